@@ -1,0 +1,174 @@
+//! What can be asked of one account. Borrowed: a host parses its input in place. Every field
+//! is checked by `decide` again, so a host need not check values, only grammar.
+
+use crate::{Name, Overrun, Period, Status, Time};
+
+/// A command to one account. The account's id is not part of it: the host has found the
+/// account. Names follow docs/commands.md.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Command<'a> {
+    /// `SCUR.CREATE`: provisioning.
+    Create(Create<'a>),
+    /// `SCUR.STATUS`: sets the status and identities.
+    Status {
+        /// The status from now on.
+        status: Status,
+        /// Kind and value; an empty value removes the identity.
+        identities: &'a [(Name, &'a [u8])],
+    },
+    /// `SCUR.DELETE`.
+    Delete {
+        /// Forget remembered ids as well.
+        force: bool,
+    },
+    /// `SCUR.TOPUP`: refill.
+    TopUp {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// The bucket, created when `unit` is given and it does not exist.
+        bucket: Name,
+        /// Minor units, at least 1.
+        amount: i64,
+        /// The unit of a bucket to create, or a check of an existing one.
+        unit: Option<Name>,
+        /// Attributes; priority, from and floor only for a bucket to create.
+        attributes: BucketAttributes,
+    },
+    /// `SCUR.ADJUST`: a correction by the operator; negative voids.
+    Adjust {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// The bucket.
+        bucket: Name,
+        /// Minor units, not 0.
+        amount: i64,
+    },
+    /// `SCUR.BUCKET`: changes attributes.
+    Bucket {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// The bucket.
+        bucket: Name,
+        /// What changes; at least one of these or `remove`, never both.
+        attributes: BucketAttributes,
+        /// Remove the empty bucket.
+        remove: bool,
+    },
+    /// `SCUR.DEBIT`: direct debiting (RFC 8506 section 6.3), all or nothing.
+    Debit {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// Unit to debit.
+        unit: Name,
+        /// Minor units, at least 1.
+        amount: i64,
+    },
+    /// `SCUR.REFUND`: refund by debit reference (RFC 8506 section 6.4).
+    Refund {
+        /// Transaction id of the refund.
+        txn: &'a [u8],
+        /// Transaction id of the debit.
+        debit: &'a [u8],
+        /// Minor units, at least 1; none for what is left of the debit.
+        amount: Option<i64>,
+    },
+    /// `SCUR.COUNTER`.
+    Counter {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// The counter.
+        counter: Name,
+        /// Added, any sign.
+        amount: i64,
+        /// Its unit: default `events` at creation, a check later.
+        unit: Option<Name>,
+        /// Its reset period: default none at creation, a check later.
+        period: Option<Period>,
+    },
+    /// `SCUR.RESERVE`: CCR-INITIAL.
+    Reserve(SessionRequest<'a>),
+    /// `SCUR.UPDATE`: CCR-UPDATE.
+    Update(SessionRequest<'a>),
+    /// `SCUR.TERMINATE`: CCR-TERMINATION.
+    Terminate(SessionRequest<'a>),
+    /// `SCUR.RELEASE`: abort by the operator.
+    Release {
+        /// Session id.
+        session: &'a [u8],
+    },
+}
+
+/// The arguments of `SCUR.CREATE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Create<'a> {
+    /// Active or suspended.
+    pub status: Status,
+    /// Kind and value.
+    pub identities: &'a [(Name, &'a [u8])],
+    /// Buckets with their first credit.
+    pub buckets: &'a [NewBucket],
+}
+
+/// A bucket in `SCUR.CREATE`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct NewBucket {
+    /// Its id.
+    pub bucket: Name,
+    /// Its unit.
+    pub unit: Name,
+    /// First credit, minor units, at least 0.
+    pub amount: i64,
+    /// Its attributes.
+    pub attributes: BucketAttributes,
+}
+
+/// What can be said of a bucket besides its id and unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BucketAttributes {
+    /// Lower burns first.
+    pub priority: Option<i32>,
+    /// Valid from, ms.
+    pub valid_from: Option<Time>,
+    /// Valid until (excluded), ms; `Some(None)` removes the end.
+    pub valid_to: Option<Option<Time>>,
+    /// Minus the credit limit, <= 0.
+    pub floor: Option<i64>,
+}
+
+/// The arguments of RESERVE, UPDATE and TERMINATE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionRequest<'a> {
+    /// Session id.
+    pub session: &'a [u8],
+    /// CC-Request-Number (RFC 8506 section 8.2).
+    pub request: u32,
+    /// UPDATE and TERMINATE: the session version that the caller has seen.
+    pub if_version: Option<u64>,
+    /// Validity of the grants, ms.
+    pub validity_ms: Option<i64>,
+    /// Supervision time, ms.
+    pub tcc_ms: Option<i64>,
+    /// RESERVE: what happens with use beyond what could be debited.
+    pub overrun: Option<Overrun>,
+    /// One denied item closes the session.
+    pub close_on_denial: bool,
+    /// Opaque bytes kept with the session.
+    pub blob: Option<&'a [u8]>,
+    /// Rating groups (MSCC).
+    pub items: &'a [ItemRequest],
+}
+
+/// One rating group of a request (Multiple-Services-Credit-Control, RFC 8506 section 8.16).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemRequest {
+    /// Rating group.
+    pub key: u32,
+    /// Unit of all its amounts.
+    pub unit: Name,
+    /// Used-Service-Unit since the last report.
+    pub used: Option<i64>,
+    /// Requested-Service-Unit; none asks for nothing.
+    pub requested: Option<i64>,
+    /// The least grant that is worth having.
+    pub min: Option<i64>,
+}

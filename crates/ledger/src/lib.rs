@@ -1,0 +1,37 @@
+//! The rules of one account: [`decide`], [`apply`], [`validate`]. Pure: no I/O, no clock, no
+//! randomness, no floats, no hash order. docs/ledger.md has the rules in words.
+#![no_std]
+#![forbid(unsafe_code)]
+
+extern crate alloc;
+
+mod account;
+mod answer;
+mod apply;
+mod change;
+mod code;
+mod command;
+mod decide;
+mod digest;
+mod limits;
+mod name;
+mod period;
+mod remembered;
+mod totals;
+mod validate;
+mod view;
+
+pub use account::*;
+pub use answer::*;
+pub use apply::apply;
+pub use change::*;
+pub use code::*;
+pub use command::*;
+pub use decide::{decide, tick};
+pub use limits::*;
+pub use name::Name;
+pub use period::Period;
+pub use remembered::*;
+pub use totals::*;
+pub use validate::{Violation, validate};
+pub use view::{check, next_due, view};
