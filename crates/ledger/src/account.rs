@@ -1,0 +1,282 @@
+//! The state of one account: what `apply` changes and `validate` checks.
+
+use crate::{Answers, Id, Name, Period, Tombstones, Transactions};
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+/// UTC milliseconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// This many milliseconds later, at most the end of time.
+    pub const fn plus_ms(self, ms: i64) -> Time {
+        Time(self.0.saturating_add(ms))
+    }
+}
+
+/// Whether an account may reserve and debit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Status {
+    /// It may.
+    Active = 0,
+    /// It may not, for now.
+    Suspended = 1,
+    /// It may not, for good.
+    Closed = 2,
+}
+
+impl Status {
+    /// The word on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Status::Active => "active",
+            Status::Suspended => "suspended",
+            Status::Closed => "closed",
+        }
+    }
+}
+
+/// What happens with use beyond what could be debited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Overrun {
+    /// It falls on the last valid bucket in burn order, below its floor.
+    Overdraw = 0,
+    /// It is recorded as uncollected.
+    Clamp = 1,
+}
+
+impl Overrun {
+    /// The word on the wire.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Overrun::Overdraw => "overdraw",
+            Overrun::Clamp => "clamp",
+        }
+    }
+}
+
+/// The serial number of a bucket within its account; never used twice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BucketNo(pub u16);
+
+/// One prepaid (or postpaid) account: the unit of state, of atomicity and of replication.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Account {
+    /// Whether it may reserve and debit.
+    pub status: Status,
+    /// Commits so far.
+    pub version: u64,
+    /// Time of the last Commit. `now` never runs before it.
+    pub changed_at: Time,
+    /// Attributes such as an MSISDN; not lookup keys.
+    pub identities: Vec<Identity>,
+    /// In the order of their creation.
+    pub buckets: SmallVec<[Bucket; 2]>,
+    /// The serial number of the next bucket.
+    pub next_bucket: u16,
+    /// In the order of their creation.
+    pub counters: Vec<Counter>,
+    /// Monotone totals per unit of use that could not be debited.
+    pub uncollected: Vec<UnitAmount>,
+    /// Open sessions in the order of their opening.
+    pub sessions: Vec<Session>,
+    /// Closed sessions that are still remembered.
+    pub tombstones: Tombstones,
+    /// Transaction ids that are still remembered.
+    pub transactions: Transactions,
+}
+
+/// An amount of a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnitAmount {
+    /// Unit.
+    pub unit: Name,
+    /// Minor units.
+    pub amount: i64,
+}
+
+/// An attribute of an account (Subscription-Id, RFC 8506 section 8.46).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// For example `msisdn`.
+    pub kind: Name,
+    /// Never empty.
+    pub value: Id,
+}
+
+/// A balance in one unit. All amounts are in its minor units.
+///
+/// I1: available + held = credited + refunded - consumed - expired - voided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bucket {
+    /// Serial number that slices refer to.
+    pub no: BucketNo,
+    /// Its name within the account.
+    pub id: Name,
+    /// Its unit, for life (I4).
+    pub unit: Name,
+    /// Lower burns first.
+    pub priority: i32,
+    /// Time of creation: a part of the burn order.
+    pub created: Time,
+    /// First moment of validity.
+    pub valid_from: Time,
+    /// First moment after its validity; none for no end.
+    pub valid_to: Option<Time>,
+    /// Minus the credit limit, <= 0. I3: available >= floor - overdrawn.
+    pub floor: i64,
+    /// May be granted or debited. I10: not positive when expired (after a Commit).
+    pub available: i64,
+    /// Set aside for grants. I2: the sum of the open slices on it, >= 0.
+    pub held: i64,
+    /// Total of first credits, top-ups and positive adjustments.
+    pub credited: i64,
+    /// Total given back by refunds.
+    pub refunded: i64,
+    /// Total debited.
+    pub consumed: i64,
+    /// Total that the end of validity took.
+    pub expired: i64,
+    /// Total of negative adjustments.
+    pub voided: i64,
+    /// Total debited below the floor by overrun; a part of `consumed`.
+    pub overdrawn: i64,
+}
+
+impl Bucket {
+    /// True when nothing can be granted, debited or credited any more.
+    pub fn is_expired(&self, now: Time) -> bool {
+        self.valid_to.is_some_and(|end| end <= now)
+    }
+
+    /// True from the start of its validity to before its end.
+    pub fn is_valid(&self, now: Time) -> bool {
+        self.valid_from <= now && !self.is_expired(now)
+    }
+}
+
+/// A counter that falls back to 0 when a period of UTC begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counter {
+    /// Its name within the account.
+    pub id: Name,
+    /// What it counts.
+    pub unit: Name,
+    /// When it falls back.
+    pub period: Period,
+    /// Start of the period that `value` belongs to.
+    pub period_start: Time,
+    /// The value in that period; read it with [`Counter::value_at`].
+    pub value: i64,
+}
+
+impl Counter {
+    /// The value as read at `now`: 0 when a new period has begun.
+    pub fn value_at(&self, now: Time) -> i64 {
+        if self.period.start(now) > self.period_start { 0 } else { self.value }
+    }
+}
+
+/// One open charging session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Session {
+    /// Unique in the account among open sessions and tombstones.
+    pub id: Id,
+    /// 1 when opened, one more with each UPDATE.
+    pub version: u64,
+    /// Validity of its grants, ms.
+    pub validity_ms: i64,
+    /// Supervision time, ms.
+    pub tcc_ms: i64,
+    /// When Tcc runs out. I9.
+    pub deadline: Time,
+    /// What happens with use beyond what could be debited.
+    pub overrun: Overrun,
+    /// Rating groups in the order in which they were first listed.
+    pub items: SmallVec<[Item; 1]>,
+    /// The window of stored answers.
+    pub answers: Answers,
+    /// Opaque bytes of the caller.
+    pub blob: Vec<u8>,
+}
+
+/// One rating group of a session (MSCC). Amounts are totals over the session's life.
+///
+/// I5: granted = from_hold + released + outstanding. I6: used = from_hold + direct + uncollected.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Rating group.
+    pub key: u32,
+    /// Unit of all its amounts.
+    pub unit: Name,
+    /// The hold, in burn order at the time of the grant.
+    pub slices: SmallVec<[Slice; 2]>,
+    /// Handed out.
+    pub granted: i64,
+    /// Reported.
+    pub used: i64,
+    /// Used, and settled from slices.
+    pub from_hold: i64,
+    /// Used, and debited from available.
+    pub direct: i64,
+    /// Handed out, and gone back.
+    pub released: i64,
+    /// Used, and not debited.
+    pub uncollected: i64,
+    /// The request number of the last request that granted.
+    pub last_grant: Option<u32>,
+}
+
+impl Item {
+    /// The hold: the sum of the slices. Each slice is a part of a bucket's `held`, so the sum of
+    /// all that an item can hold was checked when it was granted (`granted` bounds it).
+    pub fn outstanding(&self) -> i64 {
+        self.slices.iter().map(|slice| slice.amount).sum()
+    }
+}
+
+/// An item's share in one bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Slice {
+    /// The bucket.
+    pub bucket: BucketNo,
+    /// Minor units, at least 1.
+    pub amount: i64,
+}
+
+impl Account {
+    /// An account without anything, as CREATE begins it.
+    pub fn empty(status: Status) -> Account {
+        Account {
+            status,
+            version: 0,
+            changed_at: Time(0),
+            identities: Vec::new(),
+            buckets: SmallVec::new(),
+            next_bucket: 0,
+            counters: Vec::new(),
+            uncollected: Vec::new(),
+            sessions: Vec::new(),
+            tombstones: Tombstones::default(),
+            transactions: Transactions::default(),
+        }
+    }
+
+    /// The bucket with this name.
+    pub fn bucket(&self, id: Name) -> Option<&Bucket> {
+        self.buckets.iter().find(|bucket| bucket.id == id)
+    }
+
+    /// The bucket with this serial number.
+    pub fn bucket_no(&self, no: BucketNo) -> Option<&Bucket> {
+        self.buckets.iter().find(|bucket| bucket.no == no)
+    }
+
+    /// The open session with this id.
+    pub fn session(&self, id: &[u8]) -> Option<&Session> {
+        self.sessions.iter().find(|session| session.id.as_bytes() == id)
+    }
+}

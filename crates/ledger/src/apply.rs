@@ -1,0 +1,298 @@
+//! Applies a Change. It cannot fail: `decide` has checked every sum before the Change exists.
+//! An op that names something absent would be a Change for another state; it is a broken
+//! invariant, found by a debug assertion here and by `validate` in every host's tests.
+
+use crate::{
+    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Name, Op,
+    Posting, Session, SessionAt, Slice, Time, UnitAmount,
+};
+use smallvec::SmallVec;
+
+/// Applies a Change to the state it was decided on.
+pub fn apply(account: &mut Option<Account>, change: &Change) {
+    for op in &change.ops {
+        apply_op(account, op, change.at);
+    }
+    seal(account, change.at);
+}
+
+/// What every Commit ends with.
+pub(crate) fn seal(account: &mut Option<Account>, at: Time) {
+    if let Some(account) = account {
+        account.version += 1;
+        account.changed_at = at;
+    }
+}
+
+/// Applies one fact.
+pub(crate) fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
+    match op {
+        Op::Create(status) => {
+            debug_assert!(account.is_none());
+            *account = Some(Account::empty(*status));
+        }
+        Op::Delete => *account = None,
+        _ => {
+            debug_assert!(account.is_some());
+            if let Some(account) = account {
+                account.apply_op(op, at);
+            }
+        }
+    }
+}
+
+impl Account {
+    fn apply_op(&mut self, op: &Op, at: Time) {
+        match op {
+            Op::Create(_) | Op::Delete => {}
+            Op::SetStatus(status) => self.status = *status,
+            Op::SetIdentity { kind, value } => {
+                self.identities.retain(|identity| identity.kind != *kind);
+                if !value.as_bytes().is_empty() {
+                    self.identities.push(Identity { kind: *kind, value: *value });
+                }
+            }
+            Op::AddBucket { id, unit, terms } => self.add_bucket(*id, *unit, terms, at),
+            Op::SetBucket { bucket, terms } => self.with_bucket(*bucket, |bucket| {
+                bucket.priority = terms.priority;
+                bucket.valid_from = terms.valid_from;
+                bucket.valid_to = terms.valid_to;
+                bucket.floor = terms.floor;
+            }),
+            Op::RemoveBucket(no) => self.buckets.retain(|bucket| bucket.no != *no),
+            Op::Credit(posting) => self.post(posting, |bucket, amount| {
+                bucket.available += amount;
+                bucket.credited += amount;
+            }),
+            Op::Void(posting) => self.post(posting, |bucket, amount| {
+                bucket.available -= amount;
+                bucket.voided += amount;
+            }),
+            Op::Refund(posting) => self.post(posting, |bucket, amount| {
+                bucket.available += amount;
+                bucket.refunded += amount;
+            }),
+            Op::RefundExpired(posting) => self.post(posting, |bucket, amount| {
+                bucket.expired += amount;
+                bucket.refunded += amount;
+            }),
+            Op::Debit(posting) => self.post(posting, |bucket, amount| {
+                bucket.available -= amount;
+                bucket.consumed += amount;
+            }),
+            Op::Overdraw(posting) => self.post(posting, |bucket, amount| {
+                bucket.available -= amount;
+                bucket.consumed += amount;
+                bucket.overdrawn += amount;
+            }),
+            Op::Expire(posting) => self.post(posting, |bucket, amount| {
+                bucket.available -= amount;
+                bucket.expired += amount;
+            }),
+            Op::SetCounter { id, unit, period, period_start, value } => {
+                let counter = Counter {
+                    id: *id,
+                    unit: *unit,
+                    period: *period,
+                    period_start: *period_start,
+                    value: *value,
+                };
+                match self.counters.iter_mut().find(|counter| counter.id == *id) {
+                    Some(found) => *found = counter,
+                    None => self.counters.push(counter),
+                }
+            }
+            Op::OpenSession { id, overrun } => self.sessions.push(Session {
+                id: *id,
+                version: 0,
+                validity_ms: 0,
+                tcc_ms: 0,
+                deadline: at,
+                overrun: *overrun,
+                items: SmallVec::new(),
+                answers: Default::default(),
+                blob: Default::default(),
+            }),
+            Op::AddItem { session, key, unit } => self.with_session(*session, |session| {
+                session.items.push(Item::new(*key, *unit));
+            }),
+            Op::Hold(at, posting) => {
+                self.post(posting, |bucket, amount| {
+                    bucket.available -= amount;
+                    bucket.held += amount;
+                });
+                self.with_item(*at, |item| {
+                    item.slices.push(Slice { bucket: posting.bucket, amount: posting.amount });
+                });
+            }
+            Op::Grant { at, amount, request } => self.with_item(*at, |item| {
+                item.granted += amount;
+                item.last_grant = Some(*request);
+            }),
+            Op::Settle(at, posting) => {
+                self.post(posting, |bucket, amount| {
+                    bucket.held -= amount;
+                    bucket.consumed += amount;
+                });
+                self.with_item(*at, |item| {
+                    item.take_from_slice(posting);
+                    item.from_hold += posting.amount;
+                });
+            }
+            Op::Release(at, posting) => {
+                self.post(posting, |bucket, amount| {
+                    bucket.held -= amount;
+                    bucket.available += amount;
+                });
+                self.with_item(*at, |item| item.release(posting));
+            }
+            Op::ReleaseExpired(at, posting) => {
+                self.post(posting, |bucket, amount| {
+                    bucket.held -= amount;
+                    bucket.expired += amount;
+                });
+                self.with_item(*at, |item| item.release(posting));
+            }
+            Op::Use { at, used, direct, uncollected } => {
+                let mut unit = None;
+                self.with_item(*at, |item| {
+                    item.used += used;
+                    item.direct += direct;
+                    item.uncollected += uncollected;
+                    unit = Some(item.unit);
+                });
+                if let (Some(unit), true) = (unit, *uncollected != 0) {
+                    self.add_uncollected(unit, *uncollected);
+                }
+            }
+            Op::Supervise { session, validity_ms, tcc_ms, deadline } => {
+                self.with_session(*session, |session| {
+                    session.version += 1;
+                    session.validity_ms = *validity_ms;
+                    session.tcc_ms = *tcc_ms;
+                    session.deadline = *deadline;
+                });
+            }
+            Op::SetBlob(session, blob) => self.with_session(*session, |session| {
+                session.blob.clear();
+                session.blob.extend_from_slice(blob);
+            }),
+            Op::StoreAnswer { session, answer, answers_max } => {
+                self.with_session(*session, |session| {
+                    session.answers.store(answer, usize::from(*answers_max));
+                });
+            }
+            Op::CloseSession(session) => {
+                let index = usize::from(session.0);
+                debug_assert!(
+                    self.sessions[index].items.iter().all(|item| item.slices.is_empty()),
+                    "a closed session holds nothing (I14)"
+                );
+                self.sessions.remove(index);
+            }
+            Op::Bury(tombstone) => self.tombstones.insert(tombstone),
+            Op::Remember(transaction) => self.transactions.insert(transaction),
+            Op::NoteRefund { debit, posting } => {
+                self.transactions.refund(debit.as_bytes(), posting.bucket, posting.amount);
+            }
+            Op::Forget => {
+                self.tombstones.forget(at);
+                self.transactions.forget(at);
+            }
+        }
+    }
+
+    fn add_bucket(&mut self, id: Name, unit: Name, terms: &BucketTerms, at: Time) {
+        self.buckets.push(Bucket {
+            no: BucketNo(self.next_bucket),
+            id,
+            unit,
+            priority: terms.priority,
+            created: at,
+            valid_from: terms.valid_from,
+            valid_to: terms.valid_to,
+            floor: terms.floor,
+            available: 0,
+            held: 0,
+            credited: 0,
+            refunded: 0,
+            consumed: 0,
+            expired: 0,
+            voided: 0,
+            overdrawn: 0,
+        });
+        self.next_bucket += 1;
+    }
+
+    fn add_uncollected(&mut self, unit: Name, amount: i64) {
+        match self.uncollected.iter_mut().find(|total| total.unit == unit) {
+            Some(total) => total.amount += amount,
+            None => self.uncollected.push(UnitAmount { unit, amount }),
+        }
+    }
+
+    fn with_bucket(&mut self, no: BucketNo, change: impl FnOnce(&mut Bucket)) {
+        let found = self.buckets.iter_mut().find(|bucket| bucket.no == no);
+        debug_assert!(found.is_some());
+        if let Some(bucket) = found {
+            change(bucket);
+        }
+    }
+
+    fn post(&mut self, posting: &Posting, change: impl FnOnce(&mut Bucket, i64)) {
+        debug_assert!(posting.amount > 0);
+        self.with_bucket(posting.bucket, |bucket| change(bucket, posting.amount));
+    }
+
+    fn with_session(&mut self, at: SessionAt, change: impl FnOnce(&mut Session)) {
+        let found = self.sessions.get_mut(usize::from(at.0));
+        debug_assert!(found.is_some());
+        if let Some(session) = found {
+            change(session);
+        }
+    }
+
+    fn with_item(&mut self, at: ItemAt, change: impl FnOnce(&mut Item)) {
+        self.with_session(at.session, |session| {
+            let found = session.items.get_mut(usize::from(at.item));
+            debug_assert!(found.is_some());
+            if let Some(item) = found {
+                change(item);
+            }
+        });
+    }
+}
+
+impl Item {
+    fn new(key: u32, unit: Name) -> Item {
+        Item {
+            key,
+            unit,
+            slices: SmallVec::new(),
+            granted: 0,
+            used: 0,
+            from_hold: 0,
+            direct: 0,
+            released: 0,
+            uncollected: 0,
+            last_grant: None,
+        }
+    }
+
+    fn release(&mut self, posting: &Posting) {
+        self.take_from_slice(posting);
+        self.released += posting.amount;
+    }
+
+    fn take_from_slice(&mut self, posting: &Posting) {
+        let found = self.slices.iter().position(|slice| slice.bucket == posting.bucket);
+        debug_assert!(found.is_some());
+        if let Some(index) = found {
+            debug_assert!(self.slices[index].amount >= posting.amount);
+            self.slices[index].amount -= posting.amount;
+            if self.slices[index].amount == 0 {
+                self.slices.remove(index);
+            }
+        }
+    }
+}

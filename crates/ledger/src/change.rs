@@ -1,0 +1,196 @@
+//! A Change: what a Commit does to one account, as plain facts. It is all that is logged and
+//! replicated; applying it runs no rule and reads no clock.
+
+use crate::{
+    BucketNo, Id, Name, Overrun, Period, Status, StoredAnswer, Time, Tombstone, Transaction,
+};
+use alloc::vec::Vec;
+
+/// The facts of one Commit, in their order. Applying them also sets `changed_at` to `at` and
+/// adds 1 to the account's version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// The time of the Commit.
+    pub at: Time,
+    /// What happens, in this order.
+    pub ops: Vec<Op>,
+}
+
+/// The place of a session in [`crate::Account::sessions`] at that moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SessionAt(pub u16);
+
+/// The place of an item in a session.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemAt {
+    /// The session.
+    pub session: SessionAt,
+    /// Index in [`crate::Session::items`].
+    pub item: u8,
+}
+
+/// An amount of a bucket's unit, at least 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Posting {
+    /// The bucket.
+    pub bucket: BucketNo,
+    /// Minor units.
+    pub amount: i64,
+}
+
+/// One fact.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// The account begins.
+    Create(Status),
+    /// The account ends.
+    Delete,
+    /// The account's status is set.
+    SetStatus(Status),
+    /// An identity is set; an empty value removes it.
+    SetIdentity {
+        /// Its kind.
+        kind: Name,
+        /// Its value.
+        value: Id,
+    },
+    /// A bucket begins, with nothing in it. It gets the account's next serial number.
+    AddBucket {
+        /// Its name.
+        id: Name,
+        /// Its unit.
+        unit: Name,
+        /// Its attributes.
+        terms: BucketTerms,
+    },
+    /// A bucket's attributes are set.
+    SetBucket {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Its attributes from now on.
+        terms: BucketTerms,
+    },
+    /// An empty bucket ends.
+    RemoveBucket(BucketNo),
+    /// available and credited grow.
+    Credit(Posting),
+    /// available shrinks, voided grows.
+    Void(Posting),
+    /// available and refunded grow.
+    Refund(Posting),
+    /// expired and refunded grow: a refund to an expired bucket.
+    RefundExpired(Posting),
+    /// available shrinks, consumed grows.
+    Debit(Posting),
+    /// As Debit, below the floor: overdrawn grows too.
+    Overdraw(Posting),
+    /// available shrinks, expired grows.
+    Expire(Posting),
+    /// A counter begins, or is set.
+    SetCounter {
+        /// Its name.
+        id: Name,
+        /// Its unit.
+        unit: Name,
+        /// Its period.
+        period: Period,
+        /// Start of the period of `value`.
+        period_start: Time,
+        /// The value in it.
+        value: i64,
+    },
+    /// A session begins, version 0, as the last of the account's sessions.
+    OpenSession {
+        /// Its id.
+        id: Id,
+        /// Its overrun policy.
+        overrun: Overrun,
+    },
+    /// A session gets an item, as its last.
+    AddItem {
+        /// The session.
+        session: SessionAt,
+        /// Rating group.
+        key: u32,
+        /// Unit.
+        unit: Name,
+    },
+    /// available becomes held: a slice is added to the item.
+    Hold(ItemAt, Posting),
+    /// A grant is handed out: the sum of the Holds before it.
+    Grant {
+        /// The item.
+        at: ItemAt,
+        /// Minor units.
+        amount: i64,
+        /// The request number that granted.
+        request: u32,
+    },
+    /// held becomes consumed: use settled from a slice.
+    Settle(ItemAt, Posting),
+    /// held becomes available: what is left of a slice goes back.
+    Release(ItemAt, Posting),
+    /// held becomes expired: what is left of a slice on an expired bucket.
+    ReleaseExpired(ItemAt, Posting),
+    /// Use is reported on an item.
+    Use {
+        /// The item.
+        at: ItemAt,
+        /// All of it.
+        used: i64,
+        /// The part debited from available.
+        direct: i64,
+        /// The part not debited.
+        uncollected: i64,
+    },
+    /// A session's version grows by 1 and its supervision restarts.
+    Supervise {
+        /// The session.
+        session: SessionAt,
+        /// Validity of its grants, ms.
+        validity_ms: i64,
+        /// Supervision time, ms.
+        tcc_ms: i64,
+        /// When Tcc runs out.
+        deadline: Time,
+    },
+    /// A session's opaque bytes are set.
+    SetBlob(SessionAt, Vec<u8>),
+    /// An answer enters the session's window.
+    StoreAnswer {
+        /// The session.
+        session: SessionAt,
+        /// The answer.
+        answer: StoredAnswer,
+        /// How many the window keeps.
+        answers_max: u8,
+    },
+    /// A session that holds nothing ends.
+    CloseSession(SessionAt),
+    /// A closed or refused session is remembered.
+    Bury(Tombstone),
+    /// A transaction is remembered.
+    Remember(Transaction),
+    /// A remembered debit is refunded in part.
+    NoteRefund {
+        /// Transaction id of the debit.
+        debit: Id,
+        /// Bucket and amount.
+        posting: Posting,
+    },
+    /// Tombstones and transactions whose time has come are forgotten.
+    Forget,
+}
+
+/// What a bucket is besides its id, unit and amounts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BucketTerms {
+    /// Lower burns first.
+    pub priority: i32,
+    /// First moment of validity.
+    pub valid_from: Time,
+    /// First moment after its validity.
+    pub valid_to: Option<Time>,
+    /// Minus the credit limit.
+    pub floor: i64,
+}

@@ -1,0 +1,107 @@
+//! Every rule. A command is decided on a draft: each fact that follows from a rule is applied
+//! to the draft and recorded at once, so that later rules see it, and what was recorded is the
+//! Change. All checks of a step come before its first fact; a refusal throws the draft away.
+
+mod account;
+mod balance;
+mod draft;
+mod due;
+mod fields;
+mod session;
+mod units;
+
+use crate::digest::digest;
+use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Rejection, Time};
+pub(crate) use draft::Draft;
+pub(crate) use due::expire_due;
+pub(crate) use units::grantable;
+
+/// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same
+/// decision. `now` is the host's clock; the account's time never runs backwards.
+pub fn decide(
+    account: Option<&Account>,
+    command: &Command<'_>,
+    now: Time,
+    limits: &Limits,
+) -> Decision {
+    let mut draft = account.cloned();
+    decide_in_place(&mut draft, command, now, limits)
+}
+
+/// As [`decide`], for a host that owns a copy of the account already. After a Commit the copy
+/// is the state that `apply` would give; after a Replay or a Reject it must be thrown away.
+pub fn decide_in_place(
+    account: &mut Option<Account>,
+    command: &Command<'_>,
+    now: Time,
+    limits: &Limits,
+) -> Decision {
+    let now = account.as_ref().map_or(now, |account| now.max(account.changed_at));
+    match run(Draft::new(account, now, limits), command) {
+        Ok(decision) => decision,
+        Err(rejection) => Decision::Reject(rejection),
+    }
+}
+
+/// What a timer commits at `now`: the expiries that are due, or none.
+pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
+    tick_in_place(&mut Some(account.clone()), now, limits)
+}
+
+/// As [`tick`], for a host that owns a copy of the account already.
+pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) -> Option<Change> {
+    let now = account.as_ref().map_or(now, |account| now.max(account.changed_at));
+    let mut draft = Draft::new(account, now, limits);
+    expire_due(&mut draft);
+    draft.finish_if_changed()
+}
+
+/// A step of a command: what it gives, or why the command is refused.
+type Step<T> = Result<T, Rejection>;
+
+/// A refusal.
+fn reject<T>(code: Code, why: &'static str) -> Step<T> {
+    debug_assert!(matches!(code.kind(), crate::CodeKind::Reject));
+    Err(Rejection { code, why })
+}
+
+/// What a command came to before the Change is closed.
+enum Outcome {
+    /// A duplicate.
+    Replay(Answer),
+    /// Facts were recorded.
+    Commit(Answer),
+}
+
+fn run(mut draft: Draft<'_>, command: &Command<'_>) -> Step<Decision> {
+    fields::check(command, draft.limits, draft.now)?;
+    if let Command::Create(create) = command {
+        let answer = account::create(&mut draft, create)?;
+        return Ok(draft.commit(answer));
+    }
+    if draft.account_exists() {
+        expire_due(&mut draft);
+    } else {
+        return reject(Code::UnknownAccount, "no account has this id: create it with SCUR.CREATE");
+    }
+    let digest = digest(command);
+    let outcome = match command {
+        Command::Create(_) => return reject(Code::AccountExists, "the account exists"),
+        Command::Status { status, identities } => account::status(&mut draft, *status, identities)?,
+        Command::Delete { force } => account::delete(&mut draft, *force)?,
+        Command::TopUp { .. }
+        | Command::Adjust { .. }
+        | Command::Bucket { .. }
+        | Command::Debit { .. }
+        | Command::Refund { .. }
+        | Command::Counter { .. } => balance::run(&mut draft, command, digest)?,
+        Command::Reserve(request) => session::reserve(&mut draft, request, digest)?,
+        Command::Update(request) => session::update(&mut draft, request, digest)?,
+        Command::Terminate(request) => session::terminate(&mut draft, request, digest)?,
+        Command::Release { session } => session::release(&mut draft, session)?,
+    };
+    Ok(match outcome {
+        Outcome::Replay(answer) => Decision::Replay(answer),
+        Outcome::Commit(answer) => draft.commit(answer),
+    })
+}

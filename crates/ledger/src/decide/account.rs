@@ -1,0 +1,92 @@
+//! CREATE, STATUS, DELETE (docs/ledger.md section 11).
+
+use super::draft::Draft;
+use super::{Outcome, Step, reject};
+use crate::{
+    Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Id, Name, Op, Posting, Status,
+    Time,
+};
+
+/// The terms of a new bucket.
+pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
+    BucketTerms {
+        priority: attributes.priority.unwrap_or(0),
+        valid_from: attributes.valid_from.unwrap_or(Time(0)),
+        valid_to: attributes.valid_to.flatten(),
+        floor: attributes.floor.unwrap_or(0),
+    }
+}
+
+pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Answer> {
+    if draft.account_exists() {
+        return reject(
+            Code::AccountExists,
+            "an account with this id exists: read it with SCUR.GET",
+        );
+    }
+    draft.record(Op::Create(create.status));
+    for (kind, value) in create.identities {
+        set_identity(draft, *kind, value);
+    }
+    for new in create.buckets {
+        let no = BucketNo(draft.account().next_bucket);
+        let terms = new_terms(&new.attributes);
+        draft.record(Op::AddBucket { id: new.bucket, unit: new.unit, terms });
+        if new.amount > 0 {
+            draft.record_inflow(Op::Credit, Posting { bucket: no, amount: new.amount })?;
+        }
+    }
+    Ok(Answer::Account { code: Code::Ok, version: draft.next_version() })
+}
+
+fn set_identity(draft: &mut Draft<'_>, kind: Name, value: &[u8]) {
+    let value = Id::new(value).unwrap_or(Id::EMPTY);
+    draft.record(Op::SetIdentity { kind, value });
+}
+
+pub(super) fn status(
+    draft: &mut Draft<'_>,
+    status: Status,
+    identities: &[(Name, &[u8])],
+) -> Step<Outcome> {
+    if draft.account().status == Status::Closed && status != Status::Closed {
+        return reject(Code::NotApplicable, "a closed account stays closed");
+    }
+    draft.record(Op::SetStatus(status));
+    for (kind, value) in identities {
+        let known = draft.account().identities.iter().any(|identity| identity.kind == *kind);
+        let full = draft.account().identities.len() >= draft.limits.identities_max;
+        if full && !known && !value.is_empty() {
+            return reject(Code::Busy, "the account has as many identities as allowed: remove one");
+        }
+        set_identity(draft, *kind, value);
+    }
+    Ok(Outcome::Commit(Answer::Account { code: Code::Ok, version: draft.next_version() }))
+}
+
+pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
+    let account = draft.account();
+    if account.status != Status::Closed {
+        return reject(
+            Code::NotEmpty,
+            "the account is not closed: close it with SCUR.STATUS first",
+        );
+    }
+    if !account.sessions.is_empty() {
+        return reject(Code::NotEmpty, "the account has open sessions: SCUR.RELEASE them first");
+    }
+    // Not an amount of value: only whether anything is left in any bucket.
+    if account.buckets.iter().any(|bucket| bucket.available != 0 || bucket.held != 0) {
+        return reject(Code::NotEmpty, "a bucket is not empty: SCUR.ADJUST it to 0 first");
+    }
+    let remembers = !account.tombstones.is_empty() || !account.transactions.is_empty();
+    if remembers && !force {
+        return reject(
+            Code::NotEmpty,
+            "ids are still remembered against duplicates: retry later, or FORCE",
+        );
+    }
+    let answer = Answer::Account { code: Code::Ok, version: draft.next_version() };
+    draft.record(Op::Delete);
+    Ok(Outcome::Commit(answer))
+}

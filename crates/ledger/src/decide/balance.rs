@@ -1,0 +1,311 @@
+//! Commands with a transaction id: TOPUP, ADJUST, BUCKET, DEBIT, REFUND, COUNTER
+//! (docs/ledger.md section 12; RFC 8506 section 6).
+
+use super::account::new_terms;
+use super::draft::{Draft, sum};
+use super::fields::VALIDITY_ORDER;
+use super::units::{burn_order, debit_parts};
+use super::{Outcome, Step, reject};
+use crate::{
+    Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Code, Command, DebitPart, Id, Name,
+    Op, Period, Posting, Status, Time, Transaction,
+};
+use alloc::vec::Vec;
+
+/// What a balance command comes to, before it is remembered.
+struct Done {
+    code: Code,
+    amount: i64,
+    parts: Vec<DebitPart>,
+}
+
+impl Done {
+    fn new(code: Code, amount: i64) -> Done {
+        Done { code, amount, parts: Vec::new() }
+    }
+}
+
+pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> Step<Outcome> {
+    let txn = match command {
+        Command::TopUp { txn, .. }
+        | Command::Adjust { txn, .. }
+        | Command::Bucket { txn, .. }
+        | Command::Debit { txn, .. }
+        | Command::Refund { txn, .. }
+        | Command::Counter { txn, .. } => *txn,
+        _ => return reject(Code::Invalid, "the command has no transaction id"),
+    };
+    if let Some(known) = draft.account().transactions.find(txn) {
+        if known.digest != digest {
+            return reject(
+                Code::RequestMismatch,
+                "the transaction id was used with another body: use a new one",
+            );
+        }
+        let Transaction { code, version, amount, .. } = known;
+        return Ok(Outcome::Replay(Answer::Amount { code, version, amount }));
+    }
+    let done = match *command {
+        Command::TopUp { bucket, amount, unit, ref attributes, .. } => {
+            topup(draft, bucket, amount, unit, attributes)?
+        }
+        Command::Adjust { bucket, amount, .. } => adjust(draft, bucket, amount)?,
+        Command::Bucket { bucket, ref attributes, remove, .. } => {
+            change_bucket(draft, bucket, attributes, remove)?
+        }
+        Command::Debit { unit, amount, .. } => debit(draft, unit, amount)?,
+        Command::Refund { debit, amount, .. } => refund(draft, debit, amount)?,
+        Command::Counter { counter, amount, unit, period, .. } => {
+            count(draft, counter, amount, unit, period)?
+        }
+        _ => return reject(Code::Invalid, "the command has no transaction id"),
+    };
+    let version = draft.next_version();
+    let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
+    let Done { code, amount, parts } = done;
+    let id = Id::new(txn).unwrap_or(Id::EMPTY);
+    draft.record(Op::Remember(Transaction { id, forget_at, digest, code, version, amount, parts }));
+    Ok(Outcome::Commit(Answer::Amount { code, version, amount }))
+}
+
+/// The last check before a command is carried out: room to remember its transaction id.
+fn check_room(draft: &Draft<'_>) -> Step<()> {
+    if draft.account().transactions.len() >= draft.limits.transactions_max {
+        return reject(
+            Code::Busy,
+            "as many transaction ids are remembered as allowed: retry later with the same id",
+        );
+    }
+    Ok(())
+}
+
+fn find(draft: &Draft<'_>, id: Name) -> Step<Bucket> {
+    match draft.account().bucket(id) {
+        Some(bucket) => Ok(*bucket),
+        None => reject(
+            Code::UnknownBucket,
+            "the account has no bucket with this id: SCUR.TOPUP with UNIT creates it",
+        ),
+    }
+}
+
+const EXPIRED: &str = "the bucket's validity has ended: extend it with SCUR.BUCKET TO first";
+
+fn terms_of(bucket: &Bucket) -> BucketTerms {
+    let Bucket { priority, valid_from, valid_to, floor, .. } = *bucket;
+    BucketTerms { priority, valid_from, valid_to, floor }
+}
+
+fn check_order(terms: &BucketTerms) -> Step<()> {
+    if terms.valid_to.is_some_and(|end| end <= terms.valid_from) {
+        return reject(Code::Invalid, VALIDITY_ORDER);
+    }
+    Ok(())
+}
+
+fn topup(
+    draft: &mut Draft<'_>,
+    id: Name,
+    amount: i64,
+    unit: Option<Name>,
+    attributes: &BucketAttributes,
+) -> Step<Done> {
+    let existing = draft.account().bucket(id).copied();
+    let no = match (&existing, unit) {
+        (Some(bucket), unit) => {
+            check_topup(bucket, unit, attributes, draft.now)?;
+            bucket.no
+        }
+        (None, None) => return find(draft, id).map(|_| Done::new(Code::Ok, 0)),
+        (None, Some(_)) if draft.account().buckets.len() >= draft.limits.buckets_max => {
+            return reject(Code::Busy, "the account has as many buckets as allowed: remove one");
+        }
+        (None, Some(_)) => BucketNo(draft.account().next_bucket),
+    };
+    check_room(draft)?;
+    if draft.account().status == Status::Closed {
+        return Ok(Done::new(Code::ServiceDenied, existing.map_or(0, |bucket| bucket.available)));
+    }
+    match (&existing, unit, attributes.valid_to) {
+        (None, Some(unit), _) => {
+            draft.record(Op::AddBucket { id, unit, terms: new_terms(attributes) });
+        }
+        (Some(bucket), _, Some(valid_to)) => {
+            let terms = BucketTerms { valid_to, ..terms_of(bucket) };
+            draft.record(Op::SetBucket { bucket: no, terms });
+        }
+        _ => {}
+    }
+    draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
+    Ok(Done::new(Code::Ok, draft.bucket(no).available))
+}
+
+fn check_topup(
+    bucket: &Bucket,
+    unit: Option<Name>,
+    attributes: &BucketAttributes,
+    now: Time,
+) -> Step<()> {
+    if unit.is_some_and(|unit| unit != bucket.unit) {
+        return reject(Code::Invalid, "the bucket has another unit");
+    }
+    if attributes.priority.is_some()
+        || attributes.valid_from.is_some()
+        || attributes.floor.is_some()
+    {
+        return reject(
+            Code::Invalid,
+            "the bucket exists: change PRIORITY, FROM and FLOOR with SCUR.BUCKET",
+        );
+    }
+    let valid_to = attributes.valid_to.unwrap_or(bucket.valid_to);
+    check_order(&BucketTerms { valid_to, ..terms_of(bucket) })?;
+    if valid_to.is_some_and(|end| end <= now) {
+        return reject(Code::BucketExpired, EXPIRED);
+    }
+    Ok(())
+}
+
+fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<Done> {
+    let bucket = find(draft, id)?;
+    if amount > 0 && bucket.is_expired(draft.now) {
+        return reject(Code::BucketExpired, EXPIRED);
+    }
+    check_room(draft)?;
+    let posting = Posting { bucket: bucket.no, amount: amount.saturating_abs() };
+    if amount > 0 {
+        draft.record_inflow(Op::Credit, posting)?;
+    } else {
+        let after = i128::from(bucket.available) + i128::from(amount);
+        if after < i128::from(bucket.floor) {
+            return Ok(Done::new(Code::CreditLimitReached, bucket.available));
+        }
+        draft.record_outflow(Op::Void, posting)?;
+    }
+    Ok(Done::new(Code::Ok, draft.bucket(bucket.no).available))
+}
+
+fn change_bucket(
+    draft: &mut Draft<'_>,
+    id: Name,
+    attributes: &BucketAttributes,
+    remove: bool,
+) -> Step<Done> {
+    let bucket = find(draft, id)?;
+    if remove {
+        if bucket.available != 0 || bucket.held != 0 {
+            return reject(Code::NotEmpty, "the bucket is not empty: SCUR.ADJUST it to 0 first");
+        }
+        check_room(draft)?;
+        draft.record(Op::RemoveBucket(bucket.no));
+        return Ok(Done::new(Code::Ok, 0));
+    }
+    let old = terms_of(&bucket);
+    let terms = BucketTerms {
+        priority: attributes.priority.unwrap_or(old.priority),
+        valid_from: attributes.valid_from.unwrap_or(old.valid_from),
+        valid_to: attributes.valid_to.unwrap_or(old.valid_to),
+        floor: attributes.floor.unwrap_or(old.floor),
+    };
+    check_order(&terms)?;
+    check_room(draft)?;
+    if attributes.floor.is_some_and(|floor| floor > bucket.available) {
+        return Ok(Done::new(Code::CreditLimitReached, bucket.available));
+    }
+    draft.record(Op::SetBucket { bucket: bucket.no, terms });
+    Ok(Done::new(Code::Ok, bucket.available))
+}
+
+fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
+    check_room(draft)?;
+    if draft.account().status != Status::Active {
+        return Ok(Done::new(Code::ServiceDenied, 0));
+    }
+    let burn = burn_order(draft.account(), unit, draft.now);
+    let postings = debit_parts(draft, &burn, amount);
+    let found: i64 = postings.iter().map(|part| part.amount).sum();
+    if found < amount {
+        return Ok(Done::new(Code::CreditLimitReached, 0));
+    }
+    let mut parts: Vec<DebitPart> = Vec::with_capacity(burn.len());
+    for posting in postings {
+        let Posting { bucket, amount } = posting;
+        match parts.iter_mut().find(|part| part.bucket == bucket) {
+            Some(part) => part.amount += amount,
+            None => parts.push(DebitPart { bucket, amount, refunded: 0 }),
+        }
+        draft.record_outflow(Op::Debit, posting)?;
+    }
+    Ok(Done { code: Code::Ok, amount, parts })
+}
+
+fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done> {
+    let parts = match draft.account().transactions.find(debit) {
+        Some(found) if !found.parts.is_empty() => found.parts,
+        _ => {
+            return reject(
+                Code::UnknownTransaction,
+                "no successful debit is remembered under this id: use SCUR.ADJUST",
+            );
+        }
+    };
+    let left: i64 = parts.iter().map(|part| part.amount - part.refunded).sum();
+    let amount = amount.unwrap_or(left);
+    if amount == 0 || amount > left {
+        return reject(Code::NotApplicable, "less than that is left of the debit");
+    }
+    let mut rest = amount;
+    let mut postings = Vec::with_capacity(parts.len());
+    for part in parts.iter().rev() {
+        let back = rest.min(part.amount - part.refunded);
+        if back > 0 {
+            if draft.account().bucket_no(part.bucket).is_none() {
+                return reject(Code::NotApplicable, "the debit's bucket was removed");
+            }
+            postings.push(Posting { bucket: part.bucket, amount: back });
+            rest -= back;
+        }
+    }
+    check_room(draft)?;
+    let debit = Id::new(debit).unwrap_or(Id::EMPTY);
+    for posting in postings {
+        let expired = draft.bucket(posting.bucket).is_expired(draft.now);
+        draft.record_inflow(if expired { Op::RefundExpired } else { Op::Refund }, posting)?;
+        draft.record(Op::NoteRefund { debit, posting });
+    }
+    Ok(Done::new(Code::Ok, amount))
+}
+
+fn count(
+    draft: &mut Draft<'_>,
+    id: Name,
+    amount: i64,
+    unit: Option<Name>,
+    period: Option<Period>,
+) -> Step<Done> {
+    let now = draft.now;
+    let existing = draft.account().counters.iter().find(|counter| counter.id == id).copied();
+    let (unit, period, value) = match existing {
+        Some(counter) => {
+            if unit.is_some_and(|unit| unit != counter.unit)
+                || period.is_some_and(|period| period != counter.period)
+            {
+                return reject(Code::Invalid, "the counter has another unit or period");
+            }
+            (counter.unit, counter.period, counter.value_at(now))
+        }
+        None => {
+            if draft.account().counters.len() >= draft.limits.counters_max {
+                return reject(Code::Busy, "the account has as many counters as allowed");
+            }
+            let unit = unit.or_else(|| Name::new(b"events"));
+            let Some(unit) = unit else { return reject(Code::Invalid, "the counter needs a unit") };
+            (unit, period.unwrap_or(Period::None), 0)
+        }
+    };
+    check_room(draft)?;
+    let value = sum(value, amount)?;
+    let period_start = period.start(now);
+    draft.record(Op::SetCounter { id, unit, period, period_start, value });
+    Ok(Done::new(Code::Ok, value))
+}

@@ -1,0 +1,140 @@
+//! The account as it will be, and the facts that lead there.
+
+use crate::apply::{apply_op, seal};
+use crate::{
+    Account, Answer, Bucket, BucketNo, Change, Code, Decision, Item, ItemAt, Limits, Op, Posting,
+    Rejection, Session, SessionAt, Time,
+};
+use alloc::vec::Vec;
+
+pub(crate) struct Draft<'a> {
+    account: &'a mut Option<Account>,
+    ops: Vec<Op>,
+    pub(crate) now: Time,
+    pub(crate) limits: &'a Limits,
+}
+
+/// A point to go back to.
+pub(super) struct Mark {
+    account: Option<Account>,
+    ops: usize,
+}
+
+const OVERFLOW: Rejection =
+    Rejection { code: Code::Overflow, why: "a sum would leave the range of 64 bits" };
+
+impl<'a> Draft<'a> {
+    pub(crate) fn new(
+        account: &'a mut Option<Account>,
+        now: Time,
+        limits: &'a Limits,
+    ) -> Draft<'a> {
+        Draft { account, ops: Vec::with_capacity(8), now, limits }
+    }
+
+    pub(super) fn account_exists(&self) -> bool {
+        self.account.is_some()
+    }
+
+    /// The account. Every command but CREATE runs only where there is one.
+    pub(super) fn account(&self) -> &Account {
+        self.account.as_ref().expect("the command runs on an account")
+    }
+
+    pub(super) fn session(&self, at: SessionAt) -> &Session {
+        &self.account().sessions[usize::from(at.0)]
+    }
+
+    pub(super) fn item(&self, at: ItemAt) -> &Item {
+        &self.session(at.session).items[usize::from(at.item)]
+    }
+
+    /// The bucket of a slice or of a place in burn order: it exists.
+    pub(super) fn bucket(&self, no: BucketNo) -> &Bucket {
+        self.account().bucket_no(no).expect("a slice's bucket is never removed (I2)")
+    }
+
+    /// The version that the account will have.
+    pub(super) fn next_version(&self) -> u64 {
+        self.account().version + 1
+    }
+
+    /// Records a fact and makes it true.
+    pub(super) fn record(&mut self, op: Op) {
+        apply_op(self.account, &op, self.now);
+        self.ops.push(op);
+    }
+
+    /// Records a credit or a refund to a bucket, where its totals have room for it.
+    pub(super) fn record_inflow(
+        &mut self,
+        op: fn(Posting) -> Op,
+        posting: Posting,
+    ) -> Result<(), Rejection> {
+        let bucket = self.bucket(posting.bucket);
+        let inflow = i128::from(bucket.credited) + i128::from(bucket.refunded);
+        if inflow + i128::from(posting.amount) > i128::from(i64::MAX) {
+            return Err(OVERFLOW);
+        }
+        self.record(op(posting));
+        Ok(())
+    }
+
+    /// Records what takes from `available`, where the bucket's totals have room for it. With
+    /// this room and that of inflows, nothing that comes due later can overflow.
+    pub(super) fn record_outflow(
+        &mut self,
+        op: impl FnOnce(Posting) -> Op,
+        posting: Posting,
+    ) -> Result<(), Rejection> {
+        let bucket = self.bucket(posting.bucket);
+        let outflow = i128::from(bucket.consumed)
+            + i128::from(bucket.expired)
+            + i128::from(bucket.voided)
+            + i128::from(bucket.held);
+        if outflow + i128::from(posting.amount) > i128::from(i64::MAX) {
+            return Err(OVERFLOW);
+        }
+        self.record(op(posting));
+        Ok(())
+    }
+
+    /// A point to go back to, where one may be needed: it costs a copy of the account.
+    pub(super) fn mark_if(&self, needed: bool) -> Option<Mark> {
+        needed.then(|| Mark { account: self.account.clone(), ops: self.ops.len() })
+    }
+
+    /// Takes back a session that was opened as the last facts, and was granted nothing.
+    pub(super) fn unopen(&mut self, at: SessionAt) {
+        let opened = |op: &Op| matches!(op, Op::OpenSession { .. });
+        let from = self.ops.iter().rposition(opened).unwrap_or(self.ops.len());
+        debug_assert!(self.ops[from..].iter().skip(1).all(|op| matches!(op, Op::AddItem { .. })));
+        self.ops.truncate(from);
+        if let Some(account) = self.account {
+            account.sessions.truncate(usize::from(at.0));
+        }
+    }
+
+    pub(super) fn roll_back(&mut self, mark: Mark) {
+        *self.account = mark.account;
+        self.ops.truncate(mark.ops);
+    }
+
+    pub(super) fn commit(self, answer: Answer) -> Decision {
+        seal(self.account, self.now);
+        Decision::Commit(Change { at: self.now, ops: self.ops }, answer)
+    }
+
+    pub(crate) fn finish_if_changed(self) -> Option<Change> {
+        if self.ops.is_empty() {
+            return None;
+        }
+        seal(self.account, self.now);
+        Some(Change { at: self.now, ops: self.ops })
+    }
+}
+
+/// A sum within 64 bits.
+pub(super) fn sum(a: i64, b: i64) -> Result<i64, Rejection> {
+    a.checked_add(b).ok_or(OVERFLOW)
+}

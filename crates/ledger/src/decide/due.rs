@@ -1,0 +1,79 @@
+//! What is due comes first (docs/ledger.md section 3): sessions whose Tcc ran out (RFC 8506
+//! section 7, state Open, event "session supervision timer expired"), buckets whose validity
+//! ended, ids whose time to be remembered is over.
+
+use super::draft::Draft;
+use super::units::release_item;
+use crate::{BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone, TombstoneKind};
+use alloc::vec::Vec;
+
+/// One thing that is due. The order of the variants is the order within one moment.
+enum Due {
+    Session(Id),
+    Bucket(BucketNo),
+}
+
+/// Records all that is due at the draft's time, in the order (time, sessions first, id).
+pub(crate) fn expire_due(draft: &mut Draft<'_>) {
+    let now = draft.now;
+    if crate::view::next_due(draft.account()).is_none_or(|due| due > now) {
+        return;
+    }
+    for due in collect(draft) {
+        match due {
+            Due::Session(id) => expire_session(draft, &id),
+            Due::Bucket(no) => {
+                let amount = draft.bucket(no).available;
+                if amount > 0 {
+                    draft.record(Op::Expire(Posting { bucket: no, amount }));
+                }
+            }
+        }
+    }
+    let account = draft.account();
+    let forgettable = |time: Option<Time>| time.is_some_and(|time| time <= now);
+    if forgettable(account.tombstones.next_forget())
+        || forgettable(account.transactions.next_forget())
+    {
+        draft.record(Op::Forget);
+    }
+}
+
+fn collect(draft: &Draft<'_>) -> Vec<Due> {
+    let account = draft.account();
+    let mut due = Vec::new();
+    for session in &account.sessions {
+        if session.deadline <= draft.now {
+            due.push((session.deadline, 0, session.id.as_bytes(), Due::Session(session.id)));
+        }
+    }
+    for bucket in &account.buckets {
+        if let Some(end) = bucket.valid_to.filter(|&end| end <= draft.now) {
+            due.push((end, 1, bucket.id.as_bytes(), Due::Bucket(bucket.no)));
+        }
+    }
+    due.sort_by(|a, b| (a.0, a.1, a.2).cmp(&(b.0, b.1, b.2)));
+    due.into_iter().map(|(_, _, _, due)| due).collect()
+}
+
+fn expire_session(draft: &mut Draft<'_>, id: &Id) {
+    let Some(index) = draft.account().sessions.iter().position(|session| session.id == *id) else {
+        return;
+    };
+    let session = SessionAt(u16::try_from(index).unwrap_or(u16::MAX));
+    let deadline = draft.session(session).deadline;
+    let items = draft.session(session).items.len();
+    for item in 0..items {
+        release_item(draft, ItemAt { session, item: u8::try_from(item).unwrap_or(u8::MAX) });
+    }
+    draft.record(Op::CloseSession(session));
+    let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
+    bury(draft, Tombstone { id: *id, forget_at, kind: TombstoneKind::Expired });
+}
+
+/// Remembers a closed session, unless its time to be remembered is over already.
+pub(super) fn bury(draft: &mut Draft<'_>, tombstone: Tombstone) {
+    if tombstone.forget_at > draft.now {
+        draft.record(Op::Bury(tombstone));
+    }
+}

@@ -1,0 +1,179 @@
+//! The fields of a command, checked before anything is looked up: INVALID.
+
+use super::{Step, reject};
+use crate::{
+    BucketAttributes, Code, Command, Create, Id, ItemRequest, Limits, NewBucket, SessionRequest,
+    Status, Time,
+};
+
+fn invalid<T>(why: &'static str) -> Step<T> {
+    reject(Code::Invalid, why)
+}
+
+fn require(condition: bool, why: &'static str) -> Step<()> {
+    if condition { Ok(()) } else { invalid(why) }
+}
+
+/// Checks every field of a command.
+pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<()> {
+    match command {
+        Command::Create(create) => check_create(create, limits, now),
+        Command::Status { identities, .. } => identities.iter().try_for_each(|(_, value)| {
+            require(value.is_empty() || Id::new(value).is_some(), IDENTITY)
+        }),
+        Command::Delete { .. } => Ok(()),
+        Command::TopUp { txn, amount, attributes, .. } => {
+            transaction_id(txn)?;
+            at_least_one(*amount)?;
+            check_attributes(attributes, now)
+        }
+        Command::Adjust { txn, amount, .. } => {
+            transaction_id(txn)?;
+            require(*amount != 0 && *amount != i64::MIN, "amount must not be 0")
+        }
+        Command::Bucket { txn, attributes, remove, .. } => {
+            transaction_id(txn)?;
+            let changes = *attributes != BucketAttributes::default();
+            require(changes != *remove, "name PRIORITY, FROM, TO or FLOOR, or REMOVE alone")?;
+            check_attributes(attributes, now)
+        }
+        Command::Debit { txn, amount, .. } => {
+            transaction_id(txn)?;
+            at_least_one(*amount)
+        }
+        Command::Refund { txn, debit, amount } => {
+            transaction_id(txn)?;
+            transaction_id(debit)?;
+            amount.map_or(Ok(()), at_least_one)
+        }
+        Command::Counter { txn, .. } => transaction_id(txn),
+        Command::Reserve(request) => check_reserve(request, limits),
+        Command::Update(request) => check_update(request, limits),
+        Command::Terminate(request) => check_terminate(request, limits),
+        Command::Release { session } => session_id(session),
+    }
+}
+
+const IDENTITY: &str = "identity must be 1 to 64 printable ASCII characters without space";
+
+fn transaction_id(txn: &[u8]) -> Step<()> {
+    require(
+        Id::new(txn).is_some(),
+        "transaction id must be 1 to 64 printable ASCII characters without space",
+    )
+}
+
+fn session_id(session: &[u8]) -> Step<()> {
+    require(
+        Id::new(session).is_some(),
+        "session id must be 1 to 64 printable ASCII characters without space",
+    )
+}
+
+fn at_least_one(amount: i64) -> Step<()> {
+    require(amount >= 1, "amount must be at least 1")
+}
+
+fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
+    require(create.status != Status::Closed, "an account begins active or suspended")?;
+    require(create.identities.len() <= limits.identities_max, "too many identities")?;
+    require(create.buckets.len() <= limits.buckets_max, "too many buckets")?;
+    for (index, (kind, value)) in create.identities.iter().enumerate() {
+        require(Id::new(value).is_some(), IDENTITY)?;
+        let unique = create.identities[..index].iter().all(|(other, _)| other != kind);
+        require(unique, "identity kinds must differ")?;
+    }
+    for (index, NewBucket { bucket, amount, attributes, .. }) in create.buckets.iter().enumerate() {
+        let unique = create.buckets[..index].iter().all(|other| other.bucket != *bucket);
+        require(unique, "bucket ids must differ")?;
+        require(*amount >= 0, "amount must be at least 0")?;
+        check_attributes(attributes, now)?;
+    }
+    Ok(())
+}
+
+/// The order of FROM and TO against those of an existing bucket is checked where it is known.
+fn check_attributes(attributes: &BucketAttributes, now: Time) -> Step<()> {
+    require(attributes.floor.is_none_or(|floor| floor <= 0), "floor must be 0 or less")?;
+    if let Some(Some(end)) = attributes.valid_to {
+        require(end > now, "TO must be in the future")?;
+        let from = attributes.valid_from.unwrap_or(Time(0));
+        require(from < end, VALIDITY_ORDER)?;
+    }
+    Ok(())
+}
+
+/// FROM and TO are in the wrong order.
+pub(super) const VALIDITY_ORDER: &str = "FROM must be before TO";
+
+fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
+    session_id(request.session)?;
+    let in_range = |ms: Option<i64>| ms.is_none_or(|ms| (1..=limits.tcc_ms_max).contains(&ms));
+    require(
+        in_range(request.validity_ms),
+        "VALIDITY must be at least 1 and at most the longest Tcc",
+    )?;
+    require(in_range(request.tcc_ms), "TCC must be at least 1 and at most the longest Tcc")?;
+    require(
+        request.blob.is_none_or(|blob| blob.len() <= limits.blob_len_max),
+        "DATA is longer than allowed",
+    )?;
+    require(request.items.len() <= limits.items_max, "too many items")?;
+    for (index, item) in request.items.iter().enumerate() {
+        let unique = request.items[..index].iter().all(|other| other.key != item.key);
+        require(unique, "an item key is listed twice")?;
+        require(item.used.is_none_or(|used| used >= 0), "USED must be at least 0")?;
+    }
+    Ok(())
+}
+
+fn check_min(item: &ItemRequest) -> Step<()> {
+    let requested = item.requested.unwrap_or(0);
+    require(requested >= 0, "REQUESTED must be at least 0")?;
+    require(
+        item.min.is_none_or(|min| (0..=requested).contains(&min) && requested > 0),
+        "MIN must be at least 0 and at most REQUESTED",
+    )
+}
+
+fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
+    check_common(request, limits)?;
+    require(!request.items.is_empty(), "RESERVE needs at least one ITEM")?;
+    require(request.if_version.is_none(), "RESERVE takes no IFVERSION")?;
+    for item in request.items {
+        require(item.used.is_none(), "RESERVE takes no USED")?;
+        require(item.requested.is_some_and(|n| n >= 1), "REQUESTED must be at least 1")?;
+        check_min(item)?;
+    }
+    Ok(())
+}
+
+fn check_update(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
+    check_common(request, limits)?;
+    require(request.overrun.is_none(), "OVERRUN is for RESERVE")?;
+    for item in request.items {
+        require(
+            item.used.is_some() || item.requested.is_some(),
+            "an item needs USED or REQUESTED",
+        )?;
+        check_min(item)?;
+    }
+    Ok(())
+}
+
+fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
+    check_common(request, limits)?;
+    let plain = request.validity_ms.is_none()
+        && request.tcc_ms.is_none()
+        && request.overrun.is_none()
+        && request.blob.is_none()
+        && !request.close_on_denial;
+    require(plain, "TERMINATE takes IFVERSION and items only")?;
+    for item in request.items {
+        require(
+            item.used.is_some() && item.requested.is_none() && item.min.is_none(),
+            "an item of TERMINATE has USED only",
+        )?;
+    }
+    Ok(())
+}

@@ -1,0 +1,386 @@
+//! RESERVE, UPDATE, TERMINATE, RELEASE (docs/ledger.md sections 4 to 10; RFC 8506 sections
+//! 5.2 to 5.4 and 7, table 6).
+
+use super::draft::Draft;
+use super::due::bury;
+use super::units::{Ask, Source, grant, release_item, settle};
+use super::{Outcome, Step, reject};
+use crate::{
+    Answer, Code, Id, ItemAnswer, ItemAt, Op, SessionAt, SessionRequest, Status, StoredAnswer,
+    Tombstone, TombstoneKind, WindowEntry,
+};
+use alloc::vec::Vec;
+
+const UNKNOWN: &str = "no open session has this id: it ended, or SCUR.RESERVE opens it";
+const MISMATCH: &str = "the request number was used with another body: use a new number";
+
+pub(super) fn reserve(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+) -> Step<Outcome> {
+    if let Some(at) = find(draft, request.session) {
+        return match draft.session(at).answers.look_up(request.request, draft.limits.answers_max) {
+            WindowEntry::Stored(answer) => replay(answer, digest),
+            _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
+        };
+    }
+    if let Some(outcome) = replay_closed(draft, request, digest)? {
+        return Ok(outcome);
+    }
+    if draft.account().tombstones.find(request.session).is_some() {
+        return reject(
+            Code::SessionExists,
+            "the session id was used and is remembered: use a new one",
+        );
+    }
+    check_room(draft)?;
+    if draft.account().status != Status::Active {
+        let items = deny_all(request, Code::ServiceDenied);
+        return Ok(refuse(draft, request, digest, Code::ServiceDenied, items));
+    }
+    let before = draft.mark_if(request.close_on_denial);
+    let at = open(draft, request);
+    let mut items = Vec::with_capacity(request.items.len());
+    for index in 0..request.items.len() {
+        items.push(grant_listed(draft, item_at(at, index), request, index)?);
+    }
+    let denied = items.iter().filter(|item| item.code != Code::Ok).count();
+    if denied == items.len() || (denied > 0 && request.close_on_denial) {
+        match before {
+            Some(before) => draft.roll_back(before),
+            None => draft.unopen(at),
+        }
+        undo_grants(&mut items);
+        return Ok(refuse(draft, request, digest, Code::CreditLimitReached, items));
+    }
+    supervise(draft, at, request);
+    Ok(Outcome::Commit(store(draft, at, request.request, digest, Code::Ok, items)))
+}
+
+fn check_room(draft: &Draft<'_>) -> Step<()> {
+    let account = draft.account();
+    let open = account.sessions.len();
+    if open >= draft.limits.sessions_max
+        || open + account.tombstones.len() >= draft.limits.session_ids_max
+    {
+        return reject(
+            Code::Busy,
+            "as many sessions are open or remembered as allowed: retry later with the same id",
+        );
+    }
+    Ok(())
+}
+
+fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
+    let at = SessionAt(u16::try_from(draft.account().sessions.len()).unwrap_or(u16::MAX));
+    let id = Id::new(request.session).unwrap_or(Id::EMPTY);
+    let overrun = request.overrun.unwrap_or(draft.limits.overrun_default);
+    draft.record(Op::OpenSession { id, overrun });
+    for item in request.items {
+        draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
+    }
+    at
+}
+
+/// A RESERVE that opens no session: its answer is remembered under the session's id.
+fn refuse(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+    code: Code,
+    items: Vec<ItemAnswer>,
+) -> Outcome {
+    bury_answered(draft, request, digest, code, &items);
+    Outcome::Commit(Answer::Session { code, version: 0, items })
+}
+
+pub(super) fn update(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+) -> Step<Outcome> {
+    let at = match find_for(draft, request, digest)? {
+        Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
+        Found::Open(at) => at,
+    };
+    let places = place_items(draft, at, request)?;
+    let late: Vec<bool> = places
+        .iter()
+        .map(|&place| draft.item(place).last_grant.is_some_and(|last| request.request < last))
+        .collect();
+    let mut items = Vec::with_capacity(places.len());
+    for (index, &place) in places.iter().enumerate() {
+        let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
+        let used = request.items[index].used.unwrap_or(0);
+        let uncollected = settle(draft, place, used, source)?;
+        items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
+    }
+    if draft.account().status != Status::Active {
+        for item in &mut items {
+            item.code = Code::ServiceDenied;
+        }
+        return Ok(close(draft, at, request, digest, Code::ServiceDenied, items));
+    }
+    let before = draft.mark_if(request.close_on_denial);
+    for (index, &place) in places.iter().enumerate() {
+        if request.items[index].requested.unwrap_or(0) > 0 && !late[index] {
+            let granted = grant_listed(draft, place, request, index)?;
+            items[index] = ItemAnswer { uncollected: items[index].uncollected, ..granted };
+        }
+    }
+    let denied = items.iter().filter(|item| item.code != Code::Ok).count();
+    if let Some(before) = before
+        && denied > 0
+    {
+        draft.roll_back(before);
+        undo_grants(&mut items);
+        return Ok(close(draft, at, request, digest, Code::CreditLimitReached, items));
+    }
+    let asked = request.items.iter().filter(|item| item.requested.unwrap_or(0) > 0).count();
+    let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
+    supervise(draft, at, request);
+    Ok(Outcome::Commit(store(draft, at, request.request, digest, code, items)))
+}
+
+pub(super) fn terminate(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+) -> Step<Outcome> {
+    let at = match find_for(draft, request, digest)? {
+        Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
+        Found::Open(at) => at,
+    };
+    let places = place_items(draft, at, request)?;
+    let mut items = Vec::with_capacity(places.len());
+    for (place, item) in places.into_iter().zip(request.items) {
+        let uncollected = settle(draft, place, item.used.unwrap_or(0), Source::OwnHold)?;
+        items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
+    }
+    Ok(close(draft, at, request, digest, Code::Ok, items))
+}
+
+pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
+    let answer = Answer::Session { code: Code::Ok, version: 0, items: Vec::new() };
+    let Some(at) = find(draft, session) else {
+        return match draft.account().tombstones.find(session) {
+            Some(Tombstone { kind: TombstoneKind::Released, .. }) => Ok(Outcome::Replay(answer)),
+            _ => reject(Code::UnknownSession, UNKNOWN),
+        };
+    };
+    let id = draft.session(at).id;
+    release_all(draft, at);
+    let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
+    bury(draft, Tombstone { id, forget_at, kind: TombstoneKind::Released });
+    Ok(Outcome::Commit(answer))
+}
+
+/// An open session to work on, or the answer to a duplicate.
+enum Found {
+    Open(SessionAt),
+    Replay(Answer),
+}
+
+/// Steps 1 to 3 of UPDATE and TERMINATE.
+fn find_for(draft: &Draft<'_>, request: &SessionRequest<'_>, digest: u64) -> Step<Found> {
+    let Some(at) = find(draft, request.session) else {
+        return match replay_closed(draft, request, digest)? {
+            Some(Outcome::Replay(answer)) => Ok(Found::Replay(answer)),
+            _ => reject(Code::UnknownSession, UNKNOWN),
+        };
+    };
+    let session = draft.session(at);
+    match session.answers.look_up(request.request, draft.limits.answers_max) {
+        WindowEntry::Stored(answer) => {
+            return match replay(answer, digest)? {
+                Outcome::Replay(answer) => Ok(Found::Replay(answer)),
+                Outcome::Commit(_) => reject(Code::RequestMismatch, MISMATCH),
+            };
+        }
+        WindowEntry::Below => {
+            return reject(
+                Code::OutOfWindow,
+                "the request number is below the window of stored answers: use a higher one",
+            );
+        }
+        WindowEntry::New => {}
+    }
+    if request.if_version.is_some_and(|version| version != session.version) {
+        return reject(
+            Code::VersionConflict,
+            "the session has another version: read it with SCUR.SESSION",
+        );
+    }
+    Ok(Found::Open(at))
+}
+
+fn find(draft: &Draft<'_>, session: &[u8]) -> Option<SessionAt> {
+    let sessions = &draft.account().sessions;
+    let index = sessions.iter().position(|open| open.id.as_bytes() == session)?;
+    u16::try_from(index).ok().map(SessionAt)
+}
+
+fn replay(answer: StoredAnswer, digest: u64) -> Step<Outcome> {
+    if answer.digest != digest {
+        return reject(Code::RequestMismatch, MISMATCH);
+    }
+    let StoredAnswer { code, version, items, .. } = answer;
+    Ok(Outcome::Replay(Answer::Session { code, version, items }))
+}
+
+/// The answer to a duplicate of the request that closed a session.
+fn replay_closed(
+    draft: &Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+) -> Step<Option<Outcome>> {
+    let Some(tombstone) = draft.account().tombstones.find(request.session) else {
+        return Ok(None);
+    };
+    match tombstone.kind {
+        TombstoneKind::Answered { request: number, digest: of, code, items }
+            if number == request.request =>
+        {
+            replay(StoredAnswer { request: number, digest: of, code, version: 0, items }, digest)
+                .map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Finds or adds the items that a request lists.
+fn place_items(
+    draft: &mut Draft<'_>,
+    at: SessionAt,
+    request: &SessionRequest<'_>,
+) -> Step<Vec<ItemAt>> {
+    let session = draft.session(at);
+    let mut places = Vec::with_capacity(request.items.len());
+    let mut len = session.items.len();
+    for item in request.items {
+        match session.items.iter().position(|known| known.key == item.key) {
+            Some(index) if session.items[index].unit != item.unit => {
+                return reject(Code::Invalid, "the item has another unit");
+            }
+            Some(index) => places.push(item_at(at, index)),
+            None => {
+                places.push(item_at(at, len));
+                len += 1;
+            }
+        }
+    }
+    if len > draft.limits.items_max && len > session.items.len() {
+        return reject(Code::Invalid, "the session would have too many items");
+    }
+    let known = session.items.len();
+    for (place, item) in places.iter().zip(request.items) {
+        if usize::from(place.item) >= known {
+            draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
+        }
+    }
+    Ok(places)
+}
+
+fn item_at(session: SessionAt, index: usize) -> ItemAt {
+    ItemAt { session, item: u8::try_from(index).unwrap_or(u8::MAX) }
+}
+
+fn grant_listed(
+    draft: &mut Draft<'_>,
+    at: ItemAt,
+    request: &SessionRequest<'_>,
+    index: usize,
+) -> Step<ItemAnswer> {
+    let item = &request.items[index];
+    let ask = Ask {
+        requested: item.requested.unwrap_or(0),
+        min: item.min.unwrap_or(1).max(1),
+        request: request.request,
+    };
+    grant(draft, at, ask)
+}
+
+fn deny_all(request: &SessionRequest<'_>, code: Code) -> Vec<ItemAnswer> {
+    let denied = ItemAnswer { code, granted: 0, last: false, uncollected: 0 };
+    request.items.iter().map(|_| denied).collect()
+}
+
+/// Items that were granted before another one was denied are granted nothing.
+fn undo_grants(items: &mut [ItemAnswer]) {
+    for item in items.iter_mut().filter(|item| item.code == Code::Ok) {
+        item.granted = 0;
+        item.last = false;
+    }
+}
+
+fn supervise(draft: &mut Draft<'_>, session: SessionAt, request: &SessionRequest<'_>) {
+    let known = draft.session(session);
+    let opening = known.version == 0;
+    let validity_ms = request.validity_ms.unwrap_or(if opening {
+        draft.limits.validity_ms_default
+    } else {
+        known.validity_ms
+    });
+    let tcc_ms = match request.tcc_ms {
+        Some(tcc_ms) => tcc_ms,
+        None if opening || request.validity_ms.is_some() => {
+            validity_ms.saturating_mul(2).min(draft.limits.tcc_ms_max)
+        }
+        None => known.tcc_ms,
+    };
+    let deadline = draft.now.plus_ms(tcc_ms);
+    draft.record(Op::Supervise { session, validity_ms, tcc_ms, deadline });
+    if let Some(blob) = request.blob {
+        draft.record(Op::SetBlob(session, blob.to_vec()));
+    }
+}
+
+fn store(
+    draft: &mut Draft<'_>,
+    session: SessionAt,
+    request: u32,
+    digest: u64,
+    code: Code,
+    items: Vec<ItemAnswer>,
+) -> Answer {
+    let version = draft.session(session).version;
+    let answer = StoredAnswer { request, digest, code, version, items: items.clone() };
+    let answers_max = u8::try_from(draft.limits.answers_max).unwrap_or(u8::MAX);
+    draft.record(Op::StoreAnswer { session, answer, answers_max });
+    Answer::Session { code, version, items }
+}
+
+fn release_all(draft: &mut Draft<'_>, at: SessionAt) {
+    for index in 0..draft.session(at).items.len() {
+        release_item(draft, item_at(at, index));
+    }
+    draft.record(Op::CloseSession(at));
+}
+
+fn close(
+    draft: &mut Draft<'_>,
+    at: SessionAt,
+    request: &SessionRequest<'_>,
+    digest: u64,
+    code: Code,
+    items: Vec<ItemAnswer>,
+) -> Outcome {
+    release_all(draft, at);
+    bury_answered(draft, request, digest, code, &items);
+    Outcome::Commit(Answer::Session { code, version: 0, items })
+}
+
+fn bury_answered(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+    code: Code,
+    items: &[ItemAnswer],
+) {
+    let kind =
+        TombstoneKind::Answered { request: request.request, digest, code, items: items.to_vec() };
+    let id = Id::new(request.session).unwrap_or(Id::EMPTY);
+    let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
+    bury(draft, Tombstone { id, forget_at, kind });
+}

@@ -1,0 +1,165 @@
+//! Moving units: burn order, grants, settlement, release (docs/ledger.md sections 7 and 8).
+
+use super::Step;
+use super::draft::{Draft, sum};
+use crate::{
+    Account, Bucket, BucketNo, Code, ItemAnswer, ItemAt, Name, Op, Overrun, Posting, Time,
+};
+use smallvec::SmallVec;
+
+/// Places of buckets in burn order.
+type Burn = SmallVec<[BucketNo; 4]>;
+
+/// The valid buckets of a unit in burn order: (priority, valid_to with none last, created, id).
+pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
+    let mut buckets: SmallVec<[&Bucket; 4]> =
+        account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)).collect();
+    buckets.sort_unstable_by_key(|bucket| {
+        (bucket.priority, bucket.valid_to.is_none(), bucket.valid_to, bucket.created, bucket.id)
+    });
+    buckets.iter().map(|bucket| bucket.no).collect()
+}
+
+/// What a bucket can still give.
+fn headroom(bucket: &Bucket) -> i64 {
+    bucket.available.saturating_sub(bucket.floor).max(0)
+}
+
+/// What could be granted of a unit now, at most the largest i64.
+pub(crate) fn grantable(account: &Account, unit: Name, now: Time) -> i64 {
+    account
+        .buckets
+        .iter()
+        .filter(|bucket| bucket.unit == unit && bucket.is_valid(now))
+        .fold(0, |sum: i64, bucket| sum.saturating_add(headroom(bucket)))
+}
+
+/// What one item asks for.
+#[derive(Clone, Copy)]
+pub(super) struct Ask {
+    pub(super) requested: i64,
+    pub(super) min: i64,
+    pub(super) request: u32,
+}
+
+/// Grants an item (RFC 8506 section 5.1.2; Final-Unit-Indication: section 5.6).
+pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAnswer> {
+    let unit = draft.item(at).unit;
+    let grant = grantable(draft.account(), unit, draft.now).min(ask.requested);
+    if grant < ask.min {
+        return Ok(ItemAnswer {
+            code: Code::CreditLimitReached,
+            granted: 0,
+            last: true,
+            uncollected: 0,
+        });
+    }
+    sum(draft.item(at).granted, grant)?;
+    let mut rest = grant;
+    for bucket in burn_order(draft.account(), unit, draft.now) {
+        let amount = headroom(draft.bucket(bucket)).min(rest);
+        if amount > 0 {
+            draft.record_outflow(|posting| Op::Hold(at, posting), Posting { bucket, amount })?;
+            rest -= amount;
+        }
+    }
+    draft.record(Op::Grant { at, amount: grant, request: ask.request });
+    Ok(ItemAnswer { code: Code::Ok, granted: grant, last: grant < ask.requested, uncollected: 0 })
+}
+
+/// Where the use of an item may be taken from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Source {
+    /// Its own slices first; what is left of them goes back.
+    OwnHold,
+    /// Available only: a late request leaves the hold alone.
+    AvailableOnly,
+}
+
+/// Settles reported use. Returns what could not be debited.
+pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Source) -> Step<i64> {
+    sum(draft.item(at).used, used)?;
+    let mut rest = used;
+    if source == Source::OwnHold {
+        for slice in draft.item(at).slices.clone() {
+            let amount = slice.amount.min(rest);
+            if amount > 0 {
+                draft.record(Op::Settle(at, Posting { bucket: slice.bucket, amount }));
+                rest -= amount;
+            }
+        }
+    }
+    let beyond_hold = rest;
+    let mut uncollected = 0;
+    if rest > 0 {
+        let unit = draft.item(at).unit;
+        let burn = burn_order(draft.account(), unit, draft.now);
+        rest = debit_in_order(draft, &burn, rest)?;
+        if rest > 0 {
+            let overrun = draft.session(at.session).overrun;
+            match burn.last() {
+                Some(&bucket) if overrun == Overrun::Overdraw => {
+                    draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
+                }
+                _ => uncollected = rest,
+            }
+        }
+    }
+    if uncollected > 0 {
+        let unit = draft.item(at).unit;
+        let totals = &draft.account().uncollected;
+        sum(totals.iter().find(|t| t.unit == unit).map_or(0, |t| t.amount), uncollected)?;
+    }
+    if used > 0 {
+        draft.record(Op::Use { at, used, direct: beyond_hold - uncollected, uncollected });
+    }
+    if source == Source::OwnHold {
+        release_item(draft, at);
+    }
+    Ok(uncollected)
+}
+
+/// Debits in burn order, each bucket down to 0, then each down to its floor. Returns the rest.
+fn debit_in_order(draft: &mut Draft<'_>, burn: &[BucketNo], amount: i64) -> Step<i64> {
+    let mut rest = amount;
+    for part in debit_parts(draft, burn, amount) {
+        rest -= part.amount;
+        draft.record_outflow(Op::Debit, part)?;
+    }
+    Ok(rest)
+}
+
+/// How a debit would fall on buckets: at most two parts in each, in the order of the passes.
+pub(super) fn debit_parts(
+    draft: &Draft<'_>,
+    burn: &[BucketNo],
+    amount: i64,
+) -> SmallVec<[Posting; 4]> {
+    let mut parts = SmallVec::new();
+    let mut rest = amount;
+    for down_to_floor in [false, true] {
+        for &no in burn {
+            let bucket = draft.bucket(no);
+            let positive = bucket.available.max(0);
+            let room = if down_to_floor { headroom(bucket) - positive } else { positive };
+            let part = room.min(rest);
+            if part > 0 {
+                parts.push(Posting { bucket: no, amount: part });
+                rest -= part;
+            }
+        }
+    }
+    parts
+}
+
+/// Gives back every slice of an item: to available, or to expired where the bucket has expired.
+pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt) {
+    for slice in draft.item(at).slices.clone() {
+        let posting = Posting { bucket: slice.bucket, amount: slice.amount };
+        if draft.bucket(slice.bucket).is_expired(draft.now) {
+            draft.record(Op::ReleaseExpired(at, posting));
+        } else {
+            draft.record(Op::Release(at, posting));
+        }
+    }
+}

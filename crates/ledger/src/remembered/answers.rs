@@ -1,0 +1,214 @@
+//! The window of an open session: its highest-numbered answers.
+//!
+//! Entry: length u16 (all of it), request number u32, digest u64, code u8, session version
+//! LEB128, items. Entries are in the order of request numbers.
+
+use super::pack::{self, Reader};
+use crate::{Code, ItemAnswer};
+use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+const HEAD_LEN: usize = 2 + 4 + 8 + 1;
+
+/// The stored answers of one open session, in the order of their request numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Answers {
+    bytes: SmallVec<[u8; 96]>,
+    count: u8,
+}
+
+/// One stored answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredAnswer {
+    /// CC-Request-Number.
+    pub request: u32,
+    /// Digest of the body it answered.
+    pub digest: u64,
+    /// OK or a denial.
+    pub code: Code,
+    /// The session's version in the answer.
+    pub version: u64,
+    /// One per item of the request, in its order.
+    pub items: Vec<ItemAnswer>,
+}
+
+/// What the window knows of a request number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WindowEntry {
+    /// Never seen.
+    New,
+    /// Answered before.
+    Stored(StoredAnswer),
+    /// Below the window: it may have been answered before.
+    Below,
+}
+
+impl Answers {
+    /// How many are stored.
+    pub fn len(&self) -> usize {
+        usize::from(self.count)
+    }
+
+    /// True when none is stored.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// The packed bytes, for codecs.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// Replaces the content by bytes that [`Answers::as_bytes`] gave; false, and empty, when
+    /// they are not whole.
+    pub fn load(&mut self, bytes: &[u8]) -> bool {
+        self.bytes.clear();
+        self.count = 0;
+        let mut rest = bytes;
+        let mut last = None;
+        while let Some((request, entry)) = split(rest) {
+            if last >= Some(request) || self.count == u8::MAX {
+                self.count = 0;
+                return false;
+            }
+            last = Some(request);
+            self.count += 1;
+            rest = &rest[entry.len()..];
+        }
+        if !rest.is_empty() {
+            self.count = 0;
+            return false;
+        }
+        self.bytes.extend_from_slice(bytes);
+        true
+    }
+
+    /// What is known of a request number when at most `answers_max` answers are kept.
+    pub fn look_up(&self, request: u32, answers_max: usize) -> WindowEntry {
+        let mut lowest = None;
+        for (number, entry) in self.entries() {
+            lowest = lowest.or(Some(number));
+            if number == request {
+                return WindowEntry::Stored(unpack(entry));
+            }
+        }
+        match lowest {
+            Some(lowest) if self.len() >= answers_max && request < lowest => WindowEntry::Below,
+            _ => WindowEntry::New,
+        }
+    }
+
+    /// The highest request number that was answered.
+    pub fn last_request(&self) -> Option<u32> {
+        self.entries().last().map(|(number, _)| number)
+    }
+
+    /// Stores an answer; the lowest-numbered ones beyond `answers_max` go.
+    pub fn store(&mut self, answer: &StoredAnswer, answers_max: usize) {
+        let packed = pack_answer(answer);
+        let mut at = 0;
+        for (number, entry) in self.entries() {
+            if number > answer.request {
+                break;
+            }
+            at += entry.len();
+        }
+        self.bytes.insert_from_slice(at, &packed);
+        self.count += 1;
+        while self.len() > answers_max.max(1) {
+            let Some((_, entry)) = split(&self.bytes) else { break };
+            let len = entry.len();
+            self.bytes.drain(..len);
+            self.count -= 1;
+        }
+    }
+
+    fn entries(&self) -> impl Iterator<Item = (u32, &[u8])> {
+        let mut rest = self.bytes.as_slice();
+        core::iter::from_fn(move || {
+            let (number, entry) = split(rest)?;
+            rest = &rest[entry.len()..];
+            Some((number, entry))
+        })
+    }
+}
+
+fn split(bytes: &[u8]) -> Option<(u32, &[u8])> {
+    let mut reader = Reader(bytes);
+    let len = usize::from(reader.u16());
+    if len <= HEAD_LEN || len > bytes.len() {
+        return None;
+    }
+    Some((reader.u32(), &bytes[..len]))
+}
+
+fn pack_answer(answer: &StoredAnswer) -> SmallVec<[u8; 48]> {
+    let mut out = Vec::with_capacity(HEAD_LEN + 9 + 4 * answer.items.len());
+    out.extend_from_slice(&[0, 0]);
+    out.extend_from_slice(&answer.request.to_le_bytes());
+    out.extend_from_slice(&answer.digest.to_le_bytes());
+    out.push(pack::code_bits(answer.code));
+    pack::put_varint(&mut out, answer.version);
+    for item in &answer.items {
+        pack::put_item(&mut out, item);
+    }
+    let len = u16::try_from(out.len()).unwrap_or(u16::MAX);
+    out[..2].copy_from_slice(&len.to_le_bytes());
+    SmallVec::from_vec(out)
+}
+
+fn unpack(entry: &[u8]) -> StoredAnswer {
+    let mut reader = Reader(&entry[2..]);
+    StoredAnswer {
+        request: reader.u32(),
+        digest: reader.word::<8>(),
+        code: pack::code_from_bits(reader.u8()),
+        version: reader.varint(),
+        items: pack::take_items(&mut reader),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn answer(request: u32) -> StoredAnswer {
+        let item = ItemAnswer {
+            code: Code::CreditLimitReached,
+            granted: i64::MAX,
+            last: true,
+            uncollected: i64::MAX,
+        };
+        StoredAnswer {
+            request,
+            digest: u64::MAX - u64::from(request),
+            code: Code::Ok,
+            version: u64::from(u32::MAX),
+            items: alloc::vec![item],
+        }
+    }
+
+    #[test]
+    fn the_largest_answer_to_one_item_fits_48_bytes() {
+        let largest = StoredAnswer { version: u64::MAX >> 1, ..answer(u32::MAX) };
+        assert!(pack_answer(&largest).len() <= 48, "{}", pack_answer(&largest).len());
+    }
+
+    #[test]
+    fn answers_come_back_as_stored_and_the_lowest_goes_first() {
+        let mut answers = Answers::default();
+        for request in [5, 2, 9, 7] {
+            answers.store(&answer(request), 3);
+        }
+        assert_eq!(answers.len(), 3);
+        assert_eq!(answers.last_request(), Some(9));
+        assert_eq!(answers.look_up(7, 3), WindowEntry::Stored(answer(7)));
+        assert_eq!(answers.look_up(2, 3), WindowEntry::Below);
+        assert_eq!(answers.look_up(6, 3), WindowEntry::New);
+        assert_eq!(answers.look_up(2, 4), WindowEntry::New);
+        let mut copy = Answers::default();
+        assert!(copy.load(answers.as_bytes()));
+        assert_eq!(copy, answers);
+        assert!(!copy.load(&answers.as_bytes()[1..]));
+    }
+}

@@ -1,0 +1,137 @@
+//! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a
+//! short input reads as zeros, and `is_whole` style checks on loading find it first.
+
+use crate::{Code, ItemAnswer};
+use alloc::vec::Vec;
+
+/// A cursor over packed bytes.
+pub(super) struct Reader<'a>(pub(super) &'a [u8]);
+
+impl<'a> Reader<'a> {
+    pub(super) fn bytes(&mut self, len: usize) -> &'a [u8] {
+        let (head, tail) = self.0.split_at(len.min(self.0.len()));
+        self.0 = tail;
+        head
+    }
+
+    pub(super) fn word<const N: usize>(&mut self) -> u64 {
+        let mut word = [0; 8];
+        let bytes = self.bytes(N);
+        word[..bytes.len()].copy_from_slice(bytes);
+        u64::from_le_bytes(word)
+    }
+
+    pub(super) fn u8(&mut self) -> u8 {
+        self.bytes(1).first().copied().unwrap_or(0)
+    }
+
+    pub(super) fn u16(&mut self) -> u16 {
+        u16::try_from(self.word::<2>()).unwrap_or(0)
+    }
+
+    pub(super) fn u32(&mut self) -> u32 {
+        u32::try_from(self.word::<4>()).unwrap_or(0)
+    }
+
+    pub(super) fn varint(&mut self) -> u64 {
+        let mut value = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8();
+            value |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                break;
+            }
+        }
+        value
+    }
+
+    pub(super) fn amount(&mut self) -> i64 {
+        i64::try_from(self.varint()).unwrap_or(i64::MAX)
+    }
+
+    pub(super) fn signed(&mut self) -> i64 {
+        let zigzag = self.varint();
+        #[expect(clippy::cast_possible_wrap, reason = "zigzag: the sign is the lowest bit")]
+        let value = (zigzag >> 1) as i64 ^ -((zigzag & 1) as i64);
+        value
+    }
+}
+
+pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+    while value >= 0x80 {
+        out.push((value & 0x7f) as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push((value & 0x7f) as u8);
+}
+
+/// An amount that is never negative.
+pub(super) fn put_amount(out: &mut Vec<u8>, amount: i64) {
+    debug_assert!(amount >= 0);
+    put_varint(out, u64::try_from(amount).unwrap_or(0));
+}
+
+#[expect(clippy::cast_sign_loss, reason = "zigzag: the sign moves to the lowest bit")]
+pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
+    put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
+}
+
+/// Two bits for a code that an answer can carry. Persisted.
+pub(super) fn code_bits(code: Code) -> u8 {
+    match code {
+        Code::ServiceDenied => 1,
+        Code::CreditLimitReached => 2,
+        _ => {
+            debug_assert!(code == Code::Ok);
+            0
+        }
+    }
+}
+
+pub(super) fn code_from_bits(bits: u8) -> Code {
+    match bits & 3 {
+        1 => Code::ServiceDenied,
+        2 => Code::CreditLimitReached,
+        _ => Code::Ok,
+    }
+}
+
+const LAST: u8 = 1 << 2;
+const GRANTED: u8 = 1 << 3;
+const UNCOLLECTED: u8 = 1 << 4;
+
+/// One byte of flags, then the amounts that are not 0. At most 19 bytes.
+pub(super) fn put_item(out: &mut Vec<u8>, item: &ItemAnswer) {
+    let mut flags = code_bits(item.code);
+    if item.last {
+        flags |= LAST;
+    }
+    if item.granted != 0 {
+        flags |= GRANTED;
+    }
+    if item.uncollected != 0 {
+        flags |= UNCOLLECTED;
+    }
+    out.push(flags);
+    if item.granted != 0 {
+        put_amount(out, item.granted);
+    }
+    if item.uncollected != 0 {
+        put_amount(out, item.uncollected);
+    }
+}
+
+/// The items that fill the rest of a record.
+pub(super) fn take_items(reader: &mut Reader<'_>) -> Vec<ItemAnswer> {
+    let mut items = Vec::new();
+    while !reader.0.is_empty() {
+        let flags = reader.u8();
+        items.push(ItemAnswer {
+            code: code_from_bits(flags),
+            last: flags & LAST != 0,
+            granted: if flags & GRANTED == 0 { 0 } else { reader.amount() },
+            uncollected: if flags & UNCOLLECTED == 0 { 0 } else { reader.amount() },
+        });
+    }
+    items
+}

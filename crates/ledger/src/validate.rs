@@ -1,0 +1,122 @@
+//! The invariants of one state, by their numbers (ARCHITECTURE.md lists them all). Those that
+//! speak of two states or of an answer are checked where both are at hand: in testing/model.
+
+use crate::{Account, ITEMS_MAX, Item, Session, Time};
+use core::fmt;
+
+/// A broken invariant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Violation {
+    /// Its number.
+    pub invariant: u8,
+    /// What is wrong.
+    pub what: &'static str,
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "I{} broken: {}", self.invariant, self.what)
+    }
+}
+
+/// Checks the state of an account right after a Commit at `now`.
+pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
+    buckets(account, now)?;
+    for session in &account.sessions {
+        sessions(account, session, now)?;
+        for item in &session.items {
+            items(account, item)?;
+        }
+    }
+    for (index, session) in account.sessions.iter().enumerate() {
+        let id = session.id.as_bytes();
+        let unique = account.sessions[..index].iter().all(|other| other.id != session.id);
+        ensure(unique, 14, "two open sessions have one id")?;
+        ensure(account.tombstones.find(id).is_none(), 14, "an open session has a tombstone")?;
+    }
+    Ok(())
+}
+
+fn ensure(condition: bool, invariant: u8, what: &'static str) -> Result<(), Violation> {
+    if condition { Ok(()) } else { Err(Violation { invariant, what }) }
+}
+
+fn buckets(account: &Account, now: Time) -> Result<(), Violation> {
+    for (index, bucket) in account.buckets.iter().enumerate() {
+        let unique = account.buckets[..index]
+            .iter()
+            .all(|other| other.id != bucket.id && other.no != bucket.no);
+        ensure(unique, 4, "two buckets have one id")?;
+        ensure(bucket.no.0 < account.next_bucket, 4, "a bucket's number is not used up")?;
+        let wide = i128::from;
+        let inflow = wide(bucket.credited) + wide(bucket.refunded);
+        let outflow = wide(bucket.consumed) + wide(bucket.expired) + wide(bucket.voided);
+        ensure(
+            wide(bucket.available) + wide(bucket.held) == inflow - outflow,
+            1,
+            "available + held differs from what came in and went out",
+        )?;
+        let totals = [
+            bucket.credited,
+            bucket.refunded,
+            bucket.consumed,
+            bucket.expired,
+            bucket.voided,
+            bucket.overdrawn,
+        ];
+        ensure(totals.iter().all(|&total| total >= 0), 1, "a total is negative")?;
+        let held: i128 = account
+            .sessions
+            .iter()
+            .flat_map(|session| &session.items)
+            .flat_map(|item| &item.slices)
+            .filter(|slice| slice.bucket == bucket.no)
+            .map(|slice| wide(slice.amount))
+            .sum();
+        ensure(wide(bucket.held) == held, 2, "held differs from the sum of the slices")?;
+        ensure(
+            wide(bucket.available) >= wide(bucket.floor) - wide(bucket.overdrawn),
+            3,
+            "available is below the floor by more than was overdrawn",
+        )?;
+        ensure(
+            !(bucket.is_expired(now) && bucket.available > 0),
+            10,
+            "something is available in an expired bucket",
+        )?;
+    }
+    Ok(())
+}
+
+fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Violation> {
+    ensure(session.deadline > now, 9, "a session is open past its deadline")?;
+    ensure(session.version >= 1, 14, "a session is open that was never answered")?;
+    ensure(!session.answers.is_empty(), 14, "an open session has no stored answer")?;
+    ensure(session.items.len() <= ITEMS_MAX, 14, "a session has too many items")?;
+    ensure(account.version >= session.version, 14, "a session is newer than its account")
+}
+
+fn items(account: &Account, item: &Item) -> Result<(), Violation> {
+    let wide = i128::from;
+    for (index, slice) in item.slices.iter().enumerate() {
+        ensure(slice.amount > 0, 2, "a slice is empty")?;
+        let unique = item.slices[..index].iter().all(|other| other.bucket != slice.bucket);
+        ensure(unique, 2, "an item has two slices on one bucket")?;
+        let bucket = account.bucket_no(slice.bucket);
+        ensure(bucket.is_some(), 2, "a slice's bucket is gone")?;
+        ensure(bucket.is_none_or(|b| b.unit == item.unit), 4, "a slice is of another unit")?;
+    }
+    let totals =
+        [item.granted, item.used, item.from_hold, item.direct, item.released, item.uncollected];
+    ensure(totals.iter().all(|&total| total >= 0), 5, "a total of an item is negative")?;
+    ensure(
+        wide(item.granted) == wide(item.from_hold) + wide(item.released) + wide(item.outstanding()),
+        5,
+        "granted differs from from_hold + released + outstanding",
+    )?;
+    ensure(
+        wide(item.used) == wide(item.from_hold) + wide(item.direct) + wide(item.uncollected),
+        6,
+        "used differs from from_hold + direct + uncollected",
+    )
+}
