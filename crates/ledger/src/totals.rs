@@ -1,8 +1,9 @@
 //! Sums per unit over many accounts: what TOTALS shows. A host keeps them up to date by taking
 //! an account out as it was and putting it back as it is.
 
-use crate::{Account, Name};
+use crate::{Account, Bucket, Name, UnitAmount};
 use alloc::vec::Vec;
+use smallvec::SmallVec;
 
 /// Sums of one unit. i128: a store of many accounts cannot overflow them.
 /// Conservation (I1 summed): available + held = credited + refunded - consumed - expired - voided.
@@ -41,35 +42,61 @@ pub struct Totals {
     pub units: Vec<UnitTotals>,
 }
 
+/// What one account contributes to the totals: kept from before a command to after it.
+#[derive(Clone, Debug, Default)]
+pub struct Portion {
+    accounts: u64,
+    sessions: u64,
+    buckets: SmallVec<[Bucket; 2]>,
+    uncollected: Vec<UnitAmount>,
+}
+
+impl Portion {
+    /// The portion of an account, or of none.
+    pub fn of(account: Option<&Account>) -> Portion {
+        account.map_or_else(Portion::default, |account| Portion {
+            accounts: 1,
+            sessions: account.sessions.len() as u64,
+            buckets: account.buckets.clone(),
+            uncollected: account.uncollected.clone(),
+        })
+    }
+}
+
 impl Totals {
-    /// Takes the sums of one account in.
-    pub fn add(&mut self, account: &Account) {
-        self.accounts += 1;
-        self.sessions += account.sessions.len() as u64;
-        self.count(account, 1);
-    }
-
-    /// Takes the sums of one account out, as it was when it was taken in.
-    pub fn subtract(&mut self, account: &Account) {
-        self.accounts -= 1;
-        self.sessions -= account.sessions.len() as u64;
-        self.count(account, -1);
-    }
-
-    fn count(&mut self, account: &Account, sign: i128) {
-        for bucket in &account.buckets {
-            let unit = self.unit(bucket.unit);
-            unit.available += sign * i128::from(bucket.available);
-            unit.held += sign * i128::from(bucket.held);
-            unit.credited += sign * i128::from(bucket.credited);
-            unit.refunded += sign * i128::from(bucket.refunded);
-            unit.consumed += sign * i128::from(bucket.consumed);
-            unit.expired += sign * i128::from(bucket.expired);
-            unit.voided += sign * i128::from(bucket.voided);
-            unit.overdrawn += sign * i128::from(bucket.overdrawn);
+    /// Takes the portion of an account out, as it was when it was taken in, and takes in what
+    /// the account is now.
+    pub fn replace(&mut self, before: &Portion, after: Option<&Account>) {
+        self.accounts -= before.accounts;
+        self.sessions -= before.sessions;
+        self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
+        if let Some(after) = after {
+            self.accounts += 1;
+            self.sessions += after.sessions.len() as u64;
+            self.count(&after.buckets, &after.uncollected, i128::wrapping_add);
         }
-        for uncollected in &account.uncollected {
-            self.unit(uncollected.unit).uncollected += sign * i128::from(uncollected.amount);
+    }
+
+    fn count(
+        &mut self,
+        buckets: &[Bucket],
+        uncollected: &[UnitAmount],
+        sum: impl Fn(i128, i128) -> i128,
+    ) {
+        for bucket in buckets {
+            let unit = self.unit(bucket.unit);
+            unit.available = sum(unit.available, i128::from(bucket.available));
+            unit.held = sum(unit.held, i128::from(bucket.held));
+            unit.credited = sum(unit.credited, i128::from(bucket.credited));
+            unit.refunded = sum(unit.refunded, i128::from(bucket.refunded));
+            unit.consumed = sum(unit.consumed, i128::from(bucket.consumed));
+            unit.expired = sum(unit.expired, i128::from(bucket.expired));
+            unit.voided = sum(unit.voided, i128::from(bucket.voided));
+            unit.overdrawn = sum(unit.overdrawn, i128::from(bucket.overdrawn));
+        }
+        for total in uncollected {
+            let unit = self.unit(total.unit);
+            unit.uncollected = sum(unit.uncollected, i128::from(total.amount));
         }
     }
 

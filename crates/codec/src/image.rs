@@ -1,0 +1,363 @@
+//! The account image, version 1.
+
+use crate::reader::Reader;
+use crate::writer::Writer;
+use alloc::vec::Vec;
+use core::fmt;
+use scurry_ledger::{
+    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Name, Overrun, Period, Session, Slice,
+    Status, Time, UnitAmount,
+};
+use smallvec::SmallVec;
+
+const VERSION: u8 = 1;
+
+/// The bytes are not an account image of a version that this program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ImageError {
+    /// The version byte is not known.
+    Version(u8),
+    /// Something inside is wrong, or bytes are missing or left over.
+    Damaged,
+}
+
+impl fmt::Display for ImageError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ImageError::Version(version) => {
+                write!(f, "account image of version {version}: only version {VERSION} is known")
+            }
+            ImageError::Damaged => f.write_str("account image is damaged"),
+        }
+    }
+}
+
+impl core::error::Error for ImageError {}
+
+/// Appends the image of an account.
+pub fn encode_account(account: &Account, out: &mut Vec<u8>) {
+    let mut w = Writer::new(out);
+    let base = account.changed_at.0;
+    w.byte(VERSION);
+    w.group([word(account.version), base, i64::from(account.next_bucket), account.status as i64]);
+    w.group([
+        len(account.buckets.len()),
+        len(account.sessions.len()),
+        len(account.tombstones.as_bytes().len()),
+        len(account.transactions.as_bytes().len()),
+    ]);
+    w.group([
+        len(account.identities.len()),
+        len(account.counters.len()),
+        len(account.uncollected.len()),
+        0,
+    ]);
+    for bucket in &account.buckets {
+        put_bucket(&mut w, bucket, base);
+    }
+    for session in &account.sessions {
+        put_session(&mut w, session, base);
+    }
+    w.bytes(account.tombstones.as_bytes());
+    w.bytes(account.transactions.as_bytes());
+    for identity in &account.identities {
+        w.short(identity.kind.as_bytes());
+        w.short(identity.value.as_bytes());
+    }
+    for counter in &account.counters {
+        w.short(counter.id.as_bytes());
+        w.short(counter.unit.as_bytes());
+        w.group([counter.value, counter.period as i64, counter.period_start.0, 0]);
+    }
+    for total in &account.uncollected {
+        w.short(total.unit.as_bytes());
+        w.group([total.amount, 0, 0, 0]);
+    }
+}
+
+/// Reads an image into an account whose buffers are used again.
+pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
+    let mut r = Reader::new(bytes);
+    let version = r.byte();
+    if version != VERSION {
+        return Err(ImageError::Version(version));
+    }
+    let [account_version, base, next_bucket, status] = r.group();
+    let [buckets, sessions, tombstones, transactions] = r.group();
+    let [identities, counters, uncollected, _] = r.group();
+    account.version = unword(account_version);
+    account.changed_at = Time(base);
+    account.next_bucket = narrow(&mut r, next_bucket);
+    account.status = take_status(&mut r, status);
+    account.buckets.clear();
+    for _ in 0..count(&mut r, buckets) {
+        let bucket = take_bucket(&mut r, base);
+        account.buckets.extend(bucket);
+    }
+    account.sessions.clear();
+    for _ in 0..count(&mut r, sessions) {
+        let session = take_session(&mut r, base);
+        account.sessions.extend(session);
+    }
+    let packed = count(&mut r, tombstones);
+    let whole = account.tombstones.load(r.bytes(packed));
+    let packed = count(&mut r, transactions);
+    if !(account.transactions.load(r.bytes(packed)) && whole) {
+        r.fail();
+    }
+    account.identities.clear();
+    for _ in 0..count(&mut r, identities) {
+        let identity = take_identity(&mut r);
+        account.identities.extend(identity);
+    }
+    account.counters.clear();
+    for _ in 0..count(&mut r, counters) {
+        let counter = take_counter(&mut r);
+        account.counters.extend(counter);
+    }
+    account.uncollected.clear();
+    for _ in 0..count(&mut r, uncollected) {
+        let unit = take_name(&mut r);
+        let [amount, ..] = r.group();
+        account.uncollected.extend(unit.map(|unit| UnitAmount { unit, amount }));
+    }
+    if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
+}
+
+fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
+    w.short(bucket.id.as_bytes());
+    w.short(bucket.unit.as_bytes());
+    w.group([
+        i64::from(bucket.no.0),
+        i64::from(bucket.priority),
+        bucket.created.0.wrapping_sub(base),
+        bucket.valid_from.0,
+    ]);
+    w.group([bucket.available, bucket.held, bucket.credited, bucket.consumed]);
+    w.group([
+        i64::from(bucket.valid_to.is_some()),
+        bucket.valid_to.map_or(0, |end| end.0.wrapping_sub(base)),
+        bucket.floor,
+        bucket.refunded,
+    ]);
+    w.group([bucket.expired, bucket.voided, bucket.overdrawn, 0]);
+}
+
+fn take_bucket(r: &mut Reader<'_>, base: i64) -> Option<Bucket> {
+    let id = take_name(r);
+    let unit = take_name(r);
+    let [no, priority, created, valid_from] = r.group();
+    let [available, held, credited, consumed] = r.group();
+    let [has_end, end, floor, refunded] = r.group();
+    let [expired, voided, overdrawn, _] = r.group();
+    Some(Bucket {
+        no: BucketNo(narrow(r, no)),
+        id: id?,
+        unit: unit?,
+        priority: narrow(r, priority),
+        created: Time(created.wrapping_add(base)),
+        valid_from: Time(valid_from),
+        valid_to: (has_end != 0).then(|| Time(end.wrapping_add(base))),
+        floor,
+        available,
+        held,
+        credited,
+        refunded,
+        consumed,
+        expired,
+        voided,
+        overdrawn,
+    })
+}
+
+fn put_session(w: &mut Writer<'_>, session: &Session, base: i64) {
+    w.short(session.id.as_bytes());
+    w.group([
+        word(session.version),
+        session.validity_ms,
+        session.tcc_ms,
+        session.deadline.0.wrapping_sub(base),
+    ]);
+    w.group([
+        session.overrun as i64,
+        len(session.items.len()),
+        len(session.answers.as_bytes().len()),
+        len(session.blob.len()),
+    ]);
+    w.bytes(session.answers.as_bytes());
+    w.bytes(&session.blob);
+    for item in &session.items {
+        put_item(w, item);
+    }
+}
+
+fn take_session(r: &mut Reader<'_>, base: i64) -> Option<Session> {
+    let id = Id::new(r.short());
+    let [version, validity_ms, tcc_ms, deadline] = r.group();
+    let [overrun, items, answers, blob] = r.group();
+    let mut session = Session {
+        id: id?,
+        version: unword(version),
+        validity_ms,
+        tcc_ms,
+        deadline: Time(deadline.wrapping_add(base)),
+        overrun: match overrun {
+            0 => Overrun::Overdraw,
+            1 => Overrun::Clamp,
+            _ => {
+                r.fail();
+                return None;
+            }
+        },
+        items: SmallVec::new(),
+        answers: Default::default(),
+        blob: Vec::new(),
+    };
+    let packed = count(r, answers);
+    if !session.answers.load(r.bytes(packed)) {
+        r.fail();
+    }
+    let blob = count(r, blob);
+    session.blob.extend_from_slice(r.bytes(blob));
+    for _ in 0..count(r, items) {
+        let item = take_item(r);
+        session.items.extend(item);
+    }
+    Some(session)
+}
+
+fn put_item(w: &mut Writer<'_>, item: &Item) {
+    w.short(item.unit.as_bytes());
+    w.group([
+        i64::from(item.key),
+        len(item.slices.len()),
+        item.last_grant.map_or(0, |request| i64::from(request) + 1),
+        item.granted,
+    ]);
+    w.group([item.used, item.from_hold, item.direct, item.released]);
+    // The first slice shares a group with what is rarely there.
+    let first = item.slices.first().copied().unwrap_or(NO_SLICE);
+    w.group([item.uncollected, i64::from(first.bucket.0), first.amount, 0]);
+    for pair in item.slices.get(1..).unwrap_or(&[]).chunks(2) {
+        let second = pair.get(1).copied().unwrap_or(NO_SLICE);
+        w.group([
+            i64::from(pair[0].bucket.0),
+            pair[0].amount,
+            i64::from(second.bucket.0),
+            second.amount,
+        ]);
+    }
+}
+
+const NO_SLICE: Slice = Slice { bucket: BucketNo(0), amount: 0 };
+
+fn take_item(r: &mut Reader<'_>) -> Option<Item> {
+    let unit = take_name(r);
+    let [key, slices, last_grant, granted] = r.group();
+    let [used, from_hold, direct, released] = r.group();
+    let [uncollected, first, amount, _] = r.group();
+    let mut item = Item {
+        key: narrow(r, key),
+        unit: unit?,
+        slices: SmallVec::new(),
+        granted,
+        used,
+        from_hold,
+        direct,
+        released,
+        uncollected,
+        last_grant: (last_grant != 0).then(|| narrow(r, last_grant.wrapping_sub(1))),
+    };
+    let slices = count(r, slices);
+    if slices > 0 {
+        item.slices.push(Slice { bucket: BucketNo(narrow(r, first)), amount });
+    }
+    while item.slices.len() < slices && !r.is_broken() {
+        let [bucket, amount, other, other_amount] = r.group();
+        item.slices.push(Slice { bucket: BucketNo(narrow(r, bucket)), amount });
+        if item.slices.len() < slices {
+            item.slices.push(Slice { bucket: BucketNo(narrow(r, other)), amount: other_amount });
+        }
+    }
+    Some(item)
+}
+
+fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
+    let kind = take_name(r);
+    let value = Id::new(r.short());
+    if value.is_none() {
+        r.fail();
+    }
+    Some(Identity { kind: kind?, value: value? })
+}
+
+fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
+    let id = take_name(r);
+    let unit = take_name(r);
+    let [value, period, period_start, _] = r.group();
+    let period = match period {
+        0 => Period::None,
+        1 => Period::Hour,
+        2 => Period::Day,
+        3 => Period::Week,
+        4 => Period::Month,
+        _ => {
+            r.fail();
+            return None;
+        }
+    };
+    Some(Counter { id: id?, unit: unit?, period, period_start: Time(period_start), value })
+}
+
+fn take_name(r: &mut Reader<'_>) -> Option<Name> {
+    let name = Name::new(r.short());
+    if name.is_none() {
+        r.fail();
+    }
+    name
+}
+
+fn take_status(r: &mut Reader<'_>, status: i64) -> Status {
+    match status {
+        0 => Status::Active,
+        1 => Status::Suspended,
+        2 => Status::Closed,
+        _ => {
+            r.fail();
+            Status::Closed
+        }
+    }
+}
+
+/// A count of things that follow. Each takes a byte or more, so more of them than bytes are
+/// left is damage.
+fn count(r: &mut Reader<'_>, number: i64) -> usize {
+    match usize::try_from(number) {
+        Ok(count) if count <= r.remaining() => count,
+        _ => {
+            r.fail();
+            0
+        }
+    }
+}
+
+fn narrow<N: TryFrom<i64> + Default>(r: &mut Reader<'_>, number: i64) -> N {
+    N::try_from(number).unwrap_or_else(|_| {
+        r.fail();
+        N::default()
+    })
+}
+
+#[expect(clippy::cast_possible_wrap, reason = "the bits of the number")]
+fn word(number: u64) -> i64 {
+    number as i64
+}
+
+#[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
+fn unword(number: i64) -> u64 {
+    number as u64
+}
+
+fn len(len: usize) -> i64 {
+    i64::try_from(len).unwrap_or(i64::MAX)
+}
