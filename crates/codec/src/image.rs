@@ -268,7 +268,9 @@ fn take_item(r: &mut Reader<'_>) -> Option<Item> {
         uncollected,
         last_grant: (last_grant != 0).then(|| narrow(r, last_grant.wrapping_sub(1))),
     };
-    let slices = count(r, slices);
+    // The first slice has been read: only those behind it take further bytes.
+    let behind_first = count(r, slices.saturating_sub(1).max(0));
+    let slices = if slices > 0 { behind_first + 1 } else { 0 };
     if slices > 0 {
         item.slices.push(Slice { bucket: BucketNo(narrow(r, first)), amount });
     }

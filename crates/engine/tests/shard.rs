@@ -1,0 +1,172 @@
+//! A shard as its hosts use it: commands, timers, totals, plain values, memory.
+
+use scurry_engine::{Config, Outcome, ReadError, Shard, WriteError, WrongType};
+use scurry_ledger::{
+    Answer, BucketAttributes, Code, Command, Create, ItemRequest, Limits, Name, NewBucket,
+    SessionRequest, Status, Time, validate,
+};
+
+const START: Time = Time(1_700_000_000_000);
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).expect("a name")
+}
+
+fn create(shard: &mut Shard, account: &str, amount: i64) {
+    let bucket = NewBucket {
+        bucket: name("main"),
+        unit: name("octets"),
+        amount,
+        attributes: BucketAttributes::default(),
+    };
+    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    let outcome = shard.execute(START, account.as_bytes(), &Command::Create(create));
+    assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
+}
+
+fn item(requested: i64) -> ItemRequest {
+    ItemRequest { key: 1, unit: name("octets"), used: None, requested: Some(requested), min: None }
+}
+
+fn reserve(shard: &mut Shard, now: Time, account: &str, session: &str, tcc_ms: i64) -> Outcome {
+    let request = SessionRequest {
+        session: session.as_bytes(),
+        request: 0,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: Some(tcc_ms),
+        overrun: None,
+        close_on_denial: false,
+        blob: None,
+        items: &[item(10)],
+    };
+    shard.execute(now, account.as_bytes(), &Command::Reserve(request))
+}
+
+fn held(shard: &Shard) -> i128 {
+    shard.totals().units.iter().map(|unit| unit.held).sum()
+}
+
+#[test]
+fn a_hold_goes_back_when_tcc_runs_out_and_nobody_calls() {
+    let mut shard = Shard::new(Config::default());
+    for account in ["a", "b", "c"] {
+        create(&mut shard, account, 100);
+    }
+    for (account, tcc_ms) in [("a", 1_000), ("b", 500), ("c", 60_000)] {
+        let outcome = reserve(&mut shard, START, account, "s", tcc_ms);
+        let Outcome::Answer { answer: Answer::Session { code: Code::Ok, .. }, .. } = outcome else {
+            panic!("{outcome:?}");
+        };
+    }
+    assert_eq!((held(&shard), shard.totals().sessions), (30, 3));
+    assert!(shard.next_due().expect("timers") <= START.plus_ms(500));
+    assert_eq!(shard.tick(START.plus_ms(499)), 0, "nothing is released early");
+    assert_eq!(shard.tick(START.plus_ms(500)), 1);
+    assert_eq!(shard.tick(START.plus_ms(999)), 0);
+    assert_eq!(shard.tick(START.plus_ms(1_000)), 1);
+    assert_eq!((held(&shard), shard.totals().sessions), (10, 1));
+    for account in ["a", "b", "c"] {
+        let now = START.plus_ms(1_000);
+        validate(shard.account(now, account.as_bytes()).expect("an account"), now).expect("valid");
+    }
+    // Tombstones are forgotten by timers too.
+    let later = START.plus_ms(60_000 + 240_000);
+    while shard.tick(later) > 0 {}
+    assert!(shard.account(later, b"a").expect("an account").tombstones.is_empty());
+    assert!(shard.next_due().is_none(), "no timer is left: {:?}", shard.next_due());
+    assert!(shard.totals().units[0].conserves());
+}
+
+#[test]
+fn an_update_moves_the_deadline_and_the_timer_follows() {
+    let mut shard = Shard::new(Config::default());
+    create(&mut shard, "a", 100);
+    reserve(&mut shard, START, "a", "s", 1_000);
+    let request = SessionRequest {
+        session: b"s",
+        request: 1,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: None,
+        overrun: None,
+        close_on_denial: false,
+        blob: None,
+        items: &[],
+    };
+    shard.execute(START.plus_ms(900), b"a", &Command::Update(request));
+    assert_eq!(shard.tick(START.plus_ms(1_899)), 0, "the deadline moved");
+    assert_eq!(held(&shard), 10);
+    assert_eq!(shard.tick(START.plus_ms(1_900)), 1);
+    assert_eq!(held(&shard), 0);
+}
+
+#[test]
+fn a_read_shows_what_is_due_without_writing() {
+    let mut shard = Shard::new(Config::default());
+    create(&mut shard, "a", 100);
+    reserve(&mut shard, START, "a", "s", 1_000);
+    let now = START.plus_ms(5_000);
+    let account = shard.account(now, b"a").expect("an account");
+    assert_eq!((account.sessions.len(), account.buckets[0].available), (0, 100));
+    assert_eq!(held(&shard), 10, "nothing was written");
+    assert_eq!(shard.account(now, b"b").err(), Some(ReadError::UnknownAccount));
+}
+
+#[test]
+fn accounts_and_plain_values_do_not_mix() {
+    let mut shard = Shard::new(Config::default());
+    create(&mut shard, "a", 100);
+    shard.set(b"k", b"v").expect("a plain value");
+    assert_eq!(shard.get(b"a"), Err(WrongType));
+    assert_eq!(shard.del(b"a"), Err(WrongType));
+    assert_eq!(shard.set(b"a", b"x"), Err(WriteError::WrongType));
+    assert_eq!(reserve(&mut shard, START, "k", "s", 1), Outcome::WrongType);
+    assert_eq!(shard.account(START, b"k").err(), Some(ReadError::WrongType));
+    assert_eq!((shard.get(b"k"), shard.len()), (Ok(Some(&b"v"[..])), 2));
+    assert_eq!((shard.del(b"k"), shard.del(b"k")), (Ok(true), Ok(false)));
+    shard.clear();
+    assert!(shard.is_empty() && shard.totals().accounts == 0);
+}
+
+#[test]
+fn memory_max_refuses_what_grows_and_lets_sessions_end() {
+    let mut shard = Shard::new(Config { memory_max: Some(10_000), ..Config::default() });
+    create(&mut shard, "a", 100);
+    reserve(&mut shard, START, "a", "s", 60_000);
+    let mut refused = None;
+    for index in 0..1_000 {
+        if shard.set(format!("key{index}").as_bytes(), &[0; 100]).is_err() {
+            refused = Some(index);
+            break;
+        }
+    }
+    assert!(refused.is_some_and(|index| index > 10), "{refused:?}");
+    assert_eq!(reserve(&mut shard, START, "a", "t", 60_000), Outcome::OutOfMemory);
+    let release = Command::Release { session: b"s" };
+    let outcome = shard.execute(START, b"a", &release);
+    assert!(matches!(outcome, Outcome::Answer { .. }), "{outcome:?}");
+    assert!(shard.stats().memory_bytes <= 10_000 + 400, "{:?}", shard.stats());
+}
+
+/// The figure that README quotes comes from a benchmark; this is the bound that must not move.
+#[test]
+fn an_account_with_two_buckets_and_a_session_takes_at_most_400_bytes() {
+    let mut shard = Shard::new(Config { limits: Limits::default(), ..Config::default() });
+    let bucket = |id, priority| NewBucket {
+        bucket: name(id),
+        unit: name("octets"),
+        amount: 1_000_000_000_000,
+        attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
+    };
+    let buckets = [bucket("main", 10), bucket("bonus", 5)];
+    let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+    let accounts = 10_000;
+    for index in 0..accounts {
+        let account = format!("acc:{index:07}");
+        shard.execute(START, account.as_bytes(), &Command::Create(create));
+        reserve(&mut shard, START, &account, &format!("s{index:015}"), 60_000);
+    }
+    let bytes = shard.stats().memory_bytes / accounts;
+    assert!(bytes <= 400, "{bytes} bytes");
+}

@@ -1,0 +1,61 @@
+//! The state and the commands that the benchmarks of the ledger share: an account with two
+//! buckets and one open session, and its next UPDATE.
+
+use scurry_ledger::{
+    Account, BucketAttributes, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
+    SessionRequest, Status, Time, decide_in_place,
+};
+
+/// When every command is run.
+pub const NOW: Time = Time(1_700_000_000_000);
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).expect("a name")
+}
+
+/// The items of the UPDATEs.
+pub fn items() -> [ItemRequest; 1] {
+    let unit = name("octets");
+    [ItemRequest { key: 1, unit, used: Some(900), requested: Some(1_000), min: None }]
+}
+
+/// The UPDATE of a request number.
+pub fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
+    Command::Update(SessionRequest {
+        session: b"s000000000000001",
+        request,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: None,
+        overrun: None,
+        close_on_denial: false,
+        blob: None,
+        items,
+    })
+}
+
+/// An account with two buckets and one open session whose window is full.
+pub fn account(limits: &Limits) -> Account {
+    let bucket = |id, priority| NewBucket {
+        bucket: name(id),
+        unit: name("octets"),
+        amount: 1_000_000_000_000_000,
+        attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
+    };
+    let buckets = [bucket("main", 10), bucket("bonus", 5)];
+    let mut account = None;
+    let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+    run(&mut account, &Command::Create(create), limits);
+    let first = [ItemRequest { used: None, ..items()[0] }];
+    let Command::Update(request) = update(0, &first) else { unreachable!("it is an UPDATE") };
+    run(&mut account, &Command::Reserve(request), limits);
+    for request in 1..8 {
+        run(&mut account, &update(request, &items()), limits);
+    }
+    account.expect("it was created")
+}
+
+fn run(account: &mut Option<Account>, command: &Command<'_>, limits: &Limits) {
+    let decision = decide_in_place(account, command, NOW, limits);
+    assert!(matches!(decision, Decision::Commit(..)), "{decision:?}");
+}

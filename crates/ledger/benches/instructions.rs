@@ -1,0 +1,75 @@
+//! The ledger alone: instructions of one UPDATE, counted by callgrind, and where they go. The
+//! count is the difference of two runs, so what happens once is not in it.
+
+mod charging;
+
+use charging::{NOW, account, items, update};
+use scurry_ledger::{Decision, Limits, apply, decide, decide_in_place};
+use std::error::Error;
+use std::hint::black_box;
+use std::process::Command;
+
+/// UPDATEs in the longer of the two runs.
+const UPDATES: u32 = 2_000;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments: Vec<String> = std::env::args().collect();
+    if let [_, child, way, updates] = arguments.as_slice()
+        && child == "--child"
+    {
+        run(way, updates.parse()?);
+        return Ok(());
+    }
+    for way in ["decide+apply", "decide_in_place"] {
+        let (none, _) = count(way, 0)?;
+        let (all, profile) = count(way, UPDATES)?;
+        println!("update/{way}: {} instructions", (all - none) / u64::from(UPDATES));
+        for line in profile.lines().filter(|line| line.contains('%')).take(14) {
+            println!("    {}", line.trim());
+        }
+    }
+    Ok(())
+}
+
+fn run(way: &str, updates: u32) {
+    let limits = Limits::default();
+    let items = items();
+    let mut state = Some(account(&limits));
+    for request in 8..8 + updates {
+        let command = update(request, &items);
+        if way == "decide_in_place" {
+            black_box(decide_in_place(&mut state, black_box(&command), NOW, &limits));
+        } else if let Decision::Commit(change, answer) =
+            decide(state.as_ref(), black_box(&command), NOW, &limits)
+        {
+            apply(&mut state, &change);
+            black_box(answer);
+        }
+    }
+    black_box(&state);
+}
+
+/// Instructions of the whole run, and callgrind's table of where they went.
+fn count(way: &str, updates: u32) -> Result<(u64, String), Box<dyn Error>> {
+    let out = std::env::temp_dir().join(format!("scurry-callgrind-{}-{updates}", std::process::id()));
+    let status = Command::new("valgrind")
+        .args(["--tool=callgrind", "--quiet"])
+        .arg(format!("--callgrind-out-file={}", out.display()))
+        .arg(std::env::current_exe()?)
+        .args(["--child", way, &updates.to_string()])
+        .status()
+        .map_err(|error| format!("cannot run valgrind ({error}): run scripts/install-tools.sh"))?;
+    if !status.success() {
+        return Err(format!("valgrind ended with {status}").into());
+    }
+    let profile = Command::new("callgrind_annotate").arg(&out).output()?;
+    std::fs::remove_file(&out)?;
+    let text = String::from_utf8_lossy(&profile.stdout).into_owned();
+    let total = text
+        .lines()
+        .find(|line| line.contains("PROGRAM TOTALS"))
+        .and_then(|line| line.split_whitespace().next())
+        .ok_or("callgrind_annotate printed no total")?
+        .replace(',', "");
+    Ok((total.parse()?, text))
+}
