@@ -1,2 +1,55 @@
-//! Placeholder.
-fn main() {}
+//! The project's own chores, so that a gate means the same on every machine:
+//! `cargo xtask ci` only reads, `cargo xtask fix` is what changes files.
+
+mod ci;
+mod fix;
+mod host;
+mod steps;
+mod tidy;
+
+use anyhow::{Result, bail};
+use host::Host;
+use std::process::ExitCode;
+
+const HELP: &str = "\
+usage: cargo xtask COMMAND
+
+  ci [STEP]...   the read-only gate: every step, or only the named ones
+  ci --list      the names of its steps
+  fix            format, apply what clippy can repair, write docs/commands.md anew
+  tidy           the project's own rules: code map, purity, edges, documents
+  mutants        seed each known bug and show the test that catches it
+  help           this text
+";
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match run(&args) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &[String]) -> Result<()> {
+    let Some((command, rest)) = args.split_first() else {
+        print!("{HELP}");
+        return Ok(());
+    };
+    if !rest.is_empty() && command != "ci" {
+        bail!("`{command}` takes no arguments: see cargo xtask help");
+    }
+    match command.as_str() {
+        "ci" => ci::run(&Host::find()?, rest),
+        "fix" => fix::run(&Host::find()?),
+        "tidy" => tidy::run(&Host::find()?),
+        "mutants" => ci::mutants(&Host::find()?),
+        "help" | "--help" | "-h" => {
+            print!("{HELP}");
+            Ok(())
+        }
+        other => bail!("no command `{other}`: see cargo xtask help"),
+    }
+}

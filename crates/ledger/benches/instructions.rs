@@ -51,7 +51,8 @@ fn run(way: &str, updates: u32) {
 
 /// Instructions of the whole run, and callgrind's table of where they went.
 fn count(way: &str, updates: u32) -> Result<(u64, String), Box<dyn Error>> {
-    let out = std::env::temp_dir().join(format!("scurry-callgrind-{}-{updates}", std::process::id()));
+    let out =
+        std::env::temp_dir().join(format!("scurry-callgrind-{}-{updates}", std::process::id()));
     let status = Command::new("valgrind")
         .args(["--tool=callgrind", "--quiet"])
         .arg(format!("--callgrind-out-file={}", out.display()))

@@ -2,7 +2,7 @@
 //! replicated; applying it runs no rule and reads no clock.
 
 use crate::{
-    BucketNo, Id, Name, Overrun, Period, Status, StoredAnswer, Time, Tombstone, Transaction,
+    BucketNo, Id, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone, Transaction,
 };
 use alloc::vec::Vec;
 
@@ -161,7 +161,7 @@ pub enum Op {
         /// The session.
         session: SessionAt,
         /// The answer.
-        answer: StoredAnswer,
+        answer: PackedAnswer,
         /// How many the window keeps.
         answers_max: u8,
     },

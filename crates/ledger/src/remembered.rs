@@ -9,6 +9,6 @@ mod records;
 mod tombstones;
 mod transactions;
 
-pub use answers::{Answers, StoredAnswer, WindowEntry};
+pub use answers::{Answers, PackedAnswer, StoredAnswer, WindowEntry};
 pub use tombstones::{Tombstone, TombstoneKind, Tombstones};
 pub use transactions::{DebitPart, Transaction, Transactions};

@@ -7,20 +7,20 @@ use scurry_ledger::{
 };
 
 /// When every command is run.
-pub const NOW: Time = Time(1_700_000_000_000);
+pub(crate) const NOW: Time = Time(1_700_000_000_000);
 
 fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).expect("a name")
 }
 
 /// The items of the UPDATEs.
-pub fn items() -> [ItemRequest; 1] {
+pub(crate) fn items() -> [ItemRequest; 1] {
     let unit = name("octets");
     [ItemRequest { key: 1, unit, used: Some(900), requested: Some(1_000), min: None }]
 }
 
 /// The UPDATE of a request number.
-pub fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
+pub(crate) fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
     Command::Update(SessionRequest {
         session: b"s000000000000001",
         request,
@@ -35,7 +35,7 @@ pub fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
 }
 
 /// An account with two buckets and one open session whose window is full.
-pub fn account(limits: &Limits) -> Account {
+pub(crate) fn account(limits: &Limits) -> Account {
     let bucket = |id, priority| NewBucket {
         bucket: name(id),
         unit: name("octets"),

@@ -6,10 +6,11 @@ use super::due::bury;
 use super::units::{Ask, Source, grant, release_item, settle};
 use super::{Outcome, Step, reject};
 use crate::{
-    Answer, Code, Id, ItemAnswer, ItemAt, Op, SessionAt, SessionRequest, Status, StoredAnswer,
-    Tombstone, TombstoneKind, WindowEntry,
+    Answer, Code, Id, ItemAnswer, ItemAt, Op, PackedAnswer, SessionAt, SessionRequest, Status,
+    StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
 };
 use alloc::vec::Vec;
+use smallvec::SmallVec;
 
 const UNKNOWN: &str = "no open session has this id: it ended, or SCUR.RESERVE opens it";
 const MISMATCH: &str = "the request number was used with another body: use a new number";
@@ -105,7 +106,7 @@ pub(super) fn update(
         Found::Open(at) => at,
     };
     let places = place_items(draft, at, request)?;
-    let late: Vec<bool> = places
+    let late: SmallVec<[bool; 4]> = places
         .iter()
         .map(|&place| draft.item(place).last_grant.is_some_and(|last| request.request < last))
         .collect();
@@ -249,14 +250,13 @@ fn replay_closed(
     }
 }
 
+/// Where the items of a request are in its session, in the order of the request.
+type Places = SmallVec<[ItemAt; 4]>;
+
 /// Finds or adds the items that a request lists.
-fn place_items(
-    draft: &mut Draft<'_>,
-    at: SessionAt,
-    request: &SessionRequest<'_>,
-) -> Step<Vec<ItemAt>> {
+fn place_items(draft: &mut Draft<'_>, at: SessionAt, request: &SessionRequest<'_>) -> Step<Places> {
     let session = draft.session(at);
-    let mut places = Vec::with_capacity(request.items.len());
+    let mut places = Places::new();
     let mut len = session.items.len();
     for item in request.items {
         match session.items.iter().position(|known| known.key == item.key) {
@@ -345,7 +345,7 @@ fn store(
     items: Vec<ItemAnswer>,
 ) -> Answer {
     let version = draft.session(session).version;
-    let answer = StoredAnswer { request, digest, code, version, items: items.clone() };
+    let answer = PackedAnswer::from_parts(request, digest, (code, version), &items);
     let answers_max = u8::try_from(draft.limits.answers_max).unwrap_or(u8::MAX);
     draft.record(Op::StoreAnswer { session, answer, answers_max });
     Answer::Session { code, version, items }

@@ -3,7 +3,7 @@
 //! Entry: length u16 (all of it), request number u32, digest u64, code u8, session version
 //! LEB128, items. Entries are in the order of request numbers.
 
-use super::pack::{self, Reader};
+use super::pack::{self, Packed, Reader};
 use crate::{Code, ItemAnswer};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -31,6 +31,10 @@ pub struct StoredAnswer {
     /// One per item of the request, in its order.
     pub items: Vec<ItemAnswer>,
 }
+
+/// A stored answer as it lies in the window.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PackedAnswer(Packed);
 
 /// What the window knows of a request number.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -104,22 +108,17 @@ impl Answers {
     }
 
     /// Stores an answer; the lowest-numbered ones beyond `answers_max` go.
-    pub fn store(&mut self, answer: &StoredAnswer, answers_max: usize) {
-        let packed = pack_answer(answer);
-        let mut at = 0;
-        for (number, entry) in self.entries() {
-            if number > answer.request {
-                break;
-            }
-            at += entry.len();
-        }
-        self.bytes.insert_from_slice(at, &packed);
+    pub(crate) fn store(&mut self, answer: &PackedAnswer, answers_max: usize) {
+        let request = answer.request();
+        let before = self.entries().take_while(|(number, _)| *number < request);
+        let at = before.map(|(_, entry)| entry.len()).sum();
+        self.bytes.insert_from_slice(at, &answer.0);
         self.count += 1;
-        while self.len() > answers_max.max(1) {
-            let Some((_, entry)) = split(&self.bytes) else { break };
-            let len = entry.len();
-            self.bytes.drain(..len);
-            self.count -= 1;
+        let excess = self.len().saturating_sub(answers_max.max(1));
+        if excess > 0 {
+            let end: usize = self.entries().take(excess).map(|(_, entry)| entry.len()).sum();
+            self.bytes.drain(..end);
+            self.count = self.count.saturating_sub(u8::try_from(excess).unwrap_or(u8::MAX));
         }
     }
 
@@ -142,19 +141,36 @@ fn split(bytes: &[u8]) -> Option<(u32, &[u8])> {
     Some((reader.u32(), &bytes[..len]))
 }
 
-fn pack_answer(answer: &StoredAnswer) -> SmallVec<[u8; 48]> {
-    let mut out = Vec::with_capacity(HEAD_LEN + 9 + 4 * answer.items.len());
-    out.extend_from_slice(&[0, 0]);
-    out.extend_from_slice(&answer.request.to_le_bytes());
-    out.extend_from_slice(&answer.digest.to_le_bytes());
-    out.push(pack::code_bits(answer.code));
-    pack::put_varint(&mut out, answer.version);
-    for item in &answer.items {
-        pack::put_item(&mut out, item);
+impl PackedAnswer {
+    /// Packs an answer.
+    pub fn new(stored: &StoredAnswer) -> PackedAnswer {
+        let StoredAnswer { request, digest, code, version, items } = stored;
+        PackedAnswer::from_parts(*request, *digest, (*code, *version), items)
     }
-    let len = u16::try_from(out.len()).unwrap_or(u16::MAX);
-    out[..2].copy_from_slice(&len.to_le_bytes());
-    SmallVec::from_vec(out)
+
+    pub(crate) fn from_parts(
+        request: u32,
+        digest: u64,
+        (code, version): (Code, u64),
+        items: &[ItemAnswer],
+    ) -> PackedAnswer {
+        let mut out = Packed::new();
+        out.extend_from_slice(&[0, 0]);
+        out.extend_from_slice(&request.to_le_bytes());
+        out.extend_from_slice(&digest.to_le_bytes());
+        out.push(pack::code_bits(code));
+        pack::put_varint(&mut out, version);
+        for item in items {
+            pack::put_item(&mut out, item);
+        }
+        let len = u16::try_from(out.len()).unwrap_or(u16::MAX);
+        out[..2].copy_from_slice(&len.to_le_bytes());
+        PackedAnswer(out)
+    }
+
+    fn request(&self) -> u32 {
+        split(&self.0).map_or(0, |(request, _)| request)
+    }
 }
 
 fn unpack(entry: &[u8]) -> StoredAnswer {
@@ -191,14 +207,14 @@ mod tests {
     #[test]
     fn the_largest_answer_to_one_item_fits_48_bytes() {
         let largest = StoredAnswer { version: u64::MAX >> 1, ..answer(u32::MAX) };
-        assert!(pack_answer(&largest).len() <= 48, "{}", pack_answer(&largest).len());
+        assert!(PackedAnswer::new(&largest).0.len() <= 48);
     }
 
     #[test]
     fn answers_come_back_as_stored_and_the_lowest_goes_first() {
         let mut answers = Answers::default();
         for request in [5, 2, 9, 7] {
-            answers.store(&answer(request), 3);
+            answers.store(&PackedAnswer::new(&answer(request)), 3);
         }
         assert_eq!(answers.len(), 3);
         assert_eq!(answers.last_request(), Some(9));

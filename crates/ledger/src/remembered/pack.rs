@@ -3,6 +3,10 @@
 
 use crate::{Code, ItemAnswer};
 use alloc::vec::Vec;
+use smallvec::SmallVec;
+
+/// Packed bytes on their way into a run of records: the usual ones need no heap.
+pub(super) type Packed = SmallVec<[u8; 64]>;
 
 /// A cursor over packed bytes.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -57,7 +61,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
+pub(super) fn put_varint(out: &mut Packed, mut value: u64) {
     while value >= 0x80 {
         out.push((value & 0x7f) as u8 | 0x80);
         value >>= 7;
@@ -66,13 +70,13 @@ pub(super) fn put_varint(out: &mut Vec<u8>, mut value: u64) {
 }
 
 /// An amount that is never negative.
-pub(super) fn put_amount(out: &mut Vec<u8>, amount: i64) {
+pub(super) fn put_amount(out: &mut Packed, amount: i64) {
     debug_assert!(amount >= 0);
     put_varint(out, u64::try_from(amount).unwrap_or(0));
 }
 
 #[expect(clippy::cast_sign_loss, reason = "zigzag: the sign moves to the lowest bit")]
-pub(super) fn put_signed(out: &mut Vec<u8>, value: i64) {
+pub(super) fn put_signed(out: &mut Packed, value: i64) {
     put_varint(out, ((value << 1) ^ (value >> 63)) as u64);
 }
 
@@ -101,7 +105,7 @@ const GRANTED: u8 = 1 << 3;
 const UNCOLLECTED: u8 = 1 << 4;
 
 /// One byte of flags, then the amounts that are not 0. At most 19 bytes.
-pub(super) fn put_item(out: &mut Vec<u8>, item: &ItemAnswer) {
+pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     let mut flags = code_bits(item.code);
     if item.last {
         flags |= LAST;

@@ -3,7 +3,7 @@
 //! Payload: kind u8 (low 2 bits) with the code's bits (next 2); then, for a kind with an
 //! answer, request number u32, digest u64, items.
 
-use super::pack::{self, Reader};
+use super::pack::{self, Packed, Reader};
 use super::records::{Record, Records};
 use crate::{Code, Id, ItemAnswer, Time};
 use alloc::vec::Vec;
@@ -89,8 +89,8 @@ impl Tombstones {
     }
 }
 
-fn pack_kind(kind: &TombstoneKind) -> Vec<u8> {
-    let mut out = Vec::with_capacity(24);
+fn pack_kind(kind: &TombstoneKind) -> Packed {
+    let mut out = Packed::new();
     match kind {
         TombstoneKind::Expired => out.push(0),
         TombstoneKind::Released => out.push(1),

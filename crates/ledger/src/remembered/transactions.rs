@@ -3,7 +3,7 @@
 //! Payload: digest u64, code u8, account version LEB128, amount LEB128 zigzag, then the parts
 //! of a debit: bucket u16, debited LEB128, refunded LEB128.
 
-use super::pack::{self, Reader};
+use super::pack::{self, Packed, Reader};
 use super::records::{Record, Records};
 use crate::{BucketNo, Code, Id, Time};
 use alloc::vec::Vec;
@@ -75,7 +75,7 @@ impl Transactions {
     }
 
     pub(crate) fn insert(&mut self, transaction: &Transaction) {
-        let mut out = Vec::with_capacity(32);
+        let mut out = Packed::new();
         out.extend_from_slice(&transaction.digest.to_le_bytes());
         out.push(pack::code_bits(transaction.code));
         pack::put_varint(&mut out, transaction.version);

@@ -1,0 +1,47 @@
+# Two commands for newcomers: `make demo` and `make test`. The rest is in `make help`.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+# A fresh shell may not know yet where rustup puts cargo.
+export PATH := $(PATH):$(if $(CARGO_HOME),$(CARGO_HOME),$(HOME)/.cargo)/bin
+TARGET_DIR := $(if $(CARGO_TARGET_DIR),$(CARGO_TARGET_DIR),target)
+
+SESSIONS ?= 3200
+CONNECTIONS ?= 50
+DEPTH ?= 64
+ACCOUNTS ?= 100000
+DEMO_SECONDS ?= 5
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test serve bench clean cargo
+
+help:
+	@echo "make demo    build, run charging load against the store, audit it, print the table"
+	@echo "make test    install what is missing, run everything that CI runs"
+	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
+	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
+	@echo "make clean   remove what was built"
+	@echo "make help    this list"
+
+demo: cargo
+	@scripts/install-tools.sh demo
+	cargo build --release --locked -p scurry-cli -p scurry-lab
+	@"$(TARGET_DIR)/release/scurry-lab" run moaf-scur --target scurry --sessions $(SESSIONS) \
+	  --connections $(CONNECTIONS) --depth $(DEPTH) --accounts $(ACCOUNTS) --seconds $(DEMO_SECONDS)
+
+test: cargo
+	@scripts/install-tools.sh tests
+	cargo xtask ci
+
+serve: cargo
+	cargo run --release --locked -p scurry-cli -- serve $(ARGS)
+
+bench: cargo
+	@scripts/install-tools.sh all
+	scripts/bench.sh
+
+clean: cargo
+	cargo clean
+
+cargo:
+	@command -v cargo >/dev/null || { echo "cargo is missing: install Rust 1.95 or newer with rustup"; exit 1; }

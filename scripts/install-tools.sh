@@ -1,0 +1,254 @@
+#!/usr/bin/env bash
+# Installs what the tests and the demo need, says one line per thing, and is silent when
+# nothing is missing. It starts no daemon.
+#
+# usage: scripts/install-tools.sh [demo|tests|all]
+#   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
+#   tests  what `make test` needs: also Redis, Valkey, valgrind and the Python Redis client
+#   all    both (the default)
+set -euo pipefail
+export LC_ALL=C
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
+
+redis_py=8.1.0
+venv=.cache/venv
+
+say() { echo "install-tools: $*"; }
+fail() { say "$*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# Runs a command silently; shows what it said when it fails.
+quietly() {
+  local log status=0
+  log=$(mktemp)
+  "$@" >"$log" 2>&1 </dev/null || status=$?
+  [ "$status" = 0 ] || cat "$log" >&2
+  rm -f "$log"
+  return "$status"
+}
+
+# ---- Rust ----------------------------------------------------------------------------------
+
+check_rust() { # check_rust COMPONENT...
+  local least have component
+  least=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
+  has cargo && has rustc || fail "cargo is missing: install Rust $least or newer with rustup"
+  have=$(rustc --version | cut -d' ' -f2 | cut -d- -f1)
+  [ "$(printf '%s\n%s\n' "$least" "$have" | sort -V | head -n1)" = "$least" ] ||
+    fail "Rust $have is too old: rustup update stable (needs $least or newer)"
+  for component in "$@"; do
+    cargo "${component#rust}" --version >/dev/null 2>&1 ||
+      fail "$component is missing: rustup component add $component"
+  done
+}
+
+# ---- Debian packages -----------------------------------------------------------------------
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; else sudo "$@"; fi
+}
+
+may_be_root() {
+  [ "$(id -u)" = 0 ] || { has sudo && { sudo -n true 2>/dev/null || [ -t 0 ]; }; }
+}
+
+apt() {
+  as_root env DEBIAN_FRONTEND=noninteractive LC_ALL=C \
+    apt-get -q -y -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@"
+}
+
+candidate() { # the version that apt would install, or nothing
+  apt-cache policy "$1" | sed -n 's/^ *Candidate: *//p' | grep -v '(none)' || true
+}
+
+apt_sources() { # the files that apt reads
+  find /etc/apt -maxdepth 2 \( -path /etc/apt/sources.list -o -path '/etc/apt/sources.list.d/*.list' \
+    -o -path '/etc/apt/sources.list.d/*.sources' \) "$@"
+}
+
+# Prints "URI signed-by" of the source that this release itself comes from.
+archive_of() { # archive_of CODENAME
+  apt_sources -name '*.sources' -exec awk -v suite="$1" '
+    function flush(   i, n, list, uri) {
+      n = split(field["suites"], list, " ")
+      for (i = 1; i <= n; i++)
+        if (list[i] == suite && field["types"] ~ /(^| )deb( |$)/ && field["enabled"] !~ /^ *no/) {
+          split(field["uris"], uri, " ")
+          print uri[1], (field["signed-by"] ~ /^ *\/[^ ]+ *$/ ? field["signed-by"] : "")
+        }
+      split("", field)
+    }
+    FNR == 1 || /^[ \t]*$/ { flush() }
+    /^#/ { next }
+    /^[^ \t:]+:/ { name = tolower(substr($0, 1, index($0, ":") - 1))
+                   field[name] = substr($0, index($0, ":") + 1); next }
+    /^[ \t]/ { field[name] = field[name] " " $0 }
+    END { flush() }' {} +
+  apt_sources -name '*.list' -exec awk -v suite="$1" '
+    $1 == "deb" {
+      options = ""
+      line = $0
+      if (match(line, /\[[^]]*\]/)) {
+        options = substr(line, RSTART + 1, RLENGTH - 2)
+        line = substr(line, 1, RSTART - 1) substr(line, RSTART + RLENGTH)
+      }
+      split(line, part, " ")
+      if (part[3] == suite) {
+        key = ""
+        if (match(options, /signed-by=[^ ]+/)) key = substr(options, RSTART + 10, RLENGTH - 10)
+        print part[2], key
+      }
+    }' {} +
+}
+
+# Debian 12 has Valkey in its backports only. They come from the mirror that the machine uses.
+add_backports() {
+  local id codename uri key file=/etc/apt/sources.list.d/scurry-backports.sources
+  id=$(. /etc/os-release && echo "${ID:-}")
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  [ "$id" = debian ] || return 1
+  if apt_sources -exec grep -hE "^[^#]*[ /:]$codename-backports( |\$)" {} + | grep -q .; then
+    return 1
+  fi
+  read -r uri key < <(archive_of "$codename") || return 1
+  say "adding $codename-backports to apt (for Valkey)"
+  {
+    printf 'Types: deb\nURIs: %s\nSuites: %s-backports\nComponents: main\n' "$uri" "$codename"
+    [ -z "$key" ] || printf 'Signed-By: %s\n' "$key"
+  } | as_root tee "$file" >/dev/null
+  if ! quietly apt update; then
+    as_root rm -f "$file"
+    return 1
+  fi
+}
+
+# A package of a server starts it, unless this file says no. An existing one is left alone.
+policy=/usr/sbin/policy-rc.d
+forbid_daemons() {
+  [ ! -e "$policy" ] || return 0
+  trap 'as_root rm -f "$policy"' EXIT
+  printf '#!/bin/sh\nexit 101\n' | as_root tee "$policy" >/dev/null
+  as_root chmod 755 "$policy"
+}
+
+allow_daemons() {
+  if [ -n "$(trap -p EXIT)" ]; then
+    as_root rm -f "$policy"
+    trap - EXIT
+  fi
+}
+
+install_packages() { # install_packages PACKAGE...
+  local package absent=()
+  [ "$#" -gt 0 ] || return 0
+  has apt-get || fail "missing: $*: install these with the system's package manager"
+  may_be_root || fail "missing: $*: as root run: apt-get update && apt-get install $*"
+  quietly apt update || say "apt-get update failed: going on with the lists that are here"
+  case " $* " in *" valkey-"*)
+    [ -n "$(candidate valkey-server)" ] || add_backports || true ;;
+  esac
+  for package in "$@"; do
+    [ -n "$(candidate "$package")" ] || absent+=("$package")
+  done
+  [ "${#absent[@]}" = 0 ] || fail "apt knows no ${absent[*]}: install by hand what provides it"
+  forbid_daemons
+  for package in "$@"; do
+    # One that came along with another needs no line.
+    ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || continue
+    say "installing $package $(candidate "$package")"
+    quietly apt install --no-install-recommends "$package" || fail "cannot install $package"
+    case "$package" in redis-server | valkey-server)
+      # Nor may it start with the machine.
+      if [ -d /run/systemd/system ]; then quietly as_root systemctl disable "$package" || true; fi ;;
+    esac
+  done
+  allow_daemons
+}
+
+# ---- Python client -------------------------------------------------------------------------
+
+venv_ready() {
+  "$venv/bin/python" - "$redis_py" 2>/dev/null <<'PY'
+import importlib.metadata, sys
+from redis import Redis
+sys.exit(importlib.metadata.version("redis") != sys.argv[1])
+PY
+}
+
+has_ensurepip() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
+has_pip() { "$1" -m pip --version >/dev/null 2>&1; }
+
+# Prints the first interpreter that can fill a venv. Debian's may serve where another has neither.
+venv_python() {
+  local python
+  for python in python3 /usr/bin/python3; do
+    if has_ensurepip "$python" || has_pip "$python"; then echo "$python" && return 0; fi
+  done
+  return 1
+}
+
+install_venv() {
+  local python
+  ! venv_ready || return 0
+  python=$(venv_python) ||
+    fail "$(command -v python3) has neither ensurepip nor pip: install the venv package of this" \
+      "interpreter (Debian's own: apt-get install python3-venv)"
+  say "installing the Python client redis $redis_py into $venv"
+  rm -rf "$venv"
+  if has_ensurepip "$python"; then
+    quietly "$python" -m venv "$venv" || fail "cannot make $venv with $python"
+    quietly "$venv/bin/python" -m pip install --quiet "redis==$redis_py" ||
+      fail "cannot install redis $redis_py: see the lines above"
+  else
+    # Its pip can install into a venv that has none of its own.
+    quietly "$python" -m venv --without-pip "$venv" || fail "cannot make $venv with $python"
+    quietly "$python" -m pip --python "$venv/bin/python" install --quiet "redis==$redis_py" ||
+      fail "cannot install redis $redis_py: see the lines above"
+  fi
+  venv_ready || fail "$venv does not have redis $redis_py"
+}
+
+# ---- What is asked for ---------------------------------------------------------------------
+
+missing=()
+need() { # need COMMAND PACKAGE...
+  local command=$1
+  shift
+  has "$command" || missing+=("$@")
+}
+
+need_demo() {
+  need cc gcc libc6-dev
+  need taskset util-linux
+}
+
+need_tests() {
+  need_demo
+  need git git
+  need redis-server redis-server
+  need redis-cli redis-tools
+  need redis-benchmark redis-tools
+  need valkey-server valkey-server
+  need valkey-cli valkey-tools
+  need valgrind valgrind
+  need python3 python3
+  venv_ready || venv_python >/dev/null || missing+=(python3-venv)
+}
+
+case "${1:-all}" in
+  demo)
+    check_rust
+    need_demo
+    ;;
+  tests | all)
+    check_rust rustfmt clippy
+    need_tests
+    ;;
+  *) fail "unknown argument '$1': say demo, tests or all" ;;
+esac
+if [ "${#missing[@]}" -gt 0 ]; then
+  mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
+  install_packages "${missing[@]}"
+fi
+case "${1:-all}" in tests | all) install_venv ;; esac

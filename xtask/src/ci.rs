@@ -1,0 +1,206 @@
+//! The read-only gate. What it builds goes to cargo's target directory and nowhere else.
+
+use crate::host::Host;
+use crate::steps::{Outcome, Steps};
+use crate::tidy;
+use anyhow::{Context, Result, bail};
+use std::process::Command;
+
+type Step = (&'static str, fn(&Host) -> Result<Outcome>);
+
+/// In this order: what is quick and often wrong comes first.
+const STEPS: &[Step] = &[
+    ("fmt", fmt),
+    ("clippy", clippy),
+    ("tidy", tidy),
+    ("no-std", no_std),
+    ("test", test),
+    ("build", build),
+    ("smoke", smoke),
+    ("mutants", mutants_step),
+];
+
+/// A target without an operating system: what builds for it uses no `std`.
+const BARE_TARGET: &str = "thumbv7em-none-eabi";
+
+/// Runs the named steps, or all. An error names those that failed.
+pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
+    if names.iter().any(|name| name == "--list") {
+        STEPS.iter().for_each(|(name, _)| println!("{name}"));
+        return Ok(());
+    }
+    let chosen = choose(names)?;
+    // Elsewhere an editor may be at work meanwhile.
+    let before = std::env::var_os("CI").map(|_| state_of_tree(host)).transpose()?;
+    let mut steps = Steps::default();
+    for (name, step) in chosen {
+        steps.run(name, || step(host));
+    }
+    if let Some(before) = before {
+        steps.run("tree-unchanged", || unchanged(&before, &state_of_tree(host)?));
+    }
+    steps.finish()
+}
+
+/// Seeds the known bugs.
+pub(crate) fn mutants(host: &Host) -> Result<()> {
+    host.cargo(&["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants"])
+}
+
+fn choose(names: &[String]) -> Result<Vec<Step>> {
+    if names.is_empty() {
+        return Ok(STEPS.to_vec());
+    }
+    if let Some(name) = names.iter().find(|name| !STEPS.iter().any(|step| step.0 == **name)) {
+        bail!("no step `{name}`: see cargo xtask ci --list");
+    }
+    Ok(STEPS.iter().copied().filter(|step| names.iter().any(|name| name == step.0)).collect())
+}
+
+fn fmt(host: &Host) -> Result<Outcome> {
+    host.cargo(&["fmt", "--all", "--check"]).context("repair with cargo xtask fix")?;
+    Ok(Outcome::Passed)
+}
+
+fn clippy(host: &Host) -> Result<Outcome> {
+    host.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    Ok(Outcome::Passed)
+}
+
+fn tidy(host: &Host) -> Result<Outcome> {
+    tidy::run(host)?;
+    Ok(Outcome::Passed)
+}
+
+/// tidy reads the attribute; this proves it, also for what the pure crates depend on.
+fn no_std(host: &Host) -> Result<Outcome> {
+    let libraries = host.output(Command::new("rustc").args([
+        "--print",
+        "target-libdir",
+        "--target",
+        BARE_TARGET,
+    ]))?;
+    if !std::path::Path::new(libraries.trim()).is_dir() {
+        return Ok(Outcome::Skipped(format!(
+            "tidy has read the attributes; to prove them: rustup target add {BARE_TARGET}"
+        )));
+    }
+    host.cargo(&[
+        "build",
+        "--locked",
+        "--target",
+        BARE_TARGET,
+        "-p",
+        "scurry-ledger",
+        "-p",
+        "scurry-codec",
+    ])?;
+    Ok(Outcome::Passed)
+}
+
+fn test(host: &Host) -> Result<Outcome> {
+    host.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])?;
+    Ok(Outcome::Passed)
+}
+
+fn build(host: &Host) -> Result<Outcome> {
+    host.cargo(&["build", "--release", "--locked", "-p", "scurry-cli", "-p", "scurry-lab"])?;
+    Ok(Outcome::Passed)
+}
+
+/// A second of real load on the real binaries. It judges the audit and no speed.
+fn smoke(host: &Host) -> Result<Outcome> {
+    let target_dir = host.target_dir()?;
+    let json = target_dir.join("xtask-smoke.json");
+    if json.exists() {
+        std::fs::remove_file(&json).context("cannot remove the last run's result")?;
+    }
+    let mut lab = Command::new(target_dir.join("release/scurry-lab"));
+    lab.args(["run", "moaf-scur", "--target", "scurry", "--sessions", "64", "--connections", "8"]);
+    lab.args(["--depth", "8", "--accounts", "2000", "--seconds", "1", "--warmup", "0", "--json"]);
+    host.show(lab.arg(&json))?;
+    let text = std::fs::read_to_string(&json).context("the lab wrote no result")?;
+    audited(&text)?;
+    Ok(Outcome::Passed)
+}
+
+fn mutants_step(host: &Host) -> Result<Outcome> {
+    mutants(host)?;
+    Ok(Outcome::Passed)
+}
+
+/// An error unless there is a row, every row's audit passed, and something was done.
+fn audited(json: &str) -> Result<()> {
+    let result: serde_json::Value = serde_json::from_str(json).context("not JSON")?;
+    let rows = result["rows"].as_array().context("the lab's result has no rows")?;
+    if rows.is_empty() {
+        bail!("the lab's result has no rows");
+    }
+    for row in rows {
+        let target = row["target"].as_str().unwrap_or("a row without a target");
+        let audit = &row["audit"];
+        if audit.as_str() != Some("ok") {
+            bail!("{target}: the audit is {audit}, not \"ok\"");
+        }
+        let ops = row["business_ops_per_s"].as_f64().unwrap_or(0.0);
+        if ops.is_nan() || ops <= 0.0 {
+            bail!("{target}: no business operation was counted");
+        }
+        println!("{target}: audit ok, {ops:.0} business operations/s (a smoke, not a measurement)");
+    }
+    Ok(())
+}
+
+fn state_of_tree(host: &Host) -> Result<String> {
+    let status = host.git_output(&["status", "--porcelain"])?;
+    let changes = host.git_output(&["diff", "--no-ext-diff"])?;
+    Ok(status + &changes)
+}
+
+fn unchanged(before: &str, after: &str) -> Result<Outcome> {
+    if before != after {
+        let head: Vec<&str> = after.lines().take(20).collect();
+        bail!("the gate changed the working tree; git status and diff begin\n{}", head.join("\n"));
+    }
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_chosen_by_name_and_keep_their_order() {
+        let chosen = choose(&["test".to_owned(), "fmt".to_owned()]).unwrap();
+        assert_eq!(chosen.iter().map(|step| step.0).collect::<Vec<_>>(), ["fmt", "test"]);
+        assert_eq!(choose(&[]).unwrap().len(), STEPS.len());
+        let error = choose(&["tset".to_owned()]).unwrap_err().to_string();
+        assert!(error.contains("`tset`"), "{error}");
+    }
+
+    #[test]
+    fn a_passed_audit_is_accepted() {
+        let json = r#"{"rows":[{"target":"scurry","audit":"ok","business_ops_per_s":10.5}]}"#;
+        audited(json).unwrap();
+    }
+
+    #[test]
+    fn a_failed_or_absent_audit_is_not() {
+        for json in [
+            r#"{"rows":[{"target":"scurry","audit":"lost 3","business_ops_per_s":10}]}"#,
+            r#"{"rows":[{"target":"scurry","business_ops_per_s":10}]}"#,
+            r#"{"rows":[{"target":"scurry","audit":"ok","business_ops_per_s":0}]}"#,
+            r#"{"rows":[]}"#,
+            "{}",
+            "",
+        ] {
+            assert!(audited(json).is_err(), "{json}");
+        }
+    }
+
+    #[test]
+    fn a_changed_tree_is_a_failure() {
+        assert!(unchanged("", " M Cargo.lock\n").is_err());
+        assert!(unchanged(" M notes\n", " M notes\n").is_ok());
+    }
+}

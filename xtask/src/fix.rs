@@ -1,0 +1,25 @@
+//! What changes files: formatting, clippy's own repairs, generated pages.
+
+use crate::host::Host;
+use crate::tidy::reference;
+use anyhow::{Context, Result};
+
+/// Repairs what can be repaired without thinking.
+pub(crate) fn run(host: &Host) -> Result<()> {
+    host.cargo(&[
+        "clippy",
+        "--workspace",
+        "--all-targets",
+        "--fix",
+        "--allow-dirty",
+        "--allow-staged",
+    ])?;
+    host.cargo(&["fmt", "--all"])?;
+    let page = reference::generate(host)?;
+    let path = host.root.join(reference::PAGE);
+    if std::fs::read_to_string(&path).ok().as_deref() != Some(page.as_str()) {
+        std::fs::write(&path, page).with_context(|| format!("cannot write {}", path.display()))?;
+        println!("wrote {}", reference::PAGE);
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! Where the workspace is and how its tools are called.
+
+use anyhow::{Context, Result, bail};
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The workspace on this machine.
+pub(crate) struct Host {
+    /// The directory of the root Cargo.toml.
+    pub(crate) root: PathBuf,
+    cargo: OsString,
+}
+
+impl Host {
+    /// The workspace around the current directory.
+    pub(crate) fn find() -> Result<Host> {
+        let here = std::env::current_dir().context("no current directory")?;
+        let root = here
+            .ancestors()
+            .find(|dir| is_workspace_root(dir))
+            .context("not inside the workspace: change into the repository")?;
+        let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        Ok(Host { root: root.to_owned(), cargo })
+    }
+
+    /// Runs cargo with its output shown; an error when it fails.
+    pub(crate) fn cargo(&self, args: &[&str]) -> Result<()> {
+        println!("$ cargo {}", args.join(" "));
+        self.show(Command::new(&self.cargo).args(args))
+    }
+
+    /// Runs a program with its output shown; an error when it fails.
+    pub(crate) fn show(&self, command: &mut Command) -> Result<()> {
+        let status = command
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .status()
+            .with_context(|| format!("cannot start {}", name(command)))?;
+        if !status.success() {
+            bail!("{} ended with {status}", name(command));
+        }
+        Ok(())
+    }
+
+    /// What cargo prints; an error when it fails.
+    pub(crate) fn cargo_output(&self, args: &[&str]) -> Result<String> {
+        self.output(Command::new(&self.cargo).args(args))
+    }
+
+    /// What git prints; an error when it fails.
+    pub(crate) fn git_output(&self, args: &[&str]) -> Result<String> {
+        // A clone made by another user (containers do that) is refused otherwise.
+        let trust = format!("safe.directory={}", self.root.display());
+        self.output(Command::new("git").args(["-c", &trust]).args(args))
+    }
+
+    /// What a program prints; an error when it fails. Its complaints are shown.
+    pub(crate) fn output(&self, command: &mut Command) -> Result<String> {
+        let output = command
+            .current_dir(&self.root)
+            .stdin(Stdio::null())
+            .stderr(Stdio::inherit())
+            .output()
+            .with_context(|| format!("cannot start {}", name(command)))?;
+        if !output.status.success() {
+            bail!("{} ended with {}", name(command), output.status);
+        }
+        String::from_utf8(output.stdout)
+            .with_context(|| format!("{} printed what is not UTF-8", name(command)))
+    }
+
+    /// Where cargo puts what it builds.
+    pub(crate) fn target_dir(&self) -> Result<PathBuf> {
+        let text = self.cargo_output(&["metadata", "--no-deps", "--format-version", "1"])?;
+        let metadata: serde_json::Value = serde_json::from_str(&text)?;
+        let dir =
+            metadata["target_directory"].as_str().context("cargo named no target directory")?;
+        Ok(PathBuf::from(dir))
+    }
+}
+
+fn is_workspace_root(dir: &Path) -> bool {
+    std::fs::read_to_string(dir.join("Cargo.toml"))
+        .is_ok_and(|text| text.lines().any(|line| line.trim() == "[workspace]"))
+}
+
+/// The command as one would type it.
+fn name(command: &Command) -> String {
+    let program = Path::new(command.get_program());
+    let program = program.file_name().unwrap_or(command.get_program());
+    let words = std::iter::once(program).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,82 @@
+//! The project's own rules, as far as a machine can read them. Each check is a function from
+//! a tree of files to findings, so that its tests can show it a tree that breaks the rule.
+
+mod architecture;
+mod documents;
+mod edges;
+mod manifest;
+mod mutants;
+mod purity;
+pub(crate) mod reference;
+mod rust;
+mod source;
+mod tree;
+
+use crate::host::Host;
+use anyhow::{Result, bail};
+use std::fmt;
+use tree::Tree;
+
+type Check = fn(&Tree) -> Vec<Finding>;
+
+const CHECKS: &[Check] = &[
+    architecture::code_map,
+    architecture::paths_exist,
+    architecture::invariants,
+    documents::changelog,
+    documents::links,
+    documents::sizes,
+    documents::trailing_whitespace,
+    edges::between_crates,
+    edges::external_crates,
+    mutants::caught,
+    purity::pure_crates,
+    rust::banned,
+    rust::opening,
+    rust::unsafe_code,
+];
+
+/// One breach of a rule.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Finding {
+    path: String,
+    /// From 1; 0 stands for the whole file.
+    line: usize,
+    what: String,
+}
+
+impl Finding {
+    fn in_file(path: &str, what: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line: 0, what: what.into() }
+    }
+
+    fn at(path: &str, index: usize, what: impl Into<String>) -> Finding {
+        Finding { path: path.to_owned(), line: index + 1, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// Prints every finding; an error when there is one.
+pub(crate) fn run(host: &Host) -> Result<()> {
+    let tree = Tree::load(host)?;
+    let mut findings: Vec<Finding> = CHECKS.iter().flat_map(|check| check(&tree)).collect();
+    match reference::generate(host) {
+        Ok(page) => findings.extend(reference::compare(&tree, &page)),
+        Err(error) => findings.push(Finding::in_file(reference::PAGE, format!("{error:#}"))),
+    }
+    findings.sort();
+    findings.iter().for_each(|finding| println!("{finding}"));
+    if !findings.is_empty() {
+        bail!("tidy: {} findings in {} files", findings.len(), tree.len());
+    }
+    println!("tidy: {} files, {} checks, no findings", tree.len(), CHECKS.len() + 1);
+    Ok(())
+}
