@@ -50,7 +50,7 @@ pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
 
 /// As [`tick`], for a host that owns a copy of the account already.
 pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) -> Option<Change> {
-    let now = account.as_ref().map_or(now, |account| now.max(account.changed_at));
+    let now = now.max(account.as_ref()?.changed_at);
     let mut draft = Draft::new(account, now, limits);
     expire_due(&mut draft);
     draft.finish_if_changed()

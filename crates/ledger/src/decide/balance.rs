@@ -3,7 +3,7 @@
 
 use super::account::new_terms;
 use super::draft::{Draft, sum};
-use super::fields::VALIDITY_ORDER;
+use super::fields::{VALIDITY_ORDER, check_end};
 use super::units::{burn_order, debit_parts};
 use super::{Outcome, Step, reject};
 use crate::{
@@ -110,6 +110,7 @@ fn topup(
     unit: Option<Name>,
     attributes: &BucketAttributes,
 ) -> Step<Done> {
+    check_end(attributes, draft.now)?;
     let existing = draft.account().bucket(id).copied();
     let no = match (&existing, unit) {
         (Some(bucket), unit) => {
@@ -119,6 +120,9 @@ fn topup(
         (None, None) => return find(draft, id).map(|_| Done::new(Code::Ok, 0)),
         (None, Some(_)) if draft.account().buckets.len() >= draft.limits.buckets_max => {
             return reject(Code::Busy, "the account has as many buckets as allowed: remove one");
+        }
+        (None, Some(_)) if draft.account().next_bucket == u16::MAX => {
+            return reject(Code::Busy, "the account has used up its bucket numbers");
         }
         (None, Some(_)) => BucketNo(draft.account().next_bucket),
     };
@@ -191,6 +195,7 @@ fn change_bucket(
     attributes: &BucketAttributes,
     remove: bool,
 ) -> Step<Done> {
+    check_end(attributes, draft.now)?;
     let bucket = find(draft, id)?;
     if remove {
         if bucket.available != 0 || bucket.held != 0 {

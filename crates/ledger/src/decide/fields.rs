@@ -25,7 +25,7 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
         Command::TopUp { txn, amount, attributes, .. } => {
             transaction_id(txn)?;
             at_least_one(*amount)?;
-            check_attributes(attributes, now)
+            check_attributes(attributes)
         }
         Command::Adjust { txn, amount, .. } => {
             transaction_id(txn)?;
@@ -35,7 +35,7 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
             transaction_id(txn)?;
             let changes = *attributes != BucketAttributes::default();
             require(changes != *remove, "name PRIORITY, FROM, TO or FLOOR, or REMOVE alone")?;
-            check_attributes(attributes, now)
+            check_attributes(attributes)
         }
         Command::Debit { txn, amount, .. } => {
             transaction_id(txn)?;
@@ -87,20 +87,24 @@ fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
         let unique = create.buckets[..index].iter().all(|other| other.bucket != *bucket);
         require(unique, "bucket ids must differ")?;
         require(*amount >= 0, "amount must be at least 0")?;
-        check_attributes(attributes, now)?;
+        check_attributes(attributes)?;
+        check_end(attributes, now)?;
     }
     Ok(())
 }
 
 /// The order of FROM and TO against those of an existing bucket is checked where it is known.
-fn check_attributes(attributes: &BucketAttributes, now: Time) -> Step<()> {
+fn check_attributes(attributes: &BucketAttributes) -> Step<()> {
     require(attributes.floor.is_none_or(|floor| floor <= 0), "floor must be 0 or less")?;
-    if let Some(Some(end)) = attributes.valid_to {
-        require(end > now, "TO must be in the future")?;
-        let from = attributes.valid_from.unwrap_or(Time(0));
-        require(from < end, VALIDITY_ORDER)?;
-    }
-    Ok(())
+    let from = attributes.valid_from.unwrap_or(Time(0));
+    let end = attributes.valid_to.flatten();
+    require(end.is_none_or(|end| from < end), VALIDITY_ORDER)
+}
+
+/// A validity may not have ended before it is set. This depends on the time, so for a command
+/// with a transaction id it comes after the look for a duplicate (I7).
+pub(super) fn check_end(attributes: &BucketAttributes, now: Time) -> Step<()> {
+    require(attributes.valid_to.flatten().is_none_or(|end| end > now), "TO must be in the future")
 }
 
 /// FROM and TO are in the wrong order.
