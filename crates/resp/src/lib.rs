@@ -1,1 +1,26 @@
-//! Placeholder.
+//! RESP2/3 framing, THE command table, the grammar of SCUR commands and the shape of their
+//! replies. Pure: bytes in, bytes out; no sockets, no clock, no state of the store.
+#![forbid(unsafe_code)]
+
+mod fault;
+mod grammar;
+mod inline;
+mod number;
+mod options;
+mod reference;
+mod render;
+mod reply;
+mod request;
+mod scratch;
+pub mod table;
+
+pub use fault::Fault;
+pub use grammar::{Read, ScurRequest, parse};
+pub use number::parse_integer;
+pub use reference::reference;
+pub use render::{
+    account_map, answer, audit_map, check_answer, reject, rejection, session_map, totals_map,
+};
+pub use reply::{Protocol, Reply};
+pub use request::{Args, Parsed, Parser, ProtocolError, RequestLimits};
+pub use scratch::Scratch;

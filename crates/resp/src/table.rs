@@ -1,10 +1,22 @@
 //! THE command table: name, arity, key, flags, grammar, reply, errors, since. It feeds the
 //! server's dispatch, COMMAND DOCS and COMMAND INFO, the reference page and the conformance checker.
 
+mod find;
+mod generic;
+mod id;
+mod scur;
+
+use scurry_ledger::Code;
+
+pub use find::find;
+pub use id::CommandId;
+
 /// One command, or one subcommand of a container.
 #[derive(Debug)]
 pub struct Spec {
-    /// Upper case; a subcommand is `CONTAINER SUB`.
+    /// What the server dispatches on.
+    pub id: CommandId,
+    /// Upper case; a subcommand is `CONTAINER|SUB`.
     pub name: &'static str,
     /// As Redis counts it: the name included; negative means at least.
     pub arity: i32,
@@ -22,8 +34,145 @@ pub struct Spec {
     pub grammar: &'static str,
     /// The reply.
     pub reply: &'static str,
-    /// Names of result codes it can answer, in order of precedence; OK is not listed.
-    pub codes: &'static [&'static str],
+    /// Result codes it can answer, in order of precedence; OK is not listed.
+    pub codes: &'static [Code],
     /// First version that had it.
     pub since: &'static str,
+    /// One line that works.
+    pub example: &'static str,
+    /// Where it differs from what users of Redis expect; empty where it does not.
+    pub notes: &'static str,
+    /// Subcommands of a container.
+    pub subcommands: &'static [Spec],
+}
+
+/// What most entries leave empty.
+const BLANK: Spec = Spec {
+    id: CommandId::Ping,
+    name: "",
+    arity: 0,
+    flags: &[],
+    keys: (0, 0, 0),
+    group: "generic",
+    summary: "",
+    term: "",
+    grammar: "",
+    reply: "",
+    codes: &[],
+    since: "0.1.0",
+    example: "",
+    notes: "",
+    subcommands: &[],
+};
+
+/// The SCUR commands, in the order of the reference page.
+pub static SCUR: &[Spec] = scur::COMMANDS;
+
+/// The commands that clients of Redis expect.
+pub static GENERIC: &[Spec] = generic::COMMANDS;
+
+/// Every command, containers once.
+pub fn all() -> impl Iterator<Item = &'static Spec> {
+    SCUR.iter().chain(GENERIC)
+}
+
+impl Spec {
+    /// True when this many arguments, the name included, are right.
+    #[inline]
+    pub const fn accepts(&self, arguments: usize) -> bool {
+        let arity = self.arity.unsigned_abs() as usize;
+        if self.arity < 0 { arguments >= arity } else { arguments == arity }
+    }
+
+    /// The name as Redis writes it in errors and in COMMAND.
+    pub fn lower_name(&self) -> String {
+        self.name.to_ascii_lowercase()
+    }
+
+    /// The subcommand of this name, in any case.
+    pub fn subcommand(&self, name: &[u8]) -> Option<&'static Spec> {
+        self.subcommands.iter().find(|sub| {
+            sub.name
+                .split_once('|')
+                .is_some_and(|(_, short)| short.as_bytes().eq_ignore_ascii_case(name))
+        })
+    }
+
+    /// Positions of the keys among this many arguments, the name included.
+    pub fn key_positions(&self, arguments: usize) -> impl Iterator<Item = usize> + use<> {
+        let (first, last, step) = self.keys;
+        let last = if last < 0 {
+            arguments.saturating_sub(last.unsigned_abs() as usize)
+        } else {
+            usize::try_from(last).unwrap_or_default()
+        };
+        let first = usize::try_from(first).unwrap_or_default();
+        let step = usize::try_from(step).unwrap_or_default().max(1);
+        (first..last + 1).step_by(step).filter(move |&position| first > 0 && position < arguments)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_command_is_found_in_any_case_and_nothing_else_is() {
+        for spec in all() {
+            assert_eq!(find(spec.name.as_bytes()).map(|found| found.name), Some(spec.name));
+            let lower = find(spec.lower_name().as_bytes());
+            assert_eq!(lower.map(|found| found.id), Some(spec.id));
+            for sub in spec.subcommands {
+                let short =
+                    sub.name.strip_prefix(&format!("{}|", spec.name)).expect("its container");
+                assert_eq!(spec.subcommand(short.as_bytes()).map(|sub| sub.id), Some(sub.id));
+            }
+        }
+        for name in [
+            "",
+            "G",
+            "GETT",
+            "GE",
+            "SCUR",
+            "SCUR.",
+            "SCUR.CREATE\0",
+            "SCUR.TERMINATEE",
+            "a-very-long-command-name",
+        ] {
+            assert!(find(name.as_bytes()).is_none(), "{name:?}");
+        }
+    }
+
+    #[test]
+    fn entries_are_complete_and_codes_stand_in_order_of_precedence() {
+        let place = |code: &Code| Code::ALL.iter().position(|other| other == code);
+        for spec in SCUR {
+            for text in [spec.summary, spec.term, spec.reply, spec.since, spec.example, spec.group]
+            {
+                assert!(!text.is_empty(), "{}", spec.name);
+            }
+            assert!(spec.example.starts_with(spec.name), "{}", spec.name);
+            assert!(spec.codes.is_sorted_by_key(place), "{}: codes out of order", spec.name);
+            let words = spec.example.split_whitespace().count();
+            assert!(spec.accepts(words), "{}: the example has another arity", spec.name);
+        }
+        for spec in GENERIC.iter().flat_map(|spec| std::iter::once(spec).chain(spec.subcommands)) {
+            for text in [spec.summary, spec.reply, spec.since, spec.group] {
+                assert!(!text.is_empty(), "{}", spec.name);
+            }
+        }
+    }
+
+    #[test]
+    fn keys_are_where_the_table_says() {
+        let keys = |name: &str, arguments| {
+            find(name.as_bytes()).expect(name).key_positions(arguments).collect::<Vec<_>>()
+        };
+        assert_eq!(keys("GET", 2), [1]);
+        assert_eq!(keys("DEL", 4), [1, 2, 3]);
+        assert_eq!(keys("MSET", 5), [1, 3]);
+        assert_eq!(keys("SCUR.RESERVE", 9), [1]);
+        assert_eq!(keys("SCUR.TOTALS", 1), []);
+        assert_eq!(keys("PING", 1), []);
+    }
 }

@@ -1,1 +1,28 @@
-//! Placeholder.
+//! The RESP front door: sockets, connections and an event loop around one shard of the engine.
+//! A [`Server`] is one core's worth: it shares nothing, so that more cores are more of them.
+
+mod buffer;
+mod client;
+mod clock;
+mod commands;
+mod connection;
+mod core;
+mod counters;
+mod dispatch;
+mod glob;
+mod listener;
+mod node;
+mod open_files;
+mod password;
+mod pool;
+mod server;
+mod settings;
+mod signals;
+mod start_error;
+mod tcp;
+mod transport;
+
+pub use password::Password;
+pub use server::Server;
+pub use settings::{DEFAULT_LISTEN, Settings};
+pub use start_error::StartError;

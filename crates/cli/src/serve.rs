@@ -1,0 +1,114 @@
+//! `scurry serve`: settings from the command line and the file, then the server.
+
+use crate::file::File;
+use crate::size::Size;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings};
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use tracing_subscriber::filter::LevelFilter;
+
+/// A request must have room for at least this much, bytes.
+const REQUEST_LEN_MIN: u64 = 64 * 1024;
+/// Positions within a request are 32 bits wide.
+const REQUEST_LEN_MAX: u64 = 1 << 31;
+
+#[derive(Args, Debug)]
+pub(crate) struct Serve {
+    /// Address and port to listen on; port 0 takes a free one and prints it [default: 127.0.0.1:6389]
+    #[arg(long, value_name = "ADDR:PORT")]
+    listen: Option<SocketAddr>,
+
+    /// Memory for keys, values and accounts; writes above it get the OOM error [default: no bound]
+    #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
+    max_memory: Option<Size>,
+
+    /// Password that clients must give with AUTH. Prefer the environment: a command line can be
+    /// read by every user of the machine
+    #[arg(long, value_name = "PASSWORD", env = "SCURRY_REQUIREPASS", hide_env_values = true)]
+    requirepass: Option<String>,
+
+    /// Listen on addresses beyond this machine although there is no password: whoever reaches the
+    /// port can spend and delete balances
+    #[arg(long)]
+    allow_open_access_without_password: bool,
+
+    /// Connections at most [default: 10000]
+    #[arg(long, value_name = "N", visible_alias = "maxclients")]
+    max_clients: Option<usize>,
+
+    /// Longest argument of a command [default: 1mb]
+    #[arg(long, value_name = "SIZE")]
+    max_argument: Option<Size>,
+
+    /// Longest whole command, which bounds the input buffer of a connection [default: 16mb]
+    #[arg(long, value_name = "SIZE")]
+    max_request: Option<Size>,
+
+    /// File of settings (TOML); the command line goes before it. See scurry.example.toml
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+
+    /// What to log to stderr: off, error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    log: Option<String>,
+}
+
+impl Serve {
+    pub(crate) fn run(self) -> Result<()> {
+        let file = self.config.as_deref().map(File::read).transpose()?.unwrap_or_default();
+        let level = self.log.as_deref().or(file.log.as_deref()).unwrap_or("info");
+        let level: LevelFilter = level.parse().ok().with_context(|| {
+            format!("{level:?} is not a log level: use off, error, warn, info, debug or trace")
+        })?;
+        tracing_subscriber::fmt()
+            .with_writer(std::io::stderr)
+            .with_max_level(level)
+            .with_target(false)
+            .init();
+        let server = Server::bind(self.settings(&file)?)?;
+        // Not a log line: whoever starts a server waits for it, at any log level.
+        eprintln!("listening on {}", server.local_addr());
+        server.run().context("the event loop failed")
+    }
+
+    fn settings(&self, file: &File) -> Result<Settings> {
+        let listen = match self.listen.or(file.listen) {
+            Some(listen) => listen,
+            None => DEFAULT_LISTEN.parse().context("the default address")?,
+        };
+        let mut settings = Settings::new(listen);
+        if let Some(text) = self.requirepass.as_deref().or(file.requirepass.as_deref()) {
+            let password = Password::new(text);
+            settings.password =
+                Some(password.context("the password must have 1 to 512 bytes (--requirepass)")?);
+        }
+        settings.open_access_allowed = self.allow_open_access_without_password
+            || file.allow_open_access_without_password.unwrap_or(false);
+        // 0 is no bound, as in Redis.
+        settings.memory_max =
+            self.max_memory.or(file.max_memory).map(|size| size.0).filter(|&bytes| bytes > 0);
+        if let Some(clients_max) = self.max_clients.or(file.max_clients) {
+            ensure!(clients_max > 0, "--max-clients must be at least 1");
+            settings.clients_max = clients_max;
+        }
+        let request = &mut settings.request;
+        if let Some(size) = self.max_request.or(file.max_request) {
+            ensure!(
+                (REQUEST_LEN_MIN..=REQUEST_LEN_MAX).contains(&size.0),
+                "--max-request must be 64kb to 2gb"
+            );
+            request.request_len_max = usize::try_from(size.0)?;
+        }
+        if let Some(size) = self.max_argument.or(file.max_argument) {
+            ensure!(
+                size.0 >= 1024 && size.0 <= request.request_len_max as u64,
+                "--max-argument must be 1kb to --max-request"
+            );
+            request.argument_len_max = usize::try_from(size.0)?;
+        }
+        settings.limits = file.limits()?;
+        Ok(settings)
+    }
+}

@@ -1,0 +1,72 @@
+//! Sizes of memory as people write them, and as Redis reads them: `2gb`, `512mb`, `100k`, `4096`.
+
+use serde::Deserialize;
+use std::str::FromStr;
+
+/// Bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Size(pub(crate) u64);
+
+impl FromStr for Size {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Size, String> {
+        let wrong = || format!("{text:?} is not a size: write it as 2gb, 512mb, 64kb or 4096");
+        let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (digits, unit) = text.split_at(split);
+        let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+            "" | "b" => 1,
+            "k" => 1_000,
+            "kb" => 1 << 10,
+            "m" => 1_000_000,
+            "mb" => 1 << 20,
+            "g" => 1_000_000_000,
+            "gb" => 1 << 30,
+            _ => return Err(wrong()),
+        };
+        let number: u64 = digits.parse().map_err(|_| wrong())?;
+        number.checked_mul(factor).map(Size).ok_or_else(wrong)
+    }
+}
+
+/// In a file: a number of bytes, or text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Bytes(u64),
+    Text(String),
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        match Written::deserialize(deserializer)? {
+            Written::Bytes(bytes) => Ok(Size(bytes)),
+            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Size;
+
+    #[test]
+    fn sizes_as_redis_reads_them() {
+        for (text, bytes) in [
+            ("0", Some(0)),
+            ("4096", Some(4096)),
+            ("1k", Some(1_000)),
+            ("1kb", Some(1_024)),
+            ("512MB", Some(512 << 20)),
+            ("2gb", Some(2 << 30)),
+            ("2 gb", None),
+            ("-1", None),
+            ("gb", None),
+            ("", None),
+            ("1tb", None),
+            ("99999999999gb", None),
+        ] {
+            assert_eq!(text.parse::<Size>().ok(), bytes.map(Size), "{text:?}");
+        }
+    }
+}

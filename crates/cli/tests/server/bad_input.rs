@@ -1,0 +1,307 @@
+//! What the world may send: malformed, oversized, slow, half-closed, never read.
+
+use crate::support::{Server, array};
+use std::io::Write;
+use std::net::Shutdown;
+
+const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
+#[test]
+fn protocol_errors_answer_what_came_before_and_close() {
+    let server = Server::start(&[]);
+    for (input, error) in [
+        (&b"*x\r\n"[..], "invalid multibulk length"),
+        (b"*1048577\r\n", "invalid multibulk length"),
+        (b"*1\r\n:4\r\n", "expected '$', got ':'"),
+        (b"*2\r\n$3\r\nGET\r\nfoo\r\n", "expected '$', got 'f'"),
+        (b"*1\r\n$-4\r\nPING\r\n", "invalid bulk length"),
+        (b"*1\r\n$1048577\r\n", "invalid bulk length"),
+        (b"*1\r\n$3\r\nPING\r\n", "invalid bulk length"),
+        (b"set a \"b\r\n", "unbalanced quotes in request"),
+        (&[b'a'; 70_000], "too big inline request"),
+    ] {
+        let mut client = server.connect();
+        client.send([PING, input].concat());
+        client.expect(&format!("+PONG\r\n-ERR Protocol error: {error}\r\n"));
+        assert_eq!(client.rest(), "", "{error}");
+    }
+    server.connect().ask("PING", "+PONG\r\n");
+}
+
+#[test]
+fn a_request_may_not_be_longer_than_the_bound() {
+    let server = Server::start(&["--max-request", "64kb", "--max-argument", "40kb"]);
+    let mut client = server.connect();
+    let value = vec![b'v'; 40 * 1024];
+    client.send(array(&[b"SET", b"k", &value]));
+    client.expect("+OK\r\n");
+    client.send(array(&[b"MSET", b"k", &value, b"l", &value]));
+    client.expect("-ERR Protocol error: too big request\r\n");
+    assert_eq!(client.rest(), "");
+}
+
+#[test]
+fn before_auth_requests_are_small_and_few() {
+    let server = Server::start(&["--requirepass", "secret"]);
+    for (input, error) in [
+        ("*11\r\n", "unauthenticated multibulk length"),
+        ("*1\r\n$16385\r\n", "unauthenticated bulk length"),
+    ] {
+        let mut client = server.connect();
+        client.send(input);
+        client.expect(&format!("-ERR Protocol error: {error}\r\n"));
+        assert_eq!(client.rest(), "");
+    }
+    let mut client = server.connect();
+    client.ask("PING", "-NOAUTH Authentication required.\r\n");
+    client.ask("SCUR.TOTALS", "-NOAUTH Authentication required.\r\n");
+    client.ask("AUTH wrong", "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
+    client.ask(
+        "AUTH other secret",
+        "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+    );
+    client.ask("AUTH a b c", "-ERR syntax error\r\n");
+    client.ask(
+        "HELLO 3 AUTH default wrong",
+        "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+    );
+    client.send("HELLO 3\r\n");
+    assert!(client.line().starts_with("-NOAUTH HELLO must be called"));
+    client.ask("AUTH secret", "+OK\r\n");
+    client.ask("PING", "+PONG\r\n");
+    client.ask("CONFIG GET requirepass", "*0\r\n");
+    client.ask("RESET", "+RESET\r\n");
+    client.ask("PING", "-NOAUTH Authentication required.\r\n");
+    client.ask("AUTH default secret", "+OK\r\n");
+    client.ask("QUIT", "+OK\r\n");
+    assert_eq!(client.rest(), "");
+}
+
+#[test]
+fn one_byte_at_a_time() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    let input = [
+        PING,
+        b"echo \"a b\"\r\n",
+        &array(&[b"SET", b"k", b"\r\n$5"]),
+        b"\r\n",
+        b"*0\r\n",
+        &array(&[b"GET", b"k"]),
+    ]
+    .concat();
+    for byte in input {
+        client.send([byte]);
+    }
+    client.expect("+PONG\r\n$3\r\na b\r\n+OK\r\n$4\r\n\r\n$5\r\n");
+}
+
+#[test]
+fn errors_in_the_words_of_redis() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    for (line, reply) in [
+        ("FOO", "-ERR unknown command 'FOO', with args beginning with: "),
+        ("foo bar 'b z'", "-ERR unknown command 'foo', with args beginning with: 'bar' 'b z' "),
+        (r#""f\r\n-o""#, r"-ERR unknown command 'f\r\n-o', with args beginning with: "),
+        ("GET", "-ERR wrong number of arguments for 'get' command"),
+        ("SCUR.GET", "-ERR wrong number of arguments for 'scur.get' command"),
+        ("scur.get a b", "-ERR wrong number of arguments for 'scur.get' command"),
+        ("PING a b", "-ERR wrong number of arguments for 'ping' command"),
+        ("MSET a 1 b", "-ERR wrong number of arguments for 'mset' command"),
+        ("CLIENT", "-ERR wrong number of arguments for 'client' command"),
+        ("CLIENT ID x", "-ERR wrong number of arguments for 'client|id' command"),
+        ("CLIENT FOO", "-ERR unknown subcommand 'FOO'. Try CLIENT HELP."),
+        ("SET a b EX 10", "-ERR syntax error"),
+        ("SELECT 1", "-ERR DB index is out of range"),
+        ("SELECT x", "-ERR value is not an integer or out of range"),
+        ("HELLO 4", "-NOPROTO unsupported protocol version"),
+        ("HELLO x", "-ERR Protocol version is not an integer or out of range"),
+        ("HELLO 3 FOO", "-ERR Syntax error in HELLO option 'FOO'"),
+        (
+            "CLIENT SETNAME 'a b'",
+            "-ERR Client names cannot contain spaces, newlines or special characters.",
+        ),
+        ("COMMAND GETKEYS PING", "-ERR The command has no key arguments"),
+        ("COMMAND GETKEYS FOO a", "-ERR Invalid command specified"),
+        ("FLUSHALL NOW", "-ERR syntax error"),
+        (
+            "AUTH x",
+            "-ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?",
+        ),
+    ] {
+        client.ask(line, &format!("{reply}\r\n"));
+    }
+}
+
+#[test]
+fn bad_values_in_scur_commands_are_refused_and_change_nothing() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.ask(
+        "SCUR.CREATE a BUCKET m cent 9223372036854775807 BUCKET n cent 5",
+        "*2\r\n+OK\r\n:1\r\n",
+    );
+    client.ask("SET plain x", "+OK\r\n");
+    let long = "x".repeat(129);
+    for (line, start) in [
+        ("SCUR.TOPUP a t m 1", "-OVERFLOW 60 "),
+        ("SCUR.TOPUP a t m -1", "-INVALID 10 "),
+        ("SCUR.TOPUP a t m 0", "-INVALID 10 "),
+        (
+            "SCUR.TOPUP a t m 9223372036854775808",
+            "-INVALID 10 amount is not an integer or out of range",
+        ),
+        ("SCUR.DEBIT a t cent -5", "-INVALID 10 "),
+        ("SCUR.CREATE b BUCKET m cent -5", "-INVALID 10 "),
+        ("SCUR.RESERVE a s 0 ITEM 1 cent REQUESTED -1", "-INVALID 10 "),
+        ("SCUR.RESERVE a s 0 ITEM 1 cent MIN 1", "-INVALID 10 "),
+        ("SCUR.RESERVE a s 0 ITEM 1 cent REQUESTED 1 ITEM 1 cent REQUESTED 1", "-INVALID 10 "),
+        ("SCUR.UPDATE a s 1", "-UNKNOWN_SESSION 30 "),
+        (
+            r#"SCUR.GET """#,
+            "-INVALID 10 account must be 1 to 128 printable ASCII characters without space",
+        ),
+        (r#"SCUR.GET "a\x00""#, "-INVALID 10 account"),
+        (&format!("SCUR.GET {long}"), "-INVALID 10 account"),
+        (&format!("SCUR.DEBIT a {long} cent 1"), "-INVALID 10 txn must be 1 to 64 "),
+        (
+            "SCUR.GET nobody",
+            "-UNKNOWN_ACCOUNT 20 no account has this id: create it with SCUR.CREATE",
+        ),
+        ("SCUR.GET plain", "-WRONGTYPE Operation against a key holding the wrong kind of value"),
+        ("SCUR.CREATE plain", "-WRONGTYPE "),
+        ("GET a", "-WRONGTYPE "),
+        ("SET a 1", "-WRONGTYPE "),
+        ("MSET b 1 a 2", "-WRONGTYPE "),
+        ("DEL plain a", "-WRONGTYPE "),
+    ] {
+        client.send(format!("{line}\r\n"));
+        let reply = client.line();
+        assert!(reply.starts_with(start), "{line}: {reply}");
+    }
+    client.ask("EXISTS plain a b", ":2\r\n");
+    client.ask("FLUSHALL", "-ERR accounts exist: FLUSHALL FORCE deletes balances for good\r\n");
+    client.send("SCUR.AUDIT a\r\n");
+    let audit: Vec<String> = (0..9).map(|_| client.line()).collect();
+    assert_eq!(audit.join(" "), "*8 $2 ok :1 $7 version :1 $7 buckets");
+    let mut client = server.connect();
+    client.ask("FLUSHDB FORCE", "+OK\r\n");
+    client.ask("DBSIZE", ":0\r\n");
+}
+
+#[test]
+fn out_of_memory_in_the_words_of_redis() {
+    let server = Server::start(&["--max-memory", "1mb"]);
+    let mut client = server.connect();
+    let value = vec![b'v'; 100_000];
+    let mut refused = false;
+    for number in 0..100 {
+        client.send(array(&[b"SET", format!("k{number}").as_bytes(), &value]));
+        let reply = client.line();
+        refused = reply == "-OOM command not allowed when used memory > 'maxmemory'.";
+        assert!(refused || reply == "+OK", "{reply}");
+        if refused {
+            break;
+        }
+    }
+    assert!(refused, "a megabyte takes fewer than 100 values of 100 kB");
+    client.ask("SCUR.CREATE a", "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+    client.ask("DEL k0 k1 k2", ":3\r\n");
+    client.ask("SCUR.CREATE a", "*2\r\n+OK\r\n:1\r\n");
+}
+
+#[test]
+fn a_hundred_thousand_commands_in_one_go() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    let mut writer = client.stream().try_clone().expect("the socket is shared");
+    let count = 100_000;
+    let sender = std::thread::spawn(move || {
+        let mut input = Vec::new();
+        for number in 0..count {
+            let number = number.to_string();
+            input.extend_from_slice(&array(&[b"ECHO", number.as_bytes()]));
+        }
+        writer.write_all(&input).expect("the server takes it");
+    });
+    for number in 0..count {
+        assert_eq!(client.line(), format!("${}", number.to_string().len()));
+        assert_eq!(client.line(), number.to_string());
+    }
+    sender.join().expect("everything was sent");
+}
+
+#[test]
+fn a_client_that_never_reads_is_bounded_and_harms_nobody() {
+    let server = Server::start(&[]);
+    let mut lazy = server.connect();
+    let mut other = server.connect();
+    lazy.send(array(&[b"SET", b"big", &vec![b'v'; 900_000]]));
+    lazy.expect("+OK\r\n");
+    // Asks for 1.8 GB in 50 kB of requests and takes nothing.
+    let asked = 2_000;
+    lazy.send(array(&[b"GET", b"big"]).repeat(asked));
+    for number in 0..1_000 {
+        other.ask(
+            &format!("ECHO {number}"),
+            &format!("${}\r\n{number}\r\n", number.to_string().len()),
+        );
+    }
+    other.send("INFO memory\r\n");
+    let resident = std::iter::repeat_with(|| other.line())
+        .find_map(|line| line.strip_prefix("used_memory_rss:").map(str::to_owned))
+        .expect("INFO has it");
+    let resident: u64 = resident.parse().expect("a number");
+    assert!(resident < 100_000_000, "{resident} bytes are resident");
+    // When it reads at last, it gets its replies, in full and in order.
+    for _ in 0..20 {
+        assert_eq!(lazy.line(), "$900000");
+        assert_eq!(lazy.line().len(), 900_000);
+    }
+    // When it goes instead of reading on, nothing is left of it.
+    drop(lazy);
+    let alone = (0..1_000_000).any(|_| {
+        other.send("INFO clients\r\n");
+        let connected = |line: &String| line.starts_with("connected_clients:");
+        let line = std::iter::repeat_with(|| other.line()).find(connected);
+        line.as_deref() == Some("connected_clients:1")
+    });
+    assert!(alone, "the connection is still there");
+}
+
+#[test]
+fn one_reply_is_bounded_too() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.send(array(&[b"SET", b"big", &vec![b'v'; 1_000_000]]));
+    client.expect("+OK\r\n");
+    let keys = [&[&b"MGET"[..]][..], &[&b"big"[..]; 100]].concat();
+    client.send(array(&keys));
+    client.expect("-ERR the reply is too long: ask for fewer keys at once\r\n");
+}
+
+#[test]
+fn half_closed_sockets_get_their_replies() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.send([PING.repeat(5_000), b"*2\r\n$3\r\nGET\r\n".to_vec()].concat());
+    client.stream().shutdown(Shutdown::Write).expect("it is open");
+    let rest = client.rest();
+    assert!(rest == "+PONG\r\n".repeat(5_000), "{} bytes came", rest.len());
+}
+
+#[test]
+fn too_many_clients_are_told_so() {
+    let server = Server::start(&["--max-clients", "2"]);
+    let (mut first, mut second) = (server.connect(), server.connect());
+    first.ask("PING", "+PONG\r\n");
+    second.ask("PING", "+PONG\r\n");
+    assert_eq!(server.connect().rest(), "-ERR max number of clients reached\r\n");
+    second.ask("QUIT", "+OK\r\n");
+    assert_eq!(second.rest(), "");
+    drop(second);
+    // The place is free once the server has seen the end; it sees it before a later event.
+    first.ask("PING", "+PONG\r\n");
+    server.connect().ask("PING", "+PONG\r\n");
+}

@@ -1,0 +1,8 @@
+//! Tests with the real binary: each starts a server of its own on a free port.
+
+mod bad_input;
+mod life;
+mod random_commands;
+mod real_clients;
+mod support;
+mod timers;

@@ -1,0 +1,158 @@
+//! What the tests with the real binary share: a server of their own on a free port, and a
+//! client that speaks bytes.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
+use std::time::Duration;
+
+/// No single read of a test waits longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running `scurry serve`, stopped when dropped.
+pub(crate) struct Server {
+    child: Child,
+    pub(crate) port: u16,
+    /// Held so that the server can go on logging.
+    log: BufReader<ChildStderr>,
+}
+
+impl Server {
+    pub(crate) fn start(arguments: &[&str]) -> Server {
+        Server::run(&mut serve(arguments))
+    }
+
+    pub(crate) fn run(command: &mut Command) -> Server {
+        let mut child = command.spawn().expect("the binary starts");
+        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let mut line = String::new();
+        log.read_line(&mut line).expect("the first line is read");
+        let port = line.trim().strip_prefix("listening on 127.0.0.1:").and_then(|p| p.parse().ok());
+        let port = port.unwrap_or_else(|| panic!("the server did not start: {line}"));
+        Server { child, port, log }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a time-out is set");
+        stream.set_nodelay(true).expect("no delay");
+        Client { reader: BufReader::new(stream) }
+    }
+
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a pid");
+        kill(Pid::from_raw(pid), signal).expect("it runs");
+    }
+
+    /// Waits for its end; what it logged after the first line.
+    pub(crate) fn wait(mut self) -> (ExitStatus, String) {
+        let mut log = String::new();
+        self.log.read_to_string(&mut log).expect("the log is read");
+        (self.child.wait().expect("it ends"), log)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may have ended already; either way it is gone afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// `scurry serve` on a free port of this machine, not yet started.
+pub(crate) fn serve(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.arg("serve").args(["--listen", "127.0.0.1:0"]).args(arguments);
+    command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+/// A connection that sends bytes and reads replies.
+pub(crate) struct Client {
+    reader: BufReader<TcpStream>,
+}
+
+impl Client {
+    pub(crate) fn stream(&self) -> &TcpStream {
+        self.reader.get_ref()
+    }
+
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.reader.get_mut().write_all(bytes.as_ref()).expect("the server takes it");
+    }
+
+    /// Reads exactly as many bytes as expected and compares.
+    pub(crate) fn expect(&mut self, expected: &str) {
+        let mut got = vec![0; expected.len()];
+        let mut len = 0;
+        while len < got.len() {
+            match self.reader.read(&mut got[len..]) {
+                Ok(0) => break,
+                Ok(more) => len += more,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => panic!("{error} after {:?}", String::from_utf8_lossy(&got[..len])),
+            }
+            // Says early what is wrong instead of waiting for bytes that do not come.
+            assert!(
+                expected.as_bytes().starts_with(&got[..len]),
+                "expected {expected:?}, got {:?}",
+                String::from_utf8_lossy(&got[..len])
+            );
+        }
+        assert_eq!(String::from_utf8_lossy(&got[..len]), expected);
+    }
+
+    /// Sends a line and compares the reply.
+    pub(crate) fn ask(&mut self, line: &str, expected: &str) {
+        self.send(format!("{line}\r\n"));
+        self.expect(expected);
+    }
+
+    /// One line of a reply, without its end.
+    pub(crate) fn line(&mut self) -> String {
+        let mut line = String::new();
+        self.reader.read_line(&mut line).expect("a line comes");
+        line.trim_end().to_owned()
+    }
+
+    /// Everything until the server closes.
+    pub(crate) fn rest(&mut self) -> String {
+        let mut rest = Vec::new();
+        self.reader.read_to_end(&mut rest).expect("the server closes without a reset");
+        String::from_utf8_lossy(&rest).into_owned()
+    }
+}
+
+/// A request as an array.
+pub(crate) fn array(arguments: &[&[u8]]) -> Vec<u8> {
+    let mut out = format!("*{}\r\n", arguments.len()).into_bytes();
+    for argument in arguments {
+        out.extend_from_slice(format!("${}\r\n", argument.len()).as_bytes());
+        out.extend_from_slice(argument);
+        out.extend_from_slice(b"\r\n");
+    }
+    out
+}
+
+/// Runs a tool for at most a minute; a missing tool is a failure that names the cure.
+pub(crate) fn tool(name: &str, arguments: &[&str]) -> Output {
+    let output = Command::new("timeout").arg("60").arg(name).args(arguments).output();
+    let output = output.expect("timeout (coreutils) runs");
+    let missing = matches!(output.status.code(), Some(126 | 127));
+    assert!(!missing, "{name} is missing: run scripts/install-tools.sh");
+    output
+}
+
+/// The interpreter that has the `redis` package.
+pub(crate) fn python() -> String {
+    if let Ok(python) = std::env::var("SCURRY_TEST_PYTHON") {
+        return python;
+    }
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    root.join(".cache/venv/bin/python").display().to_string()
+}

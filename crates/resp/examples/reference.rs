@@ -1,0 +1,5 @@
+//! Prints docs/commands.md.
+
+fn main() {
+    print!("{}", scurry_resp::reference());
+}

@@ -1,0 +1,393 @@
+//! The grammar of SCUR commands: arguments to a [`Command`] of the ledger, borrowed. It checks
+//! words and their form; what values mean is for `decide` to check.
+
+use crate::options::{Options, once};
+use crate::table::CommandId;
+use crate::{Args, Fault, Scratch};
+use scurry_ledger::{
+    BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemRequest, Name, NewBucket,
+    Overrun, SessionRequest, Status,
+};
+
+/// Identities in one command at most, whatever the limits of the store are.
+const IDENTITIES_MAX: usize = 64;
+
+/// A SCUR command, understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScurRequest<'a> {
+    /// For `decide`.
+    Write {
+        /// The account, which is the key.
+        account: &'a [u8],
+        /// What to do to it.
+        command: Command<'a>,
+    },
+    /// Reads only.
+    Read(Read<'a>),
+}
+
+/// A SCUR command that changes nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Read<'a> {
+    /// `SCUR.GET`.
+    Account(&'a [u8]),
+    /// `SCUR.SESSION`.
+    Session {
+        /// The account.
+        account: &'a [u8],
+        /// The session.
+        session: &'a [u8],
+    },
+    /// `SCUR.AUDIT`.
+    Audit(&'a [u8]),
+    /// `SCUR.CHECK`.
+    Check {
+        /// The account.
+        account: &'a [u8],
+        /// The unit.
+        unit: Name,
+        /// At least 1.
+        amount: i64,
+    },
+    /// `SCUR.TOTALS`.
+    Totals,
+}
+
+/// Understands the arguments of a SCUR command, whose arity has been checked. None for a command
+/// that is not a SCUR command.
+pub fn parse<'s, 'a: 's>(
+    id: CommandId,
+    args: Args<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Option<ScurRequest<'s>>, Fault<'a>> {
+    let mut options = Options::new(args);
+    let read = match id {
+        CommandId::ScurGet => Read::Account(options.account()?),
+        CommandId::ScurAudit => Read::Audit(options.account()?),
+        CommandId::ScurSession => {
+            Read::Session { account: options.account()?, session: options.id("session")? }
+        }
+        CommandId::ScurCheck => {
+            let (account, unit) = (options.account()?, options.name("unit")?);
+            let amount = options.integer("amount")?;
+            if amount < 1 {
+                return Err(Fault::NotPositive("amount"));
+            }
+            Read::Check { account, unit, amount }
+        }
+        CommandId::ScurTotals => Read::Totals,
+        _ => return write(id, options, scratch),
+    };
+    options.end()?;
+    Ok(Some(ScurRequest::Read(read)))
+}
+
+fn write<'s, 'a: 's>(
+    id: CommandId,
+    mut options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Option<ScurRequest<'s>>, Fault<'a>> {
+    let parse = match id {
+        CommandId::ScurCreate => create,
+        CommandId::ScurStatus => status,
+        CommandId::ScurDelete => delete,
+        CommandId::ScurTopUp => top_up,
+        CommandId::ScurAdjust => adjust,
+        CommandId::ScurBucket => bucket,
+        CommandId::ScurDebit => debit,
+        CommandId::ScurRefund => refund,
+        CommandId::ScurCounter => counter,
+        CommandId::ScurReserve => reserve,
+        CommandId::ScurUpdate => update,
+        CommandId::ScurTerminate => terminate,
+        CommandId::ScurRelease => release,
+        _ => return Ok(None),
+    };
+    let account = options.account()?;
+    let command = parse(options, scratch)?;
+    Ok(Some(ScurRequest::Write { account, command }))
+}
+
+fn create<'s, 'a: 's>(
+    mut options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let mut status = None;
+    scratch.identities.clear();
+    scratch.buckets.clear();
+    while let Some(keyword) = options.next() {
+        if keyword.eq_ignore_ascii_case(b"STATUS") {
+            once(&mut status, "status", options.status(false)?)?;
+        } else if keyword.eq_ignore_ascii_case(b"IDENTITY") {
+            push(&mut scratch.identities, options.identity(false)?, "identities", IDENTITIES_MAX)?;
+        } else if keyword.eq_ignore_ascii_case(b"BUCKET") {
+            let bucket = NewBucket {
+                bucket: options.name("bucket")?,
+                unit: options.name("unit")?,
+                amount: options.integer("amount")?,
+                attributes: BucketAttributes::default(),
+            };
+            push(&mut scratch.buckets, bucket, "buckets", BUCKETS_MAX)?;
+        } else {
+            // The options of a bucket belong to the last one.
+            let Some(bucket) = scratch.buckets.last_mut() else {
+                return Err(Fault::Unexpected(keyword));
+            };
+            if !options.bucket_attribute(keyword, &mut bucket.attributes, false)? {
+                return Err(Fault::Unexpected(keyword));
+            }
+        }
+    }
+    Ok(Command::Create(Create {
+        status: status.unwrap_or(Status::Active),
+        identities: &scratch.identities,
+        buckets: &scratch.buckets,
+    }))
+}
+
+fn status<'s, 'a: 's>(
+    mut options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let status = options.status(true)?;
+    scratch.identities.clear();
+    while let Some(keyword) = options.next() {
+        if !keyword.eq_ignore_ascii_case(b"IDENTITY") {
+            return Err(Fault::Unexpected(keyword));
+        }
+        push(&mut scratch.identities, options.identity(true)?, "identities", IDENTITIES_MAX)?;
+    }
+    Ok(Command::Status { status, identities: &scratch.identities })
+}
+
+fn delete<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let force = match options.next() {
+        None => false,
+        Some(word) if word.eq_ignore_ascii_case(b"FORCE") => true,
+        Some(other) => return Err(Fault::Unexpected(other)),
+    };
+    options.end()?;
+    Ok(Command::Delete { force })
+}
+
+fn top_up<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, bucket) = (options.id("txn")?, options.name("bucket")?);
+    let amount = options.integer("amount")?;
+    let (mut unit, mut attributes) = (None, BucketAttributes::default());
+    while let Some(keyword) = options.next() {
+        if keyword.eq_ignore_ascii_case(b"UNIT") {
+            once(&mut unit, "unit", options.name("unit")?)?;
+        } else if !options.bucket_attribute(keyword, &mut attributes, true)? {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    Ok(Command::TopUp { txn, bucket, amount, unit, attributes })
+}
+
+fn adjust<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, bucket) = (options.id("txn")?, options.name("bucket")?);
+    let amount = options.integer("amount")?;
+    options.end()?;
+    Ok(Command::Adjust { txn, bucket, amount })
+}
+
+fn bucket<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, bucket) = (options.id("txn")?, options.name("bucket")?);
+    let (mut attributes, mut remove) = (BucketAttributes::default(), None);
+    while let Some(keyword) = options.next() {
+        if keyword.eq_ignore_ascii_case(b"REMOVE") {
+            once(&mut remove, "remove", ())?;
+        } else if !options.bucket_attribute(keyword, &mut attributes, true)? {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    Ok(Command::Bucket { txn, bucket, attributes, remove: remove.is_some() })
+}
+
+fn debit<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, unit) = (options.id("txn")?, options.name("unit")?);
+    let amount = options.integer("amount")?;
+    options.end()?;
+    Ok(Command::Debit { txn, unit, amount })
+}
+
+fn refund<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, debit) = (options.id("txn")?, options.id("debit-txn")?);
+    let amount = match options.next() {
+        None => None,
+        Some(word) => Some(crate::parse_integer(word).ok_or(Fault::NotAnInteger("amount"))?),
+    };
+    options.end()?;
+    Ok(Command::Refund { txn, debit, amount })
+}
+
+fn counter<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, counter) = (options.id("txn")?, options.name("counter")?);
+    let amount = options.integer("amount")?;
+    let (mut unit, mut period) = (None, None);
+    while let Some(keyword) = options.next() {
+        if keyword.eq_ignore_ascii_case(b"UNIT") {
+            once(&mut unit, "unit", options.name("unit")?)?;
+        } else if keyword.eq_ignore_ascii_case(b"PERIOD") {
+            once(&mut period, "period", options.period()?)?;
+        } else {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    Ok(Command::Counter { txn, counter, amount, unit, period })
+}
+
+fn release<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let session = options.id("session")?;
+    options.end()?;
+    Ok(Command::Release { session })
+}
+
+/// Which of the three session requests, hence which of their options.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Reserve,
+    Update,
+    Terminate,
+}
+
+fn reserve<'s, 'a: 's>(
+    options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    session_request(Kind::Reserve, options, scratch).map(Command::Reserve)
+}
+
+fn update<'s, 'a: 's>(
+    options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    session_request(Kind::Update, options, scratch).map(Command::Update)
+}
+
+fn terminate<'s, 'a: 's>(
+    options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    session_request(Kind::Terminate, options, scratch).map(Command::Terminate)
+}
+
+fn session_request<'s, 'a: 's>(
+    kind: Kind,
+    mut options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<SessionRequest<'s>, Fault<'a>> {
+    let (session, request) = (options.id("session")?, options.narrow("request")?);
+    let (mut if_version, mut validity_ms, mut tcc_ms) = (None, None, None);
+    let (mut overrun, mut close_on_denial, mut blob) = (None, None, None);
+    let items = &mut scratch.items;
+    items.clear();
+    while let Some(word) = options.next() {
+        if word.eq_ignore_ascii_case(b"ITEM") {
+            let item = ItemRequest {
+                key: options.narrow("key")?,
+                unit: options.name("unit")?,
+                used: None,
+                requested: None,
+                min: None,
+            };
+            push(items, item, "items", ITEMS_MAX)?;
+        } else if item_option(kind, word, &mut options, items)? {
+        } else if kind != Kind::Reserve && word.eq_ignore_ascii_case(b"IFVERSION") {
+            once(&mut if_version, "ifversion", options.narrow("ifversion")?)?;
+        } else if kind == Kind::Terminate {
+            return Err(Fault::Unexpected(word));
+        } else if word.eq_ignore_ascii_case(b"VALIDITY") {
+            once(&mut validity_ms, "validity", options.integer("validity")?)?;
+        } else if word.eq_ignore_ascii_case(b"TCC") {
+            once(&mut tcc_ms, "tcc", options.integer("tcc")?)?;
+        } else if word.eq_ignore_ascii_case(b"CLOSEONDENIAL") {
+            once(&mut close_on_denial, "closeondenial", ())?;
+        } else if word.eq_ignore_ascii_case(b"DATA") {
+            once(&mut blob, "data", options.bytes("data")?)?;
+        } else if kind == Kind::Reserve && word.eq_ignore_ascii_case(b"OVERRUN") {
+            once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
+        } else {
+            return Err(Fault::Unexpected(word));
+        }
+    }
+    Ok(SessionRequest {
+        session,
+        request,
+        if_version,
+        validity_ms,
+        tcc_ms,
+        overrun,
+        close_on_denial: close_on_denial.is_some(),
+        blob,
+        items,
+    })
+}
+
+fn overrun_policy<'a>(options: &mut Options<'a>) -> Result<Overrun, Fault<'a>> {
+    let policy = options.bytes("overrun")?;
+    [Overrun::Overdraw, Overrun::Clamp]
+        .into_iter()
+        .find(|overrun| policy.eq_ignore_ascii_case(overrun.name().as_bytes()))
+        .ok_or(Fault::NotOneOf { field: "overrun", words: "overdraw or clamp" })
+}
+
+/// Reads an option of the last item; false when `word` is none.
+fn item_option<'a>(
+    kind: Kind,
+    word: &'a [u8],
+    options: &mut Options<'a>,
+    items: &mut [ItemRequest],
+) -> Result<bool, Fault<'a>> {
+    let Some(item) = items.last_mut() else {
+        return Ok(false);
+    };
+    let (slot, field) = if kind != Kind::Reserve && word.eq_ignore_ascii_case(b"USED") {
+        (&mut item.used, "used")
+    } else if kind != Kind::Terminate && word.eq_ignore_ascii_case(b"REQUESTED") {
+        (&mut item.requested, "requested")
+    } else if kind != Kind::Terminate && word.eq_ignore_ascii_case(b"MIN") {
+        (&mut item.min, "min")
+    } else {
+        return Ok(false);
+    };
+    once(slot, field, options.integer(field)?)?;
+    Ok(true)
+}
+
+fn push<T>(
+    list: &mut Vec<T>,
+    value: T,
+    field: &'static str,
+    max: usize,
+) -> Result<(), Fault<'static>> {
+    if list.len() >= max {
+        return Err(Fault::TooMany { field, max });
+    }
+    list.push(value);
+    Ok(())
+}

@@ -1,0 +1,148 @@
+//! Walks over the arguments of a SCUR command: fields in their places, then options in any order.
+
+use crate::{Args, Fault, parse_integer};
+use scurry_ledger::{ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, Name, Period, Status, Time};
+
+/// A place among the arguments.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Options<'a> {
+    args: Args<'a>,
+    at: usize,
+}
+
+fn printable(bytes: &[u8], len_max: usize) -> bool {
+    !bytes.is_empty() && bytes.len() <= len_max && bytes.iter().all(u8::is_ascii_graphic)
+}
+
+/// Fills an option that may be given once.
+pub(crate) fn once<T>(
+    slot: &mut Option<T>,
+    field: &'static str,
+    value: T,
+) -> Result<(), Fault<'static>> {
+    if slot.is_some() {
+        return Err(Fault::Repeated(field));
+    }
+    *slot = Some(value);
+    Ok(())
+}
+
+impl<'a> Options<'a> {
+    /// Begins behind the command's name.
+    pub(crate) fn new(args: Args<'a>) -> Options<'a> {
+        Options { args, at: 1 }
+    }
+
+    /// The next argument, none at the end.
+    pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
+        let argument = self.args.get(self.at)?;
+        self.at += 1;
+        Some(argument)
+    }
+
+    /// Nothing may follow.
+    pub(crate) fn end(mut self) -> Result<(), Fault<'a>> {
+        self.next().map_or(Ok(()), |argument| Err(Fault::Unexpected(argument)))
+    }
+
+    /// Any bytes.
+    pub(crate) fn bytes(&mut self, field: &'static str) -> Result<&'a [u8], Fault<'a>> {
+        self.next().ok_or(Fault::Missing(field))
+    }
+
+    /// The account id.
+    pub(crate) fn account(&mut self) -> Result<&'a [u8], Fault<'a>> {
+        self.printable("account", ACCOUNT_ID_LEN_MAX)
+    }
+
+    /// A session id or a transaction id.
+    pub(crate) fn id(&mut self, field: &'static str) -> Result<&'a [u8], Fault<'a>> {
+        self.printable(field, ID_LEN_MAX)
+    }
+
+    fn printable(&mut self, field: &'static str, len_max: usize) -> Result<&'a [u8], Fault<'a>> {
+        let bytes = self.bytes(field)?;
+        if printable(bytes, len_max) { Ok(bytes) } else { Err(Fault::NotAnId { field, len_max }) }
+    }
+
+    /// The name of a unit, bucket or counter.
+    pub(crate) fn name(&mut self, field: &'static str) -> Result<Name, Fault<'a>> {
+        Name::new(self.bytes(field)?).ok_or(Fault::name(field))
+    }
+
+    /// A decimal integer.
+    pub(crate) fn integer(&mut self, field: &'static str) -> Result<i64, Fault<'a>> {
+        parse_integer(self.bytes(field)?).ok_or(Fault::NotAnInteger(field))
+    }
+
+    /// A decimal integer of a narrower type.
+    pub(crate) fn narrow<T: TryFrom<i64>>(&mut self, field: &'static str) -> Result<T, Fault<'a>> {
+        T::try_from(self.integer(field)?).map_err(|_| Fault::NotAnInteger(field))
+    }
+
+    /// A status, `closed` only where that makes sense.
+    pub(crate) fn status(&mut self, may_be_closed: bool) -> Result<Status, Fault<'a>> {
+        let word = self.bytes("status")?;
+        for status in [Status::Active, Status::Suspended, Status::Closed] {
+            if word.eq_ignore_ascii_case(status.name().as_bytes())
+                && (may_be_closed || status != Status::Closed)
+            {
+                return Ok(status);
+            }
+        }
+        let words =
+            if may_be_closed { "active, suspended or closed" } else { "active or suspended" };
+        Err(Fault::NotOneOf { field: "status", words })
+    }
+
+    /// A reset period.
+    pub(crate) fn period(&mut self) -> Result<Period, Fault<'a>> {
+        let word = self.bytes("period")?;
+        [Period::None, Period::Hour, Period::Day, Period::Week, Period::Month]
+            .into_iter()
+            .find(|period| word.eq_ignore_ascii_case(period.name().as_bytes()))
+            .ok_or(Fault::NotOneOf { field: "period", words: "none, hour, day, week or month" })
+    }
+
+    /// Kind and value of an identity; an empty value only where it removes one.
+    pub(crate) fn identity(&mut self, may_be_empty: bool) -> Result<(Name, &'a [u8]), Fault<'a>> {
+        let kind = self.name("identity kind")?;
+        let field = "identity value";
+        let value = self.bytes(field)?;
+        if printable(value, ID_LEN_MAX) || (may_be_empty && value.is_empty()) {
+            Ok((kind, value))
+        } else {
+            Err(Fault::NotAnId { field, len_max: ID_LEN_MAX })
+        }
+    }
+
+    /// Reads the value of an option of a bucket; false when `keyword` is none.
+    pub(crate) fn bucket_attribute(
+        &mut self,
+        keyword: &[u8],
+        attributes: &mut BucketAttributes,
+        may_be_endless: bool,
+    ) -> Result<bool, Fault<'a>> {
+        if keyword.eq_ignore_ascii_case(b"PRIORITY") {
+            let priority = self.narrow("priority")?;
+            once(&mut attributes.priority, "priority", priority)?;
+        } else if keyword.eq_ignore_ascii_case(b"FROM") {
+            let from = Time(self.integer("from")?);
+            once(&mut attributes.valid_from, "from", from)?;
+        } else if keyword.eq_ignore_ascii_case(b"TO") {
+            let word = self.bytes("to")?;
+            let to = if may_be_endless && word.eq_ignore_ascii_case(b"none") {
+                None
+            } else {
+                Some(Time(parse_integer(word).ok_or(Fault::NotAnInteger("to"))?))
+            };
+            once(&mut attributes.valid_to, "to", to)?;
+        } else if keyword.eq_ignore_ascii_case(b"FLOOR") {
+            let floor = self.integer("floor")?;
+            once(&mut attributes.floor, "floor", floor)?;
+        } else {
+            return Ok(false);
+        }
+        Ok(true)
+    }
+}

@@ -1,0 +1,192 @@
+//! Renders docs/commands.md from the table, so that the page cannot say anything else than
+//! what the server does.
+
+use crate::table::{GENERIC, SCUR, Spec};
+use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, NAME_LEN_MAX};
+use std::fmt::Write;
+
+/// The whole page, in Markdown.
+pub fn reference() -> String {
+    let mut page = String::new();
+    introduction(&mut page);
+    codes(&mut page);
+    overview(&mut page);
+    for spec in SCUR {
+        scur_command(&mut page, spec);
+    }
+    generic_commands(&mut page);
+    page
+}
+
+/// Appends a line. Writing to a string cannot fail.
+fn line(page: &mut String, text: impl std::fmt::Display) {
+    let _ = writeln!(page, "{text}");
+}
+
+fn introduction(page: &mut String) {
+    line(
+        page,
+        format_args!(
+            r#"# Commands: grammar and replies
+
+This page is generated from the command table in crates/resp: do not edit it. The rules behind
+the commands are in [ledger.md](ledger.md), the words in [glossary.md](glossary.md).
+
+## Conventions
+
+**Arguments.** The first argument of a SCUR command is the account id, and it is the key. Keywords
+(upper case here) are case-insensitive. Options come in any order after the fields; those of an
+ITEM or BUCKET belong to the last one before them. `[ ]` may be left out, `...` may be repeated,
+`|` is a choice.
+
+**Ids.** An account is 1 to {ACCOUNT_ID_LEN_MAX} bytes; a session, a transaction id (`txn`) and an identity's value are 1
+to {ID_LEN_MAX}; a unit, bucket, counter and identity's kind are 1 to {NAME_LEN_MAX}. All are printable ASCII without
+space. `key` (the rating group of an item) and `request` (the request number) are integers from 0
+to 4294967295.
+
+**Numbers.** Amounts are 64-bit signed integers in the minor units that you have chosen (cents,
+octets, seconds, tokens), in decimal: no plus sign, no leading zero, no fraction. `ms` is a time in
+UTC milliseconds since 1970, or a duration in milliseconds. A total that leaves 64 bits is a big
+number in RESP3 and a bulk string of its digits in RESP2.
+
+**Replies.** `code` is a simple string, the name of the result code: `+OK`,
+`+CREDIT_LIMIT_REACHED`, `+SERVICE_DENIED`. `replayed` is 1 when the request was a duplicate and
+the stored answer is given again, else 0; `final` is 1 when less was granted than requested, else
+0. `version` is the account's version after the command was first executed; in the replies to
+RESERVE, UPDATE, TERMINATE and RELEASE it is the session's version, 0 when the session is not open
+afterwards. Maps are RESP3 maps, in RESP2 flat arrays of key, value. Map keys, ids, units, names,
+status, period and overrun are bulk strings.
+
+**Errors.** A refusal changes nothing and is a RESP error `-NAME number why`:
+
+    -UNKNOWN_ACCOUNT 20 no account has this id: create it with SCUR.CREATE
+
+| error | when |
+|---|---|
+| `-INVALID 10 amount is not an integer or out of range` | an argument is malformed; the message names the field |
+| `-INVALID 10 unexpected argument 'xyz'` | the grammar has no such option here |
+| `-ERR wrong number of arguments for 'scur.get' command` | too few or too many arguments |
+| `-WRONGTYPE Operation against a key holding the wrong kind of value` | a SCUR command on a plain value, or a plain command on an account |
+| `-OOM command not allowed when used memory > 'maxmemory'.` | a write that needs memory, and there is none left |
+| `-NOAUTH Authentication required.` | the server has a password and the connection has not given it |
+"#
+        ),
+    );
+}
+
+fn codes(page: &mut String) {
+    line(
+        page,
+        "## Result codes
+
+In order of precedence: of two that apply, the one that stands higher is answered. A *denial* is
+stored like a success, and a duplicate gets it again. A *reject* is a RESP error and is stored
+nowhere.
+
+| code | number | kind | Diameter | Nchf | HTTP | meaning |
+|---|---|---|---|---|---|---|",
+    );
+    for code in Code::ALL {
+        let kind = match code.kind() {
+            CodeKind::Success => "success",
+            CodeKind::Denial => "denial",
+            CodeKind::Reject => "reject",
+        };
+        line(
+            page,
+            format_args!(
+                "| `{}` | {} | {kind} | {} | {} | {} | {} |",
+                code.name(),
+                *code as u8,
+                code.diameter(),
+                code.nchf(),
+                code.http(),
+                code.meaning()
+            ),
+        );
+    }
+    line(page, "");
+}
+
+fn overview(page: &mut String) {
+    line(page, "## SCUR commands\n\n| command | term of the field | does |\n|---|---|---|");
+    for spec in SCUR {
+        let anchor = spec.lower_name().replace('.', "");
+        line(
+            page,
+            format_args!("| [{}](#{anchor}) | {} | {} |", spec.name, spec.term, spec.summary),
+        );
+    }
+    line(page, "");
+}
+
+fn scur_command(page: &mut String, spec: &Spec) {
+    line(page, format_args!("### {}\n\n{}\n", spec.name, spec.summary));
+    line(page, format_args!("    {}\n", synopsis(spec)));
+    let mut reply = spec.reply.lines();
+    line(page, format_args!("- **Reply:** {}", reply.next().unwrap_or_default()));
+    for more in reply {
+        line(page, format_args!("  - {more}"));
+    }
+    if !spec.codes.is_empty() {
+        let codes: Vec<String> =
+            spec.codes.iter().map(|code| format!("`{}`", code.name())).collect();
+        line(page, format_args!("- **Codes besides OK:** {}", codes.join(", ")));
+    }
+    line(page, format_args!("- **Term of the field:** {}", spec.term));
+    line(page, format_args!("- **Since:** {}", spec.since));
+    line(page, format_args!("- **Example:** `{}`", spec.example));
+    if !spec.notes.is_empty() {
+        line(page, format_args!("\n{}", spec.notes));
+    }
+    line(page, "");
+}
+
+/// Name and arguments; a long grammar is broken before ITEM and BUCKET.
+fn synopsis(spec: &Spec) -> String {
+    let text = format!("{} {}", spec.name, spec.grammar);
+    let text = text.trim_end();
+    if text.len() <= 96 {
+        return text.to_owned();
+    }
+    let broken = text.replacen(" [ITEM key", "\n        [ITEM key", 1);
+    let broken =
+        broken.replacen(" ITEM key unit REQUESTED", "\n        ITEM key unit REQUESTED", 1);
+    broken.replacen(" [BUCKET bucket", "\n        [BUCKET bucket", 1)
+}
+
+fn generic_commands(page: &mut String) {
+    line(
+        page,
+        "## Generic commands
+
+What ordinary clients of Redis and load tools need. They answer as Redis 7 does, in RESP2 and
+RESP3, but for what the last column says. Keys of plain values are at most 65535 bytes long, values
+at most as long as `--max-argument`. A database other than 0, expiry, and transactions are not in
+this release; nor is persistence: nothing survives a restart.
+
+| command | does | reply | differs from Redis |
+|---|---|---|---|",
+    );
+    for spec in GENERIC {
+        generic_row(page, spec);
+        for sub in spec.subcommands {
+            generic_row(page, sub);
+        }
+    }
+}
+
+fn generic_row(page: &mut String, spec: &Spec) {
+    let synopsis = format!("{} {}", spec.name.replace('|', " "), spec.grammar);
+    let cell = |text: &str| text.replace('|', "\\|");
+    line(
+        page,
+        format_args!(
+            "| `{}` | {} | {} | {} |",
+            cell(synopsis.trim_end()),
+            cell(spec.summary),
+            cell(spec.reply),
+            cell(spec.notes)
+        ),
+    );
+}

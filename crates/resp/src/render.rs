@@ -1,0 +1,245 @@
+//! The shape of SCUR replies: what docs/commands.md says under each command.
+
+use crate::Reply;
+use scurry_ledger::{
+    Account, Answer, Bucket, Code, Command, ItemAnswer, ItemRequest, Rejection, Session, Time,
+    Totals,
+};
+
+/// The answer to a command that was committed, now or before (`replayed`).
+pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, replayed: bool) {
+    match answer {
+        Answer::Account { code, version } => {
+            reply.array(2);
+            reply.simple(code.name());
+            reply.unsigned(*version);
+        }
+        Answer::Amount { code, version, amount } => {
+            answer_head(reply, *code, replayed, *version);
+            reply.integer(*amount);
+        }
+        Answer::Session { code, version, items } => {
+            answer_head(reply, *code, replayed, *version);
+            let requested: &[ItemRequest] = match command {
+                Command::Reserve(request)
+                | Command::Update(request)
+                | Command::Terminate(request) => request.items,
+                _ => &[],
+            };
+            item_answers(reply, requested, items);
+        }
+    }
+}
+
+fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64) {
+    reply.array(4);
+    reply.simple(code.name());
+    reply.integer(i64::from(replayed));
+    reply.unsigned(version);
+}
+
+fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[ItemAnswer]) {
+    debug_assert_eq!(requested.len(), answers.len(), "one answer per item, in their order");
+    reply.array(requested.len().min(answers.len()));
+    for (item, answer) in requested.iter().zip(answers) {
+        reply.array(5);
+        reply.integer(i64::from(item.key));
+        reply.simple(answer.code.name());
+        reply.integer(answer.granted);
+        reply.integer(i64::from(answer.last));
+        reply.integer(answer.uncollected);
+    }
+}
+
+/// The answer to `SCUR.CHECK`.
+pub fn check_answer(reply: &mut Reply<'_>, code: Code, amount: i64) {
+    reply.array(2);
+    reply.simple(code.name());
+    reply.integer(amount);
+}
+
+/// A refusal.
+pub fn rejection(reply: &mut Reply<'_>, rejection: &Rejection) {
+    reject(reply, rejection.code, rejection.why);
+}
+
+/// A refusal with this explanation.
+pub fn reject(reply: &mut Reply<'_>, code: Code, why: &str) {
+    reply.error(format_args!("{} {} {why}", code.name(), code as u8));
+}
+
+/// The answer to `SCUR.GET`.
+pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
+    reply.map(6);
+    account_entries(reply, account, now);
+}
+
+/// The answer to `SCUR.SESSION`.
+pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
+    reply.map(7);
+    reply.text("session");
+    session_entry(reply, session);
+    account_entries(reply, account, now);
+}
+
+fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
+    reply.text("status");
+    reply.text(account.status.name());
+    reply.text("version");
+    reply.unsigned(account.version);
+    reply.text("identities");
+    reply.array(account.identities.len());
+    for identity in &account.identities {
+        reply.array(2);
+        reply.bulk(identity.kind.as_bytes());
+        reply.bulk(identity.value.as_bytes());
+    }
+    reply.text("buckets");
+    reply.array(account.buckets.len());
+    for bucket in &account.buckets {
+        balance(reply, bucket);
+    }
+    reply.text("counters");
+    reply.array(account.counters.len());
+    for counter in &account.counters {
+        reply.array(5);
+        reply.bulk(counter.id.as_bytes());
+        reply.bulk(counter.unit.as_bytes());
+        reply.integer(counter.value_at(now));
+        reply.text(counter.period.name());
+        time_or_null(reply, counter.period.end(now));
+    }
+    reply.text("sessions");
+    reply.array(account.sessions.len());
+    for session in &account.sessions {
+        reply.array(3);
+        reply.bulk(session.id.as_bytes());
+        reply.unsigned(session.version);
+        reply.integer(session.deadline.0);
+    }
+}
+
+fn balance(reply: &mut Reply<'_>, bucket: &Bucket) {
+    reply.array(8);
+    reply.bulk(bucket.id.as_bytes());
+    reply.bulk(bucket.unit.as_bytes());
+    reply.integer(bucket.available);
+    reply.integer(bucket.held);
+    reply.integer(bucket.floor);
+    reply.integer(i64::from(bucket.priority));
+    reply.integer(bucket.valid_from.0);
+    time_or_null(reply, bucket.valid_to);
+}
+
+fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {
+    match time {
+        Some(time) => reply.integer(time.0),
+        None => reply.null(),
+    }
+}
+
+fn session_entry(reply: &mut Reply<'_>, session: &Session) {
+    reply.map(9);
+    reply.text("id");
+    reply.bulk(session.id.as_bytes());
+    reply.text("version");
+    reply.unsigned(session.version);
+    for (name, value) in [
+        ("deadline", session.deadline.0),
+        ("validity", session.validity_ms),
+        ("tcc", session.tcc_ms),
+    ] {
+        reply.text(name);
+        reply.integer(value);
+    }
+    reply.text("overrun");
+    reply.text(session.overrun.name());
+    reply.text("last_request");
+    match session.answers.last_request() {
+        Some(request) => reply.integer(i64::from(request)),
+        None => reply.null(),
+    }
+    reply.text("data");
+    reply.bulk(&session.blob);
+    reply.text("items");
+    reply.array(session.items.len());
+    for item in &session.items {
+        reply.array(9);
+        reply.integer(i64::from(item.key));
+        reply.bulk(item.unit.as_bytes());
+        for amount in [
+            item.granted,
+            item.outstanding(),
+            item.used,
+            item.from_hold,
+            item.direct,
+            item.released,
+            item.uncollected,
+        ] {
+            reply.integer(amount);
+        }
+    }
+}
+
+/// The answer to `SCUR.AUDIT`; `ok` says that the invariants hold.
+pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
+    reply.map(4);
+    reply.text("ok");
+    reply.integer(i64::from(ok));
+    reply.text("version");
+    reply.unsigned(account.version);
+    reply.text("buckets");
+    reply.array(account.buckets.len());
+    for bucket in &account.buckets {
+        reply.array(10);
+        reply.bulk(bucket.id.as_bytes());
+        reply.bulk(bucket.unit.as_bytes());
+        for amount in [
+            bucket.available,
+            bucket.held,
+            bucket.credited,
+            bucket.refunded,
+            bucket.consumed,
+            bucket.expired,
+            bucket.voided,
+            bucket.overdrawn,
+        ] {
+            reply.integer(amount);
+        }
+    }
+    reply.text("uncollected");
+    reply.array(account.uncollected.len());
+    for uncollected in &account.uncollected {
+        reply.array(2);
+        reply.bulk(uncollected.unit.as_bytes());
+        reply.integer(uncollected.amount);
+    }
+}
+
+/// The answer to `SCUR.TOTALS`.
+pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
+    reply.map(3);
+    reply.text("accounts");
+    reply.unsigned(totals.accounts);
+    reply.text("sessions");
+    reply.unsigned(totals.sessions);
+    reply.text("units");
+    reply.array(totals.units.len());
+    for unit in &totals.units {
+        reply.array(10);
+        reply.bulk(unit.unit.as_bytes());
+        for amount in [
+            unit.available,
+            unit.held,
+            unit.credited,
+            unit.refunded,
+            unit.consumed,
+            unit.expired,
+            unit.voided,
+            unit.overdrawn,
+            unit.uncollected,
+        ] {
+            reply.big(amount);
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! Writes replies, in RESP2 or RESP3, at the end of a byte vector.
+
+use std::fmt;
+use std::io::Write;
+
+/// The protocol that a connection has chosen with HELLO.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Protocol {
+    /// Without maps, sets and the like: they become arrays.
+    #[default]
+    Resp2,
+    /// With them.
+    Resp3,
+}
+
+impl Protocol {
+    /// 2 or 3.
+    pub const fn number(self) -> i64 {
+        match self {
+            Protocol::Resp2 => 2,
+            Protocol::Resp3 => 3,
+        }
+    }
+}
+
+/// Appends replies to `out`.
+#[derive(Debug)]
+pub struct Reply<'a> {
+    out: &'a mut Vec<u8>,
+    protocol: Protocol,
+}
+
+impl<'a> Reply<'a> {
+    /// Appends in this protocol.
+    pub fn new(out: &'a mut Vec<u8>, protocol: Protocol) -> Reply<'a> {
+        Reply { out, protocol }
+    }
+
+    /// The protocol of what is appended from now on (HELLO answers in the new one).
+    pub fn set_protocol(&mut self, protocol: Protocol) {
+        self.protocol = protocol;
+    }
+
+    /// True when maps and sets are written as such.
+    pub fn is_resp3(&self) -> bool {
+        self.protocol == Protocol::Resp3
+    }
+
+    /// Bytes appended so far, replies before this one included.
+    pub fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// True when nothing was ever appended.
+    pub fn is_empty(&self) -> bool {
+        self.out.is_empty()
+    }
+
+    /// Takes back what was appended since [`Reply::len`] was this.
+    pub fn truncate(&mut self, len: usize) {
+        self.out.truncate(len);
+    }
+
+    fn line(&mut self, kind: u8, text: &[u8]) {
+        self.out.push(kind);
+        self.out.extend_from_slice(text);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    fn header(&mut self, kind: u8, count: usize) {
+        if count < 10 {
+            #[expect(clippy::cast_possible_truncation, reason = "one digit")]
+            let digit = b'0' + count as u8;
+            self.out.extend_from_slice(&[kind, digit, b'\r', b'\n']);
+        } else {
+            self.line(kind, itoa::Buffer::new().format(count).as_bytes());
+        }
+    }
+
+    /// `+OK`.
+    pub fn ok(&mut self) {
+        self.out.extend_from_slice(b"+OK\r\n");
+    }
+
+    /// A simple string; the text has no line break.
+    pub fn simple(&mut self, text: &str) {
+        debug_assert!(!text.contains(['\r', '\n']), "a simple string is one line");
+        self.line(b'+', text.as_bytes());
+    }
+
+    /// An error. Line breaks become spaces.
+    pub fn error(&mut self, text: impl fmt::Display) {
+        self.out.push(b'-');
+        let start = self.out.len();
+        // Writing to a vector cannot fail.
+        let _ = write!(self.out, "{text}");
+        for byte in &mut self.out[start..] {
+            if matches!(byte, b'\r' | b'\n') {
+                *byte = b' ';
+            }
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// An integer.
+    pub fn integer(&mut self, value: i64) {
+        match u8::try_from(value) {
+            Ok(digit @ 0..=9) => self.out.extend_from_slice(&[b':', b'0' + digit, b'\r', b'\n']),
+            _ => self.line(b':', itoa::Buffer::new().format(value).as_bytes()),
+        }
+    }
+
+    /// A version or a count.
+    pub fn unsigned(&mut self, value: u64) {
+        self.line(b':', itoa::Buffer::new().format(value).as_bytes());
+    }
+
+    /// A total: an integer where it fits 64 bits, else a big number (RESP2: its digits).
+    pub fn big(&mut self, value: i128) {
+        match i64::try_from(value) {
+            Ok(value) => self.integer(value),
+            Err(_) if self.is_resp3() => {
+                self.line(b'(', itoa::Buffer::new().format(value).as_bytes());
+            }
+            Err(_) => self.bulk(itoa::Buffer::new().format(value).as_bytes()),
+        }
+    }
+
+    /// A bulk string.
+    pub fn bulk(&mut self, bytes: &[u8]) {
+        self.header(b'$', bytes.len());
+        self.out.extend_from_slice(bytes);
+        self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// A text as a bulk string.
+    pub fn text(&mut self, text: &str) {
+        self.bulk(text.as_bytes());
+    }
+
+    /// A text for people: verbatim in RESP3.
+    pub fn verbatim(&mut self, text: &str) {
+        if self.is_resp3() {
+            self.header(b'=', text.len() + 4);
+            self.out.extend_from_slice(b"txt:");
+            self.out.extend_from_slice(text.as_bytes());
+            self.out.extend_from_slice(b"\r\n");
+        } else {
+            self.text(text);
+        }
+    }
+
+    /// Nothing.
+    pub fn null(&mut self) {
+        self.out.extend_from_slice(if self.is_resp3() { b"_\r\n" } else { b"$-1\r\n" });
+    }
+
+    /// Nothing, where an array might have been.
+    pub fn null_array(&mut self) {
+        self.out.extend_from_slice(if self.is_resp3() { b"_\r\n" } else { b"*-1\r\n" });
+    }
+
+    /// The head of an array: this many replies follow.
+    pub fn array(&mut self, len: usize) {
+        self.header(b'*', len);
+    }
+
+    /// The head of a map: this many pairs of replies follow.
+    pub fn map(&mut self, pairs: usize) {
+        if self.is_resp3() {
+            self.header(b'%', pairs);
+        } else {
+            self.header(b'*', 2 * pairs);
+        }
+    }
+
+    /// The head of a set: this many replies follow.
+    pub fn set(&mut self, len: usize) {
+        self.header(if self.is_resp3() { b'~' } else { b'*' }, len);
+    }
+
+    /// Yes or no; 1 or 0 in RESP2.
+    pub fn boolean(&mut self, value: bool) {
+        if self.is_resp3() {
+            self.out.extend_from_slice(if value { b"#t\r\n" } else { b"#f\r\n" });
+        } else {
+            self.integer(i64::from(value));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(protocol: Protocol, write: impl FnOnce(&mut Reply<'_>)) -> String {
+        let mut out = Vec::new();
+        write(&mut Reply::new(&mut out, protocol));
+        String::from_utf8(out).expect("ASCII was written")
+    }
+
+    #[test]
+    fn both_protocols() {
+        fn everything(reply: &mut Reply<'_>) {
+            reply.map(1);
+            reply.set(10);
+            reply.boolean(true);
+            reply.null();
+            reply.null_array();
+            reply.verbatim("x");
+            reply.big(i128::from(i64::MAX) + 1);
+            reply.big(-12);
+            reply.integer(i64::MIN);
+            reply.unsigned(u64::MAX);
+            reply.bulk(b"");
+            reply.text("0123456789");
+            reply.error("ERR two\r\nlines");
+        }
+        let same = ":-12\r\n:-9223372036854775808\r\n:18446744073709551615\r\n$0\r\n\r\n\
+                    $10\r\n0123456789\r\n-ERR two  lines\r\n";
+        assert_eq!(
+            written(Protocol::Resp2, everything),
+            "*2\r\n*10\r\n:1\r\n$-1\r\n*-1\r\n$1\r\nx\r\n$19\r\n9223372036854775808\r\n".to_owned()
+                + same
+        );
+        assert_eq!(
+            written(Protocol::Resp3, everything),
+            "%1\r\n~10\r\n#t\r\n_\r\n_\r\n=5\r\ntxt:x\r\n(9223372036854775808\r\n".to_owned()
+                + same
+        );
+    }
+}

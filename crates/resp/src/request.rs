@@ -1,0 +1,345 @@
+//! The incremental request parser: finds the arguments of one request in the bytes a
+//! connection has received, in place and without going over them twice.
+
+use crate::inline;
+
+/// What a request may measure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestLimits {
+    /// Arguments of one request, the command's name included.
+    pub arguments_max: usize,
+    /// One argument, bytes.
+    pub argument_len_max: usize,
+    /// One whole request, bytes; the input buffer of a connection never needs more.
+    pub request_len_max: usize,
+    /// One inline request, bytes.
+    pub inline_len_max: usize,
+}
+
+impl Default for RequestLimits {
+    fn default() -> Self {
+        RequestLimits {
+            arguments_max: 1024 * 1024,
+            argument_len_max: 1024 * 1024,
+            request_len_max: 16 * 1024 * 1024,
+            inline_len_max: 64 * 1024,
+        }
+    }
+}
+
+/// Arguments before AUTH, at most.
+const UNAUTHENTICATED_ARGUMENTS_MAX: i64 = 10;
+/// Bytes of one argument before AUTH, at most.
+const UNAUTHENTICATED_ARGUMENT_LEN_MAX: i64 = 16 * 1024;
+/// A count line holds at most this many bytes: no i64 is longer.
+const COUNT_LINE_LEN_MAX: usize = 32;
+/// Spans kept for the next request; a larger array is given back.
+const SPANS_KEPT_MAX: usize = 1024;
+
+/// Why a connection cannot go on: the position of the next request is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ProtocolError {
+    /// The number of arguments is not a number, or too large.
+    InvalidMultibulkLength,
+    /// More arguments than a client may send before AUTH.
+    UnauthenticatedMultibulkLength,
+    /// The number of arguments does not end.
+    TooBigMultibulkCount,
+    /// An argument does not begin with `$`.
+    ExpectedDollar(u8),
+    /// The length of an argument is not a number, too large, or not where its CRLF is.
+    InvalidBulkLength,
+    /// A longer argument than a client may send before AUTH.
+    UnauthenticatedBulkLength,
+    /// The length of an argument does not end.
+    TooBigBulkCount,
+    /// The arguments together are too long.
+    TooBigRequest,
+    /// An inline request does not end.
+    TooBigInline,
+    /// A quote in an inline request does not end, or ends within a word.
+    UnbalancedQuotes,
+}
+
+impl std::fmt::Display for ProtocolError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Protocol error: ")?;
+        match self {
+            ProtocolError::InvalidMultibulkLength => f.write_str("invalid multibulk length"),
+            ProtocolError::UnauthenticatedMultibulkLength => {
+                f.write_str("unauthenticated multibulk length")
+            }
+            ProtocolError::TooBigMultibulkCount => f.write_str("too big mbulk count string"),
+            ProtocolError::ExpectedDollar(got) => {
+                write!(f, "expected '$', got '{}'", got.escape_ascii())
+            }
+            ProtocolError::InvalidBulkLength => f.write_str("invalid bulk length"),
+            ProtocolError::UnauthenticatedBulkLength => f.write_str("unauthenticated bulk length"),
+            ProtocolError::TooBigBulkCount => f.write_str("too big bulk count string"),
+            ProtocolError::TooBigRequest => f.write_str("too big request"),
+            ProtocolError::TooBigInline => f.write_str("too big inline request"),
+            ProtocolError::UnbalancedQuotes => f.write_str("unbalanced quotes in request"),
+        }
+    }
+}
+
+/// What [`Parser::parse`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Parsed {
+    /// The request is not complete: at least this many bytes are missing.
+    Incomplete(usize),
+    /// A request of this many bytes; [`Parser::args`] has its arguments. An empty line and an
+    /// empty array are requests without arguments, to be passed over in silence.
+    Request(usize),
+    /// The connection cannot go on.
+    Error(ProtocolError),
+}
+
+/// Where an argument is, counted from the first byte of its request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Span {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Span {
+    /// Requests are bounded to 32 bits by [`Parser::parse`].
+    #[expect(clippy::cast_possible_truncation, reason = "request_len_max is clamped to u32::MAX")]
+    pub(crate) fn new(start: usize, len: usize) -> Span {
+        Span { start: start as u32, len: len as u32 }
+    }
+}
+
+/// The arguments of one request, borrowed from the input. The first one is the command's name.
+#[derive(Clone, Copy, Debug)]
+pub struct Args<'a> {
+    bytes: &'a [u8],
+    spans: &'a [Span],
+}
+
+impl<'a> Args<'a> {
+    /// How many, the command's name included.
+    pub fn len(&self) -> usize {
+        self.spans.len()
+    }
+
+    /// True for an empty line and an empty array.
+    pub fn is_empty(&self) -> bool {
+        self.spans.is_empty()
+    }
+
+    /// The argument at this position, none behind the last.
+    pub fn get(&self, position: usize) -> Option<&'a [u8]> {
+        let span = self.spans.get(position)?;
+        self.bytes.get(span.start as usize..span.start as usize + span.len as usize)
+    }
+
+    /// The argument at this position, empty behind the last: for commands whose arity was checked.
+    pub fn at(&self, position: usize) -> &'a [u8] {
+        self.get(position).unwrap_or_default()
+    }
+
+    /// From this position on.
+    pub fn iter_from(&self, position: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
+        let args = *self;
+        (position..args.len()).map(move |position| args.at(position))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Stage {
+    /// Before the first byte of a request.
+    #[default]
+    Start,
+    /// Within an array: this many arguments are to come.
+    Arguments(u32),
+    /// Within a line.
+    Line,
+}
+
+/// Parses the requests of one connection. It keeps its place within a request that has not
+/// arrived in full, so that a request costs its length whatever pieces it comes in.
+#[derive(Debug, Default)]
+pub struct Parser {
+    stage: Stage,
+    /// Bytes of the request that need not be looked at again.
+    position: usize,
+    spans: Vec<Span>,
+    /// Arguments of an inline request, without their quotes.
+    unquoted: Vec<u8>,
+    inline: bool,
+}
+
+enum Count {
+    Value { value: i64, len: usize },
+    Incomplete,
+    Invalid,
+    TooBig,
+}
+
+/// Reads the decimal number of a count line that begins here; `len` includes its CRLF.
+#[inline]
+fn count(line: &[u8]) -> Count {
+    // The common case: one to nine digits.
+    let mut value = 0i64;
+    for (index, &byte) in line.iter().take(10).enumerate() {
+        match byte {
+            b'0'..=b'9' => value = value * 10 + i64::from(byte - b'0'),
+            b'\r' if index == 1 || (index > 1 && line[0] != b'0') => {
+                return match line.get(index + 1) {
+                    Some(b'\n') => Count::Value { value, len: index + 2 },
+                    Some(_) => Count::Invalid,
+                    None => Count::Incomplete,
+                };
+            }
+            _ => break,
+        }
+    }
+    let end = line.iter().take(COUNT_LINE_LEN_MAX).position(|&byte| byte == b'\r');
+    match end {
+        Some(end) => match (crate::parse_integer(&line[..end]), line.get(end + 1)) {
+            (Some(value), Some(b'\n')) => Count::Value { value, len: end + 2 },
+            (Some(_), None) => Count::Incomplete,
+            _ => Count::Invalid,
+        },
+        None if line.len() >= COUNT_LINE_LEN_MAX => Count::TooBig,
+        None => Count::Incomplete,
+    }
+}
+
+impl Parser {
+    /// Goes on with the request whose first byte is `input[0]`. Until it answers with a request,
+    /// each call must see the same bytes again, and more of them.
+    pub fn parse(&mut self, input: &[u8], limits: &RequestLimits, authenticated: bool) -> Parsed {
+        let outcome = match self.stage {
+            Stage::Arguments(remaining) => self.arguments(input, remaining, limits, authenticated),
+            Stage::Line => self.line(input, limits),
+            Stage::Start => match input.first() {
+                None => return Parsed::Incomplete(1),
+                Some(b'*') => self.header(input, limits, authenticated),
+                Some(_) => self.line(input, limits),
+            },
+        };
+        if let Parsed::Request(_) = outcome {
+            self.stage = Stage::Start;
+            self.position = 0;
+        }
+        outcome
+    }
+
+    /// The arguments of the request that was found last; `input` is what it was found in.
+    pub fn args<'a>(&'a self, input: &'a [u8]) -> Args<'a> {
+        Args { bytes: if self.inline { &self.unquoted } else { input }, spans: &self.spans }
+    }
+
+    /// True between requests: nothing of the next one has been seen.
+    pub fn is_at_start(&self) -> bool {
+        self.stage == Stage::Start
+    }
+
+    /// Gives back what an unusually large request needed. To be called between requests.
+    pub fn shrink(&mut self) {
+        if self.is_at_start() && self.spans.capacity() > SPANS_KEPT_MAX {
+            self.spans = Vec::new();
+        }
+        if self.is_at_start() && self.unquoted.capacity() > 0 {
+            self.unquoted = Vec::new();
+        }
+    }
+
+    fn header(&mut self, input: &[u8], limits: &RequestLimits, authenticated: bool) -> Parsed {
+        self.spans.clear();
+        self.inline = false;
+        let (value, len) = match count(&input[1..]) {
+            Count::Value { value, len } => (value, len),
+            Count::Incomplete => return Parsed::Incomplete(1),
+            Count::Invalid => return Parsed::Error(ProtocolError::InvalidMultibulkLength),
+            Count::TooBig => return Parsed::Error(ProtocolError::TooBigMultibulkCount),
+        };
+        let remaining = match u32::try_from(value.max(0)) {
+            Ok(remaining) if remaining as usize <= limits.arguments_max => remaining,
+            _ => return Parsed::Error(ProtocolError::InvalidMultibulkLength),
+        };
+        if !authenticated && value > UNAUTHENTICATED_ARGUMENTS_MAX {
+            return Parsed::Error(ProtocolError::UnauthenticatedMultibulkLength);
+        }
+        self.position = 1 + len;
+        self.arguments(input, remaining, limits, authenticated)
+    }
+
+    fn arguments(
+        &mut self,
+        input: &[u8],
+        mut remaining: u32,
+        limits: &RequestLimits,
+        authenticated: bool,
+    ) -> Parsed {
+        let request_len_max = limits.request_len_max.min(u32::MAX as usize);
+        let mut position = self.position;
+        let missing = loop {
+            if remaining == 0 {
+                return Parsed::Request(position);
+            }
+            match input.get(position) {
+                Some(b'$') => {}
+                Some(&other) => return Parsed::Error(ProtocolError::ExpectedDollar(other)),
+                None => break 1,
+            }
+            let (value, len) = match count(&input[position + 1..]) {
+                Count::Value { value, len } => (value, len),
+                Count::Incomplete => break 1,
+                Count::Invalid => return Parsed::Error(ProtocolError::InvalidBulkLength),
+                Count::TooBig => return Parsed::Error(ProtocolError::TooBigBulkCount),
+            };
+            let Ok(length) = usize::try_from(value) else {
+                return Parsed::Error(ProtocolError::InvalidBulkLength);
+            };
+            if length > limits.argument_len_max {
+                return Parsed::Error(ProtocolError::InvalidBulkLength);
+            }
+            if !authenticated && value > UNAUTHENTICATED_ARGUMENT_LEN_MAX {
+                return Parsed::Error(ProtocolError::UnauthenticatedBulkLength);
+            }
+            let start = position + 1 + len;
+            let end = start + length;
+            if end + 2 > request_len_max {
+                return Parsed::Error(ProtocolError::TooBigRequest);
+            }
+            match input.get(end..end + 2) {
+                Some(b"\r\n") => {}
+                Some(_) => return Parsed::Error(ProtocolError::InvalidBulkLength),
+                None => break end + 2 - input.len(),
+            }
+            self.spans.push(Span::new(start, length));
+            position = end + 2;
+            remaining -= 1;
+        };
+        self.stage = Stage::Arguments(remaining);
+        self.position = position;
+        Parsed::Incomplete(missing)
+    }
+
+    fn line(&mut self, input: &[u8], limits: &RequestLimits) -> Parsed {
+        let inline_len_max = limits.inline_len_max.min(u32::MAX as usize);
+        let Some(more) = input[self.position..].iter().position(|&byte| byte == b'\n') else {
+            if input.len() > inline_len_max {
+                return Parsed::Error(ProtocolError::TooBigInline);
+            }
+            self.stage = Stage::Line;
+            self.position = input.len();
+            return Parsed::Incomplete(1);
+        };
+        let end = self.position + more;
+        if end > inline_len_max {
+            return Parsed::Error(ProtocolError::TooBigInline);
+        }
+        self.spans.clear();
+        self.unquoted.clear();
+        self.inline = true;
+        let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
+        match inline::split(line, &mut self.unquoted, &mut self.spans) {
+            Some(()) => Parsed::Request(end + 1),
+            None => Parsed::Error(ProtocolError::UnbalancedQuotes),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Finds a command by its name, in any case: one multiplication and one comparison, by a hash
+//! without collisions that is searched for when the crate is compiled.
+
+use super::{GENERIC, SCUR, Spec, generic, scur};
+
+/// No name of a command is longer.
+const NAME_LEN_MAX: usize = 16;
+const SLOTS: usize = 256;
+const COMMANDS: usize = scur::COMMANDS.len() + generic::COMMANDS.len();
+/// Marks a slot without a command.
+const FREE: u8 = u8::MAX;
+
+const _: () = assert!(COMMANDS < FREE as usize);
+
+/// The name in upper case, padded with zeros, as one number.
+const fn pack(name: &[u8]) -> u128 {
+    let mut padded = [0u8; NAME_LEN_MAX];
+    let mut at = 0;
+    while at < name.len() {
+        padded[at] = name[at].to_ascii_uppercase();
+        at += 1;
+    }
+    u128::from_le_bytes(padded)
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "the halves of a number are folded into one")]
+const fn slot(packed: u128, multiplier: u64) -> usize {
+    let folded = (packed as u64) ^ ((packed >> 64) as u64).rotate_left(29);
+    (folded.wrapping_mul(multiplier) >> 56) as usize
+}
+
+const fn command(index: usize) -> &'static Spec {
+    if index < scur::COMMANDS.len() {
+        &scur::COMMANDS[index]
+    } else {
+        &generic::COMMANDS[index - scur::COMMANDS.len()]
+    }
+}
+
+struct Index {
+    multiplier: u64,
+    slots: [u8; SLOTS],
+    packed: [u128; COMMANDS],
+}
+
+static INDEX: Index = build();
+
+/// Tries multipliers until no two names share a slot.
+#[expect(clippy::cast_possible_truncation, reason = "COMMANDS fits a byte: asserted above")]
+const fn build() -> Index {
+    let mut packed = [0u128; COMMANDS];
+    let mut at = 0;
+    while at < COMMANDS {
+        let name = command(at).name.as_bytes();
+        assert!(name.len() <= NAME_LEN_MAX);
+        packed[at] = pack(name);
+        at += 1;
+    }
+    let mut multiplier = 0x9e37_79b9_7f4a_7c15u64;
+    loop {
+        let mut slots = [FREE; SLOTS];
+        let mut at = 0;
+        while at < COMMANDS {
+            let slot = slot(packed[at], multiplier);
+            if slots[slot] != FREE {
+                break;
+            }
+            slots[slot] = at as u8;
+            at += 1;
+        }
+        if at == COMMANDS {
+            return Index { multiplier, slots, packed };
+        }
+        multiplier = multiplier
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+    }
+}
+
+/// The command of this name, in any case. Subcommands are found in their container.
+#[inline]
+pub fn find(name: &[u8]) -> Option<&'static Spec> {
+    if name.len() > NAME_LEN_MAX {
+        return None;
+    }
+    let mut padded = [0u8; NAME_LEN_MAX];
+    padded[..name.len()].copy_from_slice(name);
+    // A zero within a name would look like padding.
+    if name.last() == Some(&0) {
+        return None;
+    }
+    padded.make_ascii_uppercase();
+    let packed = u128::from_le_bytes(padded);
+    let index = usize::from(INDEX.slots[slot(packed, INDEX.multiplier)]);
+    if INDEX.packed.get(index) != Some(&packed) {
+        return None;
+    }
+    match index.checked_sub(scur::COMMANDS.len()) {
+        None => SCUR.get(index),
+        Some(index) => GENERIC.get(index),
+    }
+}

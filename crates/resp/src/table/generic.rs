@@ -1,0 +1,412 @@
+//! The commands that clients of Redis expect, as far as this release has them.
+
+use super::{BLANK, CommandId, Spec};
+
+const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
+const GENERIC: Spec = Spec { group: "generic", keys: (1, -1, 1), ..BLANK };
+const SERVER: Spec = Spec { group: "server", ..BLANK };
+const CONNECTION: Spec = Spec { group: "connection", ..BLANK };
+
+const FAST: &[&str] = &["loading", "stale", "fast"];
+const NO_AUTH: &[&str] = &["noscript", "loading", "stale", "fast", "no_auth", "allow_busy"];
+const SLOW: &[&str] = &["noscript", "loading", "stale"];
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::Get,
+        name: "GET",
+        arity: 2,
+        flags: &["readonly", "fast"],
+        grammar: "key",
+        reply: "the value, or nil",
+        summary: "Reads a plain value.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::Set,
+        name: "SET",
+        arity: -3,
+        flags: &["write", "denyoom"],
+        grammar: "key value",
+        reply: "OK",
+        summary: "Writes a plain value.",
+        notes: "No options in this release: they are a syntax error. Over an account it is WRONGTYPE: an account is never overwritten.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::MGet,
+        name: "MGET",
+        arity: -2,
+        flags: &["readonly", "fast"],
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        reply: "array of values; nil where there is none, and for accounts",
+        summary: "Reads many plain values.",
+        notes: "A reply of more than 64 MiB is an error.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::MSet,
+        name: "MSET",
+        arity: -3,
+        flags: &["write", "denyoom"],
+        keys: (1, -1, 2),
+        grammar: "key value [key value ...]",
+        reply: "OK",
+        summary: "Writes many plain values.",
+        notes: "With an account among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::Del,
+        name: "DEL",
+        arity: -2,
+        flags: &["write"],
+        grammar: "key [key ...]",
+        reply: "how many keys were deleted",
+        summary: "Deletes plain values.",
+        notes: "With an account among the keys it is WRONGTYPE and nothing is deleted: accounts go by SCUR.DELETE.",
+        ..GENERIC
+    },
+    Spec {
+        id: CommandId::Exists,
+        name: "EXISTS",
+        arity: -2,
+        flags: &["readonly", "fast"],
+        grammar: "key [key ...]",
+        reply: "how many of the keys exist, accounts included",
+        summary: "Counts the keys that exist.",
+        ..GENERIC
+    },
+    Spec {
+        id: CommandId::DbSize,
+        name: "DBSIZE",
+        arity: 1,
+        flags: &["readonly", "fast"],
+        reply: "how many keys there are, accounts included",
+        summary: "Counts all keys.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::FlushAll,
+        name: "FLUSHALL",
+        arity: -1,
+        flags: &["write"],
+        grammar: "[ASYNC|SYNC] [FORCE]",
+        reply: "OK",
+        summary: "Deletes everything.",
+        notes: "Refused while there are accounts, unless FORCE is given. ASYNC and SYNC are the same.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::FlushDb,
+        name: "FLUSHDB",
+        arity: -1,
+        flags: &["write"],
+        grammar: "[ASYNC|SYNC] [FORCE]",
+        reply: "OK",
+        summary: "The same as FLUSHALL: there is one database.",
+        notes: "As FLUSHALL.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Ping,
+        name: "PING",
+        arity: -1,
+        flags: FAST,
+        grammar: "[message]",
+        reply: "PONG, or the message",
+        summary: "Answers.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Echo,
+        name: "ECHO",
+        arity: 2,
+        flags: FAST,
+        grammar: "message",
+        reply: "the message",
+        summary: "Answers with the message.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Hello,
+        name: "HELLO",
+        arity: -1,
+        flags: NO_AUTH,
+        grammar: "[2|3 [AUTH user password] [SETNAME name]]",
+        reply: "map of: server, version, proto, id, mode, role, modules",
+        summary: "Chooses the protocol, authenticates, names the connection.",
+        notes: "server is scurry, version is ours.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Auth,
+        name: "AUTH",
+        arity: -2,
+        flags: NO_AUTH,
+        grammar: "[user] password",
+        reply: "OK",
+        summary: "Authenticates the connection.",
+        notes: "The only user is `default`.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Select,
+        name: "SELECT",
+        arity: 2,
+        flags: FAST,
+        grammar: "index",
+        reply: "OK",
+        summary: "Selects database 0.",
+        notes: "There is no other database.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Quit,
+        name: "QUIT",
+        arity: -1,
+        flags: NO_AUTH,
+        reply: "OK, then the connection is closed",
+        summary: "Closes the connection.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Reset,
+        name: "RESET",
+        arity: 1,
+        flags: NO_AUTH,
+        reply: "RESET",
+        summary: "Puts the connection back to how it began: RESP2, no name, not authenticated.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Info,
+        name: "INFO",
+        arity: -1,
+        flags: &["loading", "stale"],
+        grammar: "[section ...]",
+        reply: "text: lines of name:value under # headings",
+        summary: "Describes the server.",
+        notes: "Sections: server, clients, memory, stats, scurry, cpu, keyspace; redis_version is the level that clients may assume of the generic commands.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Client,
+        name: "CLIENT",
+        arity: -2,
+        flags: SLOW,
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about connections.",
+        subcommands: CLIENT,
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::Command,
+        name: "COMMAND",
+        arity: -1,
+        flags: &["loading", "stale"],
+        grammar: "[subcommand]",
+        reply: "without subcommand: array of what COMMAND INFO answers, for every command",
+        summary: "Describes the commands.",
+        subcommands: COMMAND,
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Config,
+        name: "CONFIG",
+        arity: -2,
+        flags: &["admin", "noscript", "loading", "stale"],
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about settings.",
+        notes: "There is no CONFIG SET: settings are given at the start.",
+        subcommands: CONFIG,
+        ..SERVER
+    },
+];
+
+const CLIENT: &[Spec] = &[
+    Spec {
+        id: CommandId::ClientId,
+        name: "CLIENT|ID",
+        arity: 2,
+        flags: SLOW,
+        reply: "the id of the connection",
+        summary: "The id of the connection.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientGetName,
+        name: "CLIENT|GETNAME",
+        arity: 2,
+        flags: SLOW,
+        reply: "the name, or nil",
+        summary: "The name of the connection.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientSetName,
+        name: "CLIENT|SETNAME",
+        arity: 3,
+        flags: SLOW,
+        grammar: "name",
+        reply: "OK",
+        summary: "Names the connection.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientSetInfo,
+        name: "CLIENT|SETINFO",
+        arity: 4,
+        flags: SLOW,
+        grammar: "LIB-NAME name | LIB-VER version",
+        reply: "OK",
+        summary: "Names the client's library.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientInfo,
+        name: "CLIENT|INFO",
+        arity: 2,
+        flags: SLOW,
+        reply: "text: the connection's line of CLIENT LIST",
+        summary: "Describes the connection.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientList,
+        name: "CLIENT|LIST",
+        arity: -2,
+        flags: &["admin", "noscript", "loading", "stale"],
+        grammar: "",
+        reply: "text: one line for each connection",
+        summary: "Describes every connection.",
+        notes: "No filters in this release.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientNoEvict,
+        name: "CLIENT|NO-EVICT",
+        arity: 3,
+        flags: SLOW,
+        grammar: "ON|OFF",
+        reply: "OK",
+        summary: "Accepted and without effect: no connection is evicted.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientNoTouch,
+        name: "CLIENT|NO-TOUCH",
+        arity: 3,
+        flags: SLOW,
+        grammar: "ON|OFF",
+        reply: "OK",
+        summary: "Accepted and without effect: nothing is evicted by age.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientHelp,
+        name: "CLIENT|HELP",
+        arity: 2,
+        flags: SLOW,
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..CONNECTION
+    },
+];
+
+const COMMAND: &[Spec] = &[
+    Spec {
+        id: CommandId::CommandCount,
+        name: "COMMAND|COUNT",
+        arity: 2,
+        flags: &["loading", "stale"],
+        reply: "how many commands there are",
+        summary: "Counts the commands.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::CommandDocs,
+        name: "COMMAND|DOCS",
+        arity: -2,
+        flags: &["loading", "stale"],
+        grammar: "[name ...]",
+        reply: "map of name to map of: summary, since, group, and for SCUR commands syntax, reply, codes, term, example",
+        summary: "Documents commands.",
+        notes: "The arguments are described by one text, as one argument, and not one by one.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::CommandGetKeys,
+        name: "COMMAND|GETKEYS",
+        arity: -3,
+        flags: &["loading", "stale"],
+        grammar: "name [argument ...]",
+        reply: "array of the keys",
+        summary: "Finds the keys in a full command.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::CommandInfo,
+        name: "COMMAND|INFO",
+        arity: -2,
+        flags: &["loading", "stale"],
+        grammar: "[name ...]",
+        reply: "array of: name, arity, flags, first key, last key, step, categories, tips, key specifications, subcommands; nil for an unknown name",
+        summary: "Describes commands to clients.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::CommandList,
+        name: "COMMAND|LIST",
+        arity: -2,
+        flags: &["loading", "stale"],
+        grammar: "[FILTERBY PATTERN pattern]",
+        reply: "array of names",
+        summary: "Lists the names of the commands.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::CommandHelp,
+        name: "COMMAND|HELP",
+        arity: 2,
+        flags: &["loading", "stale"],
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..SERVER
+    },
+];
+
+const CONFIG: &[Spec] = &[
+    Spec {
+        id: CommandId::ConfigGet,
+        name: "CONFIG|GET",
+        arity: -3,
+        flags: &["admin", "noscript", "loading", "stale"],
+        grammar: "pattern [pattern ...]",
+        reply: "map of name to value",
+        summary: "Shows settings.",
+        notes: "requirepass is never shown. Settings of Redis that clients ask for (save, appendonly, databases) have fixed values.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::ConfigResetStat,
+        name: "CONFIG|RESETSTAT",
+        arity: 2,
+        flags: &["admin", "noscript", "loading", "stale"],
+        reply: "OK",
+        summary: "Sets the counters of the Stats section of INFO to 0.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::ConfigHelp,
+        name: "CONFIG|HELP",
+        arity: 2,
+        flags: SLOW,
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..SERVER
+    },
+];

@@ -1,0 +1,339 @@
+//! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
+
+use super::{BLANK, CommandId, Spec};
+use scurry_ledger::Code::{
+    AccountExists, BucketExpired, Busy, CreditLimitReached, Invalid, NotApplicable, NotEmpty,
+    OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
+    UnknownBucket, UnknownSession, UnknownTransaction, VersionConflict,
+};
+
+const WRITE: &[&str] = &["write", "denyoom", "fast"];
+/// Writes that also make room: they work when memory is short.
+const WRITE_ALWAYS: &[&str] = &["write", "fast"];
+const READ: &[&str] = &["readonly", "fast"];
+const READ_LONG: &[&str] = &["readonly"];
+
+const ACCOUNT_REPLY: &str = "[code, version]";
+const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
+const SESSION_REPLY: &str =
+    "[code, replayed, version, items], items = array of [key, code, granted, final, uncollected]";
+
+const BASE: Spec = Spec { keys: (1, 1, 1), group: "scur", ..BLANK };
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::ScurCreate,
+        name: "SCUR.CREATE",
+        arity: -2,
+        flags: WRITE,
+        summary: "Creates an account, with its first buckets and their first credit.",
+        term: "provisioning",
+        grammar: "account [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...",
+        reply: ACCOUNT_REPLY,
+        codes: &[Invalid, AccountExists],
+        example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurStatus,
+        name: "SCUR.STATUS",
+        arity: -3,
+        flags: WRITE_ALWAYS,
+        summary: "Sets the status of an account and its identities; an empty value removes an identity, closed is final.",
+        term: "provisioning",
+        grammar: "account active|suspended|closed [IDENTITY kind value]...",
+        reply: ACCOUNT_REPLY,
+        codes: &[Invalid, UnknownAccount, NotApplicable, Busy],
+        example: "SCUR.STATUS alice suspended",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurDelete,
+        name: "SCUR.DELETE",
+        arity: -2,
+        flags: WRITE_ALWAYS,
+        summary: "Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten.",
+        term: "provisioning",
+        grammar: "account [FORCE]",
+        reply: ACCOUNT_REPLY,
+        codes: &[Invalid, UnknownAccount, NotEmpty],
+        example: "SCUR.DELETE alice FORCE",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurTopUp,
+        name: "SCUR.TOPUP",
+        arity: -5,
+        flags: WRITE,
+        summary: "Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.",
+        term: "refill",
+        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n]",
+        reply: AMOUNT_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            RequestMismatch,
+            UnknownBucket,
+            BucketExpired,
+            Busy,
+            ServiceDenied,
+            Overflow,
+        ],
+        example: "SCUR.TOPUP alice txn-1 main 500",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurAdjust,
+        name: "SCUR.ADJUST",
+        arity: 5,
+        flags: WRITE,
+        summary: "Corrects a bucket by an amount of any sign; a negative one voids. Amount: available afterwards.",
+        term: "adjust, void",
+        grammar: "account txn bucket amount",
+        reply: AMOUNT_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            RequestMismatch,
+            UnknownBucket,
+            BucketExpired,
+            Busy,
+            CreditLimitReached,
+            Overflow,
+        ],
+        example: "SCUR.ADJUST alice txn-2 main -20",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurBucket,
+        name: "SCUR.BUCKET",
+        arity: -5,
+        flags: WRITE,
+        summary: "Changes the priority, validity or floor of a bucket, or removes an empty one. Amount: available afterwards.",
+        term: "change validity, priority, floor",
+        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] | REMOVE)",
+        reply: AMOUNT_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            RequestMismatch,
+            UnknownBucket,
+            NotEmpty,
+            Busy,
+            CreditLimitReached,
+        ],
+        example: "SCUR.BUCKET alice txn-3 main FLOOR -500",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurDebit,
+        name: "SCUR.DEBIT",
+        arity: 5,
+        flags: WRITE,
+        summary: "Debits an amount at once, all or nothing. Amount: what was debited, the amount or 0.",
+        term: "IEC, direct debiting",
+        grammar: "account txn unit amount",
+        reply: AMOUNT_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            RequestMismatch,
+            Busy,
+            ServiceDenied,
+            CreditLimitReached,
+            Overflow,
+        ],
+        example: "SCUR.DEBIT alice txn-4 cent 30",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurRefund,
+        name: "SCUR.REFUND",
+        arity: -4,
+        flags: WRITE,
+        summary: "Gives back a remembered debit, or a part of it. Amount: what was refunded.",
+        term: "refund by debit reference",
+        grammar: "account txn debit-txn [amount]",
+        reply: AMOUNT_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            RequestMismatch,
+            UnknownTransaction,
+            NotApplicable,
+            Busy,
+            Overflow,
+        ],
+        example: "SCUR.REFUND alice txn-5 txn-4 10",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurCounter,
+        name: "SCUR.COUNTER",
+        arity: -5,
+        flags: WRITE,
+        summary: "Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.",
+        term: "counters",
+        grammar: "account txn counter amount [UNIT unit] [PERIOD none|hour|day|week|month]",
+        reply: AMOUNT_REPLY,
+        codes: &[Invalid, UnknownAccount, RequestMismatch, Busy, Overflow],
+        example: "SCUR.COUNTER alice txn-6 calls 1 PERIOD day",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurCheck,
+        name: "SCUR.CHECK",
+        arity: 4,
+        flags: READ,
+        summary: "Says whether an amount could be reserved now, without reserving it. Amount: what could be granted.",
+        term: "balance check",
+        grammar: "account unit amount",
+        reply: "[code, amount]",
+        codes: &[Invalid, UnknownAccount, ServiceDenied, CreditLimitReached],
+        example: "SCUR.CHECK alice cent 100",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurReserve,
+        name: "SCUR.RESERVE",
+        arity: -9,
+        flags: WRITE,
+        summary: "Opens a session and grants its items.",
+        term: "FirstReservation, CCR-INITIAL, Nchf Create",
+        grammar: "account session request [VALIDITY ms] [TCC ms] [OVERRUN overdraw|clamp] [CLOSEONDENIAL] [DATA blob] ITEM key unit REQUESTED n [MIN n] [ITEM ...]",
+        reply: SESSION_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            SessionExists,
+            RequestMismatch,
+            Busy,
+            ServiceDenied,
+            CreditLimitReached,
+            Overflow,
+        ],
+        example: "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200 MIN 50",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurUpdate,
+        name: "SCUR.UPDATE",
+        arity: -4,
+        flags: WRITE,
+        summary: "Settles what was used, replaces holds with new grants and restarts Tcc.",
+        term: "Update, CCR-UPDATE",
+        grammar: "account session request [IFVERSION n] [VALIDITY ms] [TCC ms] [CLOSEONDENIAL] [DATA blob] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
+        reply: SESSION_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            UnknownSession,
+            RequestMismatch,
+            OutOfWindow,
+            VersionConflict,
+            ServiceDenied,
+            CreditLimitReached,
+            Overflow,
+        ],
+        example: "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 200",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurTerminate,
+        name: "SCUR.TERMINATE",
+        arity: -4,
+        flags: WRITE_ALWAYS,
+        summary: "Settles what was used, releases the rest and closes the session.",
+        term: "Clear, Delete, CCR-TERMINATION",
+        grammar: "account session request [IFVERSION n] [ITEM key unit USED n]...",
+        reply: SESSION_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            UnknownSession,
+            RequestMismatch,
+            OutOfWindow,
+            VersionConflict,
+            Overflow,
+        ],
+        example: "SCUR.TERMINATE alice call-1 2 ITEM 1 cent USED 80",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurRelease,
+        name: "SCUR.RELEASE",
+        arity: 3,
+        flags: WRITE_ALWAYS,
+        summary: "Closes a session and releases all that it holds; nothing is debited.",
+        term: "abort by the operator",
+        grammar: "account session",
+        reply: SESSION_REPLY,
+        codes: &[Invalid, UnknownAccount, UnknownSession],
+        example: "SCUR.RELEASE alice call-1",
+        notes: "The array of items is empty.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurGet,
+        name: "SCUR.GET",
+        arity: 2,
+        flags: READ,
+        summary: "Shows the account: buckets, counters and open sessions in one atomic read.",
+        term: "GetMsData, balance query",
+        grammar: "account",
+        reply: "map of: status, version, identities, buckets, counters, sessions\n\
+                identities: array of [kind, value]\n\
+                buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
+                counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none)\n\
+                sessions: array of [id, version, deadline]",
+        codes: &[Invalid, UnknownAccount],
+        example: "SCUR.GET alice",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurSession,
+        name: "SCUR.SESSION",
+        arity: 3,
+        flags: READ,
+        summary: "Shows an open session and its account in one atomic read.",
+        term: "GetMsData2",
+        grammar: "account session",
+        reply: "the same map as GET with one more, first, entry: session:\n\
+                map of: id, version, deadline, validity, tcc, overrun, last_request, data, items\n\
+                items: array of [key, unit, granted, outstanding, used, from_hold, direct, released, uncollected]",
+        codes: &[Invalid, UnknownAccount, UnknownSession],
+        example: "SCUR.SESSION alice call-1",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurAudit,
+        name: "SCUR.AUDIT",
+        arity: 2,
+        flags: READ,
+        summary: "Checks the invariants of an account and shows its conservation totals.",
+        term: "conservation totals of an account",
+        grammar: "account",
+        reply: "map of: ok (1|0), version, buckets, uncollected\n\
+                buckets: array of [id, unit, available, held, credited, refunded, consumed, expired, voided, overdrawn]\n\
+                uncollected: array of [unit, amount]",
+        codes: &[Invalid, UnknownAccount],
+        example: "SCUR.AUDIT alice",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurTotals,
+        name: "SCUR.TOTALS",
+        arity: 1,
+        flags: READ_LONG,
+        keys: (0, 0, 0),
+        summary: "Shows the conservation totals of this node per unit.",
+        term: "conservation totals of the store",
+        grammar: "",
+        reply: "map of: accounts, sessions, units\n\
+                units: array of [unit, available, held, credited, refunded, consumed, expired, voided, overdrawn, uncollected]",
+        codes: &[],
+        example: "SCUR.TOTALS",
+        notes: "It has no key: it answers for one node and clients add up. It sums over the accounts that exist: a deleted account leaves the sums.",
+        ..BASE
+    },
+];

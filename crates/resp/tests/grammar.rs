@@ -1,0 +1,261 @@
+//! The grammar of SCUR commands, as docs/commands.md has it.
+
+use scurry_ledger::{
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, Overrun, Period,
+    SessionRequest, Status, Time,
+};
+use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, ScurRequest, table};
+
+/// Parses a line as the server would and hands the outcome to the assertion.
+fn parse(line: &str, assert: impl FnOnce(Result<ScurRequest<'_>, String>)) {
+    let input = format!("{line}\r\n");
+    let mut parser = Parser::default();
+    let parsed = parser.parse(input.as_bytes(), &RequestLimits::default(), true);
+    assert!(matches!(parsed, Parsed::Request(_)), "{line}: {parsed:?}");
+    let args = parser.args(input.as_bytes());
+    let spec = table::find(args.at(0)).expect("a known command");
+    assert!(spec.accepts(args.len()), "{line}: the arity is wrong");
+    let mut scratch = Scratch::default();
+    match scurry_resp::parse(spec.id, args, &mut scratch) {
+        Ok(request) => assert(Ok(request.expect("a SCUR command"))),
+        Err(fault) => assert(Err(fault.to_string())),
+    }
+}
+
+fn writes(line: &str, expected: &Command<'_>) {
+    parse(line, |parsed| match parsed {
+        Ok(ScurRequest::Write { account, command }) => {
+            assert_eq!(account, b"a", "{line}");
+            assert_eq!(&command, expected, "{line}");
+        }
+        other => panic!("{line}: {other:?}"),
+    });
+}
+
+fn fails(line: &str, expected: &str) {
+    parse(line, |parsed| match parsed {
+        Err(text) => assert_eq!(text, format!("INVALID 10 {expected}"), "{line}"),
+        Ok(request) => panic!("{line}: {request:?}"),
+    });
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).expect("a name")
+}
+
+const NO_ATTRIBUTES: BucketAttributes =
+    BucketAttributes { priority: None, valid_from: None, valid_to: None, floor: None };
+
+#[test]
+fn every_example_of_the_table_parses() {
+    for spec in table::SCUR {
+        parse(spec.example, |parsed| assert!(parsed.is_ok(), "{}: {parsed:?}", spec.example));
+    }
+}
+
+#[test]
+fn accounts() {
+    writes(
+        "scur.create a bucket m c 5 floor -1 priority -2 BUCKET n d 0 to 9 from 3 status suspended identity tel 12",
+        &Command::Create(Create {
+            status: Status::Suspended,
+            identities: &[(name("tel"), b"12")],
+            buckets: &[
+                NewBucket {
+                    bucket: name("m"),
+                    unit: name("c"),
+                    amount: 5,
+                    attributes: BucketAttributes {
+                        priority: Some(-2),
+                        floor: Some(-1),
+                        ..NO_ATTRIBUTES
+                    },
+                },
+                NewBucket {
+                    bucket: name("n"),
+                    unit: name("d"),
+                    amount: 0,
+                    attributes: BucketAttributes {
+                        valid_from: Some(Time(3)),
+                        valid_to: Some(Some(Time(9))),
+                        ..NO_ATTRIBUTES
+                    },
+                },
+            ],
+        }),
+    );
+    writes(
+        "SCUR.CREATE a",
+        &Command::Create(Create { status: Status::Active, identities: &[], buckets: &[] }),
+    );
+    writes(
+        r#"SCUR.STATUS a CLOSED IDENTITY tel """#,
+        &Command::Status { status: Status::Closed, identities: &[(name("tel"), b"")] },
+    );
+    writes("SCUR.DELETE a", &Command::Delete { force: false });
+    writes("SCUR.DELETE a force", &Command::Delete { force: true });
+}
+
+#[test]
+fn balances() {
+    writes(
+        "SCUR.TOPUP a t m 7 TO none UNIT c",
+        &Command::TopUp {
+            txn: b"t",
+            bucket: name("m"),
+            amount: 7,
+            unit: Some(name("c")),
+            attributes: BucketAttributes { valid_to: Some(None), ..NO_ATTRIBUTES },
+        },
+    );
+    writes(
+        "SCUR.ADJUST a t m -9223372036854775808",
+        &Command::Adjust { txn: b"t", bucket: name("m"), amount: i64::MIN },
+    );
+    writes(
+        "SCUR.BUCKET a t m REMOVE",
+        &Command::Bucket { txn: b"t", bucket: name("m"), attributes: NO_ATTRIBUTES, remove: true },
+    );
+    writes("SCUR.DEBIT a t c 3", &Command::Debit { txn: b"t", unit: name("c"), amount: 3 });
+    writes("SCUR.REFUND a t d", &Command::Refund { txn: b"t", debit: b"d", amount: None });
+    writes("SCUR.REFUND a t d 4", &Command::Refund { txn: b"t", debit: b"d", amount: Some(4) });
+    writes(
+        "SCUR.COUNTER a t n 1 PERIOD Week",
+        &Command::Counter {
+            txn: b"t",
+            counter: name("n"),
+            amount: 1,
+            unit: None,
+            period: Some(Period::Week),
+        },
+    );
+}
+
+#[test]
+fn sessions() {
+    let item =
+        |key, used, requested, min| ItemRequest { key, unit: name("c"), used, requested, min };
+    let plain = SessionRequest {
+        session: b"s",
+        request: 0,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: None,
+        overrun: None,
+        close_on_denial: false,
+        blob: None,
+        items: &[],
+    };
+    writes(
+        "SCUR.RESERVE a s 4294967295 ITEM 1 c MIN 2 REQUESTED 9 tcc 30 ITEM 4294967295 c requested 1 DATA ITEM overrun CLAMP closeondenial VALIDITY 20",
+        &Command::Reserve(SessionRequest {
+            request: u32::MAX,
+            validity_ms: Some(20),
+            tcc_ms: Some(30),
+            overrun: Some(Overrun::Clamp),
+            close_on_denial: true,
+            blob: Some(b"ITEM"),
+            items: &[item(1, None, Some(9), Some(2)), item(u32::MAX, None, Some(1), None)],
+            ..plain
+        }),
+    );
+    writes(
+        "SCUR.UPDATE a s 1 IFVERSION 3 ITEM 1 c USED 5 REQUESTED 6",
+        &Command::Update(SessionRequest {
+            request: 1,
+            if_version: Some(3),
+            items: &[item(1, Some(5), Some(6), None)],
+            ..plain
+        }),
+    );
+    writes(
+        "SCUR.TERMINATE a s 2 ITEM 1 c USED 5",
+        &Command::Terminate(SessionRequest {
+            request: 2,
+            items: &[item(1, Some(5), None, None)],
+            ..plain
+        }),
+    );
+    writes("SCUR.RELEASE a s", &Command::Release { session: b"s" });
+}
+
+#[test]
+fn reads() {
+    let reads = |line: &str, expected: Read<'static>| {
+        parse(line, |parsed| assert_eq!(parsed, Ok(ScurRequest::Read(expected)), "{line}"));
+    };
+    reads("SCUR.GET a", Read::Account(b"a"));
+    reads("SCUR.AUDIT a", Read::Audit(b"a"));
+    reads("SCUR.SESSION a s", Read::Session { account: b"a", session: b"s" });
+    reads("SCUR.CHECK a c 1", Read::Check { account: b"a", unit: name("c"), amount: 1 });
+    reads("SCUR.TOTALS", Read::Totals);
+}
+
+#[test]
+fn faults_name_what_is_wrong() {
+    let unit = "unit must be 1 to 16 printable ASCII characters without space";
+    for (line, expected) in [
+        ("SCUR.DEBIT a t c 1.5", "amount is not an integer or out of range"),
+        ("SCUR.DEBIT a t c 9223372036854775808", "amount is not an integer or out of range"),
+        ("SCUR.DEBIT a t c +1", "amount is not an integer or out of range"),
+        ("SCUR.DEBIT a t 12345678901234567 1", unit),
+        (r#"SCUR.DEBIT a t "" 1"#, unit),
+        (r#"SCUR.DEBIT a t "a b" 1"#, unit),
+        (r#"SCUR.DEBIT a t "\x80" 1"#, unit),
+        (r#"SCUR.GET """#, "account must be 1 to 128 printable ASCII characters without space"),
+        (
+            r#"SCUR.RELEASE a "s\n""#,
+            "session must be 1 to 64 printable ASCII characters without space",
+        ),
+        ("SCUR.CHECK a c 0", "amount must be at least 1"),
+        ("SCUR.REFUND a t d 1 2", "unexpected argument '2'"),
+        ("SCUR.DELETE a NOW", "unexpected argument 'NOW'"),
+        ("SCUR.CREATE a PRIORITY 1", "unexpected argument 'PRIORITY'"),
+        ("SCUR.CREATE a STATUS closed", "status must be active or suspended"),
+        ("SCUR.CREATE a BUCKET b c 1 TO none", "to is not an integer or out of range"),
+        ("SCUR.CREATE a BUCKET b c", "amount is missing"),
+        ("SCUR.CREATE a BUCKET b c 1 FLOOR 1 FLOOR 1", "floor is given twice"),
+        (
+            r#"SCUR.CREATE a IDENTITY k """#,
+            "identity value must be 1 to 64 printable ASCII characters without space",
+        ),
+        ("SCUR.STATUS a open", "status must be active, suspended or closed"),
+        ("SCUR.TOPUP a t b 1 PRIORITY 2147483648", "priority is not an integer or out of range"),
+        ("SCUR.TOPUP a t b 1 UNIT", "unit is missing"),
+        ("SCUR.COUNTER a t n 1 PERIOD year", "period must be none, hour, day, week or month"),
+        ("SCUR.RESERVE a s -1 ITEM 1 c REQUESTED 1", "request is not an integer or out of range"),
+        (
+            "SCUR.RESERVE a s 4294967296 ITEM 1 c REQUESTED 1",
+            "request is not an integer or out of range",
+        ),
+        ("SCUR.RESERVE a s 0 ITEM -1 c REQUESTED 1", "key is not an integer or out of range"),
+        ("SCUR.RESERVE a s 0 ITEM 1 c USED 1", "unexpected argument 'USED'"),
+        (
+            "SCUR.RESERVE a s 0 OVERRUN free ITEM 1 c REQUESTED 1",
+            "overrun must be overdraw or clamp",
+        ),
+        ("SCUR.RESERVE a s 0 IFVERSION 1 ITEM 1 c REQUESTED 1", "unexpected argument 'IFVERSION'"),
+        ("SCUR.UPDATE a s 0 IFVERSION -1", "ifversion is not an integer or out of range"),
+        ("SCUR.UPDATE a s 0 USED 1", "unexpected argument 'USED'"),
+        ("SCUR.UPDATE a s 0 CLOSEONDENIAL CLOSEONDENIAL", "closeondenial is given twice"),
+        ("SCUR.TERMINATE a s 0 ITEM 1 c REQUESTED 1", "unexpected argument 'REQUESTED'"),
+        ("SCUR.TERMINATE a s 0 DATA x", "unexpected argument 'DATA'"),
+        (
+            r#"SCUR.DELETE a "an-argument-that-is-longer-than-32-bytes""#,
+            "unexpected argument 'an-argument-that-is-longer-than-'...",
+        ),
+        (r#"SCUR.DELETE a "\x00\r\n'""#, r"unexpected argument '\x00\r\n\''"),
+    ] {
+        fails(line, expected);
+    }
+}
+
+#[test]
+fn lists_are_bounded() {
+    let line = "SCUR.UPDATE a s 0".to_owned() + &" ITEM 1 c".repeat(17);
+    fails(&line, "at most 16 items are possible");
+    let line = "SCUR.CREATE a".to_owned() + &" BUCKET b c 1".repeat(65);
+    fails(&line, "at most 64 buckets are possible");
+    let line = "SCUR.CREATE a".to_owned() + &" IDENTITY k v".repeat(65);
+    fails(&line, "at most 64 identities are possible");
+}

@@ -1,0 +1,81 @@
+//! The input of a connection: contiguous bytes, appended behind and consumed in front.
+
+use crate::pool::{BUFFER_LEN, Pool};
+
+/// Holds a buffer of the pool while it holds bytes.
+#[derive(Debug, Default)]
+pub(crate) struct Buffer {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Buffer {
+    /// What has arrived and is not consumed.
+    pub(crate) fn filled(&self) -> &[u8] {
+        &self.bytes[self.start..self.end]
+    }
+
+    /// Room for more, never empty: borrows a buffer, closes the gap in front, or doubles.
+    /// Growth follows what has arrived, not what a length promises: promises are free.
+    pub(crate) fn room(&mut self, pool: &mut Pool) -> &mut [u8] {
+        if self.bytes.is_empty() {
+            self.bytes = pool.take_input();
+        }
+        if self.start > 0 && self.bytes.len() - self.end < BUFFER_LEN / 2 {
+            self.bytes.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+        }
+        if self.end == self.bytes.len() {
+            self.bytes.resize(2 * self.bytes.len(), 0);
+        }
+        &mut self.bytes[self.end..]
+    }
+
+    /// This many bytes of the room were filled.
+    pub(crate) fn fill(&mut self, len: usize) {
+        self.end = (self.end + len).min(self.bytes.len());
+    }
+
+    /// The first bytes are done with.
+    pub(crate) fn consume(&mut self, len: usize) {
+        self.start = (self.start + len).min(self.end);
+    }
+
+    /// Gives the buffer back when it is empty.
+    pub(crate) fn settle(&mut self, pool: &mut Pool) {
+        if self.start == self.end && !self.bytes.is_empty() {
+            pool.give_input(std::mem::take(&mut self.bytes));
+            (self.start, self.end) = (0, 0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_keep_their_order_through_gaps_and_growth() {
+        let (mut buffer, mut pool) = (Buffer::default(), Pool::default());
+        let (mut written, mut read) = (0u64, 0u64);
+        for round in 0..2_000usize {
+            let room = buffer.room(&mut pool);
+            let len = room.len().min(1 + round * 37 % 5_000);
+            for byte in &mut room[..len] {
+                *byte = (written % 251) as u8;
+                written += 1;
+            }
+            buffer.fill(len);
+            let consumed = if round % 100 == 99 { buffer.filled().len() } else { len * 9 / 10 };
+            for byte in &buffer.filled()[..consumed] {
+                assert_eq!(u64::from(*byte), read % 251);
+                read += 1;
+            }
+            buffer.consume(consumed);
+            buffer.settle(&mut pool);
+        }
+        assert_eq!(read, written);
+    }
+}

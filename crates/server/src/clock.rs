@@ -1,0 +1,36 @@
+//! The one place where the server reads clocks; once per turn of the loop.
+
+use scurry_ledger::Time;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// Reads the wall clock for the ledger, and a monotonic one for everything else.
+#[derive(Debug)]
+pub(crate) struct Clock {
+    started: Instant,
+}
+
+/// One reading.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reading {
+    /// UTC, for the ledger.
+    pub(crate) time: Time,
+    /// Milliseconds since the start, never going back.
+    pub(crate) uptime_ms: i64,
+}
+
+impl Clock {
+    #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
+    pub(crate) fn start() -> Clock {
+        Clock { started: Instant::now() }
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
+    pub(crate) fn read(&self) -> Reading {
+        // A clock before 1970 reads as 1970: the ledger's time never runs back anyway.
+        let utc = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Reading {
+            time: Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX)),
+            uptime_ms: i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX),
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! Commands about the connection itself.
+
+use super::{NOT_AN_INTEGER, SYNTAX_ERROR};
+use crate::client::Client;
+use crate::dispatch::{Effect, wrong_arity};
+use crate::node::Node;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Reply, parse_integer};
+
+pub(crate) const BAD_NAME: &str =
+    "ERR Client names cannot contain spaces, newlines or special characters.";
+/// Longest name of a connection or of a client's library, bytes.
+const NAME_LEN_MAX: usize = 256;
+
+/// True for what a connection may be called; empty takes the name away.
+pub(crate) fn is_name(name: &[u8]) -> bool {
+    name.len() <= NAME_LEN_MAX && name.iter().all(u8::is_ascii_graphic)
+}
+
+pub(crate) fn ping(spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    match args.len() {
+        1 => reply.simple("PONG"),
+        2 => reply.bulk(args.at(1)),
+        _ => reply.error(wrong_arity(spec)),
+    }
+}
+
+pub(crate) fn select(args: Args<'_>, reply: &mut Reply<'_>) {
+    match parse_integer(args.at(1)) {
+        Some(0) => reply.ok(),
+        Some(_) => reply.error("ERR DB index is out of range"),
+        None => reply.error(NOT_AN_INTEGER),
+    }
+}
+
+pub(crate) fn reset(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
+    client.reset(node.settings.password.is_none());
+    reply.simple("RESET");
+}
+
+pub(crate) fn get_name(client: &Client, reply: &mut Reply<'_>) {
+    if client.name.is_empty() { reply.null() } else { reply.bulk(&client.name) }
+}
+
+pub(crate) fn set_name(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) {
+    if !is_name(args.at(2)) {
+        return reply.error(BAD_NAME);
+    }
+    client.name = args.at(2).to_vec();
+    reply.ok();
+}
+
+pub(crate) fn set_info(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) {
+    let (attribute, value) = (args.at(2), args.at(3));
+    let (slot, name) = if attribute.eq_ignore_ascii_case(b"LIB-NAME") {
+        (&mut client.library_name, "lib-name")
+    } else if attribute.eq_ignore_ascii_case(b"LIB-VER") {
+        (&mut client.library_version, "lib-ver")
+    } else {
+        let shown = &attribute[..attribute.len().min(128)];
+        return reply.error(format_args!("ERR Unrecognized option '{}'", shown.escape_ascii()));
+    };
+    if !is_name(value) {
+        return reply.error(format_args!(
+            "ERR {name} cannot contain spaces, newlines or special characters."
+        ));
+    }
+    *slot = value.to_vec();
+    reply.ok();
+}
+
+pub(crate) fn describe(node: &Node, client: &Client, reply: &mut Reply<'_>) {
+    let mut text = String::new();
+    client.describe(node.local_addr, node.now, &mut text);
+    text.push('\n');
+    reply.verbatim(&text);
+}
+
+/// The list itself is written by the loop, which knows the other connections.
+pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+    if args.len() > 2 {
+        reply.error(SYNTAX_ERROR);
+        return Effect::None;
+    }
+    Effect::ListClients
+}
+
+pub(crate) fn on_off(args: Args<'_>, reply: &mut Reply<'_>) {
+    let known = [&b"ON"[..], b"OFF"].iter().any(|word| args.at(2).eq_ignore_ascii_case(word));
+    if known { reply.ok() } else { reply.error(SYNTAX_ERROR) }
+}

@@ -1,0 +1,152 @@
+//! INFO: the server described in lines of `name:value`.
+
+use crate::node::Node;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use scurry_resp::{Args, Reply};
+use std::fmt::Write;
+
+type Section = (&'static str, fn(&Node, &mut Lines));
+
+const SECTIONS: &[Section] = &[
+    ("Server", server),
+    ("Clients", clients),
+    ("Memory", memory),
+    ("Stats", stats),
+    ("Scurry", scurry),
+    ("CPU", cpu),
+    ("Keyspace", keyspace),
+];
+
+/// Text that grows line by line.
+struct Lines(String);
+
+impl Lines {
+    fn line(&mut self, name: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{name}:{value}\r\n");
+    }
+}
+
+pub(crate) fn info(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let all = |name: &[u8]| {
+        [&b"default"[..], b"all", b"everything"].iter().any(|word| name.eq_ignore_ascii_case(word))
+    };
+    let mut lines = Lines(String::new());
+    for (title, write) in SECTIONS {
+        let wanted = args.len() == 1
+            || args
+                .iter_from(1)
+                .any(|name| all(name) || name.eq_ignore_ascii_case(title.as_bytes()));
+        if wanted {
+            if !lines.0.is_empty() {
+                lines.0.push_str("\r\n");
+            }
+            lines.0.push_str("# ");
+            lines.0.push_str(title);
+            lines.0.push_str("\r\n");
+            write(node, &mut lines);
+        }
+    }
+    reply.verbatim(&lines.0);
+}
+
+fn server(node: &Node, lines: &mut Lines) {
+    // The level of the generic commands that clients may assume; our own version follows.
+    lines.line("redis_version", "7.2.4");
+    lines.line("server_name", "scurry");
+    lines.line("scurry_version", env!("CARGO_PKG_VERSION"));
+    lines.line("redis_mode", "standalone");
+    lines.line("os", std::env::consts::OS);
+    lines.line("arch_bits", usize::BITS);
+    lines.line("process_id", std::process::id());
+    lines.line("run_id", format_args!("{:040x}", node.run_id));
+    lines.line("tcp_port", node.local_addr.port());
+    lines.line("server_time_usec", node.now.time.0.saturating_mul(1000));
+    lines.line("uptime_in_seconds", node.now.uptime_ms / 1000);
+    lines.line("uptime_in_days", node.now.uptime_ms / 86_400_000);
+    lines.line("role", "master");
+    lines.line("durability", "none");
+}
+
+fn clients(node: &Node, lines: &mut Lines) {
+    lines.line("connected_clients", node.clients);
+    lines.line("maxclients", node.settings.clients_max);
+}
+
+fn memory(node: &Node, lines: &mut Lines) {
+    let stats = node.shard.stats();
+    lines.line("used_memory", stats.memory_bytes);
+    lines.line("used_memory_rss", resident_bytes());
+    lines.line("maxmemory", node.settings.memory_max.unwrap_or(0));
+    lines.line("maxmemory_policy", "noeviction");
+}
+
+/// Memory of the process, 0 where the system does not tell.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0).saturating_mul(4096)
+}
+
+fn stats(node: &Node, lines: &mut Lines) {
+    let counters = &node.counters;
+    lines.line("total_connections_received", counters.connections_accepted);
+    lines.line("rejected_connections", counters.connections_refused);
+    lines.line("total_commands_processed", counters.commands);
+    lines.line("total_error_replies", counters.errors);
+    lines.line("protocol_errors", counters.protocol_errors);
+    lines.line("total_net_input_bytes", counters.bytes_in);
+    lines.line("total_net_output_bytes", counters.bytes_out);
+    lines.line("keyspace_hits", counters.hits);
+    lines.line("keyspace_misses", counters.misses);
+}
+
+fn scurry(node: &Node, lines: &mut Lines) {
+    let (stats, totals) = (node.shard.stats(), node.shard.totals());
+    lines.line("accounts", totals.accounts);
+    lines.line("sessions", totals.sessions);
+    lines.line("commits", stats.commits);
+    lines.line("denials", stats.denials);
+    lines.line("replays", stats.replays);
+    lines.line("rejects", stats.rejects);
+    lines.line("expiries", stats.expiries);
+    for unit in &totals.units {
+        lines.line(
+            &format!("unit_{}", unit.unit.as_str()),
+            format_args!(
+                "available={},held={},credited={},refunded={},consumed={},expired={},voided={},\
+                 overdrawn={},uncollected={}",
+                unit.available,
+                unit.held,
+                unit.credited,
+                unit.refunded,
+                unit.consumed,
+                unit.expired,
+                unit.voided,
+                unit.overdrawn,
+                unit.uncollected,
+            ),
+        );
+    }
+}
+
+fn cpu(_: &Node, lines: &mut Lines) {
+    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return };
+    for (name, time) in
+        [("used_cpu_sys", usage.system_time()), ("used_cpu_user", usage.user_time())]
+    {
+        let microseconds = time.num_microseconds();
+        lines.line(
+            name,
+            format_args!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000),
+        );
+    }
+}
+
+fn keyspace(node: &Node, lines: &mut Lines) {
+    let keys = node.shard.len();
+    if keys > 0 {
+        lines.line("db0", format_args!("keys={keys},expires=0,avg_ttl=0"));
+    }
+}

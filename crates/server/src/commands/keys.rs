@@ -1,0 +1,124 @@
+//! Plain keys: GET, SET and their like. They never touch accounts.
+
+use super::{OUT_OF_MEMORY, SYNTAX_ERROR, WRONG_TYPE};
+use crate::dispatch::wrong_arity;
+use crate::node::Node;
+use scurry_engine::WriteError;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Reply};
+
+/// Longest key of a plain value, bytes.
+const KEY_LEN_MAX: usize = 65_535;
+const KEY_TOO_LONG: &str = "ERR key is longer than 65535 bytes";
+
+const REPLY_TOO_LONG: &str = "ERR the reply is too long: ask for fewer keys at once";
+
+pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    match node.shard.get(args.at(1)) {
+        Ok(Some(value)) => {
+            node.counters.hits += 1;
+            reply.bulk(value);
+        }
+        Ok(None) => {
+            node.counters.misses += 1;
+            reply.null();
+        }
+        Err(_) => reply.error(WRONG_TYPE),
+    }
+}
+
+pub(crate) fn set(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    if args.len() > 3 {
+        return reply.error(SYNTAX_ERROR);
+    }
+    if args.at(1).len() > KEY_LEN_MAX {
+        return reply.error(KEY_TOO_LONG);
+    }
+    match node.shard.set(args.at(1), args.at(2)) {
+        Ok(()) => reply.ok(),
+        Err(error) => write_error(error, reply),
+    }
+}
+
+fn write_error(error: WriteError, reply: &mut Reply<'_>) {
+    match error {
+        WriteError::WrongType => reply.error(WRONG_TYPE),
+        WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
+    }
+}
+
+pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let begin = reply.len();
+    reply.array(args.len() - 1);
+    for key in args.iter_from(1) {
+        match node.shard.get(key) {
+            Ok(Some(value)) => {
+                node.counters.hits += 1;
+                reply.bulk(value);
+            }
+            _ => {
+                node.counters.misses += 1;
+                reply.null();
+            }
+        }
+        if reply.len() - begin > node.settings.reply_len_max {
+            reply.truncate(begin);
+            return reply.error(REPLY_TOO_LONG);
+        }
+    }
+}
+
+pub(crate) fn mset(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    if args.len().is_multiple_of(2) {
+        return reply.error(wrong_arity(spec));
+    }
+    let pairs = || (1..args.len()).step_by(2).map(|at| (args.at(at), args.at(at + 1)));
+    if pairs().any(|(key, _)| key.len() > KEY_LEN_MAX) {
+        return reply.error(KEY_TOO_LONG);
+    }
+    if pairs().any(|(key, _)| node.shard.get(key).is_err()) {
+        return reply.error(WRONG_TYPE);
+    }
+    for (key, value) in pairs() {
+        if let Err(error) = node.shard.set(key, value) {
+            return write_error(error, reply);
+        }
+    }
+    reply.ok();
+}
+
+pub(crate) fn del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    if args.iter_from(1).any(|key| node.shard.get(key).is_err()) {
+        return reply.error(WRONG_TYPE);
+    }
+    let deleted = args.iter_from(1).filter(|key| node.shard.del(key).unwrap_or(false)).count();
+    reply.unsigned(deleted as u64);
+}
+
+pub(crate) fn exists(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let found = args.iter_from(1).filter(|key| node.shard.exists(key)).count();
+    reply.unsigned(found as u64);
+}
+
+pub(crate) fn db_size(node: &Node, reply: &mut Reply<'_>) {
+    reply.unsigned(node.shard.len() as u64);
+}
+
+/// Deletes everything; with accounts only when told so in as many words.
+pub(crate) fn flush(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let mut force = false;
+    for option in args.iter_from(1) {
+        if option.eq_ignore_ascii_case(b"FORCE") {
+            force = true;
+        } else if !option.eq_ignore_ascii_case(b"ASYNC") && !option.eq_ignore_ascii_case(b"SYNC") {
+            return reply.error(SYNTAX_ERROR);
+        }
+    }
+    if node.shard.totals().accounts > 0 && !force {
+        let name = String::from_utf8_lossy(args.at(0)).to_ascii_uppercase();
+        return reply
+            .error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
+    }
+    node.shard.clear();
+    reply.ok();
+}

@@ -1,0 +1,79 @@
+//! SCUR commands: grammar, engine, reply.
+
+use super::{OUT_OF_MEMORY, WRONG_TYPE};
+use crate::node::Node;
+use scurry_engine::{Outcome, ReadError};
+use scurry_ledger::{Account, Code};
+use scurry_resp::table::CommandId;
+use scurry_resp::{Args, Read, Reply, Scratch, ScurRequest};
+
+const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
+const UNKNOWN_SESSION: &str = "no open session has this id: open it with SCUR.RESERVE";
+
+/// Any SCUR command.
+pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) {
+    let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
+    match scurry_resp::parse(id, args, &mut scratch) {
+        Ok(Some(ScurRequest::Write { account, command })) => {
+            match node.shard.execute(node.now.time, account, &command) {
+                Outcome::Answer { answer, replayed } => {
+                    scurry_resp::answer(reply, &command, &answer, replayed);
+                }
+                Outcome::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+                Outcome::WrongType => reply.error(WRONG_TYPE),
+                Outcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
+            }
+        }
+        Ok(Some(ScurRequest::Read(request))) => read(node, request, reply),
+        Ok(None) => reply.error("ERR not a SCUR command"),
+        Err(fault) => reply.error(fault),
+    }
+    node.scratch = scratch.reuse();
+}
+
+fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
+    let now = node.now.time;
+    match request {
+        Read::Totals => scurry_resp::totals_map(reply, node.shard.totals()),
+        Read::Account(id) => {
+            if let Some(account) = account(node, id, reply) {
+                scurry_resp::account_map(reply, account, now);
+            }
+        }
+        Read::Session { account: id, session } => {
+            if let Some(account) = account(node, id, reply) {
+                match account.session(session) {
+                    Some(session) => scurry_resp::session_map(reply, account, session, now),
+                    None => scurry_resp::reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
+                }
+            }
+        }
+        Read::Audit(id) => {
+            if let Some(account) = account(node, id, reply) {
+                let ok = scurry_ledger::validate(account, now).is_ok();
+                scurry_resp::audit_map(reply, account, ok);
+            }
+        }
+        Read::Check { account: id, unit, amount } => {
+            if let Some(account) = account(node, id, reply) {
+                let (code, grantable) = scurry_ledger::check(account, unit, amount, now);
+                scurry_resp::check_answer(reply, code, grantable);
+            }
+        }
+    }
+}
+
+/// The account as seen now; none after an error reply.
+fn account<'n>(node: &'n mut Node, id: &[u8], reply: &mut Reply<'_>) -> Option<&'n Account> {
+    match node.shard.account(node.now.time, id) {
+        Ok(account) => Some(account),
+        Err(ReadError::UnknownAccount) => {
+            scurry_resp::reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);
+            None
+        }
+        Err(ReadError::WrongType) => {
+            reply.error(WRONG_TYPE);
+            None
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Accepts connections: bounded per turn, refused above the limit in Redis's words.
+
+use crate::StartError;
+use crate::settings::Settings;
+use mio::net::{TcpListener, TcpStream};
+use std::io::{self, Write};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// A peer that has been silent this long is asked whether it is there.
+pub(crate) const KEEPALIVE: Duration = Duration::from_secs(300);
+/// Answers that may be missing before it is taken for gone.
+const KEEPALIVE_RETRIES: u32 = 3;
+
+/// Listens, after checking that it is safe to. `SO_REUSEADDR` is set, and the backlog is the
+/// longest that the system allows.
+pub(crate) fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
+    let address = settings.listen;
+    if settings.password.is_none() && !address.ip().is_loopback() && !settings.open_access_allowed {
+        return Err(StartError::OpenAccess(address));
+    }
+    TcpListener::bind(address).map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
+        _ => StartError::Listen { address, source },
+    })
+}
+
+/// The next connection, none when there is none for now.
+pub(crate) fn accept(listener: &TcpListener) -> io::Result<Option<(TcpStream, SocketAddr)>> {
+    loop {
+        match listener.accept() {
+            Ok(accepted) => return Ok(Some(accepted)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::WouldBlock => return Ok(None),
+                // The peer gave up while it waited.
+                io::ErrorKind::ConnectionAborted | io::ErrorKind::Interrupted => {}
+                _ => return Err(error),
+            },
+        }
+    }
+}
+
+/// No delay of small replies, and news of peers that vanish.
+pub(crate) fn tune(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let keepalive = socket2::TcpKeepalive::new()
+        .with_time(KEEPALIVE)
+        .with_interval(KEEPALIVE / KEEPALIVE_RETRIES)
+        .with_retries(KEEPALIVE_RETRIES);
+    socket2::SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
+/// Tells a client that there are too many.
+pub(crate) fn refuse(mut stream: TcpStream) {
+    // The socket's buffer is empty, so this does not block; a peer that is gone loses nothing.
+    let _ = stream.write(b"-ERR max number of clients reached\r\n");
+}

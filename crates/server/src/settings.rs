@@ -1,0 +1,52 @@
+//! What a server can be told at its start.
+
+use crate::Password;
+use scurry_ledger::Limits;
+use scurry_resp::RequestLimits;
+use std::net::SocketAddr;
+
+/// Where the server listens when nobody says otherwise.
+pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
+
+/// The settings of a server.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What AUTH must be given; none lets everybody in.
+    pub password: Option<Password>,
+    /// Listen beyond this machine although there is no password.
+    pub open_access_allowed: bool,
+    /// Connections at most.
+    pub clients_max: usize,
+    /// Memory of keys and values at most, bytes; none for no bound.
+    pub memory_max: Option<u64>,
+    /// Bounds of accounts.
+    pub limits: Limits,
+    /// Bounds of requests.
+    pub request: RequestLimits,
+    /// Unsent replies above which a connection is neither read nor executed, bytes.
+    pub unsent_len_max: usize,
+    /// One reply at most, bytes; together with `unsent_len_max` it bounds the output buffer.
+    pub reply_len_max: usize,
+    /// How long a stopping server waits for clients to take their replies, ms.
+    pub drain_ms_max: i64,
+}
+
+impl Settings {
+    /// The defaults, listening here.
+    pub fn new(listen: SocketAddr) -> Settings {
+        Settings {
+            listen,
+            password: None,
+            open_access_allowed: false,
+            clients_max: 10_000,
+            memory_max: None,
+            limits: Limits::default(),
+            request: RequestLimits::default(),
+            unsent_len_max: 1024 * 1024,
+            reply_len_max: 64 * 1024 * 1024,
+            drain_ms_max: 5_000,
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! Why a server does not start, and what to do about it.
+
+use std::io;
+use std::net::SocketAddr;
+
+/// A server that did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// No password, and not only this machine could connect.
+    #[error(
+        "refusing to listen on {0} without a password: anyone who reaches this address could spend \
+         balances. Set a password (SCURRY_REQUIREPASS or --requirepass), or say so in as many \
+         words with --allow-open-access-without-password"
+    )]
+    OpenAccess(SocketAddr),
+    /// Somebody else listens there.
+    #[error(
+        "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \
+         port with --listen (port 0 takes a free one)"
+    )]
+    AddressInUse(SocketAddr),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}. Choose another address with --listen")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        source: io::Error,
+    },
+    /// Something else that the loop needs.
+    #[error("cannot set up {what}: {source}")]
+    System {
+        /// What it was.
+        what: &'static str,
+        /// What the system says.
+        source: io::Error,
+    },
+}
+
+impl StartError {
+    /// For `map_err`.
+    pub(crate) fn system(what: &'static str) -> impl FnOnce(io::Error) -> StartError {
+        move |source| StartError::System { what, source }
+    }
+}

@@ -1,0 +1,37 @@
+//! The seam between connections and what carries their bytes. TCP is behind it today; it is
+//! shaped so that RDMA fits: input is borrowed in place, and replies are formed (`commit`)
+//! apart from leaving (`publish`), so that they can wait for a group commit in between.
+
+use crate::pool::Pool;
+use std::io;
+
+/// What [`Transport::progress`] found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Arrival {
+    /// Bytes, and there may be more.
+    More(usize),
+    /// All there was for now, perhaps nothing.
+    Drained(usize),
+    /// The peer will send nothing more.
+    End,
+}
+
+/// A stream of bytes in both directions.
+pub(crate) trait Transport {
+    /// Takes in what has arrived, a bounded amount at a time.
+    fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival>;
+    /// What has arrived and is not consumed, contiguous; and the staging to append replies to.
+    fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>);
+    /// The first bytes of the input are done with.
+    fn consume(&mut self, len: usize);
+    /// What was appended to the staging is formed; it is not visible to the peer yet.
+    fn commit(&mut self);
+    /// Sends what is committed, with one call. False when the peer must take some first.
+    fn publish(&mut self) -> io::Result<bool>;
+    /// Committed and not sent, bytes.
+    fn unsent(&self) -> usize;
+    /// Gives back buffers that are empty.
+    fn settle(&mut self, pool: &mut Pool);
+    /// Tells the peer that nothing more will come.
+    fn finish(&mut self);
+}
