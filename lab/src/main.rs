@@ -1,2 +1,33 @@
-//! Placeholder.
-fn main() {}
+//! The `scurry-lab` binary: reads the command line and calls the laboratory.
+
+use std::process::ExitCode;
+
+use anyhow::Result;
+use clap::Parser;
+use scurry_lab::arguments::{Arguments, LabCommand};
+use scurry_lab::echo::{ReplySizes, serve};
+use scurry_lab::launcher::{Launch, launch};
+use scurry_lab::list::list;
+use scurry_lab::run::run;
+
+fn main() -> ExitCode {
+    match dispatch(Arguments::parse().command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::FAILURE,
+        Err(error) => {
+            eprintln!("scurry-lab: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// Does it, and says whether everything passed.
+fn dispatch(command: LabCommand) -> Result<bool> {
+    match command {
+        LabCommand::Run(arguments) => return run(&arguments),
+        LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
+        LabCommand::EchoServer { port, sizes } => serve(port, &ReplySizes::parse(&sizes)?)?,
+        LabCommand::Launch { core, parent, command } => launch(&Launch { core, parent, command })?,
+    }
+    Ok(true)
+}

@@ -47,13 +47,8 @@ fn full() -> Account {
     let identities = [(name("msisdn"), &b"15550100"[..])];
     let create = Create { status: Status::Active, identities: &identities, buckets: &buckets };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
-    let item = ItemRequest {
-        key: 7,
-        unit: name("octets"),
-        used: None,
-        requested: Some(85),
-        min: None,
-    };
+    let item =
+        ItemRequest { key: 7, unit: name("octets"), used: None, requested: Some(85), min: None };
     let items = [item];
     let reserve = SessionRequest { blob: Some(b"blob\0\xff"), ..request(b"s-1", 0, &items) };
     run(&mut account, 1_700_000_001_000, Command::Reserve(reserve));
@@ -71,7 +66,8 @@ fn full() -> Account {
         period: Some(Period::Week),
     };
     run(&mut account, 1_700_000_005_000, count);
-    let unpaid = ItemRequest { key: 8, unit: name("minutes"), used: Some(9), requested: None, min: None };
+    let unpaid =
+        ItemRequest { key: 8, unit: name("minutes"), used: Some(9), requested: None, min: None };
     run(&mut account, 1_700_000_006_000, Command::Update(request(b"s-1", 2, &[unpaid])));
     account.expect("an account")
 }

@@ -9,6 +9,17 @@ use smallvec::SmallVec;
 pub struct Time(pub i64);
 
 impl Time {
+    /// The last moment of a host's clock, in the year 6429: what is remembered from then on
+    /// still has room for its own time.
+    pub const LAST: Time = Time((1 << 47) - 1);
+
+    /// The time of a command: the host's clock, within its range and never before the
+    /// account's last Change.
+    pub(crate) fn on(self, account: Option<&Account>) -> Time {
+        let clock = self.clamp(Time(0), Time::LAST);
+        account.map_or(clock, |account| clock.max(account.changed_at))
+    }
+
     /// This many milliseconds later, at most the end of time.
     pub const fn plus_ms(self, ms: i64) -> Time {
         Time(self.0.saturating_add(ms))

@@ -36,7 +36,7 @@ pub fn decide_in_place(
     now: Time,
     limits: &Limits,
 ) -> Decision {
-    let now = account.as_ref().map_or(now, |account| now.max(account.changed_at));
+    let now = now.on(account.as_ref());
     match run(Draft::new(account, now, limits), command) {
         Ok(decision) => decision,
         Err(rejection) => Decision::Reject(rejection),
@@ -50,7 +50,7 @@ pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
 
 /// As [`tick`], for a host that owns a copy of the account already.
 pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) -> Option<Change> {
-    let now = now.max(account.as_ref()?.changed_at);
+    let now = now.on(Some(account.as_ref()?));
     let mut draft = Draft::new(account, now, limits);
     expire_due(&mut draft);
     draft.finish_if_changed()

@@ -6,7 +6,7 @@ use alloc::borrow::Cow;
 
 /// The account as read at `now`.
 pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Account> {
-    let now = now.max(account.changed_at);
+    let now = now.on(Some(account));
     if next_due(account).is_none_or(|due| due > now) {
         return Cow::Borrowed(account);
     }
@@ -18,7 +18,7 @@ pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Acc
 /// As [`view`], for a host that owns a copy of the account already.
 pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) {
     if let Some(held) = account {
-        let now = now.max(held.changed_at);
+        let now = now.on(Some(held));
         expire_due(&mut Draft::new(account, now, limits));
     }
 }
@@ -26,7 +26,7 @@ pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) 
 /// CHECK (RFC 8506 section 6.2) on an account as read at `now`: the code, and what could be
 /// granted of the unit.
 pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> (Code, i64) {
-    let grantable = grantable(account, unit, now.max(account.changed_at));
+    let grantable = grantable(account, unit, now.on(Some(account)));
     let code = if account.status != Status::Active {
         Code::ServiceDenied
     } else if grantable < amount {

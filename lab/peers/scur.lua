@@ -1,0 +1,661 @@
+#!lua name=scur
+-- The opponent: the charging rules of docs/ledger.md as a Lua library for Valkey and Redis, as
+-- far as the scenario moaf-scur and the lab's probe need them, with the same replies as SCUR.*.
+-- It is meant to be as fast as idiomatic Lua can make it:
+--  * one hash per account: field '' holds the account, field <session id> that session, open or
+--    the tombstone that it left. A call is one HMGET and, when it writes, one HSET, and never
+--    touches the account's other sessions.
+--  * records are flat: one struct.unpack into one table, one struct.pack back, with the formats
+--    cached by the counts in a record's first bytes. Measured against the same rules over nested
+--    arrays packed by cmsgpack, which made and walked a table per bucket, item and answer:
+--    docs/lab.md has the figures of both.
+--  * what a request rarely reads stays packed: the stored answers of a session and the
+--    tombstones of an account are tails behind their records, appended to as strings;
+--  * buckets are kept in burn order, so that nothing is sorted per request, and one `due` time
+--    says whether anything of the account has to expire at all;
+--  * a request's body is kept as its text: cheaper to compare than a digest is to make in Lua.
+-- Time is the server's own (TIME): callers disagree, and Tcc would be theirs. It costs 0.5 us.
+-- Amounts are exact up to 2^53, the range of Lua's numbers. Left out, because the scenario never
+-- uses it: OVERRUN clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities,
+-- any status but active.
+
+-- account a: 1 buckets, 2 open sessions, 3 version, 4 changed at, 5 due, 6 tombstones;
+--   bucket n at 13n-7: +1 id, +2 unit, +3 priority, +4 created, +5 from, +6 to (0 none),
+--     +7 floor, +8 available, +9 held, +10 credited, +11 consumed, +12 expired, +13 overdrawn;
+--   behind the buckets each open session: id, version, deadline.
+--   Its tail: tombstones, oldest first: forget time, id.
+-- session s: 1 open (1, or 0 for a tombstone), 2 items, 3 slices, 4 stored answers, 5 version,
+--   6 deadline, 7 validity, 8 tcc, 9 last request;
+--   item n at 9n: +1 key, +2 unit, +3 granted, +4 used, +5 from hold, +6 direct, +7 released,
+--     +8 uncollected, +9 last grant;
+--   behind the items each slice: item, bucket, amount.
+--   Its tail: answers, ascending: request number, length, answer.
+-- answer: body, code, session version, count of items, each: key, code, grant, final, uncollected.
+-- Field '\1' of the hash, where it exists: uncollected amounts, cmsgpack, flat: unit, amount.
+
+-- The host's functions do not exist yet while a library loads: `bind` makes them locals, which
+-- are cheaper than globals, at the first call.
+local call, pack, unpack, byte, sub, rep, concat, remove, insert, sort, floor, spread
+local function bind()
+  call, pack, unpack, spread = redis.call, struct.pack, struct.unpack, _G.unpack
+  byte, sub, rep, floor = string.byte, string.sub, string.rep, math.floor
+  concat, remove, insert, sort = table.concat, table.remove, table.insert, table.sort
+end
+
+local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
+local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 64, 256, 8
+local NEVER = 2 ^ 53
+local OK, DENIED = 1, 2
+local CODES = { { ok = 'OK' }, { ok = 'CREDIT_LIMIT_REACHED' } }
+
+local function reject(text) return { err = text } end
+local function unknown_account()
+  return reject('UNKNOWN_ACCOUNT 20 no account has this id: create it with scur_create')
+end
+local function unknown_session() return reject('UNKNOWN_SESSION 30 no open session has this id') end
+local function mismatch()
+  return reject('REQUEST_MISMATCH 32 the request number was used with another body')
+end
+local function invalid()
+  return reject('INVALID 10 the items are not ITEM key unit [USED n] [REQUESTED n] [MIN n]')
+end
+
+-- Records -------------------------------------------------------------------------------------
+
+local account_formats, session_formats, answer_formats = {}, {}, {}
+
+local function account_format(buckets, sessions)
+  local key = buckets * 256 + sessions
+  local format = account_formats[key]
+  if not format then
+    format = '>BBdddH' .. rep('ssi4dddddddddd', buckets) .. rep('sdd', sessions)
+    account_formats[key] = format
+  end
+  return format
+end
+
+local function read_account(raw)
+  local buckets, sessions = byte(raw, 1, 2)
+  local a = { unpack(account_format(buckets, sessions), raw) }
+  local last = 7 + 13 * buckets + 3 * sessions
+  local tail = sub(raw, a[last])
+  a[last] = nil
+  return a, tail
+end
+
+local function write_account(a, tail)
+  local buckets, sessions = a[1], a[2]
+  return pack(account_format(buckets, sessions), spread(a, 1, 6 + 13 * buckets + 3 * sessions)) .. tail
+end
+
+local function session_format(items, slices)
+  local key = items * 1024 + slices
+  local format = session_formats[key]
+  if not format then
+    format = '>BBHBddddd' .. rep('dsddddddd', items) .. rep('BBd', slices)
+    session_formats[key] = format
+  end
+  return format
+end
+
+-- A session and its answers; a tombstone is {0} and its answer.
+local function read_session(raw)
+  local open, items, high, low = byte(raw, 1, 4)
+  if open == 0 then return { 0 }, sub(raw, 2) end
+  local slices = high * 256 + low
+  local s = { unpack(session_format(items, slices), raw) }
+  local last = 10 + 9 * items + 3 * slices
+  local tail = sub(raw, s[last])
+  s[last] = nil
+  return s, tail
+end
+
+local function write_session(s, tail)
+  local items, slices = s[2], s[3]
+  return pack(session_format(items, slices), spread(s, 1, 9 + 9 * items + 3 * slices)) .. tail
+end
+
+-- `flat` has the answer's items.
+local function write_answer(number, body, code, version, flat)
+  local count = #flat / 5
+  local format = answer_formats[count]
+  if not format then
+    format = '>sBdB' .. rep('dBdBd', count)
+    answer_formats[count] = format
+  end
+  local answer = pack(format, body, code, version, count, spread(flat))
+  return pack('>dH', number, #answer) .. answer
+end
+
+local function reply(code, replayed, version, flat)
+  local items, count = {}, 0
+  for i = 1, #flat, 5 do
+    count = count + 1
+    items[count] = { flat[i], CODES[flat[i + 1]], flat[i + 2], flat[i + 3], flat[i + 4] }
+  end
+  return { CODES[code], replayed, version, items }
+end
+
+-- The stored answer with this number in a tail, as a reply; a mismatch; or nothing.
+local function stored(tail, number, body)
+  local at = 1
+  while at <= #tail do
+    local known, length, start = unpack('>dH', tail, at)
+    if known == number then
+      local text, code, version, count, items = unpack('>sBdB', tail, start)
+      if text ~= body then return mismatch() end
+      local flat = { unpack('>' .. rep('dBdBd', count), tail, items) }
+      flat[#flat] = nil
+      return reply(code, 1, version, flat)
+    end
+    at = start + length
+  end
+  return nil
+end
+
+-- Keeps an answer in the window, ascending by request number, the highest eight.
+local function remember(s, tail, number, answer)
+  if s[4] > 0 and number < s[9] then
+    local at = 1
+    while at <= #tail do
+      local known, length, start = unpack('>dH', tail, at)
+      if known > number then break end
+      at = start + length
+    end
+    tail = sub(tail, 1, at - 1) .. answer .. sub(tail, at)
+  else
+    tail = tail .. answer
+    s[9] = number
+  end
+  if s[4] < ANSWERS_MAX then
+    s[4] = s[4] + 1
+    return tail
+  end
+  local _, length, start = unpack('>dH', tail)
+  return sub(tail, start + length)
+end
+
+-- Time ----------------------------------------------------------------------------------------
+
+-- The time of this request: never before the account's last change.
+local function clock(changed_at)
+  local time = call('TIME')
+  local now = time[1] * 1000 + floor(time[2] / 1000)
+  return now < changed_at and changed_at or now
+end
+
+-- Everything that the session still holds goes back to the buckets.
+local function release(a, s, now)
+  local first = 9 + 9 * s[2]
+  for at = first, first + 3 * s[3] - 3, 3 do
+    local item, b, amount = 9 * s[at + 1], 13 * s[at + 2] - 7, s[at + 3]
+    local to = a[b + 6]
+    local place = to ~= 0 and to <= now and b + 12 or b + 8
+    a[b + 9] = a[b + 9] - amount
+    a[place] = a[place] + amount
+    s[item + 7] = s[item + 7] + amount
+  end
+  s[3] = 0
+end
+
+-- Drops an open session from the account's list and remembers its id in the tail.
+local function bury(a, tail, id, forget)
+  local first, count = 6 + 13 * a[1], a[2]
+  for at = first, first + 3 * count - 3, 3 do
+    if a[at + 1] == id then
+      local last = first + 3 * count - 3
+      a[at + 1], a[at + 2], a[at + 3] = a[last + 1], a[last + 2], a[last + 3]
+      a[last + 1], a[last + 2], a[last + 3] = nil, nil, nil
+      a[2] = count - 1
+      break
+    end
+  end
+  a[6] = a[6] + 1
+  if forget < a[5] then a[5] = forget end
+  return tail .. pack('>ds', forget, id)
+end
+
+-- Carries out what is due at `now` (rules, section 3): sessions, buckets, tombstones.
+local function expire(key, a, tail, now)
+  local first, due = 6 + 13 * a[1], {}
+  for at = first, first + 3 * a[2] - 3, 3 do
+    if a[at + 3] <= now then due[#due + 1] = { a[at + 3], a[at + 1] } end
+  end
+  sort(due, function(x, y) return x[1] < y[1] or (x[1] == y[1] and x[2] < y[2]) end)
+  for _, entry in ipairs(due) do
+    release(a, read_session(call('HGET', key, entry[2])), now)
+    tail = bury(a, tail, entry[2], entry[1] + TOMBSTONE_MS)
+    call('HSET', key, entry[2], '\0')
+  end
+  local next_due = NEVER
+  for b = 6, 13 * a[1] - 7, 13 do
+    local to = a[b + 6]
+    if to ~= 0 and to <= now and a[b + 8] > 0 then
+      a[b + 12] = a[b + 12] + a[b + 8]
+      a[b + 8] = 0
+    end
+    if to > now and to < next_due then next_due = to end
+  end
+  local kept = {}
+  local at = 1
+  while at <= #tail do
+    local forget, id, following = unpack('>ds', tail, at)
+    if forget <= now then
+      call('HDEL', key, id)
+      a[6] = a[6] - 1
+    else
+      kept[#kept + 1] = sub(tail, at, following - 1)
+      if forget < next_due then next_due = forget end
+    end
+    at = following
+  end
+  for session = first, first + 3 * a[2] - 3, 3 do
+    if a[session + 3] < next_due then next_due = a[session + 3] end
+  end
+  a[5] = next_due
+  tail = concat(kept)
+  call('HSET', key, '', write_account(a, tail))
+  return tail
+end
+
+-- The account and one session as they stand now: account, its tail, session, its tail, now.
+local function load(key, id)
+  local raw = call('HMGET', key, '', id)
+  if not raw[1] then return nil end
+  local a, tail = read_account(raw[1])
+  local now = clock(a[4])
+  local record = raw[2]
+  if a[5] <= now then
+    tail = expire(key, a, tail, now)
+    record = call('HGET', key, id)
+  end
+  if not record then return a, tail, nil, nil, now end
+  local s, answers = read_session(record)
+  return a, tail, s, answers, now
+end
+
+-- The account alone, as it stands now.
+local function load_account(key)
+  local raw = call('HGET', key, '')
+  if not raw then return nil end
+  local a, tail = read_account(raw)
+  local now = clock(a[4])
+  if a[5] <= now then expire(key, a, tail, now) end
+  return a
+end
+
+-- Rules ---------------------------------------------------------------------------------------
+
+-- ITEM key unit [USED n] [REQUESTED n] [MIN n] ... flat: key, unit, used, requested, min.
+local function parse(args)
+  local wanted, count, at, total = {}, 0, 3, #args
+  while at <= total do
+    if args[at] ~= 'ITEM' then return nil end
+    local key, unit, used, requested, least = tonumber(args[at + 1]), args[at + 2], 0, 0, 1
+    if not key or not unit then return nil end
+    at = at + 3
+    while at <= total do
+      local word = args[at]
+      if word == 'USED' then used = tonumber(args[at + 1])
+      elseif word == 'REQUESTED' then requested = tonumber(args[at + 1])
+      elseif word == 'MIN' then least = tonumber(args[at + 1])
+      else break end
+      at = at + 2
+    end
+    if not used or used < 0 or not requested or requested < 0 or not least then return nil end
+    if least < 1 then least = 1 end
+    wanted[count + 1], wanted[count + 2], wanted[count + 3] = key, unit, used
+    wanted[count + 4], wanted[count + 5] = requested, least
+    count = count + 5
+  end
+  return wanted
+end
+
+-- The number of the item with this key, made when there is none.
+local function find(s, key, unit)
+  for item = 1, s[2] do
+    if s[9 * item + 1] == key then return item end
+  end
+  local item = s[2] + 1
+  local base = 9 * item
+  for at = base + 3 * s[3], base + 1, -1 do s[at + 9] = s[at] end -- slices stand behind the items
+  s[base + 1], s[base + 2], s[base + 3], s[base + 4], s[base + 5] = key, unit, 0, 0, 0
+  s[base + 6], s[base + 7], s[base + 8], s[base + 9] = 0, 0, 0, 0
+  s[2] = item
+  return item
+end
+
+-- Settles `used` (rules, section 7). Gives what could not be collected.
+local function settle(key, a, s, item, used, now, late)
+  local base, rest = 9 * item, used
+  if not late then
+    local at = 9 + 9 * s[2]
+    local keep, last = at, at + 3 * s[3]
+    while at < last do
+      if s[at + 1] == item then
+        local b, amount = 13 * s[at + 2] - 7, s[at + 3]
+        local taken = rest < amount and rest or amount
+        a[b + 9] = a[b + 9] - amount
+        a[b + 11] = a[b + 11] + taken
+        rest = rest - taken
+        local left = amount - taken
+        if left > 0 then -- then nothing is left to settle, so it may go back at once
+          local to = a[b + 6]
+          local place = to ~= 0 and to <= now and b + 12 or b + 8
+          a[place] = a[place] + left
+          s[base + 7] = s[base + 7] + left
+        end
+      else
+        s[keep + 1], s[keep + 2], s[keep + 3] = s[at + 1], s[at + 2], s[at + 3]
+        keep = keep + 3
+      end
+      at = at + 3
+    end
+    s[3] = s[3] - (last - keep) / 3
+  end
+  s[base + 4] = s[base + 4] + used
+  s[base + 5] = s[base + 5] + used - rest
+  if rest == 0 then return 0 end
+  local direct, unit, valid = rest, s[base + 2], nil
+  for level = 1, 2 do
+    for b = 6, 13 * a[1] - 7, 13 do
+      if a[b + 2] == unit and a[b + 5] <= now and (a[b + 6] == 0 or now < a[b + 6]) then
+        local room = level == 1 and a[b + 8] or a[b + 8] - a[b + 7]
+        if room > 0 and rest > 0 then
+          if rest < room then room = rest end
+          a[b + 8] = a[b + 8] - room
+          a[b + 11] = a[b + 11] + room
+          rest = rest - room
+        end
+        valid = b
+      end
+    end
+    if rest == 0 then break end
+  end
+  if rest > 0 and valid then
+    a[valid + 8] = a[valid + 8] - rest
+    a[valid + 11] = a[valid + 11] + rest
+    a[valid + 13] = a[valid + 13] + rest
+    rest = 0
+  end
+  s[base + 6] = s[base + 6] + direct - rest
+  if rest > 0 then
+    s[base + 8] = s[base + 8] + rest
+    local raw = call('HGET', key, '\1')
+    local sums, at = raw and cmsgpack.unpack(raw) or {}, 1
+    while sums[at] and sums[at] ~= unit do at = at + 2 end
+    sums[at], sums[at + 1] = unit, (sums[at + 1] or 0) + rest
+    call('HSET', key, '\1', cmsgpack.pack(sums))
+  end
+  return rest
+end
+
+-- Grants (rules, section 8). Gives code, grant and final flag.
+local function grant(a, s, item, requested, least, now, number)
+  local base, total = 9 * item, 0
+  local unit, last = s[base + 2], 13 * a[1] - 7
+  for b = 6, last, 13 do
+    if a[b + 2] == unit and a[b + 5] <= now and (a[b + 6] == 0 or now < a[b + 6]) then
+      local room = a[b + 8] - a[b + 7]
+      if room > 0 then total = total + room end
+      if total >= requested then break end
+    end
+  end
+  if total > requested then total = requested end
+  if total < least then return DENIED, 0, 1 end
+  local rest, at, bucket = total, 9 + 9 * s[2] + 3 * s[3], 0
+  for b = 6, last, 13 do
+    bucket = bucket + 1
+    if a[b + 2] == unit and a[b + 5] <= now and (a[b + 6] == 0 or now < a[b + 6]) then
+      local room = a[b + 8] - a[b + 7]
+      if room > 0 then
+        if rest < room then room = rest end
+        a[b + 8] = a[b + 8] - room
+        a[b + 9] = a[b + 9] + room
+        s[at + 1], s[at + 2], s[at + 3] = item, bucket, room
+        s[3] = s[3] + 1
+        at = at + 3
+        rest = rest - room
+        if rest == 0 then break end
+      end
+    end
+  end
+  s[base + 3] = s[base + 3] + total
+  s[base + 9] = number
+  return OK, total, total < requested and 1 or 0
+end
+
+-- Commands ------------------------------------------------------------------------------------
+
+-- scur_create account [BUCKET id unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...
+local function create(keys, args)
+  local key, buckets, at = keys[1], {}, 1
+  if call('EXISTS', key) == 1 then
+    return reject('ACCOUNT_EXISTS 21 an account with this id exists')
+  end
+  local now, due = clock(0), NEVER
+  while args[at] do
+    local amount = tonumber(args[at + 3])
+    if args[at] ~= 'BUCKET' or not amount then return reject('INVALID 10 no bucket') end
+    local bucket = { args[at + 1], args[at + 2], 0, now, 0, 0, 0, amount, 0, amount, 0, 0, 0 }
+    at = at + 4
+    while args[at] and args[at] ~= 'BUCKET' do
+      local word, value = args[at], tonumber(args[at + 1])
+      local place = ({ PRIORITY = 3, FROM = 5, TO = 6, FLOOR = 7 })[word]
+      if not place or not value then return reject('INVALID 10 a bucket has no such option') end
+      bucket[place] = value
+      if place == 6 and value < due then due = value end
+      at = at + 2
+    end
+    buckets[#buckets + 1] = bucket
+  end
+  sort(buckets, function(x, y)
+    if x[3] ~= y[3] then return x[3] < y[3] end
+    local x_to, y_to = x[6] == 0 and NEVER or x[6], y[6] == 0 and NEVER or y[6]
+    if x_to ~= y_to then return x_to < y_to end
+    return x[1] < y[1]
+  end)
+  local a = { #buckets, 0, 1, now, due, 0 }
+  for _, bucket in ipairs(buckets) do
+    for field = 1, 13 do a[#a + 1] = bucket[field] end
+  end
+  call('HSET', key, '', write_account(a, ''))
+  return { CODES[OK], 1 }
+end
+
+-- scur_reserve account session request ITEM key unit REQUESTED n [MIN n]...
+local function reserve(keys, args)
+  local key, id, number, wanted = keys[1], args[1], tonumber(args[2]), parse(args)
+  if not number or not wanted or #wanted == 0 then return invalid() end
+  args[1] = 'R'
+  local body = concat(args, ' ')
+  local a, tail, s, answers, now = load(key, id)
+  if not a then return unknown_account() end
+  if s then
+    return stored(answers, number, body)
+      or reject('SESSION_EXISTS 31 the session id is open, or was used')
+  end
+  local open = a[2]
+  if open >= SESSIONS_MAX or open + a[6] >= SESSION_IDS_MAX then
+    return reject('BUSY 50 a bound of the account is reached: safe to retry later')
+  end
+  local deadline = now + TCC
+  s = { 1, 0, 0, 1, 1, deadline, VALIDITY, TCC, number }
+  local flat, denied = {}, true
+  for i = 1, #wanted, 5 do find(s, wanted[i], wanted[i + 1]) end
+  for i = 1, #wanted, 5 do
+    local code, granted, final =
+      grant(a, s, (i + 4) / 5, wanted[i + 3], wanted[i + 4], now, number)
+    if code == OK then denied = false end
+    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], code, granted, final, 0
+  end
+  a[3], a[4] = a[3] + 1, now
+  if denied then
+    tail = bury(a, tail, id, now + TOMBSTONE_MS)
+    call('HSET', key, '', write_account(a, tail), id, '\0' .. write_answer(number, body, DENIED, 0, flat))
+    return reply(DENIED, 0, 0, flat)
+  end
+  local at = 6 + 13 * a[1] + 3 * open
+  a[at + 1], a[at + 2], a[at + 3], a[2] = id, 1, deadline, open + 1
+  if deadline < a[5] then a[5] = deadline end
+  call('HSET', key, '', write_account(a, tail), id, write_session(s, write_answer(number, body, OK, 1, flat)))
+  return reply(OK, 0, 1, flat)
+end
+
+-- scur_update account session request [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...
+local function update(keys, args)
+  local key, id, number, wanted = keys[1], args[1], tonumber(args[2]), parse(args)
+  if not number or not wanted then return invalid() end
+  args[1] = 'U'
+  local body = concat(args, ' ')
+  local a, tail, s, answers, now = load(key, id)
+  if not a then return unknown_account() end
+  if not s then return unknown_session() end
+  if s[1] == 0 then return stored(answers, number, body) or unknown_session() end
+  if number <= s[9] then -- a higher number than any stored cannot be a duplicate
+    local duplicate = stored(answers, number, body)
+    if duplicate then return duplicate end
+    if s[4] >= ANSWERS_MAX and number < unpack('>d', answers) then
+      return reject('OUT_OF_WINDOW 33 the request number is below the stored answers')
+    end
+  end
+  local flat, asked, denied = {}, 0, 0
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    local uncollected = settle(key, a, s, item, wanted[i + 2], now, number < s[9 * item + 9])
+    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
+  end
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    if wanted[i + 3] > 0 and number >= s[9 * item + 9] then
+      flat[i + 1], flat[i + 2], flat[i + 3] =
+        grant(a, s, item, wanted[i + 3], wanted[i + 4], now, number)
+      asked = asked + 1
+      if flat[i + 1] ~= OK then denied = denied + 1 end
+    end
+  end
+  local code = asked > 0 and asked == denied and DENIED or OK
+  local version, deadline = s[5] + 1, now + s[8]
+  s[5], s[6] = version, deadline
+  answers = remember(s, answers, number, write_answer(number, body, code, version, flat))
+  a[3], a[4] = a[3] + 1, now
+  local first = 6 + 13 * a[1]
+  for at = first, first + 3 * a[2] - 3, 3 do
+    if a[at + 1] == id then
+      a[at + 2], a[at + 3] = version, deadline
+      break
+    end
+  end
+  call('HSET', key, '', write_account(a, tail), id, write_session(s, answers))
+  return reply(code, 0, version, flat)
+end
+
+-- scur_terminate account session request [ITEM key unit USED n]...
+local function terminate(keys, args)
+  local key, id, number, wanted = keys[1], args[1], tonumber(args[2]), parse(args)
+  if not number or not wanted then return invalid() end
+  args[1] = 'T'
+  local body = concat(args, ' ')
+  local a, tail, s, answers, now = load(key, id)
+  if not a then return unknown_account() end
+  if not s then return unknown_session() end
+  if s[1] == 0 then return stored(answers, number, body) or unknown_session() end
+  if number <= s[9] then
+    local duplicate = stored(answers, number, body)
+    if duplicate then return duplicate end
+    if s[4] >= ANSWERS_MAX and number < unpack('>d', answers) then
+      return reject('OUT_OF_WINDOW 33 the request number is below the stored answers')
+    end
+  end
+  local flat = {}
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    local uncollected = settle(key, a, s, item, wanted[i + 2], now, false)
+    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
+  end
+  release(a, s, now)
+  tail = bury(a, tail, id, now + TOMBSTONE_MS)
+  a[3], a[4] = a[3] + 1, now
+  call('HSET', key, '', write_account(a, tail), id, '\0' .. write_answer(number, body, OK, 0, flat))
+  return reply(OK, 0, 0, flat)
+end
+
+-- The map of scur_get, flat, behind `at` entries that are already in `out`.
+local function describe(out, at, a)
+  local buckets, sessions, count = {}, {}, 0
+  for b = 6, 13 * a[1] - 7, 13 do
+    local to = a[b + 6]
+    count = count + 1
+    buckets[count] = { a[b + 1], a[b + 2], a[b + 8], a[b + 9], a[b + 7], a[b + 3], a[b + 5], to ~= 0 and to }
+  end
+  local first = 6 + 13 * a[1]
+  count = 0
+  for session = first, first + 3 * a[2] - 3, 3 do
+    count = count + 1
+    sessions[count] = { a[session + 1], a[session + 2], a[session + 3] }
+  end
+  out[at + 1], out[at + 2] = 'status', 'active'
+  out[at + 3], out[at + 4] = 'version', a[3]
+  out[at + 5], out[at + 6] = 'identities', {}
+  out[at + 7], out[at + 8] = 'buckets', buckets
+  out[at + 9], out[at + 10] = 'counters', {}
+  out[at + 11], out[at + 12] = 'sessions', sessions
+  return out
+end
+
+-- scur_get account
+local function get(keys)
+  local a = load_account(keys[1])
+  if not a then return unknown_account() end
+  return describe({}, 0, a)
+end
+
+-- scur_session account session
+local function session(keys, args)
+  local a, _, s = load(keys[1], args[1])
+  if not a then return unknown_account() end
+  if not s or s[1] == 0 then return unknown_session() end
+  local items, first = {}, 9 + 9 * s[2]
+  for item = 1, s[2] do
+    local i, outstanding = 9 * item, 0
+    for at = first, first + 3 * s[3] - 3, 3 do
+      if s[at + 1] == item then outstanding = outstanding + s[at + 3] end
+    end
+    items[item] =
+      { s[i + 1], s[i + 2], s[i + 3], outstanding, s[i + 4], s[i + 5], s[i + 6], s[i + 7], s[i + 8] }
+  end
+  local detail = { 'id', args[1], 'version', s[5], 'deadline', s[6], 'validity', s[7], 'tcc', s[8],
+    'overrun', 'overdraw', 'last_request', s[9], 'data', '', 'items', items }
+  return describe({ 'session', detail }, 2, a)
+end
+
+-- scur_audit account
+local function audit(keys)
+  local a = load_account(keys[1])
+  if not a then return unknown_account() end
+  local ok, buckets, uncollected = 1, {}, {}
+  for b = 6, 13 * a[1] - 7, 13 do
+    if a[b + 8] + a[b + 9] ~= a[b + 10] - a[b + 11] - a[b + 12] or a[b + 9] < 0 then ok = 0 end
+    buckets[#buckets + 1] =
+      { a[b + 1], a[b + 2], a[b + 8], a[b + 9], a[b + 10], 0, a[b + 11], a[b + 12], 0, a[b + 13] }
+  end
+  local raw = call('HGET', keys[1], '\1')
+  local sums = raw and cmsgpack.unpack(raw) or {}
+  for i = 1, #sums, 2 do uncollected[#uncollected + 1] = { sums[i], sums[i + 1] } end
+  return { 'ok', ok, 'version', a[3], 'buckets', buckets, 'uncollected', uncollected }
+end
+
+local function register(name, run)
+  redis.register_function(name, function(keys, args)
+    if not call then bind() end
+    return run(keys, args)
+  end)
+end
+
+register('scur_create', create)
+register('scur_reserve', reserve)
+register('scur_update', update)
+register('scur_terminate', terminate)
+register('scur_get', get)
+register('scur_session', session)
+register('scur_audit', audit)

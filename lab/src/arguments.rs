@@ -1,0 +1,289 @@
+//! The command line: each flag beside its help.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::scenario::{Kind, Scenario};
+use crate::target::Target;
+
+const RUNS_MAX: u32 = 1_000;
+
+/// The load laboratory: charging and key-value workloads, side by side, audited.
+#[derive(Debug, Parser)]
+#[command(name = "scurry-lab", version, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+/// What the lab can do.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Load targets with a scenario, audit each, and print one table.
+    Run(Box<RunArguments>),
+    /// Show the scenarios and the targets, and what helps where a target is missing.
+    List {
+        /// Where the scurry binary is [default: beside the lab, then PATH].
+        #[arg(long, value_name = "PATH")]
+        scurry_bin: Option<PathBuf>,
+    },
+    /// The echo server, started by `run`.
+    #[command(hide = true)]
+    EchoServer {
+        /// Port on loopback.
+        #[arg(long)]
+        port: u16,
+        /// Reply lengths, NAME=BYTES,...
+        #[arg(long, default_value = "")]
+        sizes: String,
+    },
+    /// Becomes a server that ends with the lab, started by `run`.
+    #[command(hide = true)]
+    Launch {
+        /// The core to run on.
+        #[arg(long)]
+        core: Option<usize>,
+        /// Process id of the lab.
+        #[arg(long)]
+        parent: i32,
+        /// Program and arguments.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+/// Yes or no.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Choice {
+    /// Yes.
+    Yes,
+    /// No.
+    No,
+}
+
+/// `scurry-lab run`.
+#[derive(Debug, Args)]
+pub struct RunArguments {
+    /// A scenario: moaf-scur or kv (see `scurry-lab list`), or the path of a TOML file.
+    pub scenario: String,
+
+    /// A target; repeat it to compare several.
+    #[arg(long = "target", value_name = "NAME", default_values = ["scurry", "valkey+lua"])]
+    pub target: Vec<String>,
+
+    /// Runs of each target, alternating: A B A B ... The row has the median run.
+    #[arg(long, default_value_t = 1)]
+    pub runs: u32,
+
+    /// Sessions at a time, each with at most one request in flight.
+    #[arg(long, value_name = "N")]
+    pub sessions: Option<u32>,
+
+    /// Connections that the sessions share [default: the scenario's, at most one per session].
+    #[arg(long, value_name = "N")]
+    pub connections: Option<u32>,
+
+    /// Requests in flight on one connection at most.
+    #[arg(long, value_name = "N")]
+    pub depth: Option<u32>,
+
+    /// Accounts that are created before and chosen from uniformly (for kv: keys, as --keys).
+    #[arg(long, value_name = "N")]
+    pub accounts: Option<u32>,
+
+    /// Measured seconds.
+    #[arg(long, value_name = "S")]
+    pub seconds: Option<f64>,
+
+    /// Seconds under load before measuring.
+    #[arg(long, value_name = "S")]
+    pub warmup: Option<f64>,
+
+    /// Seed of every random choice.
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+
+    /// Keep the SESSION read before TERMINATE (8 operations per session) or leave it out as the
+    /// text of the published loop does (7) [default: the scenario's, yes].
+    #[arg(long, value_name = "yes|no")]
+    pub last_session: Option<Choice>,
+
+    /// Share of GET, as a weight (kv).
+    #[arg(long, value_name = "N")]
+    pub get_share: Option<u32>,
+
+    /// Share of SET, as a weight (kv).
+    #[arg(long, value_name = "N")]
+    pub set_share: Option<u32>,
+
+    /// Share of DEL, as a weight (kv).
+    #[arg(long, value_name = "N")]
+    pub del_share: Option<u32>,
+
+    /// Bytes of every value (kv).
+    #[arg(long, value_name = "BYTES")]
+    pub value_size: Option<usize>,
+
+    /// How many keys (kv).
+    #[arg(long, value_name = "N")]
+    pub keys: Option<u32>,
+
+    /// Port on loopback for the system under test [default: any free one].
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+
+    /// Where the scurry binary is [default: beside the lab, then PATH].
+    #[arg(long, value_name = "PATH")]
+    pub scurry_bin: Option<PathBuf>,
+
+    /// A Lua library to load into valkey+lua and redis+lua instead of the built-in one
+    /// (lab/peers/scur.lua): to try a faster opponent, or one with a known bug.
+    #[arg(long, value_name = "FILE")]
+    pub lua_library: Option<PathBuf>,
+
+    /// Write the rows there as JSON (docs/lab.md has the fields).
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// Show no progress.
+    #[arg(long)]
+    pub quiet: bool,
+}
+
+impl RunArguments {
+    /// The scenario with everything that the command line overrides.
+    ///
+    /// # Errors
+    /// When there is none of this name, or what was asked for contradicts itself.
+    pub fn scenario(&self) -> Result<Scenario> {
+        ensure!((1..=RUNS_MAX).contains(&self.runs), "--runs must be 1 to {RUNS_MAX}");
+        let mut scenario = self.find()?;
+        set(&mut scenario.sessions, self.sessions);
+        set(&mut scenario.depth, self.depth);
+        set(&mut scenario.seconds, self.seconds);
+        set(&mut scenario.warmup_seconds, self.warmup);
+        set(&mut scenario.seed, self.seed);
+        // Fewer sessions need fewer connections, unless both were asked for.
+        scenario.connections =
+            self.connections.unwrap_or_else(|| scenario.connections.min(scenario.sessions));
+        self.refuse_misplaced(scenario.kind)?;
+        if let Some(charging) = &mut scenario.charging {
+            set(&mut scenario.accounts, self.accounts);
+            set(&mut charging.last_session, self.last_session.map(|choice| choice == Choice::Yes));
+        }
+        if let Some(kv) = &mut scenario.kv {
+            set(&mut kv.get_share, self.get_share);
+            set(&mut kv.set_share, self.set_share);
+            set(&mut kv.del_share, self.del_share);
+            set(&mut kv.value_size, self.value_size);
+            set(&mut kv.keys, self.keys.or(self.accounts));
+        }
+        scenario.check()?;
+        Ok(scenario)
+    }
+
+    /// The targets, each once.
+    ///
+    /// # Errors
+    /// When there is none of a name, or one is named twice.
+    pub fn targets(&self) -> Result<Vec<Target>> {
+        let mut targets = Vec::new();
+        for name in &self.target {
+            let target = Target::parse(name)?;
+            ensure!(
+                !targets.contains(&target),
+                "target {name} is named twice: use --runs to repeat"
+            );
+            targets.push(target);
+        }
+        Ok(targets)
+    }
+
+    fn find(&self) -> Result<Scenario> {
+        if self.scenario.ends_with(".toml") {
+            let text = std::fs::read_to_string(&self.scenario)
+                .map_err(|error| anyhow::anyhow!("reading {}: {error}", self.scenario))?;
+            return Scenario::parse(&text);
+        }
+        Scenario::built_in(&self.scenario)
+    }
+
+    /// A flag of the other kind of load would silently do nothing.
+    fn refuse_misplaced(&self, kind: Kind) -> Result<()> {
+        let charging = [("--last-session", self.last_session.is_some())];
+        let kv = [
+            ("--get-share", self.get_share.is_some()),
+            ("--set-share", self.set_share.is_some()),
+            ("--del-share", self.del_share.is_some()),
+            ("--value-size", self.value_size.is_some()),
+            ("--keys", self.keys.is_some()),
+        ];
+        let misplaced: &[(&str, bool)] = if kind == Kind::Charging { &kv } else { &charging };
+        for (flag, given) in misplaced {
+            ensure!(!given, "{flag} means nothing to scenario {}", self.scenario);
+        }
+        Ok(())
+    }
+}
+
+fn set<T>(place: &mut T, value: Option<T>) {
+    if let Some(value) = value {
+        *place = value;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Scenario> {
+        let words = format!("scurry-lab run {line}");
+        let LabCommand::Run(run) = Arguments::try_parse_from(words.split(' '))?.command else {
+            anyhow::bail!("not a run");
+        };
+        run.targets()?;
+        run.scenario()
+    }
+
+    #[test]
+    fn the_command_line_overrides_the_file() {
+        let scenario =
+            parse("moaf-scur --sessions 3200 --connections 50 --depth 64 --accounts 1000").unwrap();
+        assert_eq!((scenario.sessions, scenario.connections, scenario.depth), (3200, 50, 64));
+        assert_eq!(scenario.accounts, 1_000);
+        let seven = parse("moaf-scur --last-session no").unwrap();
+        assert_eq!(seven.charging.unwrap().operations().len(), 7);
+        let kv = parse("kv --get-share 80 --set-share 20 --value-size 64 --keys 10")
+            .unwrap()
+            .kv
+            .unwrap();
+        assert_eq!((kv.get_share, kv.set_share, kv.value_size, kv.keys), (80, 20, 64, 10));
+        assert_eq!(parse("kv --accounts 7").unwrap().kv.unwrap().keys, 7);
+    }
+
+    #[test]
+    fn fewer_sessions_need_fewer_connections() {
+        assert_eq!(parse("kv --sessions 10").unwrap().connections, 10);
+        assert!(parse("kv --sessions 10 --connections 20").is_err());
+    }
+
+    #[test]
+    fn mistakes_are_refused_in_words() {
+        for (line, expected) in [
+            ("kv --last-session no", "--last-session means nothing"),
+            ("moaf-scur --keys 5", "--keys means nothing"),
+            ("kv --target redis --target redis", "named twice"),
+            ("kv --target mongo", "no target `mongo`"),
+            ("kv --runs 0", "--runs must be"),
+            ("nothing", "no scenario `nothing`"),
+            ("kv --seconds -1", ""),
+        ] {
+            let error = parse(line).unwrap_err().to_string();
+            assert!(error.contains(expected), "{line}: {error}");
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The audit: what the store says it consumed against what it acknowledged, unit for unit.
+//! A fast store that loses a unit gets no number.
+
+use anyhow::{Context, Result, ensure};
+
+use crate::client::Client;
+use crate::dialect::Dialect;
+use crate::names::account_text;
+use crate::random::Random;
+use crate::resp::{Value, encode};
+use crate::workload::{KeyCheck, KeyValueWorkload};
+
+/// Below this every account is compared; above it, a sample where the store has totals.
+const ACCOUNTS_ALL_MAX: u32 = 1_000_000;
+const SAMPLE: u32 = 1_000;
+
+/// What must be true.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a> {
+    /// Unit of every amount.
+    pub unit: &'a str,
+    /// Credited to each account when it was created.
+    pub credited_per_account: i64,
+    /// Acknowledged as consumed, per account.
+    pub consumed: &'a [i64],
+    /// Acknowledged as consumed, in all.
+    pub consumed_total: i128,
+}
+
+/// Balances of one account or of the store, in one unit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Balance {
+    /// Free units.
+    pub available: i128,
+    /// Units set aside.
+    pub held: i128,
+    /// Units ever credited.
+    pub credited: i128,
+    /// Units ever consumed.
+    pub consumed: i128,
+}
+
+impl Balance {
+    /// What the balance must be when nothing is held.
+    pub fn settled(credited: i128, consumed: i128) -> Balance {
+        Balance { available: credited - consumed, held: 0, credited, consumed }
+    }
+
+    /// Says what differs.
+    ///
+    /// # Errors
+    /// When anything does.
+    pub fn check(&self, expected: &Balance, of: &str) -> Result<()> {
+        ensure!(
+            self == expected,
+            "{of}: available, held, credited, consumed are {}, {}, {}, {} but {}, {}, {}, {} was acknowledged",
+            self.available,
+            self.held,
+            self.credited,
+            self.consumed,
+            expected.available,
+            expected.held,
+            expected.credited,
+            expected.consumed
+        );
+        Ok(())
+    }
+
+    fn add(&mut self, other: &Balance) {
+        self.available += other.available;
+        self.held += other.held;
+        self.credited += other.credited;
+        self.consumed += other.consumed;
+    }
+
+    /// From a row of AUDIT's buckets (id first) or of TOTALS' units: unit, available, held,
+    /// credited, refunded, consumed.
+    fn from_row(row: &[Value]) -> Option<(&str, Balance)> {
+        let number = |index: usize| row.get(index)?.integer().map(i128::from);
+        let balance = Balance {
+            available: number(1)?,
+            held: number(2)?,
+            credited: number(3)?,
+            consumed: number(5)?,
+        };
+        Some((row.first()?.text()?, balance))
+    }
+}
+
+/// Audits a charging store. Nothing may be in flight and no session open.
+///
+/// # Errors
+/// What differed first, or why the store could not be asked.
+pub fn audit_charging(
+    client: &mut Client,
+    dialect: Dialect,
+    expected: &Expected<'_>,
+    seed: u64,
+) -> Result<()> {
+    let count = u32::try_from(expected.consumed.len())?;
+    let whole = Balance::settled(
+        i128::from(expected.credited_per_account) * i128::from(count),
+        expected.consumed_total,
+    );
+    let every: Vec<u32> = (0..count).collect();
+    let mut random = Random::seeded(seed ^ 0xA0D1);
+    let sample: Vec<u32> = if count <= ACCOUNTS_ALL_MAX {
+        every.clone()
+    } else {
+        (0..SAMPLE).map(|_| random.below(count)).collect()
+    };
+    if dialect.has_totals() {
+        totals(client, expected.unit)?.check(&whole, "the totals")?;
+        accounts(client, dialect, expected, &sample)?;
+    } else {
+        accounts(client, dialect, expected, &every)?.check(&whole, "the sum of all accounts")?;
+    }
+    no_sessions(client, dialect, &sample)
+}
+
+/// Audits a key-value store: each key holds its last acknowledged write.
+///
+/// # Errors
+/// What differed first, or why the store could not be asked.
+pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u64) -> Result<()> {
+    ensure!(workload.wrong() == 0, "{} GET replies were no value of this load", workload.wrong());
+    let mut random = Random::seeded(seed ^ 0xA0D1);
+    let keys: Vec<u32> = if workload.keys() <= ACCOUNTS_ALL_MAX {
+        (0..workload.keys()).collect()
+    } else {
+        (0..SAMPLE).map(|_| random.below(workload.keys())).collect()
+    };
+    let append = |index: usize, out: &mut Vec<u8>| {
+        out.extend(encode(&[b"GET".as_slice(), &crate::names::key_text(keys[index])]));
+    };
+    client.pipeline(keys.len(), append, |index, value| {
+        let expected = match workload.check(keys[index]) {
+            KeyCheck::Unknown => return Ok(()),
+            KeyCheck::Absent => Value::Nil,
+            KeyCheck::Value(bytes) => Value::Bulk(bytes),
+        };
+        ensure!(
+            value == expected,
+            "key {} holds {value}, but {expected} was acknowledged",
+            keys[index]
+        );
+        Ok(())
+    })
+}
+
+/// The store's own totals of a unit.
+fn totals(client: &mut Client, unit: &str) -> Result<Balance> {
+    let reply = client.call(&["SCUR.TOTALS"])?;
+    let rows = reply.entry("units").elements();
+    let found = rows
+        .iter()
+        .filter_map(|row| Balance::from_row(row.elements()))
+        .find(|(name, _)| *name == unit);
+    Ok(found.with_context(|| format!("SCUR.TOTALS has no unit {unit}: {reply}"))?.1)
+}
+
+/// Compares each of these accounts with its tally, and gives their sum.
+fn accounts(
+    client: &mut Client,
+    dialect: Dialect,
+    expected: &Expected<'_>,
+    numbers: &[u32],
+) -> Result<Balance> {
+    let mut sum = Balance::default();
+    let append = append(dialect, "AUDIT", numbers);
+    client.pipeline(numbers.len(), append, |index, reply| {
+        let number = numbers[index];
+        let name = format!("account {}", account_text(number).escape_ascii());
+        ensure!(reply.entry("ok") == &Value::Integer(1), "{name}: AUDIT answers {reply}");
+        let mut balance = Balance::default();
+        for row in reply.entry("buckets").elements() {
+            let (_, bucket) = Balance::from_row(row.elements().get(1..).unwrap_or_default())
+                .with_context(|| format!("{name}: AUDIT has a bucket of another shape: {row}"))?;
+            balance.add(&bucket);
+        }
+        let consumed = expected.consumed[number as usize];
+        let wanted =
+            Balance::settled(i128::from(expected.credited_per_account), i128::from(consumed));
+        balance.check(&wanted, &name)?;
+        sum.add(&balance);
+        Ok(())
+    })?;
+    Ok(sum)
+}
+
+fn no_sessions(client: &mut Client, dialect: Dialect, numbers: &[u32]) -> Result<()> {
+    client.pipeline(numbers.len(), append(dialect, "GET", numbers), |index, reply| {
+        let name = account_text(numbers[index]);
+        ensure!(
+            reply.entry("sessions") == &Value::Array(Vec::new()),
+            "account {} has open sessions or no list of them: {reply}",
+            name.escape_ascii()
+        );
+        Ok(())
+    })
+}
+
+fn append(dialect: Dialect, command: &str, numbers: &[u32]) -> impl Fn(usize, &mut Vec<u8>) {
+    let blank = account_text(0).escape_ascii().to_string();
+    let arguments = dialect.arguments(command, &blank, &[]);
+    let template = crate::resp::Template::new(&arguments, dialect.account_index(), None);
+    let numbers = numbers.to_vec();
+    move |index, out| template.append(out, &account_text(numbers[index]), &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lost_unit_is_found() {
+        let expected = Balance::settled(2_000, 900);
+        assert!(
+            Balance { available: 1_100, held: 0, credited: 2_000, consumed: 900 }
+                .check(&expected, "the totals")
+                .is_ok()
+        );
+        let wrong = [
+            Balance { available: 1_101, held: 0, credited: 2_000, consumed: 899 },
+            Balance { available: 1_099, held: 1, credited: 2_000, consumed: 900 },
+            Balance { available: 1_099, held: 0, credited: 2_000, consumed: 900 },
+            Balance { available: 1_101, held: 0, credited: 2_001, consumed: 900 },
+        ];
+        for balance in wrong {
+            let error = balance.check(&expected, "the totals").unwrap_err().to_string();
+            assert!(error.starts_with("the totals: "), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_the_totals_is_read() {
+        let row = b"*10\r\n$6\r\noctets\r\n:1\r\n:2\r\n:3\r\n:0\r\n:4\r\n:0\r\n:0\r\n:0\r\n:0\r\n";
+        let (_, value) = Value::read(row).unwrap();
+        let (unit, balance) = Balance::from_row(value.elements()).unwrap();
+        assert_eq!(unit, "octets");
+        assert_eq!(balance, Balance { available: 1, held: 2, credited: 3, consumed: 4 });
+        assert!(Balance::from_row(&[Value::Nil]).is_none());
+    }
+}

@@ -1,0 +1,101 @@
+//! How long a real server's replies are, so that the echo server moves the same bytes.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+
+use anyhow::{Result, bail};
+
+use crate::client::Client;
+use crate::dialect::Dialect;
+use crate::names::{account_text, session_text};
+use crate::resp::Value;
+use crate::scenario::{Charging, KeyValue, Operation};
+
+/// Typical replies of the shipped charging scenario, for machines without a scurry.
+const BUILT_IN: &[(Operation, usize)] = &[
+    (Operation::Get, 248),
+    (Operation::Reserve, 49),
+    (Operation::Session, 556),
+    (Operation::Update, 49),
+    (Operation::Terminate, 46),
+];
+
+/// Reply lengths by command, and where they come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EchoSizes {
+    /// `NAME=BYTES,...`, as `echo-server --sizes` takes it.
+    pub text: String,
+    /// For the row.
+    pub origin: String,
+}
+
+/// Runs one session of the scenario against a fresh scurry and keeps the length of each reply;
+/// of an operation that occurs more than once, the mean.
+///
+/// # Errors
+/// When the server refuses any of it.
+pub fn learn(address: SocketAddr, charging: &Charging) -> Result<EchoSizes> {
+    let mut client = Client::connect(address)?;
+    let account = account_text(0).escape_ascii().to_string();
+    let session = session_text(0).escape_ascii().to_string();
+    let mut call = |name: &str, rest: &[String]| -> Result<usize> {
+        let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+        let command = Dialect::Scur.arguments(name, &account, &rest);
+        match client.call_measured(&command)? {
+            (Value::Error(text), _) => bail!("SCUR.{name}: {text}"),
+            (_, length) => Ok(length),
+        }
+    };
+    call("CREATE", &charging.create_arguments())?;
+    let mut lengths: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut request = 0;
+    for operation in charging.operations() {
+        let length = call(operation.name(), &charging.arguments(operation, &session, request))?;
+        lengths.entry(operation.name()).or_default().push(length);
+        request += u32::from(operation.writes());
+    }
+    let means = lengths.iter().map(|(name, all)| (*name, all.iter().sum::<usize>() / all.len()));
+    Ok(EchoSizes {
+        text: charging_text(means),
+        origin: "reply sizes learnt from scurry".to_owned(),
+    })
+}
+
+/// The built-in lengths, and why they are used.
+pub fn built_in(why: &anyhow::Error) -> EchoSizes {
+    EchoSizes {
+        text: charging_text(BUILT_IN.iter().map(|(operation, bytes)| (operation.name(), *bytes))),
+        origin: format!("reply sizes are the built-in typical ones ({why:#})"),
+    }
+}
+
+/// The lengths of plain replies follow from the size of a value.
+pub fn key_value(kv: Option<&KeyValue>) -> EchoSizes {
+    let value = kv.map_or(0, |kv| kv.value_size);
+    let get = 1 + value.to_string().len() + 2 + value + 2;
+    EchoSizes {
+        text: format!("SET=5,GET={get},DEL=4"),
+        origin: "reply sizes follow from the value size".to_owned(),
+    }
+}
+
+fn charging_text<'a>(sizes: impl Iterator<Item = (&'a str, usize)>) -> String {
+    let entries: Vec<String> = sizes.map(|(name, bytes)| format!("SCUR.{name}={bytes}")).collect();
+    entries.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::echo::ReplySizes;
+
+    #[test]
+    fn the_echo_server_understands_them() {
+        let sizes = built_in(&anyhow::anyhow!("none here"));
+        assert!(ReplySizes::parse(&sizes.text).is_ok());
+        assert!(sizes.text.starts_with("SCUR.GET=248,SCUR.RESERVE="));
+        assert!(sizes.origin.contains("none here"));
+        let kv = KeyValue { keys: 1, value_size: 100, get_share: 1, set_share: 0, del_share: 0 };
+        assert_eq!(key_value(Some(&kv)).text, "SET=5,GET=108,DEL=4");
+    }
+}

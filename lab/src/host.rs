@@ -1,0 +1,64 @@
+//! The machine and the build that a row was measured with.
+
+use std::fs;
+use std::process::Command;
+
+use serde::Serialize;
+
+/// The machine.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Host {
+    /// Kernel release.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu: String,
+    /// Cores that this process may use.
+    pub cores: usize,
+    /// Commit of the working directory, with `+changes` when it was not clean; empty when the
+    /// lab does not run in a git checkout.
+    pub git_commit: String,
+}
+
+impl Host {
+    /// Looks.
+    pub fn look() -> Host {
+        let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
+        let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+        Host {
+            kernel: kernel.trim().to_owned(),
+            cpu: cpu_model(&cpus).unwrap_or("unknown").to_owned(),
+            cores: std::thread::available_parallelism().map_or(1, usize::from),
+            git_commit: commit().unwrap_or_default(),
+        }
+    }
+}
+
+fn cpu_model(cpus: &str) -> Option<&str> {
+    let line = cpus.lines().find(|line| line.starts_with("model name"))?;
+    Some(line.split_once(':')?.1.trim())
+}
+
+fn commit() -> Option<String> {
+    let head = git(&["rev-parse", "--short=12", "HEAD"])?;
+    let changes = git(&["status", "--porcelain", "--untracked-files=no"])?;
+    Some(if changes.is_empty() { head } else { format!("{head}+changes") })
+}
+
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cpu_model_is_found() {
+        assert_eq!(
+            cpu_model("processor : 0\nmodel name\t: Some CPU @ 2 GHz\n"),
+            Some("Some CPU @ 2 GHz")
+        );
+        assert_eq!(cpu_model(""), None);
+    }
+}

@@ -1,0 +1,50 @@
+//! `scurry-lab list`: what can be run, and what helps where it cannot.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::Result;
+
+use crate::scenario::{Kind, Scenario};
+use crate::target::Target;
+
+/// The scenarios and the targets as text.
+///
+/// # Errors
+/// When a shipped scenario is broken, which a test excludes.
+pub fn list(scurry: Option<&Path>) -> Result<String> {
+    let mut out = String::from("scenarios\n");
+    for scenario in Scenario::all()? {
+        writeln!(out, "  {:<12}{}", scenario.name, scenario.description)?;
+        writeln!(
+            out,
+            "  {:<12}default {} sessions over {} connections, depth {}, {} s after {} s of warm-up",
+            "",
+            scenario.sessions,
+            scenario.connections,
+            scenario.depth,
+            scenario.seconds,
+            scenario.warmup_seconds
+        )?;
+    }
+    out.push_str("targets\n");
+    for target in Target::ALL {
+        writeln!(out, "  {:<12}{}", target.name(), target.description())?;
+        match target.locate(Kind::Kv, scurry) {
+            Ok(program) => writeln!(out, "  {:<12}ready: {}", "", program.display())?,
+            Err(missing) => writeln!(out, "  {:<12}not here: {missing}", "")?,
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn everything_is_listed() {
+        let text = super::list(None).unwrap();
+        for name in ["moaf-scur", "kv", "scurry", "valkey+lua", "redis+lua", "echo"] {
+            assert!(text.contains(&format!("  {name} ")), "{name}: {text}");
+        }
+    }
+}

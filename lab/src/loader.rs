@@ -1,0 +1,301 @@
+//! The loader: one thread that keeps every session of a closed loop going over epoll. It sleeps
+//! in `epoll_wait` whenever there is nothing to do, so that its CPU time shows how near it is
+//! to being the limit itself.
+
+mod connection;
+mod recorder;
+
+use std::io::ErrorKind;
+use std::net::SocketAddr;
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::event::{Timespec, epoll};
+
+use crate::clock::{Clock, thread_cpu_nanos};
+use crate::resp::Stop;
+use crate::workload::Workload;
+use connection::Connection;
+use recorder::Recorder;
+pub use recorder::{LoadResult, OperationResult, Second};
+
+const NANOS: f64 = 1e9;
+const SECOND_NS: u64 = 1_000_000_000;
+/// Longest sleep, so that an interrupt is noticed soon.
+const WAIT_NS_MAX: u64 = 100_000_000;
+/// A server that answers nothing for this long has failed.
+const SILENCE_NS_MAX: u64 = 20_000_000_000;
+const READ_BUFFER: usize = 262_144;
+const READ_BUFFER_MAX: usize = 64 * 1_048_576;
+
+/// What to do.
+#[derive(Clone, Copy, Debug)]
+pub struct LoadPlan {
+    /// Where the server listens.
+    pub address: SocketAddr,
+    /// Sessions at a time.
+    pub sessions: u32,
+    /// Connections that they share.
+    pub connections: u32,
+    /// Requests in flight on one connection at most.
+    pub depth: u32,
+    /// Seconds under load before measuring.
+    pub warmup_seconds: f64,
+    /// Measured seconds.
+    pub seconds: f64,
+}
+
+/// Who wants to know how the load goes.
+pub trait Observer {
+    /// Called as the measured interval begins and as it ends.
+    ///
+    /// # Errors
+    /// When what the observer samples cannot be read: the run ends.
+    fn measuring(&mut self, begins: bool) -> Result<()>;
+
+    /// Called about once a second.
+    fn second(&mut self, second: &Second);
+}
+
+/// Where the run stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    WarmUp,
+    Measuring,
+    /// No session sends anything new.
+    Draining,
+    /// Open sessions are closed.
+    Closing,
+}
+
+/// The loader.
+#[derive(Debug)]
+pub struct Loader<'a, W> {
+    plan: LoadPlan,
+    workload: &'a mut W,
+    interrupted: &'a AtomicBool,
+    connections: Vec<Connection>,
+    epoll: OwnedFd,
+    clock: Clock,
+    recorder: Recorder,
+    stage: Stage,
+    in_flight: u64,
+    answered_at: u64,
+    received: Vec<u8>,
+    out: Vec<u8>,
+}
+
+impl<'a, W: Workload> Loader<'a, W> {
+    /// Connects.
+    ///
+    /// # Errors
+    /// When a connection cannot be made.
+    pub fn connect(
+        plan: LoadPlan,
+        workload: &'a mut W,
+        interrupted: &'a AtomicBool,
+    ) -> Result<Loader<'a, W>> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).context("creating an epoll set")?;
+        let mut connections = Vec::new();
+        for index in 0..plan.connections {
+            let sessions = (index..plan.sessions).step_by(plan.connections as usize).collect();
+            let mut connection = Connection::open(plan.address, sessions)?;
+            connection.register(&epoll, u64::from(index))?;
+            connections.push(connection);
+        }
+        let recorder = Recorder::new(workload.operations())?;
+        Ok(Loader {
+            plan,
+            workload,
+            interrupted,
+            connections,
+            epoll,
+            clock: Clock::start(),
+            recorder,
+            stage: Stage::WarmUp,
+            in_flight: 0,
+            answered_at: 0,
+            received: vec![0; READ_BUFFER],
+            out: Vec::new(),
+        })
+    }
+
+    /// Runs warm-up and the measured interval, then lets everything in flight finish and closes
+    /// the open sessions.
+    ///
+    /// # Errors
+    /// When a connection fails, the server falls silent or the run is interrupted.
+    pub fn run(mut self, observer: &mut dyn Observer) -> Result<LoadResult> {
+        self.clock = Clock::start();
+        let begin = nanos(self.plan.warmup_seconds);
+        let end = begin + nanos(self.plan.seconds);
+        self.send_all()?;
+        if begin > 0 {
+            self.run_until(begin, observer)?;
+        }
+        self.stage = Stage::Measuring;
+        observer.measuring(true)?;
+        let (started, cpu_started) = (self.clock.nanos(), thread_cpu_nanos());
+        self.recorder.begin_measuring(started);
+        self.run_until(end, observer)?;
+        let (ended, cpu_ended) = (self.clock.nanos(), thread_cpu_nanos());
+        self.recorder.end_measuring(ended);
+        observer.measuring(false)?;
+        self.stage = Stage::Draining;
+        self.drain()?;
+        self.stage = Stage::Closing;
+        self.send_all()?;
+        self.drain()?;
+        Ok(self.recorder.finish(ended - started, cpu_ended - cpu_started))
+    }
+
+    fn send_all(&mut self) -> Result<()> {
+        (0..self.connections.len()).try_for_each(|index| self.send(index))
+    }
+
+    fn run_until(&mut self, end: u64, observer: &mut dyn Observer) -> Result<()> {
+        let mut tick = self.recorder.next_tick();
+        loop {
+            let now = self.clock.nanos();
+            if now >= tick.min(end) {
+                observer.second(&self.recorder.close_interval(now));
+                tick = self.recorder.next_tick();
+            }
+            if now >= end {
+                return Ok(());
+            }
+            self.turn(now, tick.min(end))?;
+        }
+    }
+
+    fn drain(&mut self) -> Result<()> {
+        while self.in_flight > 0 {
+            let now = self.clock.nanos();
+            self.turn(now, now + WAIT_NS_MAX)?;
+        }
+        Ok(())
+    }
+
+    /// Waits for something to do, at most until `until`, and does it.
+    fn turn(&mut self, now: u64, until: u64) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        ensure!(
+            now < self.answered_at + SILENCE_NS_MAX,
+            "the server has answered nothing for {} s with {} requests in flight",
+            SILENCE_NS_MAX / SECOND_NS,
+            self.in_flight
+        );
+        let wait = until.saturating_sub(now).clamp(1, WAIT_NS_MAX);
+        let timeout = Timespec { tv_sec: 0, tv_nsec: i64::try_from(wait)? };
+        let mut events = [const { std::mem::MaybeUninit::uninit() }; 256];
+        let (ready, _) = match epoll::wait(&self.epoll, &mut events, Some(&timeout)) {
+            Ok(ready) => ready,
+            Err(rustix::io::Errno::INTR) => return Ok(()),
+            Err(error) => return Err(error).context("waiting for replies"),
+        };
+        for event in ready {
+            // The kernel's struct is packed: copy its fields before looking at them.
+            let (data, flags) = (event.data, event.flags);
+            let index = usize::try_from(data.u64())?;
+            if flags.contains(epoll::EventFlags::OUT) {
+                self.connections[index].flush(&self.epoll)?;
+            }
+            if flags
+                .intersects(epoll::EventFlags::IN | epoll::EventFlags::HUP | epoll::EventFlags::ERR)
+            {
+                self.receive(index)?;
+            }
+            self.send(index)?;
+        }
+        Ok(())
+    }
+
+    /// Reads once and takes every complete reply.
+    fn receive(&mut self, index: usize) -> Result<()> {
+        let connection = &mut self.connections[index];
+        let kept = connection.take_unread(&mut self.received);
+        let count = match connection.read(&mut self.received[kept..]) {
+            Ok(0) => bail!("the server closed a connection under load"),
+            Ok(count) => count,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error).context("reading replies"),
+        };
+        let now = self.clock.nanos();
+        self.answered_at = now;
+        let bytes = &self.received[..kept + count];
+        let mut at = 0;
+        while let Some(request) = connection.oldest() {
+            match self.workload.accept(request.session, &bytes[at..]) {
+                Ok(length) => {
+                    at += length;
+                    self.recorder.record(request.operation, now.saturating_sub(request.sent));
+                    connection.answered();
+                    self.in_flight -= 1;
+                }
+                Err(Stop::Incomplete) => break,
+                Err(Stop::Malformed) => bail!(
+                    "a reply is not what was asked for: {}",
+                    bytes[at..].iter().take(80).copied().collect::<Vec<u8>>().escape_ascii()
+                ),
+            }
+        }
+        ensure!(
+            at == bytes.len() || connection.oldest().is_some(),
+            "the server sent more than was asked for"
+        );
+        connection.keep_unread(&bytes[at..]);
+        if kept + count == self.received.len() && at == 0 {
+            ensure!(
+                self.received.len() < READ_BUFFER_MAX,
+                "a reply is longer than {READ_BUFFER_MAX} bytes"
+            );
+            self.received.resize(2 * self.received.len(), 0);
+        }
+        Ok(())
+    }
+
+    /// Writes as many requests as the depth allows, in one go.
+    fn send(&mut self, index: usize) -> Result<()> {
+        let connection = &mut self.connections[index];
+        if self.stage == Stage::Draining || connection.is_blocked() {
+            return Ok(());
+        }
+        self.out.clear();
+        let mut count = 0;
+        while connection.depth() < self.plan.depth as usize {
+            let Some(session) = connection.next_ready() else { break };
+            let operation = if self.stage == Stage::Closing {
+                self.workload.emit_closing(session, &mut self.out)
+            } else {
+                Some(self.workload.emit(session, &mut self.out))
+            };
+            if let Some(operation) = operation {
+                connection.sending(session, operation);
+                count += 1;
+            }
+        }
+        if count == 0 {
+            return Ok(());
+        }
+        self.in_flight += count;
+        let now = self.clock.nanos();
+        connection.stamp(usize::try_from(count)?, now);
+        // Silence is counted from the last answer, or from the first request after a pause.
+        if self.in_flight == count {
+            self.answered_at = now;
+        }
+        connection.write(&self.out, &self.epoll)
+    }
+}
+
+fn nanos(seconds: f64) -> u64 {
+    std::time::Duration::try_from_secs_f64(seconds)
+        .ok()
+        .and_then(|duration| u64::try_from(duration.as_nanos()).ok())
+        .unwrap_or(0)
+}
+
+fn seconds(nanos: u64) -> f64 {
+    nanos as f64 / NANOS
+}

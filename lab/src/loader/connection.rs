@@ -1,0 +1,140 @@
+//! One connection of the loader: its sessions, what is in flight on it, and bytes that could
+//! not be read or written in one go.
+
+use std::collections::VecDeque;
+use std::io::{self, ErrorKind, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::event::epoll::{self, EventData, EventFlags};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// A request without its reply.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Request {
+    pub(super) sent: u64,
+    pub(super) session: u32,
+    pub(super) operation: u8,
+}
+
+/// One connection.
+#[derive(Debug)]
+pub(super) struct Connection {
+    stream: TcpStream,
+    number: u64,
+    ready: VecDeque<u32>,
+    in_flight: VecDeque<Request>,
+    unread: Vec<u8>,
+    unsent: Vec<u8>,
+}
+
+impl Connection {
+    pub(super) fn open(address: SocketAddr, sessions: VecDeque<u32>) -> Result<Connection> {
+        let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
+            .with_context(|| format!("connecting to {address}"))?;
+        stream.set_nodelay(true)?;
+        stream.set_nonblocking(true)?;
+        let in_flight = VecDeque::with_capacity(sessions.len());
+        Ok(Connection {
+            stream,
+            number: 0,
+            ready: sessions,
+            in_flight,
+            unread: Vec::new(),
+            unsent: Vec::new(),
+        })
+    }
+
+    pub(super) fn register(&mut self, set: &OwnedFd, number: u64) -> Result<()> {
+        self.number = number;
+        epoll::add(set, &self.stream, EventData::new_u64(number), EventFlags::IN)
+            .context("watching a connection")
+    }
+
+    /// How many requests are in flight.
+    pub(super) fn depth(&self) -> usize {
+        self.in_flight.len()
+    }
+
+    pub(super) fn next_ready(&mut self) -> Option<u32> {
+        self.ready.pop_front()
+    }
+
+    pub(super) fn sending(&mut self, session: u32, operation: u8) {
+        self.in_flight.push_back(Request { sent: 0, session, operation });
+    }
+
+    /// Gives the last `count` requests the time at which they are written.
+    pub(super) fn stamp(&mut self, count: usize, now: u64) {
+        for request in self.in_flight.iter_mut().rev().take(count) {
+            request.sent = now;
+        }
+    }
+
+    pub(super) fn oldest(&self) -> Option<Request> {
+        self.in_flight.front().copied()
+    }
+
+    /// The oldest request has its reply: its session may go on.
+    pub(super) fn answered(&mut self) {
+        if let Some(request) = self.in_flight.pop_front() {
+            self.ready.push_back(request.session);
+        }
+    }
+
+    /// Moves the start of a reply that was kept to the front of `buffer`.
+    pub(super) fn take_unread(&mut self, buffer: &mut [u8]) -> usize {
+        let length = self.unread.len();
+        buffer[..length].copy_from_slice(&self.unread);
+        self.unread.clear();
+        length
+    }
+
+    pub(super) fn keep_unread(&mut self, bytes: &[u8]) {
+        self.unread.extend_from_slice(bytes);
+    }
+
+    pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.stream.read(buffer)
+    }
+
+    /// The last write did not go out whole.
+    pub(super) fn is_blocked(&self) -> bool {
+        !self.unsent.is_empty()
+    }
+
+    /// Writes, and keeps for later what the socket does not take.
+    pub(super) fn write(&mut self, bytes: &[u8], set: &OwnedFd) -> Result<()> {
+        let taken = match self.stream.write(bytes) {
+            Ok(taken) => taken,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
+            Err(error) => return Err(error).context("writing requests"),
+        };
+        if taken < bytes.len() {
+            self.unsent.extend_from_slice(&bytes[taken..]);
+            self.watch(set, EventFlags::IN | EventFlags::OUT)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was kept.
+    pub(super) fn flush(&mut self, set: &OwnedFd) -> Result<()> {
+        match self.stream.write(&self.unsent) {
+            Ok(taken) => drop(self.unsent.drain(..taken)),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+            Err(error) => return Err(error).context("writing requests"),
+        }
+        if self.unsent.is_empty() {
+            self.watch(set, EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    fn watch(&self, set: &OwnedFd, flags: EventFlags) -> Result<()> {
+        epoll::modify(set, &self.stream, EventData::new_u64(self.number), flags)
+            .context("watching a connection")
+    }
+}

@@ -1,0 +1,155 @@
+//! Everything that the loader counts: latencies per operation, throughput per second.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::{SECOND_NS, seconds};
+use crate::figures::{per, rounded};
+use crate::latency::{LatencyRecorder, LatencySummary};
+
+/// The interval between two ticks of the live line.
+#[derive(Clone, Debug, Serialize)]
+pub struct Second {
+    /// Seconds since the load began.
+    pub elapsed: f64,
+    /// Operations per second in this interval.
+    pub ops_per_s: f64,
+    /// The interval's 99th percentile, microseconds.
+    pub p99_us: f64,
+    /// Part of the measured interval.
+    pub measured: bool,
+}
+
+/// Latencies of one kind of operation.
+#[derive(Clone, Debug, Serialize)]
+pub struct OperationResult {
+    /// Its name.
+    pub operation: String,
+    /// How many were answered.
+    pub count: u64,
+    /// Their latencies, microseconds.
+    pub latency_us: LatencySummary,
+}
+
+/// The load's figures over the measured interval.
+#[derive(Clone, Debug)]
+pub struct LoadResult {
+    /// How long it was.
+    pub seconds: f64,
+    /// Operations answered in it.
+    pub operations: u64,
+    /// Latencies of all operations, microseconds.
+    pub latency_us: LatencySummary,
+    /// The same per kind.
+    pub by_operation: Vec<OperationResult>,
+    /// CPU seconds of the loader's thread.
+    pub loader_cpu_seconds: f64,
+    /// Second by second.
+    pub timeline: Vec<Second>,
+}
+
+impl Second {
+    /// For the report; the live line prints what it was given.
+    fn rounded(&self) -> Second {
+        Second {
+            elapsed: rounded(self.elapsed, 3),
+            ops_per_s: rounded(self.ops_per_s, 1),
+            p99_us: rounded(self.p99_us, 2),
+            measured: self.measured,
+        }
+    }
+}
+
+/// The recorder. Latencies go to the current interval, which is added to the totals at its
+/// end, so that the live line costs nothing per operation.
+#[derive(Debug)]
+pub(super) struct Recorder {
+    names: Vec<String>,
+    interval: Vec<LatencyRecorder>,
+    totals: Vec<LatencyRecorder>,
+    interval_started: u64,
+    measuring: bool,
+    timeline: Vec<Second>,
+}
+
+impl Recorder {
+    pub(super) fn new(names: &[String]) -> Result<Recorder> {
+        let recorders = || names.iter().map(|_| LatencyRecorder::new()).collect::<Result<Vec<_>>>();
+        Ok(Recorder {
+            names: names.to_vec(),
+            interval: recorders()?,
+            totals: recorders()?,
+            interval_started: 0,
+            measuring: false,
+            timeline: Vec::new(),
+        })
+    }
+
+    #[inline]
+    pub(super) fn record(&mut self, operation: u8, nanos: u64) {
+        self.interval[usize::from(operation)].record(nanos);
+    }
+
+    /// When the current interval should end.
+    pub(super) fn next_tick(&self) -> u64 {
+        self.interval_started + SECOND_NS
+    }
+
+    pub(super) fn begin_measuring(&mut self, now: u64) {
+        self.interval.iter_mut().for_each(LatencyRecorder::clear);
+        self.interval_started = now;
+        self.measuring = true;
+    }
+
+    /// Nothing that is answered from now on counts.
+    pub(super) fn end_measuring(&mut self, now: u64) {
+        self.close_interval(now);
+        // The rest that was answered in the same instant has no throughput of its own.
+        self.timeline.pop_if(|second| second.ops_per_s == 0.0);
+        self.measuring = false;
+    }
+
+    pub(super) fn close_interval(&mut self, now: u64) -> Second {
+        let length = seconds(now.saturating_sub(self.interval_started).max(1));
+        let mut all = self.interval[0].clone();
+        self.interval[1..].iter().for_each(|recorder| all.add(recorder));
+        let second = Second {
+            elapsed: seconds(now),
+            ops_per_s: per(all.count(), length),
+            p99_us: all.quantile_us(0.99),
+            measured: self.measuring,
+        };
+        if self.measuring {
+            for (total, interval) in self.totals.iter_mut().zip(&self.interval) {
+                total.add(interval);
+            }
+            self.timeline.push(second.rounded());
+        }
+        self.interval.iter_mut().for_each(LatencyRecorder::clear);
+        self.interval_started = now;
+        second
+    }
+
+    pub(super) fn finish(self, length: u64, loader_cpu: u64) -> LoadResult {
+        let mut all = self.totals[0].clone();
+        self.totals[1..].iter().for_each(|recorder| all.add(recorder));
+        let by_operation = self
+            .names
+            .into_iter()
+            .zip(&self.totals)
+            .map(|(operation, total)| OperationResult {
+                operation,
+                count: total.count(),
+                latency_us: total.summary().rounded(),
+            })
+            .collect();
+        LoadResult {
+            seconds: seconds(length),
+            operations: all.count(),
+            latency_us: all.summary().rounded(),
+            by_operation,
+            loader_cpu_seconds: seconds(loader_cpu),
+            timeline: self.timeline,
+        }
+    }
+}

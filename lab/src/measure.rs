@@ -1,0 +1,294 @@
+//! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, ensure};
+
+use crate::audit::{Expected, audit_charging, audit_key_value};
+use crate::client::Client;
+use crate::cores::{Cores, bind_this_thread};
+use crate::figures::{per, percent, rounded};
+use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
+use crate::populate::{create_accounts, set_keys};
+use crate::process::{ServerProcess, free_address};
+use crate::progress::Progress;
+use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
+use crate::sampler::{Sample, resident_bytes};
+use crate::scenario::{Charging, KeyValue, Kind, Scenario};
+use crate::target::{Identity, Target, probe_charging, probe_key_value};
+use crate::workload::{ChargingPlan, ChargingWorkload, KeyValueWorkload, Workload};
+
+/// Below this idle share of its core the loader may be what is measured.
+const IDLE_PERCENT_MIN: f64 = 10.0;
+
+/// What one run needs.
+#[derive(Clone, Debug)]
+pub struct Bench<'a> {
+    /// What to run.
+    pub scenario: &'a Scenario,
+    /// Against what.
+    pub target: Target,
+    /// Its program.
+    pub program: PathBuf,
+    /// The port to use; any free one without.
+    pub port: Option<u16>,
+    /// The cores to use; none are bound without.
+    pub cores: Option<&'a Cores>,
+    /// The echo server's answers.
+    pub echo_sizes: &'a str,
+    /// The Lua library of the targets that need one.
+    pub library: &'a str,
+    /// Set by Ctrl-C.
+    pub interrupted: &'a AtomicBool,
+    /// No live line.
+    pub quiet: bool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Measured {
+    /// The run.
+    pub run: Run,
+    /// What the server says it is.
+    pub identity: Identity,
+}
+
+/// Samples the kernel's view as the measured interval begins and ends.
+struct Watch<'a> {
+    pid: u32,
+    samples: Vec<Sample>,
+    progress: &'a Progress,
+}
+
+impl Observer for Watch<'_> {
+    fn measuring(&mut self, _begins: bool) -> Result<()> {
+        self.samples.push(Sample::take(self.pid)?);
+        Ok(())
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.progress.second(second);
+    }
+}
+
+/// The store's memory around the filling, and how many records went in.
+#[derive(Clone, Copy, Debug)]
+struct Filling {
+    before: u64,
+    after: u64,
+    records: u32,
+}
+
+impl Bench<'_> {
+    /// Runs it. A target that breaks a rule gives a run whose audit says so.
+    ///
+    /// # Errors
+    /// When the server does not start or the load cannot be carried out.
+    pub fn measure(&self, number: u32, runs: u32) -> Result<Measured> {
+        let name = self.target.name();
+        let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.to_owned() };
+        let total = self.scenario.warmup_seconds + self.scenario.seconds;
+        let progress = Progress::new(&prefix, self.quiet, total);
+        if let Some(cores) = self.cores {
+            bind_this_thread(cores.loader)?;
+        }
+        let server = self.start()?;
+        let mut client = Client::connect(server.address())?;
+        let identity = self.target.identify(&mut client)?;
+        let run = match (&self.scenario.charging, &self.scenario.kv) {
+            (Some(charging), _) => self.charge(charging, number, &server, &mut client, &progress),
+            (_, Some(kv)) => self.key_value(kv, number, &server, &mut client, &progress),
+            _ => unreachable!("a scenario that was checked has one part"),
+        };
+        let run = run.map_err(|error| match server.output_tail() {
+            tail if tail.is_empty() => error,
+            tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
+        })?;
+        Ok(Measured { run, identity })
+    }
+
+    /// Starts the target on its core.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(&self) -> Result<ServerProcess> {
+        let address = free_address(self.port)?;
+        let core = self.cores.map(|cores| cores.target);
+        let command = self.target.command(self.program.clone(), address, core, self.echo_sizes);
+        ServerProcess::start(&command, self.interrupted)
+    }
+
+    fn charge(
+        &self,
+        charging: &Charging,
+        number: u32,
+        server: &ServerProcess,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<Run> {
+        let dialect = self.target.dialect().context("this target does no charging")?;
+        let scenario = self.scenario;
+        self.target.prepare(Kind::Charging, client, self.library)?;
+        if !self.target.is_echo()
+            && let Err(error) = probe_charging(client, dialect)
+        {
+            return Ok(Run::failed(number, format!("failed audit: probe: {error:#}")));
+        }
+        let before = resident_bytes(server.pid())?;
+        if !self.target.is_echo() {
+            create_accounts(client, dialect, charging, scenario.accounts, |done, total| {
+                self.filling(progress, done, total)
+            })?;
+        }
+        let after = resident_bytes(server.pid())?;
+        let mut workload = ChargingWorkload::new(&ChargingPlan {
+            charging,
+            dialect,
+            accounts: scenario.accounts,
+            sessions: scenario.sessions,
+            seed: scenario.seed,
+            opaque: self.target.is_echo(),
+        })?;
+        let filling = Filling { before, after, records: scenario.accounts };
+        let mut run = self.load(number, &mut workload, server, filling, progress)?;
+        let verdict = self.verdict(&workload, || {
+            ensure!(
+                workload.replays() == 0,
+                "{} new requests were called replays",
+                workload.replays()
+            );
+            let expected = Expected {
+                unit: &charging.unit,
+                credited_per_account: charging.credited_per_account(),
+                consumed: workload.consumed(),
+                consumed_total: workload.consumed_total(),
+            };
+            audit_charging(client, dialect, &expected, scenario.seed)
+        });
+        settle(&mut run, verdict, progress);
+        Ok(run)
+    }
+
+    fn key_value(
+        &self,
+        kv: &KeyValue,
+        number: u32,
+        server: &ServerProcess,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<Run> {
+        let scenario = self.scenario;
+        let echo = self.target.is_echo();
+        if !echo && let Err(error) = probe_key_value(client) {
+            return Ok(Run::failed(number, format!("failed audit: probe: {error:#}")));
+        }
+        let mut workload = KeyValueWorkload::new(kv, scenario.sessions, scenario.seed, echo);
+        let before = resident_bytes(server.pid())?;
+        if !echo {
+            set_keys(client, &mut workload, |done, total| self.filling(progress, done, total))?;
+        }
+        let after = resident_bytes(server.pid())?;
+        let filling = Filling { before, after, records: kv.keys };
+        let mut run = self.load(number, &mut workload, server, filling, progress)?;
+        let verdict = self.verdict(&workload, || audit_key_value(client, &workload, scenario.seed));
+        settle(&mut run, verdict, progress);
+        Ok(run)
+    }
+
+    fn filling(&self, progress: &Progress, done: usize, total: usize) -> Result<()> {
+        progress.filling(done, total);
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
+
+    fn load<W: Workload>(
+        &self,
+        number: u32,
+        workload: &mut W,
+        server: &ServerProcess,
+        filling: Filling,
+        progress: &Progress,
+    ) -> Result<Run> {
+        let plan = LoadPlan {
+            address: server.address(),
+            sessions: self.scenario.sessions,
+            connections: self.scenario.connections,
+            depth: self.scenario.depth,
+            warmup_seconds: self.scenario.warmup_seconds,
+            seconds: self.scenario.seconds,
+        };
+        let mut watch = Watch { pid: server.pid(), samples: Vec::new(), progress };
+        let loader = Loader::connect(plan, workload, self.interrupted)?;
+        let result = loader.run(&mut watch)?;
+        let &[begin, end] = watch.samples.as_slice() else {
+            anyhow::bail!("the measured interval was not sampled");
+        };
+        let memory = resident_bytes(server.pid())?;
+        let mut figures = figures(&result, &begin, &end, memory);
+        if !self.target.is_echo() {
+            let growth = filling.after.saturating_sub(filling.before);
+            figures.memory_bytes_per_account =
+                Some(rounded(per(growth, f64::from(filling.records)), 1));
+        }
+        Ok(Run {
+            run: number,
+            figures,
+            audit: String::new(),
+            errors: workload.errors().clone(),
+            by_operation: result.by_operation,
+            timeline: result.timeline,
+        })
+    }
+
+    /// What stands in the audit's column.
+    fn verdict<W: Workload>(&self, workload: &W, audit: impl FnOnce() -> Result<()>) -> String {
+        if let Some(errors) = workload.errors().describe() {
+            return format!("failed audit: {errors}");
+        }
+        if self.target.is_echo() {
+            return AUDIT_NONE.to_owned();
+        }
+        match audit() {
+            Ok(()) => AUDIT_OK.to_owned(),
+            Err(error) => format!("failed audit: {error:#}"),
+        }
+    }
+}
+
+/// A run that failed its audit keeps no figures.
+fn settle(run: &mut Run, verdict: String, progress: &Progress) {
+    run.audit = verdict;
+    if !run.is_sound() {
+        progress.note(&run.audit);
+        run.figures = Figures::default();
+        run.by_operation.clear();
+        run.timeline.clear();
+    }
+}
+
+fn figures(result: &LoadResult, begin: &Sample, end: &Sample, memory: u64) -> Figures {
+    let seconds = result.seconds;
+    let cpu = end.cpu_seconds - begin.cpu_seconds;
+    let idle = 100.0 - percent(result.loader_cpu_seconds, seconds);
+    let operations = result.operations.max(1) as f64;
+    let rate = |end: u64, begin: u64| rounded(per(end.saturating_sub(begin), seconds), 1);
+    let kilobytes =
+        |end: u64, begin: u64| rounded(per(end.saturating_sub(begin), seconds) / 1_000.0, 1);
+    let latency = &result.latency_us;
+    Figures {
+        business_ops_per_s: Some(rounded(per(result.operations, seconds), 1)),
+        latency_us: Some(latency.clone()),
+        cpu_percent: Some(rounded(percent(cpu, seconds), 1)),
+        cpu_us_per_op: Some(rounded(cpu * 1e6 / operations, 3)),
+        loader_idle_percent: Some(rounded(idle, 1)),
+        loader_bound: Some(idle < IDLE_PERCENT_MIN),
+        rx_packets_per_s: Some(rate(end.rx_packets, begin.rx_packets)),
+        tx_packets_per_s: Some(rate(end.tx_packets, begin.tx_packets)),
+        rx_kb_per_s: Some(kilobytes(end.rx_bytes, begin.rx_bytes)),
+        tx_kb_per_s: Some(kilobytes(end.tx_bytes, begin.tx_bytes)),
+        memory_bytes: Some(memory),
+        memory_bytes_per_account: None,
+        operations: Some(result.operations),
+    }
+}

@@ -1,0 +1,68 @@
+//! Fills a store before the load: accounts, or the first value of every key.
+
+use anyhow::{Result, bail};
+
+use crate::client::Client;
+use crate::dialect::Dialect;
+use crate::names::account_text;
+use crate::resp::{Template, Value};
+use crate::scenario::Charging;
+use crate::workload::KeyValueWorkload;
+
+/// How often progress is shown.
+const STEP: usize = 50_000;
+
+/// Creates every account.
+///
+/// # Errors
+/// When one cannot be created, or the first error of `progress`.
+pub fn create_accounts(
+    client: &mut Client,
+    dialect: Dialect,
+    charging: &Charging,
+    accounts: u32,
+    progress: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let blank = account_text(0).escape_ascii().to_string();
+    let rest = charging.create_arguments();
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let arguments = dialect.arguments("CREATE", &blank, &rest);
+    let template = Template::new(&arguments, dialect.account_index(), None);
+    fill(client, accounts, progress, |number, out| {
+        template.append(out, &account_text(number), &[]);
+    })
+}
+
+/// Gives every key its first value.
+///
+/// # Errors
+/// When one cannot be set, or the first error of `progress`.
+pub fn set_keys(
+    client: &mut Client,
+    workload: &mut KeyValueWorkload,
+    progress: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let keys = workload.keys();
+    fill(client, keys, progress, |number, out| workload.append_first(number, out))
+}
+
+fn fill(
+    client: &mut Client,
+    count: u32,
+    mut progress: impl FnMut(usize, usize) -> Result<()>,
+    mut append: impl FnMut(u32, &mut Vec<u8>),
+) -> Result<()> {
+    let total = count as usize;
+    let append = |index: usize, out: &mut Vec<u8>| {
+        append(u32::try_from(index).unwrap_or(u32::MAX), out);
+    };
+    client.pipeline(total, append, |index, reply| {
+        if let Value::Error(text) = reply {
+            bail!("filling the store: {text}");
+        }
+        if (index + 1) % STEP == 0 || index + 1 == total {
+            progress(index + 1, total)?;
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,189 @@
+//! A server that the lab started: found on a free port, its output in a file, and stopped by
+//! its process id on every path.
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::Read;
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::os::fd::OwnedFd;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail, ensure};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
+use tempfile::TempDir;
+
+use crate::client::Client;
+use crate::clock::Clock;
+use crate::cores::bind;
+
+const START_TIMEOUT: Duration = Duration::from_secs(20);
+const STOP_TIMEOUT: Duration = Duration::from_secs(3);
+const RETRY: Duration = Duration::from_millis(10);
+const LOG_TAIL: usize = 600;
+
+/// How to start a server.
+#[derive(Clone, Debug)]
+pub struct ServerCommand {
+    /// The program.
+    pub program: PathBuf,
+    /// Its arguments.
+    pub arguments: Vec<OsString>,
+    /// The core to run on; `None` leaves it to the kernel.
+    pub core: Option<usize>,
+    /// Where it will listen.
+    pub address: SocketAddr,
+}
+
+/// A running server. Dropping it stops it.
+#[derive(Debug)]
+pub struct ServerProcess {
+    child: Child,
+    /// Names this process and no later one with the same number.
+    handle: OwnedFd,
+    address: SocketAddr,
+    directory: TempDir,
+}
+
+impl ServerProcess {
+    /// Starts the server in a directory of its own, and waits until it answers PING.
+    ///
+    /// # Errors
+    /// When it does not: the message has the tail of its output.
+    pub fn start(command: &ServerCommand, interrupted: &AtomicBool) -> Result<ServerProcess> {
+        let directory = tempfile::Builder::new().prefix("scurry-lab-").tempdir()?;
+        let output = File::create(directory.path().join("output"))?;
+        let lab = std::env::current_exe().context("finding the lab's own program")?;
+        let mut launcher = Command::new(lab);
+        launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
+        if let Some(core) = command.core {
+            launcher.arg("--core").arg(core.to_string());
+        }
+        // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
+        let mut child = launcher
+            .arg("--")
+            .arg(&command.program)
+            .args(&command.arguments)
+            .current_dir(directory.path())
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+            .stderr(output)
+            .process_group(0)
+            .spawn()
+            .with_context(|| format!("starting {}", command.program.display()))?;
+        let handle = match open_handle(&child) {
+            Ok(handle) => handle,
+            Err(error) => {
+                child.kill()?;
+                child.wait()?;
+                return Err(error);
+            }
+        };
+        let mut server = ServerProcess { child, handle, address: command.address, directory };
+        server.wait_until_ready(interrupted)?;
+        if let Some(core) = command.core {
+            server.bind_all_threads(core)?;
+        }
+        Ok(server)
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The end of what it has printed.
+    pub fn output_tail(&self) -> String {
+        let mut text = Vec::new();
+        let read = File::open(self.directory.path().join("output"))
+            .and_then(|mut file| file.read_to_end(&mut text));
+        if read.is_err() {
+            return String::new();
+        }
+        let start = text.len().saturating_sub(LOG_TAIL);
+        String::from_utf8_lossy(&text[start..]).trim().to_owned()
+    }
+
+    /// Waits this long at most, and says whether the server has ended.
+    fn ends_within(&self, time: Duration) -> bool {
+        let Ok(timeout) = Timespec::try_from(time) else { return false };
+        let mut handles = [PollFd::new(&self.handle, PollFlags::IN)];
+        matches!(poll(&mut handles, Some(&timeout)), Ok(ended) if ended > 0)
+    }
+
+    fn last_words(&self) -> String {
+        let tail = self.output_tail();
+        if tail.is_empty() { "it printed nothing".to_owned() } else { tail }
+    }
+
+    fn wait_until_ready(&mut self, interrupted: &AtomicBool) -> Result<()> {
+        let clock = Clock::start();
+        loop {
+            ensure!(!interrupted.load(Ordering::Relaxed), "interrupted");
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server ended at once ({status}): {}", self.last_words());
+            }
+            let answer =
+                Client::connect(self.address).and_then(|mut client| client.call(&["PING"]));
+            match answer {
+                Ok(reply) if reply.text() == Some("PONG") => return Ok(()),
+                _ if clock.elapsed() > START_TIMEOUT => bail!(
+                    "the server does not answer PING within {} s: {}",
+                    START_TIMEOUT.as_secs(),
+                    self.last_words()
+                ),
+                // Tried again soon, or at once when the server has ended.
+                _ => {
+                    self.ends_within(RETRY);
+                }
+            }
+        }
+    }
+
+    /// A server may choose cores for its threads itself; here all stay on the one it was given.
+    fn bind_all_threads(&self, core: usize) -> Result<()> {
+        for entry in fs::read_dir(format!("/proc/{}/task", self.pid()))? {
+            let name = entry?.file_name();
+            let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
+            if thread.is_some() {
+                bind(thread, core)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for ServerProcess {
+    fn drop(&mut self) {
+        // It may have ended by itself: then there is nothing to do.
+        let _ = pidfd_send_signal(&self.handle, Signal::TERM);
+        if !self.ends_within(STOP_TIMEOUT) {
+            let _ = self.child.kill();
+        }
+        let _ = self.child.wait();
+    }
+}
+
+fn open_handle(child: &Child) -> Result<OwnedFd> {
+    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("a process id")?;
+    pidfd_open(pid, PidfdFlags::empty()).context("opening a handle of the server's process")
+}
+
+/// A loopback address with a port that nobody uses, or the one that was asked for.
+///
+/// # Errors
+/// When the port is taken.
+pub fn free_address(port: Option<u16>) -> Result<SocketAddr> {
+    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
+    let listener = TcpListener::bind(wanted).with_context(|| format!("{wanted} is taken"))?;
+    Ok(listener.local_addr()?)
+}

@@ -1,0 +1,20 @@
+//! What is printed on stdout: the measured table, what its figures mean, and the published rows.
+
+mod grid;
+mod measured;
+mod published;
+
+use anyhow::Result;
+
+use crate::row::Report;
+use crate::scenario::Scenario;
+
+/// The whole report as text.
+///
+/// # Errors
+/// When the shipped published figures are broken, which a test excludes.
+pub fn render(scenario: &Scenario, report: &Report) -> Result<String> {
+    let measured = measured::render(&report.rows);
+    let published = published::render(&scenario.name)?;
+    Ok(format!("\n{measured}{published}"))
+}

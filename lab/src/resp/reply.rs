@@ -1,0 +1,241 @@
+//! Reading replies in place. The loader reads millions a second, so it skips what it only
+//! needs to be complete and picks the few numbers that the audit needs out of the rest.
+
+/// Why a reply could not be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Stop {
+    /// The rest has not arrived yet: try again with more bytes.
+    #[error("the reply is incomplete")]
+    Incomplete,
+    /// These bytes are not the RESP that was expected.
+    #[error("the reply is not the RESP that was expected")]
+    Malformed,
+}
+
+/// What the audit needs of an answer to RESERVE, UPDATE or TERMINATE, summed over its items.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteReply {
+    /// The code is OK, of the answer and of every item.
+    pub ok: bool,
+    /// The answer is that of an earlier request.
+    pub replayed: bool,
+    /// The session's version.
+    pub version: i64,
+    /// Units granted.
+    pub granted: i64,
+    /// Units used that no bucket could pay.
+    pub uncollected: i64,
+}
+
+/// A position in received bytes.
+pub(super) struct Cursor<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { bytes, at: 0 }
+    }
+
+    #[inline]
+    pub(super) fn kind(&mut self) -> Result<u8, Stop> {
+        let kind = *self.bytes.get(self.at).ok_or(Stop::Incomplete)?;
+        self.at += 1;
+        Ok(kind)
+    }
+
+    /// The number up to the end of the line.
+    #[inline]
+    pub(super) fn number(&mut self) -> Result<i64, Stop> {
+        let mut rest = self.bytes.get(self.at..).ok_or(Stop::Incomplete)?.iter();
+        let mut value = 0i64;
+        let mut negative = false;
+        let mut length = 0;
+        for &byte in rest.by_ref() {
+            length += 1;
+            match byte {
+                b'0'..=b'9' => {
+                    value = value.wrapping_mul(10).wrapping_add(i64::from(byte - b'0'));
+                }
+                b'-' if length == 1 => negative = true,
+                b'\r' => {
+                    return match rest.next() {
+                        Some(b'\n') => {
+                            self.at += length + 1;
+                            Ok(if negative { value.wrapping_neg() } else { value })
+                        }
+                        Some(_) => Err(Stop::Malformed),
+                        None => Err(Stop::Incomplete),
+                    };
+                }
+                _ => return Err(Stop::Malformed),
+            }
+        }
+        Err(Stop::Incomplete)
+    }
+
+    /// The text up to the end of the line.
+    #[inline]
+    pub(super) fn line(&mut self) -> Result<&'a [u8], Stop> {
+        let rest = self.bytes.get(self.at..).ok_or(Stop::Incomplete)?;
+        let length = rest.iter().position(|&byte| byte == b'\r').ok_or(Stop::Incomplete)?;
+        if rest.len() < length + 2 {
+            return Err(Stop::Incomplete);
+        }
+        self.at += length + 2;
+        Ok(&rest[..length])
+    }
+
+    /// The bytes of a bulk string whose `$` has been read; `None` when it is nil.
+    #[inline]
+    pub(super) fn bulk(&mut self) -> Result<Option<&'a [u8]>, Stop> {
+        let length = self.number()?;
+        let Ok(length) = usize::try_from(length) else { return Ok(None) };
+        let end = self.at.checked_add(length).ok_or(Stop::Malformed)?;
+        let bytes = self.bytes.get(self.at..end).ok_or(Stop::Incomplete)?;
+        match self.bytes.get(end..end + 2) {
+            Some(b"\r\n") => {}
+            Some(_) => return Err(Stop::Malformed),
+            None => return Err(Stop::Incomplete),
+        }
+        self.at = end + 2;
+        Ok(Some(bytes))
+    }
+
+    #[inline]
+    fn expect(&mut self, kind: u8) -> Result<(), Stop> {
+        if self.kind()? == kind { Ok(()) } else { Err(Stop::Malformed) }
+    }
+
+    #[inline]
+    fn integer(&mut self) -> Result<i64, Stop> {
+        self.expect(b':')?;
+        self.number()
+    }
+
+    #[inline]
+    fn array(&mut self) -> Result<i64, Stop> {
+        self.expect(b'*')?;
+        self.number()
+    }
+}
+
+/// The length of the one complete reply at the start of `bytes`.
+///
+/// # Errors
+/// [`Stop`].
+#[inline]
+pub fn skip(bytes: &[u8]) -> Result<usize, Stop> {
+    let mut cursor = Cursor::new(bytes);
+    let mut pending = 1i64;
+    while pending > 0 {
+        pending -= 1;
+        match cursor.kind()? {
+            b':' => {
+                cursor.number()?;
+            }
+            b'$' | b'=' | b'!' => {
+                cursor.bulk()?;
+            }
+            b'*' | b'~' | b'>' => pending += cursor.number()?.max(0),
+            b'%' => pending += 2 * cursor.number()?.max(0),
+            b'+' | b'-' | b'_' | b'#' | b',' | b'(' => {
+                cursor.line()?;
+            }
+            _ => return Err(Stop::Malformed),
+        }
+    }
+    Ok(cursor.at)
+}
+
+/// Reads `[code, replayed, version, [[key, code, granted, final, uncollected]...]]`, the answer
+/// of all commands that write to a session, and gives its length too.
+///
+/// # Errors
+/// [`Stop`].
+#[inline]
+pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
+    let mut cursor = Cursor::new(bytes);
+    if cursor.array()? != 4 {
+        return Err(Stop::Malformed);
+    }
+    cursor.expect(b'+')?;
+    let mut ok = cursor.line()? == b"OK";
+    let replayed = cursor.integer()? != 0;
+    let version = cursor.integer()?;
+    let (mut granted, mut uncollected) = (0i64, 0i64);
+    for _ in 0..cursor.array()? {
+        if cursor.array()? != 5 {
+            return Err(Stop::Malformed);
+        }
+        cursor.integer()?;
+        cursor.expect(b'+')?;
+        ok &= cursor.line()? == b"OK";
+        granted = granted.saturating_add(cursor.integer()?);
+        cursor.integer()?;
+        uncollected = uncollected.saturating_add(cursor.integer()?);
+    }
+    Ok((cursor.at, WriteReply { ok, replayed, version, granted, uncollected }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPLIES: &[&[u8]] = &[
+        b"+OK\r\n",
+        b"-ERR no\r\n",
+        b":-12\r\n",
+        b"$-1\r\n",
+        b"*-1\r\n",
+        b"*0\r\n",
+        b"$0\r\n\r\n",
+        b"$5\r\na\r\nbc\r\n",
+        b"*2\r\n$6\r\nstatus\r\n*2\r\n*1\r\n:1\r\n$-1\r\n",
+        b"%1\r\n+a\r\n_\r\n",
+        b"*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:1000\r\n:0\r\n:0\r\n",
+    ];
+
+    #[test]
+    fn skip_finds_the_end_however_the_bytes_are_split() {
+        for reply in REPLIES {
+            let mut stream = reply.to_vec();
+            stream.extend_from_slice(b"+next\r\n");
+            assert_eq!(skip(&stream), Ok(reply.len()), "{}", reply.escape_ascii());
+            for split in 0..reply.len() {
+                assert_eq!(
+                    skip(&reply[..split]),
+                    Err(Stop::Incomplete),
+                    "{} at {split}",
+                    reply.escape_ascii()
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn skip_refuses_what_is_not_resp() {
+        for bytes in [&b"hello"[..], b":1x\r\n", b"$1\r\nabc", b":1\rx", b"*1\r\n?"] {
+            assert_eq!(skip(bytes), Err(Stop::Malformed), "{}", bytes.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn a_write_reply_gives_what_the_audit_needs_at_every_split() {
+        let reply = b"*4\r\n+OK\r\n:1\r\n:7\r\n*2\r\n*5\r\n:1\r\n+OK\r\n:1000\r\n:0\r\n:0\r\n\
+            *5\r\n:2\r\n+CREDIT_LIMIT_REACHED\r\n:0\r\n:1\r\n:25\r\n";
+        let expected =
+            WriteReply { ok: false, replayed: true, version: 7, granted: 1000, uncollected: 25 };
+        assert_eq!(read_write_reply(reply), Ok((reply.len(), expected)));
+        for split in 0..reply.len() {
+            assert_eq!(read_write_reply(&reply[..split]), Err(Stop::Incomplete), "at {split}");
+        }
+    }
+
+    #[test]
+    fn a_write_reply_of_another_shape_is_refused() {
+        assert_eq!(read_write_reply(b"*3\r\n+OK\r\n:1\r\n:7\r\n"), Err(Stop::Malformed));
+        assert_eq!(read_write_reply(b"+OK\r\n"), Err(Stop::Malformed));
+    }
+}

@@ -1,0 +1,313 @@
+//! The rows of a result, as `--json` writes them. docs/lab.md describes every field.
+
+use serde::Serialize;
+
+use crate::errors::ErrorTally;
+use crate::figures::{median_index, range};
+use crate::host::Host;
+use crate::latency::LatencySummary;
+use crate::loader::{OperationResult, Second};
+
+/// What an audit that passed says.
+pub const AUDIT_OK: &str = "ok";
+/// What stands where there is nothing to audit.
+pub const AUDIT_NONE: &str = "n/a";
+
+/// Everything that `--json` writes.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    /// One row per target.
+    pub rows: Vec<Row>,
+}
+
+/// One target under one scenario.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Row {
+    /// The scenario's name.
+    pub scenario: String,
+    /// The target's name.
+    pub target: String,
+    /// The figures: those of the median run by throughput.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Durability of what was acknowledged.
+    pub durability: String,
+    /// Replicas.
+    pub replicas: u32,
+    /// `ok`, `n/a`, or what was wrong.
+    pub audit: String,
+    /// Why it could not be measured.
+    pub not_measured: Option<String>,
+    /// What a reader must know about the figures.
+    pub notes: Vec<String>,
+    /// Product and version of the system under test.
+    pub version: String,
+    /// The load.
+    #[serde(flatten)]
+    pub load: Load,
+    /// The machine.
+    #[serde(flatten)]
+    pub host: Host,
+    /// Spread of the throughput over the runs.
+    pub spread: Option<Spread>,
+    /// Throughput against the other targets, run by run.
+    pub ratios: Vec<Ratio>,
+    /// Each run.
+    pub runs: Vec<Run>,
+}
+
+/// The load of a row.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Load {
+    /// Sessions at a time.
+    pub sessions: u32,
+    /// Connections.
+    pub connections: u32,
+    /// Requests in flight per connection at most.
+    pub depth: u32,
+    /// Accounts, or keys.
+    pub accounts: u32,
+    /// Measured seconds asked for.
+    pub seconds: f64,
+    /// Seconds under load before.
+    pub warmup_seconds: f64,
+    /// Seed of every random choice.
+    pub seed: u64,
+    /// Business operations of one session (8, or 7 without the last SESSION); none for kv.
+    pub ops_per_session: Option<usize>,
+    /// The core of the system under test; none where nothing was bound.
+    pub target_core: Option<usize>,
+    /// The core of the loader.
+    pub loader_core: Option<usize>,
+}
+
+/// What was measured. All empty in a row that failed.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Figures {
+    /// Business operations per second.
+    pub business_ops_per_s: Option<f64>,
+    /// Latency, microseconds.
+    pub latency_us: Option<LatencySummary>,
+    /// CPU of all processes of the system under test, 100 per core.
+    pub cpu_percent: Option<f64>,
+    /// CPU microseconds of the system under test per operation.
+    pub cpu_us_per_op: Option<f64>,
+    /// How much of its core the loader did not use.
+    pub loader_idle_percent: Option<f64>,
+    /// The loader had less than 10 % left: the figure is its limit, not the target's.
+    pub loader_bound: Option<bool>,
+    /// Packets per second received over `lo`.
+    pub rx_packets_per_s: Option<f64>,
+    /// Packets per second sent over `lo`.
+    pub tx_packets_per_s: Option<f64>,
+    /// Kilobytes (1000) per second received over `lo`.
+    pub rx_kb_per_s: Option<f64>,
+    /// Kilobytes (1000) per second sent over `lo`.
+    pub tx_kb_per_s: Option<f64>,
+    /// Resident memory of the system under test as the load ended.
+    pub memory_bytes: Option<u64>,
+    /// Growth of the resident memory per account or key as they were created.
+    pub memory_bytes_per_account: Option<f64>,
+    /// Business operations in the measured interval.
+    pub operations: Option<u64>,
+}
+
+/// One run of a row.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Run {
+    /// Counted from 1.
+    pub run: u32,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
+    /// Its audit.
+    pub audit: String,
+    /// Error replies.
+    pub errors: ErrorTally,
+    /// Latencies per kind of operation.
+    pub by_operation: Vec<OperationResult>,
+    /// Second by second.
+    pub timeline: Vec<Second>,
+}
+
+/// Least and greatest throughput of the runs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Spread {
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// The difference in percent of the median.
+    pub percent: f64,
+}
+
+/// Throughput against another target, over the pairs of runs of the same number.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Ratio {
+    /// The other target.
+    pub to: String,
+    /// The median of the pairs.
+    pub median: f64,
+    /// The least.
+    pub min: f64,
+    /// The greatest.
+    pub max: f64,
+    /// How many pairs.
+    pub pairs: usize,
+}
+
+impl Run {
+    /// A run that ended without figures.
+    pub fn failed(run: u32, audit: String) -> Run {
+        Run { run, audit, ..Run::default() }
+    }
+
+    /// Its audit passed, or there was nothing to audit.
+    pub fn is_sound(&self) -> bool {
+        self.audit == AUDIT_OK || self.audit == AUDIT_NONE
+    }
+}
+
+impl Row {
+    /// Its audit passed, or there was nothing to audit.
+    pub fn is_sound(&self) -> bool {
+        self.audit == AUDIT_OK || self.audit == AUDIT_NONE
+    }
+
+    /// Takes the figures of the median run. One run that is not sound leaves the row without.
+    pub fn conclude(&mut self) {
+        if let Some(run) = self.runs.iter().find(|run| !run.is_sound()) {
+            self.audit.clone_from(&run.audit);
+            self.figures = Figures::default();
+            return;
+        }
+        let rates: Vec<f64> =
+            self.runs.iter().filter_map(|run| run.figures.business_ops_per_s).collect();
+        let Some(median) = median_index(&rates) else { return };
+        self.audit.clone_from(&self.runs[median].audit);
+        self.figures = self.runs[median].figures.clone();
+        if rates.len() > 1 {
+            let (min, max) = range(&rates);
+            let percent = crate::figures::percent(max - min, rates[median]);
+            self.spread = Some(Spread { min, max, percent: crate::figures::rounded(percent, 1) });
+        }
+    }
+}
+
+/// Fills in the ratios between all rows that have figures.
+pub fn compare(rows: &mut [Row]) {
+    let rates: Vec<(String, Vec<Option<f64>>)> = rows
+        .iter()
+        .map(|row| {
+            let sound = row.figures.business_ops_per_s.is_some();
+            let rate = |run: &Run| run.figures.business_ops_per_s.filter(|_| sound);
+            (row.target.clone(), row.runs.iter().map(rate).collect())
+        })
+        .collect();
+    for (index, row) in rows.iter_mut().enumerate() {
+        row.ratios = rates
+            .iter()
+            .enumerate()
+            .filter(|(other, _)| *other != index)
+            .filter_map(|(_, (to, others))| ratio(to, &rates[index].1, others))
+            .collect();
+    }
+}
+
+fn ratio(to: &str, own: &[Option<f64>], others: &[Option<f64>]) -> Option<Ratio> {
+    let pairs: Vec<f64> = own
+        .iter()
+        .zip(others)
+        .filter_map(|(own, other)| Some((*own)? / (*other).filter(|rate| *rate > 0.0)?))
+        .collect();
+    let median = pairs[median_index(&pairs)?];
+    let (min, max) = range(&pairs);
+    let round = |value| crate::figures::rounded(value, 3);
+    Some(Ratio {
+        to: to.to_owned(),
+        median: round(median),
+        min: round(min),
+        max: round(max),
+        pairs: pairs.len(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(target: &str, rates: &[f64], audit: &str) -> Row {
+        let run = |(index, rate): (usize, &f64)| Run {
+            run: u32::try_from(index + 1).unwrap(),
+            figures: Figures { business_ops_per_s: Some(*rate), ..Figures::default() },
+            audit: audit.to_owned(),
+            ..Run::default()
+        };
+        let runs = rates.iter().enumerate().map(run).collect();
+        let mut row = Row { target: target.to_owned(), runs, ..Row::default() };
+        row.conclude();
+        row
+    }
+
+    #[test]
+    fn the_median_run_and_the_spread_make_the_row() {
+        let row = row("a", &[100.0, 300.0, 200.0], AUDIT_OK);
+        assert_eq!(row.figures.business_ops_per_s, Some(200.0));
+        assert_eq!(row.spread, Some(Spread { min: 100.0, max: 300.0, percent: 100.0 }));
+        assert_eq!(row.audit, "ok");
+    }
+
+    #[test]
+    fn one_unsound_run_leaves_no_number() {
+        let mut row = row("a", &[100.0, 300.0], AUDIT_OK);
+        row.runs[1].audit = "failed audit: a unit is lost".to_owned();
+        row.conclude();
+        assert_eq!(row.figures.business_ops_per_s, None);
+        assert_eq!(row.audit, "failed audit: a unit is lost");
+        assert!(!row.is_sound());
+    }
+
+    #[test]
+    fn ratios_pair_runs_of_the_same_number() {
+        let mut rows = [
+            row("a", &[100.0, 200.0], AUDIT_OK),
+            row("b", &[50.0, 50.0], AUDIT_OK),
+            row("c", &[1.0], "lost"),
+        ];
+        compare(&mut rows);
+        let expected = Ratio { to: "b".into(), median: 2.0, min: 2.0, max: 4.0, pairs: 2 };
+        assert_eq!(rows[0].ratios, [expected]);
+        assert_eq!(rows[1].ratios[0].to, "a");
+        assert!(rows[2].ratios.is_empty());
+    }
+
+    #[test]
+    fn the_json_has_the_documented_keys() {
+        let mut row = row("a", &[100.0], AUDIT_OK);
+        row.runs[0].figures.latency_us = Some(LatencySummary::default());
+        row.conclude();
+        let json = serde_json::to_value(Report { rows: vec![row] }).unwrap();
+        assert_eq!(json.as_object().unwrap().keys().collect::<Vec<_>>(), ["rows"]);
+        let row = &json["rows"][0];
+        for key in [
+            "scenario",
+            "target",
+            "business_ops_per_s",
+            "latency_us",
+            "cpu_percent",
+            "cpu_us_per_op",
+            "loader_idle_percent",
+            "durability",
+            "replicas",
+            "audit",
+            "runs",
+            "sessions",
+            "kernel",
+        ] {
+            assert!(row.get(key).is_some(), "{key}");
+        }
+        let latencies: Vec<&String> = row["latency_us"].as_object().unwrap().keys().collect();
+        assert_eq!(latencies, ["avg", "max", "p50", "p90", "p95", "p99", "p999"]);
+        assert_eq!(row["audit"], "ok");
+    }
+}

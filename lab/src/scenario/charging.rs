@@ -1,0 +1,189 @@
+//! The charging part of a scenario: the loop of business operations and what each carries.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+/// The charging loop.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Charging {
+    /// Unit of every amount.
+    pub unit: String,
+    /// Rating group of the one item of a session.
+    pub item_key: u32,
+    /// Units asked for by RESERVE and UPDATE.
+    pub requested: i64,
+    /// Units that an UPDATE reports as used.
+    pub used_update: i64,
+    /// Units that TERMINATE reports as used.
+    pub used_terminate: i64,
+    /// Whether the last phase keeps its SESSION read.
+    pub last_session: bool,
+    /// Buckets of every account.
+    pub bucket: Vec<Bucket>,
+    /// The loop.
+    pub phase: Vec<Phase>,
+}
+
+/// A bucket of every account.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Bucket {
+    /// Its id.
+    pub id: String,
+    /// Its first credit.
+    pub amount: i64,
+    /// Its priority; the lowest burns first.
+    pub priority: i32,
+}
+
+/// A phase of a session.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Phase {
+    /// Its name.
+    pub name: String,
+    /// Its business operations, in order.
+    pub operations: Vec<Operation>,
+}
+
+/// A business operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Operation {
+    /// Read the account.
+    Get,
+    /// Open the session.
+    Reserve,
+    /// Read session and account.
+    Session,
+    /// Settle and grant.
+    Update,
+    /// Settle and close.
+    Terminate,
+}
+
+impl Operation {
+    /// The command's name without its prefix.
+    pub fn name(self) -> &'static str {
+        match self {
+            Operation::Get => "GET",
+            Operation::Reserve => "RESERVE",
+            Operation::Session => "SESSION",
+            Operation::Update => "UPDATE",
+            Operation::Terminate => "TERMINATE",
+        }
+    }
+
+    /// Whether it carries a request number.
+    pub fn writes(self) -> bool {
+        !matches!(self, Operation::Get | Operation::Session)
+    }
+}
+
+impl Charging {
+    /// The business operations of one session, in order.
+    pub fn operations(&self) -> Vec<Operation> {
+        let mut all: Vec<Operation> =
+            self.phase.iter().flat_map(|phase| phase.operations.iter().copied()).collect();
+        if !self.last_session {
+            let last = all.iter().rposition(|operation| *operation == Operation::Session);
+            // Only the read before the last write is left out.
+            if let Some(at) = last.filter(|at| at + 2 == all.len()) {
+                all.remove(at);
+            }
+        }
+        all
+    }
+
+    /// The arguments of one operation behind the account.
+    pub fn arguments(&self, operation: Operation, session: &str, request: u32) -> Vec<String> {
+        let mut arguments = match operation {
+            Operation::Get => return Vec::new(),
+            Operation::Session => return vec![session.to_owned()],
+            _ => vec![session.to_owned(), request.to_string()],
+        };
+        arguments.extend(["ITEM".to_owned(), self.item_key.to_string(), self.unit.clone()]);
+        let mut option = |name: &str, amount: i64| {
+            arguments.extend([name.to_owned(), amount.to_string()]);
+        };
+        match operation {
+            Operation::Reserve => option("REQUESTED", self.requested),
+            Operation::Update => {
+                option("USED", self.used_update);
+                option("REQUESTED", self.requested);
+            }
+            _ => option("USED", self.used_terminate),
+        }
+        arguments
+    }
+
+    /// The arguments of CREATE behind the account.
+    pub fn create_arguments(&self) -> Vec<String> {
+        let mut arguments = Vec::new();
+        for bucket in &self.bucket {
+            let (amount, priority) = (bucket.amount.to_string(), bucket.priority.to_string());
+            let words = ["BUCKET", &bucket.id, &self.unit, &amount, "PRIORITY", &priority];
+            arguments.extend(words.map(str::to_owned));
+        }
+        arguments
+    }
+
+    /// What one account is credited when it is created.
+    pub fn credited_per_account(&self) -> i64 {
+        self.bucket.iter().map(|bucket| bucket.amount).fold(0, i64::saturating_add)
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let operations = self.operations();
+        let writes: Vec<Operation> = operations.iter().copied().filter(|o| o.writes()).collect();
+        ensure!(
+            writes.first() == Some(&Operation::Reserve)
+                && operations.last() == Some(&Operation::Terminate)
+                && writes[1..writes.len() - 1].iter().all(|o| *o == Operation::Update),
+            "the loop must open with RESERVE, end with TERMINATE and write only UPDATE between"
+        );
+        let reserve = operations.iter().position(|o| *o == Operation::Reserve);
+        let session = operations.iter().position(|o| *o == Operation::Session);
+        ensure!(session.is_none() || session > reserve, "SESSION stands before RESERVE");
+        ensure!(operations.len() <= 100, "the loop has more than 100 operations");
+        ensure!(!self.bucket.is_empty(), "an account needs a bucket");
+        ensure!(self.requested >= 1, "requested must be at least 1");
+        ensure!(self.used_update >= 0 && self.used_terminate >= 0, "used is negative");
+        ensure!(
+            self.bucket.iter().all(|bucket| bucket.amount >= 0),
+            "a bucket's amount is negative"
+        );
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    #[test]
+    fn the_loop_has_eight_operations_or_seven() {
+        let mut charging = Scenario::built_in("moaf-scur").unwrap().charging.unwrap();
+        assert_eq!(charging.operations().len(), 8);
+        charging.last_session = false;
+        let names: Vec<&str> = charging.operations().into_iter().map(Operation::name).collect();
+        assert_eq!(
+            names,
+            ["GET", "RESERVE", "SESSION", "UPDATE", "SESSION", "UPDATE", "TERMINATE"]
+        );
+    }
+
+    #[test]
+    fn the_arguments_are_those_of_the_grammar() {
+        let charging = Scenario::built_in("moaf-scur").unwrap().charging.unwrap();
+        let words = |operation| charging.arguments(operation, "s1", 2).join(" ");
+        assert_eq!(words(Operation::Get), "");
+        assert_eq!(words(Operation::Session), "s1");
+        assert_eq!(words(Operation::Reserve), "s1 2 ITEM 1 octets REQUESTED 1000");
+        assert_eq!(words(Operation::Update), "s1 2 ITEM 1 octets USED 900 REQUESTED 1000");
+        assert_eq!(words(Operation::Terminate), "s1 2 ITEM 1 octets USED 700");
+        assert_eq!(charging.credited_per_account(), 2_000_000_000_000);
+    }
+}

@@ -1,0 +1,201 @@
+//! The probe: before any load, a short script shows that a target keeps the rules which its
+//! figures will be about. A store that adds grants instead of replacing them is fast too.
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::client::Client;
+use crate::dialect::Dialect;
+use crate::resp::Value;
+
+const ACCOUNT: &str = "probe";
+const UNIT: &str = "probe";
+
+/// A running probe.
+#[derive(Debug)]
+pub struct Probe<'a> {
+    client: &'a mut Client,
+    dialect: Dialect,
+}
+
+/// Checks the rules that the charging scenario rests on.
+///
+/// # Errors
+/// The first rule that the target breaks.
+pub fn probe_charging(client: &mut Client, dialect: Dialect) -> Result<()> {
+    let mut probe = Probe { client, dialect };
+    let buckets = [
+        "BUCKET", "later", UNIT, "5000", "PRIORITY", "2", //
+        "BUCKET", "first", UNIT, "1000", "PRIORITY", "1",
+    ];
+    probe.expect("CREATE", &buckets, "[OK, 1]", "an account is created")?;
+    probe.reserve_in_burn_order()?;
+    probe.update_replaces()?;
+    probe.terminate_and_remember()?;
+    probe.overdraw()?;
+    probe.balance()
+}
+
+/// Checks that plain commands work.
+///
+/// # Errors
+/// The first that does not.
+pub fn probe_key_value(client: &mut Client) -> Result<()> {
+    let steps: [(&[&str], &str); 4] = [
+        (&["SET", ACCOUNT, "value"], "OK"),
+        (&["GET", ACCOUNT], "value"),
+        (&["DEL", ACCOUNT], "1"),
+        (&["GET", ACCOUNT], "nil"),
+    ];
+    for (command, expected) in steps {
+        let found = client.call(command)?.to_string();
+        ensure!(found == expected, "{} answered {found}, not {expected}", command.join(" "));
+    }
+    Ok(())
+}
+
+impl Probe<'_> {
+    fn reserve_in_burn_order(&mut self) -> Result<()> {
+        let reserve = ["p1", "0", "ITEM", "1", UNIT, "REQUESTED", "1500"];
+        self.expect(
+            "RESERVE",
+            &reserve,
+            "[OK, 0, 1, [[1, OK, 1500, 0, 0]]]",
+            "a reservation is granted",
+        )?;
+        let expected = [("first", 0, 1000), ("later", 4500, 500)];
+        self.expect_buckets(&expected, "slices are taken in burn order")?;
+        self.expect(
+            "RESERVE",
+            &reserve,
+            "[OK, 1, 1, [[1, OK, 1500, 0, 0]]]",
+            "a duplicate is replayed",
+        )?;
+        self.expect_buckets(&expected, "a duplicate changes nothing")?;
+        let again = ["p1", "1", "ITEM", "1", UNIT, "REQUESTED", "1"];
+        self.refuse("RESERVE", &again, "SESSION_EXISTS", "a session opens once")
+    }
+
+    fn update_replaces(&mut self) -> Result<()> {
+        let update = ["p1", "1", "ITEM", "1", UNIT, "USED", "300", "REQUESTED", "600"];
+        self.expect("UPDATE", &update, "[OK, 0, 2, [[1, OK, 600, 0, 0]]]", "an update grants")?;
+        let session = self.call("SESSION", &["p1"])?;
+        let item = session.entry("session").entry("items").elements().first().map(Value::to_string);
+        // key, unit, granted, outstanding, used, from_hold, direct, released, uncollected
+        let expected = format!("[1, {UNIT}, 2100, 600, 300, 300, 0, 1200, 0]");
+        ensure!(
+            item.as_deref() == Some(&expected),
+            "an update replaces the hold: the item is {}, not {expected}",
+            item.unwrap_or_default()
+        );
+        self.expect(
+            "UPDATE",
+            &update,
+            "[OK, 1, 2, [[1, OK, 600, 0, 0]]]",
+            "a duplicate is replayed",
+        )?;
+        let other = ["p1", "1", "ITEM", "1", UNIT, "USED", "301", "REQUESTED", "600"];
+        self.refuse("UPDATE", &other, "REQUEST_MISMATCH", "another body is refused")
+    }
+
+    fn terminate_and_remember(&mut self) -> Result<()> {
+        let terminate = ["p1", "2", "ITEM", "1", UNIT, "USED", "100"];
+        self.expect("TERMINATE", &terminate, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]", "a session ends")?;
+        self.expect(
+            "TERMINATE",
+            &terminate,
+            "[OK, 1, 0, [[1, OK, 0, 0, 0]]]",
+            "its end is replayed",
+        )?;
+        let late = ["p1", "3", "ITEM", "1", UNIT, "USED", "1"];
+        self.refuse("UPDATE", &late, "UNKNOWN_SESSION", "nothing follows the end")?;
+        self.refuse("SESSION", &["p1"], "UNKNOWN_SESSION", "a closed session is not shown")?;
+        self.expect_buckets(&[("first", 600, 0), ("later", 5000, 0)], "what was not used goes back")
+    }
+
+    fn overdraw(&mut self) -> Result<()> {
+        let reserve = ["p2", "0", "ITEM", "1", UNIT, "REQUESTED", "10000"];
+        self.expect(
+            "RESERVE",
+            &reserve,
+            "[OK, 0, 1, [[1, OK, 5600, 1, 0]]]",
+            "a partial grant is final",
+        )?;
+        let update = ["p2", "1", "ITEM", "1", UNIT, "USED", "5700", "REQUESTED", "100"];
+        let denied = "[CREDIT_LIMIT_REACHED, 0, 2, [[1, CREDIT_LIMIT_REACHED, 0, 1, 0]]]";
+        self.expect("UPDATE", &update, denied, "use beyond the grant is debited, then denied")?;
+        let terminate = ["p2", "2", "ITEM", "1", UNIT, "USED", "0"];
+        self.expect(
+            "TERMINATE",
+            &terminate,
+            "[OK, 0, 0, [[1, OK, 0, 0, 0]]]",
+            "a denied session ends",
+        )?;
+        self.expect_buckets(
+            &[("first", 0, 0), ("later", -100, 0)],
+            "the overrun is the last bucket's",
+        )
+    }
+
+    fn balance(&mut self) -> Result<()> {
+        let audit = self.call("AUDIT", &[])?;
+        ensure!(
+            audit.entry("ok") == &Value::Integer(1),
+            "AUDIT finds the account unbalanced: {audit}"
+        );
+        let mut sums = [0i64; 4];
+        for bucket in audit.entry("buckets").elements() {
+            // id, unit, available, held, credited, refunded, consumed, ...
+            for (sum, index) in sums.iter_mut().zip([2, 3, 4, 6]) {
+                *sum += bucket
+                    .elements()
+                    .get(index)
+                    .and_then(Value::integer)
+                    .context("AUDIT's buckets")?;
+            }
+        }
+        ensure!(sums == [-100, 0, 6000, 6100], "available, held, credited, consumed are {sums:?}");
+        let unknown = self.dialect.arguments("GET", "probe:none", &[]);
+        match self.client.call(&unknown)? {
+            Value::Error(text) if text.starts_with("UNKNOWN_ACCOUNT") => Ok(()),
+            other => bail!("GET of an unknown account answers {other}"),
+        }
+    }
+
+    fn call(&mut self, command: &str, rest: &[&str]) -> Result<Value> {
+        self.client.call(&self.dialect.arguments(command, ACCOUNT, rest))
+    }
+
+    fn expect(&mut self, command: &str, rest: &[&str], expected: &str, rule: &str) -> Result<()> {
+        let found = self.call(command, rest)?.to_string();
+        ensure!(
+            found == expected,
+            "{rule}: {command} {} answers {found}, not {expected}",
+            rest.join(" ")
+        );
+        Ok(())
+    }
+
+    fn refuse(&mut self, command: &str, rest: &[&str], name: &str, rule: &str) -> Result<()> {
+        match self.call(command, rest)? {
+            Value::Error(text) if text.split(' ').next() == Some(name) => Ok(()),
+            found => bail!("{rule}: {command} {} answers {found}, not {name}", rest.join(" ")),
+        }
+    }
+
+    /// Buckets as (id, available, held), in any order.
+    fn expect_buckets(&mut self, expected: &[(&str, i64, i64)], rule: &str) -> Result<()> {
+        let account = self.call("GET", &[])?;
+        let mut found: Vec<(&str, i64, i64)> = Vec::new();
+        for bucket in account.entry("buckets").elements() {
+            match bucket.elements() {
+                [id, _, Value::Integer(available), Value::Integer(held), ..] => {
+                    found.push((id.text().unwrap_or_default(), *available, *held));
+                }
+                _ => bail!("{rule}: GET shows a bucket of another shape: {bucket}"),
+            }
+        }
+        found.sort_unstable();
+        ensure!(found == expected, "{rule}: the buckets are {found:?}, not {expected:?}");
+        Ok(())
+    }
+}

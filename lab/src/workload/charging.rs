@@ -1,0 +1,313 @@
+//! The charging workload: sessions that read, reserve, update and terminate, and the exact
+//! tally of what the store acknowledged as consumed.
+
+use anyhow::Result;
+
+use super::Workload;
+use crate::dialect::Dialect;
+use crate::errors::ErrorTally;
+use crate::names::{AccountText, SessionText, account_text, session_text};
+use crate::random::Random;
+use crate::resp::{Stop, Template, read_write_reply, skip};
+use crate::scenario::{Charging, Operation};
+
+/// What the workload needs to know.
+#[derive(Clone, Debug)]
+pub struct ChargingPlan<'a> {
+    /// The scenario's own part.
+    pub charging: &'a Charging,
+    /// How the target spells the commands.
+    pub dialect: Dialect,
+    /// Accounts to choose from.
+    pub accounts: u32,
+    /// Sessions at a time.
+    pub sessions: u32,
+    /// Seed of the choice of accounts.
+    pub seed: u64,
+    /// The replies are filler, as the echo server's are: they are only skipped.
+    pub opaque: bool,
+}
+
+/// The workload.
+#[derive(Debug)]
+pub struct ChargingWorkload {
+    operations: Vec<String>,
+    steps: Vec<Step>,
+    sessions: Vec<SessionState>,
+    random: Random,
+    accounts: u32,
+    session_counter: u64,
+    opaque: bool,
+    consumed: Vec<i64>,
+    consumed_total: i128,
+    replays: u64,
+    errors: ErrorTally,
+}
+
+/// One operation of the loop.
+#[derive(Debug)]
+struct Step {
+    template: Template,
+    operation: u8,
+    effect: Effect,
+}
+
+/// What the acknowledgement of a step means for the tally.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Effect {
+    Read,
+    Open { requested: i64 },
+    Use { used: i64, requested: i64 },
+    Close { used: i64 },
+}
+
+#[derive(Clone, Debug)]
+struct SessionState {
+    account: u32,
+    step: u8,
+    open: bool,
+    account_text: AccountText,
+    session_text: SessionText,
+}
+
+impl ChargingWorkload {
+    /// Formats the templates of every step.
+    ///
+    /// # Errors
+    /// When the scenario's loop has more steps than can be numbered.
+    pub fn new(plan: &ChargingPlan<'_>) -> Result<ChargingWorkload> {
+        let mut operations: Vec<String> = Vec::new();
+        let mut steps = Vec::new();
+        let mut request = 0u32;
+        for operation in plan.charging.operations() {
+            let name = operation.name().to_owned();
+            let known = operations.iter().position(|known| *known == name);
+            let index = known.unwrap_or(operations.len());
+            if known.is_none() {
+                operations.push(name);
+            }
+            steps.push(step(plan, operation, u8::try_from(index)?, request));
+            if operation.writes() {
+                request += 1;
+            }
+        }
+        u8::try_from(steps.len())?;
+        let idle = SessionState {
+            account: 0,
+            step: 0,
+            open: false,
+            account_text: account_text(0),
+            session_text: session_text(0),
+        };
+        Ok(ChargingWorkload {
+            operations,
+            steps,
+            sessions: vec![idle; plan.sessions as usize],
+            random: Random::seeded(plan.seed),
+            accounts: plan.accounts,
+            session_counter: 0,
+            opaque: plan.opaque,
+            consumed: vec![0; plan.accounts as usize],
+            consumed_total: 0,
+            replays: 0,
+            errors: ErrorTally::default(),
+        })
+    }
+
+    /// What the store acknowledged as consumed, per account.
+    pub fn consumed(&self) -> &[i64] {
+        &self.consumed
+    }
+
+    /// What the store acknowledged as consumed, in all.
+    pub fn consumed_total(&self) -> i128 {
+        self.consumed_total
+    }
+
+    /// Acknowledgements that called themselves repeated. Nothing was repeated, so any is wrong.
+    pub fn replays(&self) -> u64 {
+        self.replays
+    }
+
+    fn acknowledge(&mut self, session: usize, effect: Effect, bytes: &[u8]) -> Result<usize, Stop> {
+        let (length, reply) = read_write_reply(bytes)?;
+        self.replays += u64::from(reply.replayed);
+        let state = &mut self.sessions[session];
+        let (used, requested) = match effect {
+            Effect::Read => (0, 0),
+            Effect::Open { requested } => {
+                state.open = true;
+                (0, requested)
+            }
+            Effect::Use { used, requested } => (used, requested),
+            Effect::Close { used } => {
+                state.open = false;
+                (used, 0)
+            }
+        };
+        if !reply.ok || reply.granted != requested {
+            self.errors.add(b"an answer other than OK with the full grant");
+        }
+        let settled = used - reply.uncollected;
+        self.consumed[state.account as usize] += settled;
+        self.consumed_total += i128::from(settled);
+        Ok(length)
+    }
+}
+
+impl Workload for ChargingWorkload {
+    fn operations(&self) -> &[String] {
+        &self.operations
+    }
+
+    #[inline]
+    fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8 {
+        let state = &mut self.sessions[session as usize];
+        if state.step == 0 {
+            state.account = self.random.below(self.accounts);
+            state.account_text = account_text(state.account);
+            state.session_text = session_text(self.session_counter);
+            self.session_counter += 1;
+        }
+        let step = &self.steps[usize::from(state.step)];
+        step.template.append(out, &state.account_text, &state.session_text);
+        step.operation
+    }
+
+    fn emit_closing(&mut self, session: u32, out: &mut Vec<u8>) -> Option<u8> {
+        let state = &mut self.sessions[session as usize];
+        if !state.open {
+            return None;
+        }
+        // The last step is TERMINATE, with a request number that this session has not used.
+        let last = self.steps.len() - 1;
+        state.step = u8::try_from(last).unwrap_or(u8::MAX);
+        let step = &self.steps[last];
+        step.template.append(out, &state.account_text, &state.session_text);
+        Some(step.operation)
+    }
+
+    #[inline]
+    fn accept(&mut self, session: u32, bytes: &[u8]) -> Result<usize, Stop> {
+        let index = session as usize;
+        let at = self.sessions[index].step;
+        let effect = self.steps[usize::from(at)].effect;
+        if bytes.first() == Some(&b'-') {
+            let length = skip(bytes)?;
+            self.errors.add(bytes);
+            self.sessions[index].step = 0;
+            return Ok(length);
+        }
+        let length = if effect == Effect::Read || self.opaque {
+            skip(bytes)?
+        } else {
+            self.acknowledge(index, effect, bytes)?
+        };
+        let next = usize::from(at) + 1;
+        self.sessions[index].step = if next == self.steps.len() { 0 } else { at + 1 };
+        Ok(length)
+    }
+
+    fn errors(&self) -> &ErrorTally {
+        &self.errors
+    }
+}
+
+/// The template and the effect of one operation.
+fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> Step {
+    let account = account_text(0).escape_ascii().to_string();
+    let session = session_text(0).escape_ascii().to_string();
+    let rest = plan.charging.arguments(operation, &session, request);
+    let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
+    let arguments = plan.dialect.arguments(operation.name(), &account, &rest);
+    let first = plan.dialect.account_index();
+    let second = (operation != Operation::Get).then_some(first + 1);
+    let charging = plan.charging;
+    let effect = match operation {
+        Operation::Get | Operation::Session => Effect::Read,
+        Operation::Reserve => Effect::Open { requested: charging.requested },
+        Operation::Update => {
+            Effect::Use { used: charging.used_update, requested: charging.requested }
+        }
+        Operation::Terminate => Effect::Close { used: charging.used_terminate },
+    };
+    Step { template: Template::new(&arguments, first, second), operation: index, effect }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::Scenario;
+
+    const OK_1000: &[u8] =
+        b"*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:1000\r\n:0\r\n:0\r\n";
+    const OK_CLOSED: &[u8] =
+        b"*4\r\n+OK\r\n:0\r\n:0\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:0\r\n:0\r\n:0\r\n";
+
+    fn workload() -> ChargingWorkload {
+        let scenario = Scenario::built_in("moaf-scur").unwrap();
+        let charging = scenario.charging.as_ref().unwrap();
+        let dialect = Dialect::Scur;
+        let plan =
+            ChargingPlan { charging, dialect, accounts: 3, sessions: 1, seed: 1, opaque: false };
+        ChargingWorkload::new(&plan).unwrap()
+    }
+
+    #[test]
+    fn a_session_runs_the_loop_in_order_and_its_use_is_tallied() {
+        let mut workload = workload();
+        let mut names = Vec::new();
+        for reply in
+            [b"+OK\r\n", OK_1000, b"*0\r\n", OK_1000, b"*0\r\n", OK_1000, b"*0\r\n", OK_CLOSED]
+        {
+            let mut out = Vec::new();
+            let operation = workload.emit(0, &mut out);
+            names.push(workload.operations()[usize::from(operation)].clone());
+            assert_eq!(skip(&out), Ok(out.len()));
+            assert_eq!(workload.accept(0, reply), Ok(reply.len()));
+        }
+        let loop_names =
+            ["GET", "RESERVE", "SESSION", "UPDATE", "SESSION", "UPDATE", "SESSION", "TERMINATE"];
+        assert_eq!(names, loop_names);
+        assert_eq!(workload.consumed_total(), 900 + 900 + 700);
+        assert_eq!(workload.consumed().iter().sum::<i64>(), 2_500);
+        assert_eq!(workload.errors().count, 0);
+        assert_eq!(workload.emit_closing(0, &mut Vec::new()), None);
+    }
+
+    #[test]
+    fn an_open_session_can_be_closed_early() {
+        let mut workload = workload();
+        for reply in [b"+OK\r\n", OK_1000] {
+            workload.emit(0, &mut Vec::new());
+            workload.accept(0, reply).unwrap();
+        }
+        let mut out = Vec::new();
+        assert!(workload.emit_closing(0, &mut out).is_some());
+        assert!(out.windows(14).any(|window| window == b"SCUR.TERMINATE"));
+        workload.accept(0, OK_CLOSED).unwrap();
+        assert_eq!(workload.consumed_total(), 700);
+        assert_eq!(workload.emit_closing(0, &mut out), None);
+    }
+
+    #[test]
+    fn errors_short_grants_and_replays_are_noticed() {
+        let mut workload = workload();
+        workload.emit(0, &mut Vec::new());
+        workload.accept(0, b"-UNKNOWN_ACCOUNT 20 no\r\n").unwrap();
+        assert_eq!(workload.errors().count, 1);
+        workload.emit(0, &mut Vec::new());
+        workload.accept(0, b"+OK\r\n").unwrap();
+        workload.emit(0, &mut Vec::new());
+        workload.accept(0, OK_CLOSED).unwrap();
+        assert_eq!(workload.errors().count, 2);
+        workload.emit(0, &mut Vec::new());
+        workload.accept(0, b"*0\r\n").unwrap();
+        workload.emit(0, &mut Vec::new());
+        assert_eq!(workload.replays(), 0);
+        let replayed = OK_1000.to_vec().escape_ascii().to_string().replacen(":0", ":1", 1);
+        let replayed = replayed.replace("\\r\\n", "\r\n");
+        workload.accept(0, replayed.as_bytes()).unwrap();
+        assert_eq!(workload.replays(), 1);
+    }
+}

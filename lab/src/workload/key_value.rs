@@ -1,0 +1,238 @@
+//! The key-value workload: SET, GET and DEL of random keys. Each SET writes a new number into
+//! its value, so that the audit can tell the last acknowledged write of a key from an older one.
+
+use super::Workload;
+use crate::errors::ErrorTally;
+use crate::names::{AccountText, digits, key_text};
+use crate::random::Random;
+use crate::resp::{Stop, Template, skip};
+use crate::scenario::KeyValue;
+
+/// Bytes of the write's number at the start of a value, in base 36.
+const STAMP_LEN: usize = 8;
+
+const SET: u8 = 0;
+const GET: u8 = 1;
+const DEL: u8 = 2;
+
+/// The workload.
+#[derive(Debug)]
+pub struct KeyValueWorkload {
+    operations: Vec<String>,
+    templates: [Template; 3],
+    get_below: u32,
+    set_below: u32,
+    shares: u32,
+    value_size: usize,
+    random: Random,
+    keys: Vec<KeyState>,
+    in_flight: Vec<InFlight>,
+    writes: u64,
+    wrong: u64,
+    errors: ErrorTally,
+    opaque: bool,
+}
+
+/// What the store must hold for one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyCheck {
+    /// Nothing.
+    Absent,
+    /// This value.
+    Value(Vec<u8>),
+    /// Writes overlapped, so that either may have come last.
+    Unknown,
+}
+
+/// What is known of one key: the number of its last write (0: absent).
+#[derive(Clone, Copy, Debug, Default)]
+struct KeyState {
+    stamp: u64,
+    writing: u16,
+    /// A write was sent while another was on its way, and none alone since.
+    overlapped: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct InFlight {
+    key: u32,
+    operation: u8,
+}
+
+impl KeyValueWorkload {
+    /// Formats the templates.
+    pub fn new(plan: &KeyValue, sessions: u32, seed: u64, opaque: bool) -> KeyValueWorkload {
+        let key = key_text(0).to_vec();
+        let words = |name: &str| vec![name.as_bytes().to_vec(), key.clone()];
+        let mut set = words("SET");
+        set.push(vec![b'x'; plan.value_size]);
+        let stamped = plan.value_size >= STAMP_LEN;
+        let templates = [
+            Template::new(&set, 1, stamped.then_some(2)),
+            Template::new(&words("GET"), 1, None),
+            Template::new(&words("DEL"), 1, None),
+        ];
+        KeyValueWorkload {
+            operations: ["SET", "GET", "DEL"].map(str::to_owned).to_vec(),
+            templates,
+            get_below: plan.get_share,
+            set_below: plan.get_share + plan.set_share,
+            shares: plan.get_share + plan.set_share + plan.del_share,
+            value_size: plan.value_size,
+            random: Random::seeded(seed),
+            keys: vec![KeyState::default(); plan.keys as usize],
+            in_flight: vec![InFlight::default(); sessions as usize],
+            writes: 0,
+            wrong: 0,
+            errors: ErrorTally::default(),
+            opaque,
+        }
+    }
+
+    /// Appends the SET that gives a key its first value.
+    pub fn append_first(&mut self, key: u32, out: &mut Vec<u8>) {
+        self.append_set(key, out);
+        self.keys[key as usize].writing = 0;
+    }
+
+    /// What the store must hold for a key once nothing is in flight.
+    pub fn check(&self, key: u32) -> KeyCheck {
+        let state = self.keys[key as usize];
+        if state.overlapped {
+            return KeyCheck::Unknown;
+        }
+        if state.stamp == 0 {
+            return KeyCheck::Absent;
+        }
+        let mut value = vec![b'x'; self.value_size];
+        if self.value_size >= STAMP_LEN {
+            digits(&mut value[..STAMP_LEN], state.stamp, 36);
+        }
+        KeyCheck::Value(value)
+    }
+
+    /// GET replies of another length than the values have.
+    pub fn wrong(&self) -> u64 {
+        self.wrong
+    }
+
+    /// How many keys there are.
+    pub fn keys(&self) -> u32 {
+        u32::try_from(self.keys.len()).unwrap_or(u32::MAX)
+    }
+
+    fn append_set(&mut self, key: u32, out: &mut Vec<u8>) {
+        self.writes += 1;
+        let mut stamp = [0; STAMP_LEN];
+        digits(&mut stamp, self.writes, 36);
+        self.templates[usize::from(SET)].append(out, &key_text(key), &stamp);
+        let number = self.writes;
+        self.begin_write(key, number);
+    }
+
+    fn begin_write(&mut self, key: u32, stamp: u64) {
+        let state = &mut self.keys[key as usize];
+        state.overlapped = state.writing > 0;
+        state.writing += 1;
+        state.stamp = stamp;
+    }
+
+    fn is_value(&self, reply: &[u8], length: usize) -> bool {
+        reply.starts_with(b"$-1") || reply.starts_with(b"_") || length > self.value_size + 4
+    }
+}
+
+impl Workload for KeyValueWorkload {
+    fn operations(&self) -> &[String] {
+        &self.operations
+    }
+
+    #[inline]
+    fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8 {
+        let key = self.random.below(self.keys());
+        let draw = self.random.below(self.shares);
+        let text: AccountText = key_text(key);
+        let operation = if draw < self.get_below {
+            self.templates[usize::from(GET)].append(out, &text, &[]);
+            GET
+        } else if draw < self.set_below {
+            self.append_set(key, out);
+            SET
+        } else {
+            self.templates[usize::from(DEL)].append(out, &text, &[]);
+            self.begin_write(key, 0);
+            DEL
+        };
+        self.in_flight[session as usize] = InFlight { key, operation };
+        operation
+    }
+
+    fn emit_closing(&mut self, _session: u32, _out: &mut Vec<u8>) -> Option<u8> {
+        None
+    }
+
+    #[inline]
+    fn accept(&mut self, session: u32, bytes: &[u8]) -> Result<usize, Stop> {
+        let length = skip(bytes)?;
+        let InFlight { key, operation } = self.in_flight[session as usize];
+        if bytes.first() == Some(&b'-') {
+            self.errors.add(bytes);
+        } else if operation == GET && !self.opaque && !self.is_value(bytes, length) {
+            self.wrong += 1;
+        }
+        if operation != GET {
+            self.keys[key as usize].writing -= 1;
+        }
+        Ok(length)
+    }
+
+    fn errors(&self) -> &ErrorTally {
+        &self.errors
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workload(get: u32, set: u32, del: u32) -> KeyValueWorkload {
+        let plan =
+            KeyValue { keys: 1, value_size: 10, get_share: get, set_share: set, del_share: del };
+        KeyValueWorkload::new(&plan, 2, 1, false)
+    }
+
+    #[test]
+    fn the_last_acknowledged_write_is_expected() {
+        let mut workload = workload(0, 1, 0);
+        assert_eq!(workload.check(0), KeyCheck::Absent);
+        for _ in 0..2 {
+            assert_eq!(workload.emit(0, &mut Vec::new()), SET);
+            workload.accept(0, b"+OK\r\n").unwrap();
+        }
+        assert_eq!(workload.check(0), KeyCheck::Value(b"00000002xx".to_vec()));
+    }
+
+    #[test]
+    fn overlapping_writes_are_unknown_until_one_stands_alone() {
+        let mut workload = workload(0, 0, 1);
+        workload.emit(0, &mut Vec::new());
+        workload.emit(1, &mut Vec::new());
+        assert_eq!(workload.check(0), KeyCheck::Unknown);
+        workload.accept(0, b":1\r\n").unwrap();
+        workload.accept(1, b":0\r\n").unwrap();
+        assert_eq!(workload.check(0), KeyCheck::Unknown);
+        workload.emit(0, &mut Vec::new());
+        workload.accept(0, b":0\r\n").unwrap();
+        assert_eq!(workload.check(0), KeyCheck::Absent);
+    }
+
+    #[test]
+    fn a_short_value_is_wrong() {
+        let mut workload = workload(1, 0, 0);
+        for reply in [&b"$-1\r\n"[..], b"$10\r\n0123456789\r\n", b"$3\r\nabc\r\n"] {
+            workload.emit(0, &mut Vec::new());
+            workload.accept(0, reply).unwrap();
+        }
+        assert_eq!(workload.wrong(), 1);
+    }
+}

@@ -1,0 +1,32 @@
+//! What the load does: it writes requests, reads their replies and keeps the tallies that the
+//! audit compares with the store.
+
+mod charging;
+mod key_value;
+
+pub use charging::{ChargingPlan, ChargingWorkload};
+pub use key_value::{KeyCheck, KeyValueWorkload};
+
+use crate::errors::ErrorTally;
+use crate::resp::Stop;
+
+/// A closed loop of sessions. Each session has at most one request in flight.
+pub trait Workload {
+    /// The names of the operations, by the index that [`Workload::emit`] gives.
+    fn operations(&self) -> &[String];
+
+    /// Appends the next request of a session and gives its operation.
+    fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8;
+
+    /// Appends the request that ends whatever the session has open; `None` when it has nothing.
+    fn emit_closing(&mut self, session: u32, out: &mut Vec<u8>) -> Option<u8>;
+
+    /// Reads the reply to the session's request at the start of `bytes`, gives its length.
+    ///
+    /// # Errors
+    /// [`Stop`]. An error reply is counted, not an error.
+    fn accept(&mut self, session: u32, bytes: &[u8]) -> Result<usize, Stop>;
+
+    /// The error replies so far.
+    fn errors(&self) -> &ErrorTally;
+}

@@ -1,0 +1,106 @@
+//! A pair with a clock, for tests that tell a short story: every step must agree with the model.
+
+use crate::{Came, Event, Op, Pair, What};
+use scurry_ledger::{Answer, Bucket, Code, ItemAnswer, Limits, Session};
+
+/// Ledger and model side by side at a time that the test moves.
+#[derive(Clone, Debug)]
+pub struct Desk {
+    /// Both.
+    pub pair: Pair,
+    /// What the clock shows, ms.
+    pub now: i64,
+}
+
+impl Desk {
+    /// An active account with buckets of (id, unit, first credit), at time 1,000.
+    pub fn with(limits: Limits, buckets: &[(&str, &str, i64)]) -> Desk {
+        let mut desk = Desk { pair: Pair::new(limits), now: 1_000 };
+        desk.done(&Op::create(buckets));
+        desk
+    }
+
+    /// As [`Desk::with`], under the default limits.
+    pub fn new(buckets: &[(&str, &str, i64)]) -> Desk {
+        Desk::with(Limits::default(), buckets)
+    }
+
+    /// One command.
+    pub fn run(&mut self, op: &Op) -> Came {
+        match self.pair.step(&Event { at: self.now, what: What::Do(op.clone()) }) {
+            Ok(came) => came,
+            Err(why) => panic!("{op:?}: {why}"),
+        }
+    }
+
+    /// A command that must be committed.
+    pub fn done(&mut self, op: &Op) -> Answer {
+        match self.run(op) {
+            Came::Commit(answer) => answer,
+            other => panic!("{op:?}: {other:?}"),
+        }
+    }
+
+    /// A balance command that must be committed: its code and amount.
+    pub fn amount(&mut self, op: &Op) -> (Code, i64) {
+        match self.done(op) {
+            Answer::Amount { code, amount, .. } => (code, amount),
+            other => panic!("{op:?}: {other:?}"),
+        }
+    }
+
+    /// A session command that must be committed: its code and items.
+    pub fn items(&mut self, op: &Op) -> (Code, Vec<ItemAnswer>) {
+        match self.done(op) {
+            Answer::Session { code, items, .. } => (code, items),
+            other => panic!("{op:?}: {other:?}"),
+        }
+    }
+
+    /// A session command that must be committed: its code, and what each item was granted.
+    pub fn grants(&mut self, op: &Op) -> (Code, Vec<i64>) {
+        let (code, items) = self.items(op);
+        (code, items.iter().map(|item| item.granted).collect())
+    }
+
+    /// A command that must be refused.
+    pub fn refused(&mut self, op: &Op) -> Code {
+        match self.run(op) {
+            Came::Reject(code) => code,
+            other => panic!("{op:?}: {other:?}"),
+        }
+    }
+
+    /// Commits a command, and checks that it is replayed `ms` later.
+    pub fn replayed_after(&mut self, op: &Op, ms: i64) {
+        let answer = self.done(op);
+        self.now += ms;
+        assert_eq!(self.run(op), Came::Replay(answer));
+    }
+
+    /// A timer; true when something was due.
+    pub fn tick(&mut self) -> bool {
+        match self.pair.step(&Event { at: self.now, what: What::Tick }) {
+            Ok(came) => came == Came::Ticked(true),
+            Err(why) => panic!("tick: {why}"),
+        }
+    }
+
+    /// A bucket that exists.
+    pub fn bucket(&self, id: &str) -> Bucket {
+        let found = self.pair.account.iter().flat_map(|account| &account.buckets);
+        let mut found = found.filter(|bucket| bucket.id.as_str() == id);
+        found.next().copied().unwrap_or_else(|| panic!("no bucket {id}"))
+    }
+
+    /// What is available and held in a bucket.
+    pub fn funds(&self, id: &str) -> (i64, i64) {
+        let bucket = self.bucket(id);
+        (bucket.available, bucket.held)
+    }
+
+    /// A session, when it is open.
+    pub fn session(&self, id: &str) -> Option<&Session> {
+        self.pair.account.as_ref().and_then(|account| account.session(id.as_bytes()))
+    }
+}

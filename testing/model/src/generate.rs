@@ -1,0 +1,209 @@
+//! Nasty runs from one seed: few ids, duplicates, changed bodies, numbers out of order, times
+//! exactly at the deadlines, a clock that goes back, and bounds so small that they are hit.
+
+mod balance;
+mod session;
+
+use crate::{Event, Op, Pair, Random, What, name};
+use scurry_ledger::{Limits, Name, NewBucket, Overrun, Status, Time};
+
+const UNITS: &[&str] = &["oct", "sec"];
+const BUCKETS: &[&str] = &["a", "aa", "B", "b"];
+const KINDS: &[&str] = &["msisdn", "imsi", "nai"];
+
+/// The events of one seed.
+#[derive(Clone, Debug)]
+pub struct Generator {
+    random: Random,
+    /// Commands so far, for duplicates.
+    history: Vec<Op>,
+    clock: i64,
+    /// Amounts near the ends of i64.
+    huge: bool,
+}
+
+impl Generator {
+    /// Bounds and events of this seed.
+    pub fn new(seed: u64) -> (Limits, Generator) {
+        let mut random = Random::new(seed);
+        let limits = Limits {
+            identities_max: 2,
+            buckets_max: random.pick(&[1, 2, 3, 4, 4, 4]),
+            counters_max: 1 + random.below(3),
+            sessions_max: 1 + random.below(3),
+            session_ids_max: random.pick(&[1, 2, 3, 4, 8, 8]),
+            items_max: random.pick(&[1, 2, 3, 4, 4, 8]),
+            answers_max: 1 + random.below(8),
+            transactions_max: 2 + random.below(12),
+            blob_len_max: 3,
+            tombstone_ms: random.pick(&[0, 1, 40, 40, 240]),
+            transaction_ms: random.pick(&[1, 30, 100, 1_000]),
+            validity_ms_default: random.pick(&[10, 60, 100, 300]),
+            tcc_ms_max: random.pick(&[60, 200, 1_000, 1_000]),
+            overrun_default: random.pick(&[Overrun::Overdraw, Overrun::Clamp]),
+        };
+        let start = match random.below(40) {
+            0 => 0,
+            1..10 => 1_709_251_199_900, // 100 ms before a Friday, 1 March 2024
+            10..14 => 1_708_905_599_900, // 100 ms before a Monday
+            _ => 1_000,
+        };
+        let huge = random.one_in(5);
+        (limits, Generator { random, history: vec![], clock: start, huge })
+    }
+
+    /// The next event, given where the two have come to.
+    pub fn next(&mut self, pair: &Pair) -> Event {
+        let at = self.time(pair);
+        let what = if self.random.one_in(14) { What::Tick } else { What::Do(self.op(pair)) };
+        if let What::Do(op) = &what {
+            self.history.push(op.clone());
+        }
+        Event { at, what }
+    }
+
+    fn time(&mut self, pair: &Pair) -> i64 {
+        let around = self.random.pick(&[-1, 0, 0, 0, 1]);
+        let next = match self.random.below(20) {
+            0..11 => self.clock,
+            11..16 => self.clock.saturating_add(self.random.between(1, 10)),
+            16 => pair.model.next_due().map_or(self.clock, |due| due.0).saturating_add(around),
+            17 => self.some_deadline(pair).saturating_add(around),
+            18 => self.clock.saturating_add(self.random.pick(&[1, 20, 60, 400])),
+            _ => return self.clock.saturating_sub(self.random.between(1, 50)),
+        };
+        // A bucket's end may be the end of time.
+        if (self.clock..self.clock + 5_000).contains(&next) {
+            self.clock = next;
+        }
+        self.clock
+    }
+
+    fn some_deadline(&mut self, pair: &Pair) -> i64 {
+        let Some(account) = &pair.account else { return self.clock };
+        let mut times: Vec<Time> = account.sessions.iter().map(|s| s.deadline).collect();
+        times.extend(account.buckets.iter().filter_map(|bucket| bucket.valid_to));
+        times.extend(account.buckets.iter().map(|bucket| bucket.valid_from));
+        times.push(Time(self.clock));
+        self.random.pick(&times).0
+    }
+
+    fn op(&mut self, pair: &Pair) -> Op {
+        let status = pair.account.as_ref().map(|account| account.status);
+        if status.is_none() && !self.random.one_in(20) {
+            return self.create(pair);
+        }
+        if status == Some(Status::Suspended) && self.random.one_in(4) {
+            return Op::status(Status::Active);
+        }
+        if status == Some(Status::Closed) && self.random.one_in(3) {
+            return self.clear(pair);
+        }
+        let idle = pair.account.iter().all(|account| account.sessions.is_empty());
+        match self.random.below(100) {
+            24..60 if idle && !self.random.one_in(4) => self.reserve(pair),
+            0..10 if !self.history.is_empty() => self.duplicate(),
+            0..24 => self.reserve(pair),
+            24..54 => self.update(pair),
+            54..58 => self.terminate(pair),
+            58..60 => Op::release(self.random.pick(session::IDS)),
+            60..68 => self.topup(pair),
+            68..73 => self.adjust(pair),
+            73..78 => self.bucket(pair),
+            78..84 => self.debit(),
+            84..90 => self.refund(pair),
+            90..94 => self.counter(),
+            94..97 => self.status(),
+            97 => self.create(pair),
+            _ => Op::Delete { force: self.random.one_in(2) },
+        }
+    }
+
+    /// An earlier command again, now and then with a part of its body changed.
+    fn duplicate(&mut self) -> Op {
+        // Mostly a recent one, so that it is still remembered.
+        let back = if self.random.one_in(3) { self.history.len() } else { 6 };
+        let back = 1 + self.random.below(back.min(self.history.len()));
+        let index = self.history.len() - back;
+        let mut op = self.history[index].clone();
+        if self.random.one_in(3) {
+            let other = self.random.between(1, 9);
+            match &mut op {
+                Op::TopUp { amount, .. }
+                | Op::Adjust { amount, .. }
+                | Op::Debit { amount, .. }
+                | Op::Counter { amount, .. } => *amount = other,
+                Op::Refund { amount, .. } => *amount = Some(other),
+                Op::Bucket { with, .. } => with.priority = Some(i32::MAX),
+                Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
+                    self.change_body(request);
+                }
+                Op::Create { .. } | Op::Status { .. } | Op::Delete { .. } | Op::Release { .. } => {}
+            }
+        }
+        op
+    }
+
+    fn create(&mut self, pair: &Pair) -> Op {
+        let mut buckets = vec![];
+        let most = pair.limits.buckets_max + usize::from(self.random.one_in(20));
+        for id in BUCKETS.iter().take(most.min(1 + self.random.below(4))) {
+            let unit = self.unit();
+            let amount = if self.random.one_in(50) { self.amount() } else { self.credit() };
+            let attributes = self.attributes();
+            buckets.push(NewBucket { bucket: name(id), unit, amount, attributes });
+        }
+        if self.random.one_in(40) {
+            buckets.extend(buckets.first().copied());
+        }
+        let status = match self.random.below(40) {
+            0 => Status::Closed,
+            1..5 => Status::Suspended,
+            _ => Status::Active,
+        };
+        Op::Create { status, identities: self.identities(), buckets }
+    }
+
+    fn status(&mut self) -> Op {
+        let all = [Status::Active, Status::Active, Status::Active, Status::Suspended];
+        let status = if self.random.one_in(12) { Status::Closed } else { self.random.pick(&all) };
+        Op::Status { status, identities: self.identities() }
+    }
+
+    fn identities(&mut self) -> Vec<(Name, Vec<u8>)> {
+        let values: &[&[u8]] = match self.random.below(10) {
+            0 => &[b"with space", b"1"],
+            1..4 => &[b"1", b""],
+            _ => &[b"1", b"2", b"4915112345678"],
+        };
+        let count = if self.random.one_in(2) { 0 } else { self.random.below(3) };
+        (0..count)
+            .map(|_| (name(self.random.pick(KINDS)), self.random.pick(values).to_vec()))
+            .collect()
+    }
+
+    fn unit(&mut self) -> Name {
+        name(self.random.pick(UNITS))
+    }
+
+    /// A credit that makes both denials and grants likely.
+    fn credit(&mut self) -> i64 {
+        if self.huge && self.random.one_in(2) {
+            return self.random.pick(&[i64::MAX, i64::MAX - 1, i64::MAX / 2]);
+        }
+        self.random.between(0, 60)
+    }
+
+    /// Any amount at all: mostly small, sometimes nonsense.
+    fn amount(&mut self) -> i64 {
+        if self.huge && self.random.one_in(3) {
+            let ends = [i64::MAX, i64::MAX - 1, i64::MAX / 2, i64::MIN, i64::MIN + 1];
+            return self.random.pick(&ends);
+        }
+        match self.random.below(120) {
+            0 => -1,
+            1 => 0,
+            _ => self.random.between(1, 12),
+        }
+    }
+}

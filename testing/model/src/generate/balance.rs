@@ -1,0 +1,162 @@
+//! The commands with a transaction id of the nasty runs.
+
+use super::{BUCKETS, Generator};
+use crate::{Op, Pair, name};
+use scurry_ledger::{Bucket, BucketAttributes, Name, Period, Time};
+
+const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
+const COUNTERS: &[&str] = &["day", "month", "plain"];
+
+impl Generator {
+    fn txn(&mut self) -> String {
+        let debits = self.history.iter().filter_map(|op| match op {
+            Op::Debit { txn, .. } => Some(txn.clone()),
+            _ => None,
+        });
+        let debits: Vec<String> = debits.collect();
+        if self.random.one_in(12) && !debits.is_empty() {
+            return debits[self.random.below(debits.len())].clone();
+        }
+        match self.random.below(80) {
+            0 => String::new(),
+            1 => "t\u{7f}".to_string(),
+            2..10 => format!("{}{}", self.random.pick(TXNS), self.random.pick(TXNS)),
+            _ => self.random.pick(TXNS).to_string(),
+        }
+    }
+
+    /// Mostly one that exists.
+    fn bucket_name(&mut self, pair: &Pair) -> Name {
+        let known: Vec<Name> =
+            pair.account.iter().flat_map(|a| &a.buckets).map(|bucket| bucket.id).collect();
+        if known.is_empty() || self.random.one_in(8) {
+            return name(self.random.pick(BUCKETS));
+        }
+        self.random.pick(&known)
+    }
+
+    /// What CREATE and TOPUP can say of a new bucket.
+    pub(super) fn attributes(&mut self) -> BucketAttributes {
+        let mut with = BucketAttributes::default();
+        if self.random.one_in(2) {
+            with.priority = Some(self.random.pick(&[-1, 0, 0, 1, i32::MAX, i32::MIN]));
+        }
+        if self.random.one_in(10) {
+            with.valid_from = Some(self.about_now());
+        }
+        if self.random.one_in(3) {
+            with.valid_to = Some(Some(self.later()));
+        }
+        if self.random.one_in(3) {
+            with.floor = Some(self.floor());
+        }
+        with
+    }
+
+    fn about_now(&mut self) -> Time {
+        Time(self.clock.saturating_add(self.random.between(-20, 10)))
+    }
+
+    fn later(&mut self) -> Time {
+        let after = self.random.pick(&[1, 10, 20, 20, 60, 60, 200, 400, i64::MAX]);
+        let after = if self.random.one_in(30) { self.random.between(-1, 0) } else { after };
+        Time(self.clock.saturating_add(after))
+    }
+
+    fn floor(&mut self) -> i64 {
+        if self.huge && self.random.one_in(3) {
+            return self.random.pick(&[i64::MIN, i64::MIN + 1, -i64::MAX / 2]);
+        }
+        if self.random.one_in(40) { 1 } else { self.random.pick(&[-10, -10, -5, -3, -1, 0, 0]) }
+    }
+
+    pub(super) fn topup(&mut self, pair: &Pair) -> Op {
+        let (txn, bucket) = (self.txn(), self.bucket_name(pair));
+        let amount = if self.random.one_in(10) { self.amount() } else { self.credit().max(1) };
+        let known = pair.account.as_ref().and_then(|account| account.bucket(bucket));
+        let unit = match self.random.below(8) {
+            0 => Some(self.unit()),
+            1..3 => None,
+            _ => known.map_or(Some(self.unit()), |bucket| Some(bucket.unit)),
+        };
+        let later = Some(Some(self.later()));
+        let with = match self.random.below(6) {
+            0..3 if known.is_none() => self.attributes(),
+            0 if self.random.one_in(4) => self.attributes(),
+            0..2 => BucketAttributes {
+                valid_to: self.random.pick(&[Some(None), later, None]),
+                ..BucketAttributes::default()
+            },
+            _ => BucketAttributes::default(),
+        };
+        Op::TopUp { txn, bucket, amount, unit, with }
+    }
+
+    pub(super) fn adjust(&mut self, pair: &Pair) -> Op {
+        let amount = self.amount();
+        let amount = if self.random.one_in(2) { amount.wrapping_neg() } else { amount };
+        Op::Adjust { txn: self.txn(), bucket: self.bucket_name(pair), amount }
+    }
+
+    /// Empties a closed account, and deletes it.
+    pub(super) fn clear(&mut self, pair: &Pair) -> Op {
+        let full = |bucket: &&Bucket| bucket.available != 0;
+        let bucket = pair.account.iter().flat_map(|a| &a.buckets).find(full);
+        match bucket {
+            Some(bucket) => {
+                let amount = bucket.available.wrapping_neg();
+                Op::Adjust { txn: self.txn(), bucket: bucket.id, amount }
+            }
+            None => Op::Delete { force: self.random.one_in(2) },
+        }
+    }
+
+    pub(super) fn bucket(&mut self, pair: &Pair) -> Op {
+        let mut with = self.attributes();
+        if self.random.one_in(6) {
+            with.valid_to = Some(None);
+        }
+        let remove = self.random.one_in(4);
+        if remove && !self.random.one_in(10) {
+            with = BucketAttributes::default();
+        }
+        Op::Bucket { txn: self.txn(), bucket: self.bucket_name(pair), with, remove }
+    }
+
+    pub(super) fn debit(&mut self) -> Op {
+        Op::Debit { txn: self.txn(), unit: self.unit(), amount: self.amount() }
+    }
+
+    pub(super) fn refund(&mut self, pair: &Pair) -> Op {
+        let is_debit = |txn: &&str| {
+            let account = pair.account.as_ref();
+            let known = account.and_then(|account| account.transactions.find(txn.as_bytes()));
+            known.is_some_and(|known| !known.parts.is_empty())
+        };
+        let debits: Vec<String> =
+            TXNS.iter().copied().filter(is_debit).map(str::to_string).collect();
+        let debit = if debits.is_empty() || self.random.one_in(8) {
+            self.txn()
+        } else {
+            debits[self.random.below(debits.len())].clone()
+        };
+        let amount = if self.random.one_in(2) { None } else { Some(self.amount()) };
+        Op::Refund { txn: self.txn(), debit, amount }
+    }
+
+    pub(super) fn counter(&mut self) -> Op {
+        let counter = self.random.pick(COUNTERS);
+        let usual = match counter {
+            "day" => Period::Day,
+            "month" => Period::Month,
+            _ => Period::None,
+        };
+        let period = match self.random.below(6) {
+            0 => None,
+            1 => Some(self.random.pick(&[Period::Hour, Period::Week])),
+            _ => Some(usual),
+        };
+        let unit = if self.random.one_in(5) { Some(self.unit()) } else { None };
+        Op::Counter { txn: self.txn(), counter: name(counter), amount: self.amount(), unit, period }
+    }
+}

@@ -1,0 +1,176 @@
+//! RESERVE, UPDATE, TERMINATE of the nasty runs.
+
+use super::Generator;
+use crate::{Op, Pair, Request, name};
+use scurry_ledger::{ItemRequest, Overrun};
+
+/// Session ids: few, so that they meet.
+pub(super) const IDS: &[&str] = &["s0", "s0", "s1", "s2"];
+const BLOBS: &[&[u8]] = &[b"", b"x", b"xyz", b"long"];
+
+impl Generator {
+    pub(super) fn reserve(&mut self, pair: &Pair) -> Op {
+        let mut request = self.request(pair, false);
+        request.overrun = match self.random.below(4) {
+            0 => Some(Overrun::Overdraw),
+            1 => Some(Overrun::Clamp),
+            _ => None,
+        };
+        for _ in 0..self.count(pair) {
+            let mut item = self.item();
+            item.requested = Some(self.amount());
+            if self.random.one_in(60) {
+                item.used = Some(0);
+            }
+            item.min = self.min(item.requested);
+            request.items.push(item);
+        }
+        Op::Reserve(self.tidy(request))
+    }
+
+    pub(super) fn update(&mut self, pair: &Pair) -> Op {
+        let mut request = self.request(pair, true);
+        for _ in 0..self.count(pair) {
+            let mut item = self.item();
+            if !self.random.one_in(3) {
+                item.used = Some(self.amount_or_zero());
+            }
+            if !self.random.one_in(4) {
+                item.requested = Some(self.amount_or_zero());
+                item.min = self.min(item.requested);
+            } else if self.random.one_in(30) {
+                item.min = Some(1);
+            } else if !self.random.one_in(20) {
+                item.used = item.used.or(Some(0));
+            }
+            request.items.push(item);
+        }
+        Op::Update(self.tidy(request))
+    }
+
+    pub(super) fn terminate(&mut self, pair: &Pair) -> Op {
+        let mut request = self.request(pair, true);
+        (request.validity_ms, request.tcc_ms) = (None, None);
+        (request.close_on_denial, request.blob) = (false, None);
+        for _ in 0..self.count(pair) {
+            let mut item = self.item();
+            item.used = Some(self.amount_or_zero());
+            request.items.push(item);
+        }
+        Op::Terminate(self.tidy(request))
+    }
+
+    /// The start of a request; of an open session when it is to be known.
+    fn request(&mut self, pair: &Pair, known: bool) -> Request {
+        let open = pair.account.iter().flat_map(|account| &account.sessions);
+        let open: Vec<_> = open.collect();
+        let mut request = Request::new(self.random.pick(IDS), 0);
+        request.request = u32::try_from(self.random.below(14)).unwrap_or(0);
+        if known && !open.is_empty() && !self.random.one_in(6) {
+            let session = self.random.pick(&open);
+            request.session = String::from_utf8_lossy(session.id.as_bytes()).into_owned();
+            let last = session.answers.last_request().unwrap_or(0);
+            if self.random.one_in(2) {
+                request.request = last.wrapping_add(1);
+            }
+            request.if_version = match self.random.below(16) {
+                0 => Some(session.version),
+                1 => Some(session.version + 1),
+                _ => None,
+            };
+        }
+        match self.random.below(200) {
+            0 => request.request = u32::MAX,
+            1 => request.session = String::new(),
+            2 => request.session = "s p".to_string(),
+            3 => request.session = "x".repeat(65),
+            4..6 => request.session = "x".repeat(64),
+            _ => {}
+        }
+        if self.random.one_in(5) {
+            request.validity_ms = Some(self.duration());
+        }
+        if self.random.one_in(5) {
+            request.tcc_ms = Some(self.duration());
+        }
+        if self.random.one_in(6) {
+            let long = usize::from(self.random.one_in(12)) * 3;
+            request.blob = Some(BLOBS[long.max(self.random.below(3))].to_vec());
+        }
+        request.close_on_denial = self.random.one_in(5);
+        request
+    }
+
+    /// How many items: few, and seldom more than may be.
+    fn count(&mut self, pair: &Pair) -> usize {
+        let most = if self.random.one_in(30) { 9 } else { pair.limits.items_max };
+        let count = self.random.pick(&[1, 1, 1, 1, 2, 2, 3]);
+        if self.random.one_in(20) { 0 } else { count.min(most) }
+    }
+
+    /// Usually no key twice.
+    fn tidy(&mut self, mut request: Request) -> Request {
+        if !self.random.one_in(30) {
+            let mut keys = vec![];
+            request.items.retain(|item| {
+                let new = !keys.contains(&item.key);
+                keys.push(item.key);
+                new
+            });
+        }
+        request
+    }
+
+    fn item(&mut self) -> ItemRequest {
+        let key = self.random.pick(&[0, 0, 0, 0, 1, 1, 1, 2, 3, u32::MAX]);
+        let usual = if key.is_multiple_of(2) { "oct" } else { "sec" };
+        let unit = if self.random.one_in(25) { self.unit() } else { name(usual) };
+        let unit = if self.random.one_in(60) { name("none") } else { unit };
+        ItemRequest { key, unit, used: None, requested: None, min: None }
+    }
+
+    fn min(&mut self, requested: Option<i64>) -> Option<i64> {
+        let requested = requested.unwrap_or(0);
+        if requested == 0 && !self.random.one_in(20) {
+            return None;
+        }
+        match self.random.below(12) {
+            0 => Some(0),
+            1 => Some(requested),
+            2 => Some(requested / 2),
+            3 => Some(1),
+            4 if self.random.one_in(6) => Some(requested.saturating_add(1)),
+            5 if self.random.one_in(6) => Some(-1),
+            _ => None,
+        }
+    }
+
+    fn amount_or_zero(&mut self) -> i64 {
+        if self.random.one_in(5) { 0 } else { self.amount() }
+    }
+
+    fn duration(&mut self) -> i64 {
+        let some = self.random.between(1, 60);
+        let nonsense = self.random.pick(&[0, -1, 1_001, i64::MAX]);
+        let usual = self.random.pick(&[some, some, some, 1, 200]);
+        if self.random.one_in(25) { nonsense } else { usual }
+    }
+
+    /// Changes something that belongs to the body, or only seems to.
+    pub(super) fn change_body(&mut self, request: &mut Request) {
+        let Some(item) = request.items.first_mut() else {
+            request.blob = Some(b"y".to_vec());
+            return;
+        };
+        match self.random.below(8) {
+            0 => item.used = Some(item.used.unwrap_or(0)),
+            1 => item.min = Some(1),
+            2 => item.min = None,
+            3 => request.if_version = Some(1),
+            4 => request.items.reverse(),
+            5 => request.close_on_denial = !request.close_on_denial,
+            6 => item.used = item.used.map(|used| used / 2 + 1),
+            _ => item.requested = item.requested.map(|requested| requested / 2 + 1),
+        }
+    }
+}

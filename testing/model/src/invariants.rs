@@ -1,0 +1,221 @@
+//! I1 to I14 a second time, from the words of the design; `validate` checks some of them too.
+
+use crate::Op;
+use scurry_ledger::{
+    Account, Answer, Bucket, BucketNo, Change, Code, Item, ItemAnswer, ItemRequest, Name, Session,
+    Time, TombstoneKind,
+};
+use std::collections::BTreeMap;
+
+type Checked = Result<(), String>;
+
+fn ensure(condition: bool, what: impl FnOnce() -> String) -> Checked {
+    if condition { Ok(()) } else { Err(what()) }
+}
+
+fn outstanding(item: &Item) -> i128 {
+    item.slices.iter().map(|slice| i128::from(slice.amount)).sum()
+}
+
+fn bucket(account: &Account, no: BucketNo) -> Option<&Bucket> {
+    account.buckets.iter().find(|bucket| bucket.no == no)
+}
+
+fn session<'a>(account: Option<&'a Account>, id: &str) -> Option<&'a Session> {
+    account?.sessions.iter().find(|session| session.id.as_bytes() == id.as_bytes())
+}
+
+/// What holds of every account right after a Commit.
+pub(crate) fn state(account: &Account) -> Checked {
+    let now = account.changed_at;
+    let mut held: BTreeMap<BucketNo, i128> = BTreeMap::new();
+    for open in &account.sessions {
+        ensure(open.deadline > now, || format!("I9: {:?} is past its deadline", open.id))?;
+        for item in &open.items {
+            let (granted, used) = (i128::from(item.granted), i128::from(item.used));
+            let gone = i128::from(item.from_hold) + i128::from(item.released);
+            ensure(granted == gone + outstanding(item), || format!("I5: {item:?}"))?;
+            let settled = i128::from(item.from_hold) + i128::from(item.direct);
+            ensure(used == settled + i128::from(item.uncollected), || format!("I6: {item:?}"))?;
+            for slice in &item.slices {
+                let unit = bucket(account, slice.bucket).map(|bucket| bucket.unit);
+                ensure(unit == Some(item.unit), || format!("I4, I12: {slice:?} of {item:?}"))?;
+                ensure(slice.amount > 0, || format!("a slice of nothing: {item:?}"))?;
+                *held.entry(slice.bucket).or_insert(0) += i128::from(slice.amount);
+            }
+        }
+    }
+    for bucket in &account.buckets {
+        let wide = i128::from;
+        let came = wide(bucket.credited) + wide(bucket.refunded);
+        let went = wide(bucket.consumed) + wide(bucket.expired) + wide(bucket.voided);
+        let is = wide(bucket.available) + wide(bucket.held);
+        ensure(is == came - went, || format!("I1: {bucket:?}"))?;
+        let slices = held.remove(&bucket.no).unwrap_or(0);
+        ensure(wide(bucket.held) == slices, || format!("I2: {bucket:?} but slices {slices}"))?;
+        let least = wide(bucket.floor) - wide(bucket.overdrawn);
+        ensure(wide(bucket.available) >= least, || format!("I3: {bucket:?}"))?;
+        let over = bucket.valid_to.is_some_and(|end| end <= now);
+        ensure(!over || bucket.available <= 0, || format!("I10: {bucket:?}"))?;
+    }
+    ensure(held.is_empty(), || format!("I2: slices on no bucket {held:?}"))
+}
+
+/// What holds between the accounts before and after a Commit of `op` at `now`.
+pub(crate) fn transition(
+    before: Option<&Account>,
+    after: Option<&Account>,
+    op: &Op,
+    answer: &Answer,
+    now: Time,
+) -> Checked {
+    let own = match op {
+        Op::Release { session } => Some(session.as_str()),
+        op => op.request().map(|request| request.session.as_str()),
+    };
+    moved(before, after)?;
+    bystanders(before, after, own, now)?;
+    accounted(before, after, op, answer)?;
+    if let (Some(own), Answer::Session { code, version, items }) = (own, answer) {
+        let is_open = session(after, own).is_some();
+        ensure(is_open == (*version > 0), || format!("I14: open {is_open}, {answer:?}"))?;
+        let ends = matches!(op, Op::Terminate(_) | Op::Release { .. });
+        ensure(!(ends && is_open), || "I14: still open".to_string())?;
+        ensure(!(is_open && *code == Code::ServiceDenied), || "I14: denied, open".to_string())?;
+        // A RESERVE begins anew, even where an expired session had its id.
+        let before = if matches!(op, Op::Reserve(_)) { None } else { before };
+        let request = op.request().map(|request| (request.request, request.items.as_slice()));
+        if let Some((number, listed)) = request {
+            ensure(items.len() == listed.len(), || "an answer per item".to_string())?;
+            for (asked, given) in listed.iter().zip(items) {
+                item(before, after, own, (number, asked, given))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// I11, I12, I13 of one item of an answer.
+fn item(
+    before: Option<&Account>,
+    after: Option<&Account>,
+    own: &str,
+    (number, asked, given): (u32, &ItemRequest, &ItemAnswer),
+) -> Checked {
+    let told = || format!("item {asked:?} got {given:?}");
+    let requested = asked.requested.unwrap_or(0);
+    let least = asked.min.unwrap_or(1).max(1);
+    ensure((0..=requested).contains(&given.granted), || format!("I12: {}", told()))?;
+    ensure(given.granted == 0 || given.granted >= least, || format!("I12: {}", told()))?;
+    let used = asked.used.unwrap_or(0);
+    ensure((0..=used).contains(&given.uncollected), || format!("I13: {}", told()))?;
+    let Some(open) = session(after, own) else {
+        return ensure(given.granted == 0, || format!("granted by a closed session: {}", told()));
+    };
+    let of = |session: &Session| session.items.iter().find(|i| i.key == asked.key).cloned();
+    let (was, is) = (session(before, own).and_then(of), of(open));
+    let late = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
+    let hold = is.as_ref().map(outstanding);
+    if late {
+        let kept = was.as_ref().map(outstanding);
+        ensure(hold == kept, || format!("a late request changed the hold: {}", told()))?;
+    } else {
+        let granted = i128::from(given.granted);
+        ensure(hold == Some(granted), || format!("I11: holds {hold:?}: {}", told()))?;
+    }
+    let used_before = was.map_or(0, |item| item.used);
+    let used_after = is.map_or(0, |item| item.used);
+    ensure(used_after == used_before + used, || format!("I13: {}", told()))
+}
+
+/// I4, and totals that never shrink.
+fn moved(before: Option<&Account>, after: Option<&Account>) -> Checked {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    for is in &after.buckets {
+        let Some(was) = bucket(before, is.no) else { continue };
+        ensure(is.unit == was.unit && is.id == was.id, || format!("I4: {was:?} became {is:?}"))?;
+        let pairs = [
+            (was.credited, is.credited),
+            (was.refunded, is.refunded),
+            (was.consumed, is.consumed),
+            (was.expired, is.expired),
+            (was.voided, is.voided),
+            (was.overdrawn, is.overdrawn),
+        ];
+        let grow = pairs.iter().all(|(was, is)| was <= is);
+        ensure(grow, || format!("a total shrank: {was:?} became {is:?}"))?;
+    }
+    let version = after.version == before.version + 1 && after.changed_at >= before.changed_at;
+    ensure(version, || "a Commit adds 1 to the version, and time does not go back".to_string())
+}
+
+/// I9: sessions that the command does not name end at their deadline, and not before.
+fn bystanders(
+    before: Option<&Account>,
+    after: Option<&Account>,
+    own: Option<&str>,
+    now: Time,
+) -> Checked {
+    for was in before.iter().flat_map(|account| &account.sessions) {
+        let id = String::from_utf8_lossy(was.id.as_bytes());
+        if own == Some(id.as_ref()) {
+            continue;
+        }
+        let is = session(after, &id);
+        if was.deadline <= now {
+            ensure(is.is_none(), || format!("I9: {id} is open past its deadline"))?;
+        } else {
+            ensure(is == Some(was), || format!("I9, I14: {id} was touched"))?;
+        }
+    }
+    Ok(())
+}
+
+/// I13, I4 per unit: what was reported is debited or recorded as uncollected, and nothing else
+/// is.
+fn accounted(
+    before: Option<&Account>,
+    after: Option<&Account>,
+    op: &Op,
+    answer: &Answer,
+) -> Checked {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    if matches!(op, Op::Bucket { remove: true, .. }) {
+        return Ok(());
+    }
+    let mut due: BTreeMap<Name, i128> = BTreeMap::new();
+    for item in op.request().iter().flat_map(|request| &request.items) {
+        *due.entry(item.unit).or_insert(0) += i128::from(item.used.unwrap_or(0));
+    }
+    if let (Op::Debit { unit, .. }, Answer::Amount { amount, .. }) = (op, answer) {
+        *due.entry(*unit).or_insert(0) += i128::from(*amount);
+    }
+    for (account, sign) in [(before, 1), (after, -1)] {
+        for bucket in &account.buckets {
+            *due.entry(bucket.unit).or_insert(0) += sign * i128::from(bucket.consumed);
+        }
+        for uncollected in &account.uncollected {
+            *due.entry(uncollected.unit).or_insert(0) += sign * i128::from(uncollected.amount);
+        }
+    }
+    ensure(due.values().all(|&left| left == 0), || format!("I13: not accounted for {due:?}"))
+}
+
+/// What holds between the accounts before and after a tick.
+pub(crate) fn ticked(
+    before: Option<&Account>,
+    after: Option<&Account>,
+    change: &Change,
+) -> Checked {
+    moved(before, after)?;
+    bystanders(before, after, None, change.at)?;
+    let mut last = None;
+    for op in &change.ops {
+        let scurry_ledger::Op::Bury(tombstone) = op else { continue };
+        ensure(tombstone.kind == TombstoneKind::Expired, || format!("a tick: {tombstone:?}"))?;
+        let place = Some((tombstone.forget_at, tombstone.id.as_bytes().to_vec()));
+        ensure(last < place, || format!("I9: out of order: {tombstone:?}"))?;
+        last = place;
+    }
+    Ok(())
+}

@@ -1,0 +1,307 @@
+//! Section 12: the commands with a transaction id, and section 4 for them.
+
+use super::state::{Counter, State, Transaction, take};
+use super::{Context, Refusal, calendar, id, provision, require};
+use scurry_ledger::{Answer, BucketAttributes, Code, Command, Name, NewBucket, Period, Status};
+
+/// What a command with a transaction id comes to: code, amount, and the parts of a debit.
+struct Effect {
+    code: Code,
+    amount: i128,
+    parts: Option<Vec<(u32, i128)>>,
+}
+
+impl Effect {
+    fn ok(amount: i128) -> Effect {
+        Effect { code: Code::Ok, amount, parts: None }
+    }
+
+    fn denied(code: Code, amount: i128) -> Effect {
+        Effect { code, amount, parts: None }
+    }
+}
+
+pub(super) fn execute(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    command: &Command<'_>,
+    body: String,
+) -> Result<Answer, Refusal> {
+    let txn = fields(command)?;
+    let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    if let Some(known) = state.remembered(context.now).find(|known| known.id == txn) {
+        require(known.body == body, Code::RequestMismatch)?;
+        return Err(Refusal::Replay(known.answer.clone()));
+    }
+    let full = state.remembered(context.now).count() >= context.limits.transactions_max;
+    // A command that is denied changes nothing else: the copy is thrown away.
+    let mut tried = state.clone();
+    let outcome = perform(&mut tried, context, command, full);
+    let effect = outcome?;
+    if effect.code == Code::Ok {
+        *state = tried;
+    }
+    let amount = i64::try_from(effect.amount).map_err(|_| Code::Overflow)?;
+    let answer = Answer::Amount { code: effect.code, version: state.version, amount };
+    let forget = context.now.saturating_add(context.limits.transaction_ms);
+    let parts = effect.parts;
+    state.transactions.push(Transaction { id: txn, body, answer: answer.clone(), forget, parts });
+    Ok(answer)
+}
+
+/// What can be seen from the command alone. Returns the transaction id.
+fn fields(command: &Command<'_>) -> Result<String, Code> {
+    let (txn, fine) = match *command {
+        Command::TopUp { txn, amount, attributes, .. } => {
+            (txn, amount >= 1 && attributes_are_fine(&attributes))
+        }
+        Command::Adjust { txn, amount, .. } => (txn, amount != 0 && amount != i64::MIN),
+        Command::Bucket { txn, attributes, remove, .. } => {
+            let some = attributes != BucketAttributes::default();
+            (txn, some != remove && attributes_are_fine(&attributes))
+        }
+        Command::Debit { txn, amount, .. } => (txn, amount >= 1),
+        Command::Refund { txn, debit, amount } => {
+            (txn, amount.is_none_or(|amount| amount >= 1) && id(debit).is_ok())
+        }
+        Command::Counter { txn, .. } => (txn, true),
+        _ => return Err(Code::Invalid),
+    };
+    require(fine, Code::Invalid)?;
+    id(txn)
+}
+
+/// FLOOR <= 0 and FROM < TO. That TO is after now is looked at after duplicates: a replay would
+/// fail it later.
+fn attributes_are_fine(attributes: &BucketAttributes) -> bool {
+    let from = attributes.valid_from.unwrap_or_default();
+    let to = attributes.valid_to.flatten();
+    attributes.floor.is_none_or(|floor| floor <= 0) && to.is_none_or(|to| from < to)
+}
+
+fn perform(
+    state: &mut State,
+    context: Context<'_>,
+    command: &Command<'_>,
+    full: bool,
+) -> Result<Effect, Code> {
+    if let Command::TopUp { attributes, .. } | Command::Bucket { attributes, .. } = command {
+        let to = attributes.valid_to.flatten();
+        require(to.is_none_or(|to| to.0 > context.now), Code::Invalid)?;
+    }
+    match *command {
+        Command::TopUp { bucket, amount, unit, attributes, .. } => {
+            topup(state, context, bucket, amount, unit, attributes, full)
+        }
+        Command::Adjust { bucket, amount, .. } => adjust(state, context, bucket, amount, full),
+        Command::Bucket { bucket, attributes, remove: false, .. } => {
+            change(state, bucket, attributes, full)
+        }
+        Command::Bucket { bucket, .. } => {
+            let serial = named(state, bucket)?;
+            let empty = state.available(serial) == 0 && state.held(serial) == 0;
+            require(empty, Code::NotEmpty)?;
+            require(!full, Code::Busy)?;
+            state.buckets.retain(|bucket| bucket.serial != serial);
+            Ok(Effect::ok(0))
+        }
+        Command::Debit { unit, amount, .. } => debit(state, context, unit, amount, full),
+        Command::Refund { debit, amount, .. } => refund(state, context, debit, amount, full),
+        Command::Counter { counter, amount, unit, period, .. } => {
+            count(state, context, counter, amount, (unit, period), full)
+        }
+        _ => Err(Code::Invalid),
+    }
+}
+
+/// The serial number of the bucket with this name.
+fn named(state: &State, bucket: Name) -> Result<u32, Code> {
+    state.bucket_named(bucket.as_str()).map(|bucket| bucket.serial).ok_or(Code::UnknownBucket)
+}
+
+fn topup(
+    state: &mut State,
+    context: Context<'_>,
+    bucket: Name,
+    amount: i64,
+    unit: Option<Name>,
+    attributes: BucketAttributes,
+    full: bool,
+) -> Result<Effect, Code> {
+    let now = context.now;
+    let before = named(state, bucket).map_or(0, |serial| state.available(serial));
+    match state.bucket_named(bucket.as_str()) {
+        None => {
+            let unit = unit.ok_or(Code::UnknownBucket)?;
+            let room =
+                state.buckets.len() < context.limits.buckets_max && state.buckets_ever < 65_535;
+            provision::add_bucket(state, now, &NewBucket { bucket, unit, amount, attributes })?;
+            require(room, Code::Busy)?;
+        }
+        Some(known) => {
+            let of_new = BucketAttributes { valid_to: None, ..attributes };
+            require(of_new == BucketAttributes::default(), Code::Invalid)?;
+            require(unit.is_none_or(|unit| unit.as_str() == known.unit), Code::Invalid)?;
+            let serial = known.serial;
+            let known = state.bucket(serial).ok_or(Code::UnknownBucket)?;
+            if let Some(to) = attributes.valid_to {
+                known.to = to.map(|to| to.0);
+                let from = known.from;
+                require(known.to.is_none_or(|to| to > from), Code::Invalid)?;
+            }
+            require(!known.is_expired(now), Code::BucketExpired)?;
+            known.credited += i128::from(amount);
+        }
+    }
+    require(!full, Code::Busy)?;
+    if state.status == Status::Closed {
+        return Ok(Effect::denied(Code::ServiceDenied, before));
+    }
+    state.fits()?;
+    Ok(Effect::ok(state.available(named(state, bucket)?)))
+}
+
+fn adjust(
+    state: &mut State,
+    context: Context<'_>,
+    bucket: Name,
+    amount: i64,
+    full: bool,
+) -> Result<Effect, Code> {
+    let serial = named(state, bucket)?;
+    let before = state.available(serial);
+    let known = state.bucket(serial).ok_or(Code::UnknownBucket)?;
+    let floor = known.floor;
+    if amount > 0 {
+        require(!known.is_expired(context.now), Code::BucketExpired)?;
+        known.credited += i128::from(amount);
+    } else {
+        known.voided -= i128::from(amount);
+    }
+    require(!full, Code::Busy)?;
+    let after = state.available(serial);
+    if amount < 0 && after < floor {
+        return Ok(Effect::denied(Code::CreditLimitReached, before));
+    }
+    state.fits()?;
+    Ok(Effect::ok(after))
+}
+
+fn change(
+    state: &mut State,
+    bucket: Name,
+    attributes: BucketAttributes,
+    full: bool,
+) -> Result<Effect, Code> {
+    let serial = named(state, bucket)?;
+    let available = state.available(serial);
+    let known = state.bucket(serial).ok_or(Code::UnknownBucket)?;
+    known.priority = attributes.priority.unwrap_or(known.priority);
+    known.from = attributes.valid_from.map_or(known.from, |from| from.0);
+    known.to = attributes.valid_to.map_or(known.to, |to| to.map(|to| to.0));
+    known.floor = attributes.floor.map_or(known.floor, i128::from);
+    let (from, to) = (known.from, known.to);
+    require(to.is_none_or(|to| to > from), Code::Invalid)?;
+    require(!full, Code::Busy)?;
+    if attributes.floor.is_some_and(|floor| i128::from(floor) > available) {
+        return Ok(Effect::denied(Code::CreditLimitReached, available));
+    }
+    Ok(Effect::ok(available))
+}
+
+fn debit(
+    state: &mut State,
+    context: Context<'_>,
+    unit: Name,
+    amount: i64,
+    full: bool,
+) -> Result<Effect, Code> {
+    require(!full, Code::Busy)?;
+    if state.status != Status::Active {
+        return Ok(Effect::denied(Code::ServiceDenied, 0));
+    }
+    let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
+    if rest > 0 {
+        return Ok(Effect::denied(Code::CreditLimitReached, 0));
+    }
+    let mut parts: Vec<(u32, i128)> = vec![];
+    for (serial, amount) in debits {
+        state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
+        match parts.iter_mut().find(|part| part.0 == serial) {
+            Some(part) => part.1 += amount,
+            None => parts.push((serial, amount)),
+        }
+    }
+    state.fits()?;
+    Ok(Effect { code: Code::Ok, amount: amount.into(), parts: Some(parts) })
+}
+
+fn refund(
+    state: &mut State,
+    context: Context<'_>,
+    debit: &[u8],
+    amount: Option<i64>,
+    full: bool,
+) -> Result<Effect, Code> {
+    let debit = id(debit)?;
+    let now = context.now;
+    let known = state.remembered(now).find(|transaction| transaction.id == debit);
+    let parts = known.and_then(|t| t.parts.clone()).ok_or(Code::UnknownTransaction)?;
+    let left: i128 = parts.iter().map(|part| part.1).sum();
+    let amount = amount.map_or(left, i128::from);
+    require(left > 0 && amount <= left, Code::NotApplicable)?;
+    let (back, _) = take(parts.iter().rev().copied(), amount);
+    for &(serial, amount) in &back {
+        let bucket = state.bucket(serial).ok_or(Code::NotApplicable)?;
+        bucket.refunded += amount;
+        if bucket.is_expired(now) {
+            bucket.expired += amount;
+        }
+    }
+    require(!full, Code::Busy)?;
+    state.fits()?;
+    let last = state.transactions.iter_mut().rev().find(|transaction| transaction.id == debit);
+    for part in last.into_iter().flat_map(|t| t.parts.iter_mut().flatten()) {
+        let returned = back.iter().find(|back| back.0 == part.0);
+        part.1 -= returned.map_or(0, |back| back.1);
+    }
+    Ok(Effect::ok(amount))
+}
+
+fn count(
+    state: &mut State,
+    context: Context<'_>,
+    counter: Name,
+    amount: i64,
+    (unit, period): (Option<Name>, Option<Period>),
+    full: bool,
+) -> Result<Effect, Code> {
+    let now = context.now;
+    let new = Counter {
+        unit: unit.map_or("events".to_string(), |unit| unit.as_str().to_string()),
+        period: period.unwrap_or(Period::None),
+        written_at: now,
+        value: 0,
+    };
+    let others = state.counters.len();
+    let known = state.counters.get(counter.as_str());
+    if let Some(known) = known {
+        require(unit.is_none() || new.unit == known.unit, Code::Invalid)?;
+        require(period.is_none() || new.period == known.period, Code::Invalid)?;
+    } else {
+        require(others < context.limits.counters_max, Code::Busy)?;
+    }
+    require(!full, Code::Busy)?;
+    let known = state.counters.entry(counter.as_str().to_string()).or_insert(new);
+    known.value = value_at(known, now) + i128::from(amount);
+    known.written_at = now;
+    let value = known.value;
+    state.fits()?;
+    Ok(Effect::ok(value))
+}
+
+/// The value as read at `now`: 0 when its period is over.
+pub(super) fn value_at(counter: &Counter, now: i64) -> i128 {
+    let start = |at| calendar::period_start(counter.period, at);
+    if start(now) == start(counter.written_at) { counter.value } else { 0 }
+}

@@ -1,0 +1,37 @@
+//! The body of a request, whole: the command and all its arguments but IFVERSION.
+
+use scurry_ledger::{Command, SessionRequest};
+
+/// A text that is equal for equal bodies and for nothing else.
+pub(super) fn text(command: &Command<'_>) -> String {
+    match command {
+        Command::Reserve(request) => requested("RESERVE", request),
+        Command::Update(request) => requested("UPDATE", request),
+        Command::Terminate(request) => requested("TERMINATE", request),
+        other => format!("{other:?}"),
+    }
+}
+
+/// MIN 1, USED 0 and REQUESTED 0 are constants of the grammar: left out or given, they are the
+/// same body. MIN 0 is MIN 1.
+fn requested(command: &str, request: &SessionRequest<'_>) -> String {
+    let items: Vec<String> = request
+        .items
+        .iter()
+        .map(|item| {
+            let min = if item.min == Some(0) { 1 } else { item.min.unwrap_or(1) };
+            let (used, requested) = (item.used.unwrap_or(0), item.requested.unwrap_or(0));
+            format!("{} {:?} {used} {requested} {min}", item.key, item.unit)
+        })
+        .collect();
+    format!(
+        "{command} {:?} {} {:?} {:?} {:?} {} {:?} {items:?}",
+        request.session,
+        request.request,
+        request.validity_ms,
+        request.tcc_ms,
+        request.overrun,
+        request.close_on_denial,
+        request.blob,
+    )
+}

@@ -1,0 +1,173 @@
+//! The oracle: docs/ledger.md a second time, as plainly as it can be said.
+//!
+//! It shares no code with `decide`; only the words of commands, answers, codes and limits. It
+//! copies the whole account before each command and throws the copy away when the command is
+//! refused. Sums are i128 and are checked after each movement.
+
+mod balance;
+mod body;
+mod calendar;
+mod due;
+mod money;
+mod provision;
+mod session;
+mod snapshot;
+mod state;
+
+pub use snapshot::{BucketShot, ItemShot, SessionShot, Snapshot};
+
+use scurry_ledger::{Answer, Code, Command, Limits, Name, Status, Time};
+use state::State;
+
+/// What the model says to a command; compare it with a `Decision`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelResult {
+    /// A duplicate: the answer given before. Nothing changed.
+    Replay(Answer),
+    /// A refusal with this code. Nothing changed.
+    Reject(Code),
+    /// Done, or denied and remembered.
+    Commit(Answer),
+}
+
+/// Why a command is not executed.
+enum Refusal {
+    Replay(Answer),
+    Reject(Code),
+}
+
+impl From<Code> for Refusal {
+    fn from(code: Code) -> Refusal {
+        Refusal::Reject(code)
+    }
+}
+
+/// One account or its absence, under the given limits.
+#[derive(Clone, Debug)]
+pub struct Model {
+    limits: Limits,
+    state: Option<State>,
+}
+
+/// The moment, and the bounds, of one command.
+#[derive(Clone, Copy)]
+struct Context<'a> {
+    now: i64,
+    limits: &'a Limits,
+}
+
+impl Model {
+    /// No account yet.
+    pub fn new(limits: Limits) -> Model {
+        Model { limits, state: None }
+    }
+
+    /// Executes a command when the clock shows `clock`, and remembers what it changed.
+    pub fn execute(&mut self, clock: Time, command: &Command<'_>) -> ModelResult {
+        let now = self.now(clock);
+        let context = Context { now, limits: &self.limits };
+        let mut copy = self.state.clone();
+        if let Some(state) = &mut copy {
+            if let Err(code) = due::apply(state, context) {
+                return ModelResult::Reject(code);
+            }
+            state.version += 1;
+            state.changed_at = now;
+        }
+        match dispatch(&mut copy, context, command) {
+            Err(Refusal::Replay(answer)) => ModelResult::Replay(answer),
+            Err(Refusal::Reject(code)) => ModelResult::Reject(code),
+            Ok(answer) => {
+                self.state = copy;
+                ModelResult::Commit(answer)
+            }
+        }
+    }
+
+    /// Does what a timer does when the clock shows `clock`; false when nothing was due.
+    pub fn tick(&mut self, clock: Time) -> bool {
+        let now = self.now(clock);
+        if self.next_due().is_none_or(|due| due.0 > now) {
+            return false;
+        }
+        let mut copy = self.state.clone();
+        if let Some(state) = &mut copy {
+            if due::apply(state, Context { now, limits: &self.limits }).is_err() {
+                return false;
+            }
+            state.version += 1;
+            state.changed_at = now;
+        }
+        self.state = copy;
+        true
+    }
+
+    /// When something is due next.
+    pub fn next_due(&self) -> Option<Time> {
+        self.state.as_ref().and_then(due::next).map(Time)
+    }
+
+    /// `SCUR.CHECK`: none when there is no account.
+    pub fn check(&self, clock: Time, unit: Name, amount: i64) -> Option<(Code, i64)> {
+        let now = self.now(clock);
+        let mut state = self.state.clone()?;
+        due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
+        let all: i128 = state.rooms(unit.as_str(), now).iter().map(|room| room.1).sum();
+        let grantable = i64::try_from(all.min(i64::MAX.into())).ok()?;
+        let code = match state.status {
+            Status::Active if grantable < amount => Code::CreditLimitReached,
+            Status::Active => Code::Ok,
+            _ => Code::ServiceDenied,
+        };
+        Some((code, grantable))
+    }
+
+    /// Everything that can be seen, with what is due at `clock` applied but not written.
+    pub fn snapshot(&self, clock: Time) -> Option<Snapshot> {
+        let now = self.now(clock);
+        let mut state = self.state.clone()?;
+        due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
+        Some(Snapshot::of_model(&state, now))
+    }
+
+    /// The time that counts: never before the account's last Change.
+    pub fn now(&self, clock: Time) -> i64 {
+        let year_6429 = 140_737_488_355_327;
+        let clock = clock.0.clamp(0, year_6429);
+        self.state.as_ref().map_or(clock, |state| state.changed_at.max(clock))
+    }
+}
+
+fn dispatch(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    command: &Command<'_>,
+) -> Result<Answer, Refusal> {
+    let body = body::text(command);
+    match command {
+        Command::Create(create) => provision::create(account, context, create),
+        Command::Status { status, identities } => {
+            provision::status(account, context, *status, identities)
+        }
+        Command::Delete { force } => provision::delete(account, context, *force),
+        Command::Reserve(request) => session::reserve(account, context, request, body),
+        Command::Update(request) => session::update(account, context, request, body),
+        Command::Terminate(request) => session::terminate(account, context, request, body),
+        Command::Release { session } => session::release(account, context, session),
+        _ => balance::execute(account, context, command, body),
+    }
+}
+
+/// Session and transaction ids and identity values: 1 to 64 bytes of printable ASCII.
+fn id(bytes: &[u8]) -> Result<String, Code> {
+    let fine = bytes.iter().all(|&byte| byte > b' ' && byte < 0x7f);
+    if bytes.is_empty() || bytes.len() > 64 || !fine {
+        return Err(Code::Invalid);
+    }
+    Ok(bytes.iter().map(|&byte| char::from(byte)).collect())
+}
+
+/// An error unless the condition holds.
+fn require(condition: bool, code: Code) -> Result<(), Code> {
+    if condition { Ok(()) } else { Err(code) }
+}

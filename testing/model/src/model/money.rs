@@ -1,0 +1,110 @@
+//! Sections 7 and 8: settle, grant, release.
+
+use super::state::{State, take};
+use scurry_ledger::{Code, ItemAnswer, ItemRequest, Overrun};
+
+/// Every slice of an item goes back, to `expired` where its bucket is expired.
+pub(super) fn release(state: &mut State, session: &str, key: u32, now: i64) -> Result<(), Code> {
+    let mut back = vec![];
+    for item in state.sessions.get_mut(session).into_iter().flat_map(|s| &mut s.items) {
+        if item.key == key {
+            back = std::mem::take(&mut item.slices);
+            item.released += back.iter().map(|slice| slice.1).sum::<i128>();
+        }
+    }
+    // `available` is what is left: it has grown by now.
+    for (serial, amount) in back {
+        if let Some(bucket) = state.bucket(serial)
+            && bucket.is_expired(now)
+        {
+            bucket.expired += amount;
+        }
+    }
+    state.fits()
+}
+
+/// Every slice of every item of a session goes back.
+pub(super) fn release_all(state: &mut State, session: &str, now: i64) -> Result<(), Code> {
+    let items = state.sessions.get(session).map(|s| s.items.clone()).unwrap_or_default();
+    items.iter().try_for_each(|item| release(state, session, item.key, now))
+}
+
+/// Section 7. Returns what could not be collected.
+pub(super) fn settle(
+    state: &mut State,
+    session: &str,
+    item: &ItemRequest,
+    late: bool,
+    now: i64,
+) -> Result<i128, Code> {
+    let unit = item.unit.as_str();
+    let mut rest = i128::from(item.used.unwrap_or(0));
+    let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
+    let overrun = open.overrun;
+    let line = open.item_or_new(item.key, unit);
+    line.used += rest;
+    if !late {
+        let (from_hold, left) = take(line.slices.clone(), rest);
+        rest = left;
+        for (serial, amount) in from_hold {
+            let line = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
+            let line = line.item_or_new(item.key, unit);
+            line.from_hold += amount;
+            line.slices.iter_mut().filter(|s| s.0 == serial).for_each(|s| s.1 -= amount);
+            line.slices.retain(|slice| slice.1 > 0);
+            state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
+            state.fits()?;
+        }
+    }
+    let (mut debits, rest) = state.spread(unit, rest, now);
+    let mut uncollected = rest;
+    if let (Overrun::Overdraw, true, Some(&last)) =
+        (overrun, rest > 0, state.burn_order(unit, now).last())
+    {
+        debits.push((last, rest));
+        state.bucket(last).ok_or(Code::UnknownBucket)?.overdrawn += rest;
+        uncollected = 0;
+    }
+    for (serial, amount) in debits {
+        state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
+        let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
+        open.item_or_new(item.key, unit).direct += amount;
+        state.fits()?;
+    }
+    if uncollected > 0 {
+        *state.uncollected.entry(unit.to_string()).or_insert(0) += uncollected;
+        let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
+        open.item_or_new(item.key, unit).uncollected += uncollected;
+    }
+    state.fits()?;
+    if !late {
+        release(state, session, item.key, now)?;
+    }
+    Ok(uncollected)
+}
+
+/// Section 8: one item of request number `request`. The caller adds what was uncollected.
+pub(super) fn grant(
+    state: &mut State,
+    session: &str,
+    item: &ItemRequest,
+    request: u32,
+    now: i64,
+) -> Result<ItemAnswer, Code> {
+    let requested = i128::from(item.requested.unwrap_or(0));
+    let min = i128::from(item.min.unwrap_or(1).max(1));
+    let (slices, missing) = take(state.rooms(item.unit.as_str(), now), requested);
+    let grant = requested - missing;
+    let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
+    let line = open.item_or_new(item.key, item.unit.as_str());
+    if grant < min {
+        let code = Code::CreditLimitReached;
+        return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0 });
+    }
+    line.slices = slices;
+    line.granted += grant;
+    line.last_grant = Some(request);
+    state.fits()?;
+    let granted = i64::try_from(grant).map_err(|_| Code::Overflow)?;
+    Ok(ItemAnswer { code: Code::Ok, granted, last: grant < requested, uncollected: 0 })
+}

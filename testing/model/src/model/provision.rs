@@ -1,0 +1,115 @@
+//! Section 11: CREATE, STATUS, DELETE.
+
+use super::state::{Bucket, State};
+use super::{Context, Refusal, id, require};
+use scurry_ledger::{Answer, Code, Create, Name, NewBucket, Status};
+use std::collections::{BTreeMap, BTreeSet};
+
+pub(super) fn create(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    create: &Create<'_>,
+) -> Result<Answer, Refusal> {
+    let limits = context.limits;
+    require(create.status != Status::Closed, Code::Invalid)?;
+    require(create.identities.len() <= limits.identities_max, Code::Invalid)?;
+    require(create.buckets.len() <= limits.buckets_max, Code::Invalid)?;
+    let kinds: BTreeSet<Name> = create.identities.iter().map(|identity| identity.0).collect();
+    require(kinds.len() == create.identities.len(), Code::Invalid)?;
+    let names: BTreeSet<Name> = create.buckets.iter().map(|new| new.bucket).collect();
+    require(names.len() == create.buckets.len(), Code::Invalid)?;
+    let mut identities = BTreeMap::new();
+    for (kind, value) in create.identities {
+        identities.insert(kind.as_str().to_string(), id(value)?);
+    }
+    let mut state = State {
+        status: create.status,
+        version: 1,
+        changed_at: context.now,
+        identities,
+        buckets: vec![],
+        buckets_ever: 0,
+        counters: BTreeMap::new(),
+        uncollected: BTreeMap::new(),
+        sessions: BTreeMap::new(),
+        closed: vec![],
+        transactions: vec![],
+    };
+    for new in create.buckets {
+        require(new.amount >= 0, Code::Invalid)?;
+        add_bucket(&mut state, context.now, new)?;
+    }
+    require(account.is_none(), Code::AccountExists)?;
+    *account = Some(state);
+    Ok(Answer::Account { code: Code::Ok, version: 1 })
+}
+
+/// A new bucket, with its first credit. Its validity must not have ended.
+pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result<(), Code> {
+    let attributes = &new.attributes;
+    let from = attributes.valid_from.map_or(0, |time| time.0);
+    let to = attributes.valid_to.flatten().map(|time| time.0);
+    let floor = attributes.floor.unwrap_or(0);
+    require(floor <= 0, Code::Invalid)?;
+    require(to.is_none_or(|to| to > now && to > from), Code::Invalid)?;
+    state.buckets.push(Bucket {
+        serial: state.buckets_ever,
+        id: new.bucket.as_str().to_string(),
+        unit: new.unit.as_str().to_string(),
+        priority: attributes.priority.unwrap_or(0),
+        created: now,
+        from,
+        to,
+        floor: floor.into(),
+        credited: new.amount.into(),
+        refunded: 0,
+        consumed: 0,
+        expired: 0,
+        voided: 0,
+        overdrawn: 0,
+    });
+    state.buckets_ever += 1;
+    Ok(())
+}
+
+pub(super) fn status(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    status: Status,
+    identities: &[(Name, &[u8])],
+) -> Result<Answer, Refusal> {
+    for (_, value) in identities {
+        require(value.is_empty() || id(value).is_ok(), Code::Invalid)?;
+    }
+    let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    let reopened = state.status == Status::Closed && status != Status::Closed;
+    require(!reopened, Code::NotApplicable)?;
+    for (kind, value) in identities {
+        if value.is_empty() {
+            state.identities.remove(kind.as_str());
+        } else {
+            state.identities.insert(kind.as_str().to_string(), id(value)?);
+            require(state.identities.len() <= context.limits.identities_max, Code::Busy)?;
+        }
+    }
+    state.status = status;
+    Ok(Answer::Account { code: Code::Ok, version: state.version })
+}
+
+pub(super) fn delete(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    force: bool,
+) -> Result<Answer, Refusal> {
+    let now = context.now;
+    let state = account.as_ref().ok_or(Code::UnknownAccount)?;
+    let empty = |bucket: &Bucket| state.available(bucket.serial) + state.held(bucket.serial) == 0;
+    let forgotten = state.tombstones(now).count() + state.remembered(now).count() == 0;
+    require(state.status == Status::Closed, Code::NotEmpty)?;
+    require(state.sessions.is_empty(), Code::NotEmpty)?;
+    require(state.buckets.iter().all(empty), Code::NotEmpty)?;
+    require(forgotten || force, Code::NotEmpty)?;
+    let version = state.version;
+    *account = None;
+    Ok(Answer::Account { code: Code::Ok, version })
+}

@@ -1,0 +1,280 @@
+//! Sections 5, 6, 9 and 10: RESERVE, UPDATE, TERMINATE, RELEASE, and section 4 for them.
+
+use super::state::{Closed, End, Session, State};
+use super::{Context, Refusal, id, money, require};
+use scurry_ledger::{Answer, Code, ItemAnswer, ItemRequest, SessionRequest, Status};
+use std::collections::BTreeSet;
+
+type Request<'a> = SessionRequest<'a>;
+
+/// What RESERVE, UPDATE and TERMINATE have in common. Returns the session id.
+fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
+    let session = id(request.session)?;
+    let limits = context.limits;
+    require(request.items.len() <= limits.items_max, Code::Invalid)?;
+    let keys: BTreeSet<u32> = request.items.iter().map(|item| item.key).collect();
+    require(keys.len() == request.items.len(), Code::Invalid)?;
+    for duration in [request.validity_ms, request.tcc_ms].into_iter().flatten() {
+        require((1..=limits.tcc_ms_max).contains(&duration), Code::Invalid)?;
+    }
+    require(request.blob.is_none_or(|blob| blob.len() <= limits.blob_len_max), Code::Invalid)?;
+    Ok(session)
+}
+
+/// A session that is not open: its tombstone may know the request. `otherwise` is what another
+/// number gets.
+fn buried(
+    state: &State,
+    context: Context<'_>,
+    session: &str,
+    request: u32,
+    body: &str,
+    otherwise: Code,
+) -> Result<(), Refusal> {
+    let Some(closed) = state.tombstones(context.now).find(|closed| closed.id == session) else {
+        return Ok(());
+    };
+    Err(match &closed.end {
+        End::Request(number, same, answer) if *number == request && same == body => {
+            Refusal::Replay(answer.clone())
+        }
+        End::Request(number, ..) if *number == request => Code::RequestMismatch.into(),
+        _ => otherwise.into(),
+    })
+}
+
+/// Closes a session that has given back its slices.
+fn close(state: &mut State, context: Context<'_>, session: &str, end: End) {
+    state.sessions.remove(session);
+    let forget = context.now.saturating_add(context.limits.tombstone_ms);
+    state.closed.push(Closed { id: session.to_string(), forget, end });
+}
+
+/// One answer for all items, with what was uncollected of each.
+fn all_items(code: Code, uncollected: &[i64]) -> Vec<ItemAnswer> {
+    let item = |&uncollected| ItemAnswer { code, granted: 0, last: false, uncollected };
+    uncollected.iter().map(item).collect()
+}
+
+/// The items of a request that closed the session on a denial: those denied stay so.
+fn nothing_granted(items: &[ItemAnswer]) -> Vec<ItemAnswer> {
+    let undo = |item: &ItemAnswer| match item.code {
+        Code::Ok => ItemAnswer { granted: 0, last: false, ..*item },
+        _ => *item,
+    };
+    items.iter().map(undo).collect()
+}
+
+pub(super) fn reserve(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+) -> Result<Answer, Refusal> {
+    let (now, limits, number) = (context.now, context.limits, request.request);
+    let session = fields(context, request)?;
+    require(!request.items.is_empty() && request.if_version.is_none(), Code::Invalid)?;
+    for item in request.items {
+        let requested = item.requested.unwrap_or(0);
+        require(item.used.is_none() && requested >= 1, Code::Invalid)?;
+        require((0..=requested).contains(&item.min.unwrap_or(1)), Code::Invalid)?;
+    }
+    let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    if let Some(open) = state.sessions.get(&session) {
+        let stored = open.window(limits).into_iter().find(|stored| stored.0 == number);
+        let (_, same, answer) = stored.ok_or(Code::SessionExists)?;
+        require(*same == body, Code::RequestMismatch)?;
+        return Err(Refusal::Replay(answer.clone()));
+    }
+    buried(state, context, &session, number, &body, Code::SessionExists)?;
+    let open = state.sessions.len();
+    require(open < limits.sessions_max, Code::Busy)?;
+    require(open + state.tombstones(now).count() < limits.session_ids_max, Code::Busy)?;
+
+    let deny = |state: &mut State, code, items| {
+        let answer = Answer::Session { code, version: 0, items };
+        close(state, context, &session, End::Request(number, body.clone(), answer.clone()));
+        Ok(answer)
+    };
+    if state.status != Status::Active {
+        let items = all_items(Code::ServiceDenied, &vec![0; request.items.len()]);
+        return deny(state, Code::ServiceDenied, items);
+    }
+    let before = state.clone();
+    let validity = request.validity_ms.unwrap_or(limits.validity_ms_default);
+    let tcc = request.tcc_ms.unwrap_or(validity.saturating_mul(2)).min(limits.tcc_ms_max);
+    let new = Session {
+        version: 1,
+        validity,
+        tcc,
+        deadline: now.saturating_add(tcc),
+        overrun: request.overrun.unwrap_or(limits.overrun_default),
+        blob: request.blob.unwrap_or(&[]).to_vec(),
+        items: vec![],
+        answers: vec![],
+    };
+    state.sessions.insert(session.clone(), new);
+    let mut items = vec![];
+    for item in request.items {
+        items.push(money::grant(state, &session, item, number, now)?);
+    }
+    let denied = items.iter().filter(|item| item.code != Code::Ok).count();
+    if denied == items.len() || (denied > 0 && request.close_on_denial) {
+        *state = before;
+        return deny(state, Code::CreditLimitReached, nothing_granted(&items));
+    }
+    let answer = Answer::Session { code: Code::Ok, version: 1, items };
+    let opened = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
+    opened.answers.push((number, body, answer.clone()));
+    Ok(answer)
+}
+
+/// UPDATE and TERMINATE, steps 1 to 3: the open session for which this request is new.
+fn find<'a>(
+    account: &'a mut Option<State>,
+    context: Context<'_>,
+    session: &str,
+    request: &Request<'_>,
+    body: &str,
+) -> Result<&'a mut State, Refusal> {
+    let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    let Some(open) = state.sessions.get(session) else {
+        buried(state, context, session, request.request, body, Code::UnknownSession)?;
+        return Err(Code::UnknownSession.into());
+    };
+    let window = open.window(context.limits);
+    if let Some((_, same, answer)) = window.iter().find(|stored| stored.0 == request.request) {
+        require(same == body, Code::RequestMismatch)?;
+        return Err(Refusal::Replay(answer.clone()));
+    }
+    let full = window.len() >= context.limits.answers_max;
+    let below = window.iter().all(|stored| request.request < stored.0);
+    require(!(full && below), Code::OutOfWindow)?;
+    require(request.if_version.is_none_or(|seen| seen == open.version), Code::VersionConflict)?;
+    for item in request.items {
+        let same = |known: &super::state::Item| known.unit == item.unit.as_str();
+        require(open.item(item.key).is_none_or(same), Code::Invalid)?;
+    }
+    let is_new = |item: &&ItemRequest| open.item(item.key).is_none();
+    let added = request.items.iter().filter(is_new).count();
+    let many = open.items.len() + added > context.limits.items_max;
+    require(added == 0 || !many, Code::Invalid)?;
+    Ok(state)
+}
+
+pub(super) fn update(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+) -> Result<Answer, Refusal> {
+    let (now, limits, number) = (context.now, context.limits, request.request);
+    let session = fields(context, request)?;
+    require(request.overrun.is_none(), Code::Invalid)?;
+    for item in request.items {
+        let requested = item.requested.unwrap_or(0);
+        require(item.used.is_some() || item.requested.is_some(), Code::Invalid)?;
+        require(item.used.unwrap_or(0) >= 0 && requested >= 0, Code::Invalid)?;
+        // REQUESTED 0 is no REQUESTED: a MIN does not go with it.
+        require(item.min.is_none() || requested > 0, Code::Invalid)?;
+        require((0..=requested).contains(&item.min.unwrap_or(0)), Code::Invalid)?;
+    }
+    let state = find(account, context, &session, request, &body)?;
+
+    let is_late = |item: &ItemRequest| {
+        let known = state.sessions.get(&session).and_then(|open| open.item(item.key));
+        known.and_then(|known| known.last_grant).is_some_and(|last| number < last)
+    };
+    let late: Vec<bool> = request.items.iter().map(is_late).collect();
+    let mut uncollected = vec![];
+    for (item, &late) in request.items.iter().zip(&late) {
+        let amount = money::settle(state, &session, item, late, now)?;
+        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
+    }
+    let deny = |state: &mut State, code, items| {
+        money::release_all(state, &session, now)?;
+        let answer = Answer::Session { code, version: 0, items };
+        close(state, context, &session, End::Request(number, body.clone(), answer.clone()));
+        Ok(answer)
+    };
+    if state.status != Status::Active {
+        return deny(state, Code::ServiceDenied, all_items(Code::ServiceDenied, &uncollected));
+    }
+    let before = state.clone();
+    let mut items = all_items(Code::Ok, &uncollected);
+    for ((item, &late), answer) in request.items.iter().zip(&late).zip(&mut items) {
+        if item.requested.unwrap_or(0) > 0 && !late {
+            let uncollected = answer.uncollected;
+            let granted = money::grant(state, &session, item, number, now)?;
+            *answer = ItemAnswer { uncollected, ..granted };
+        }
+    }
+    let asked = request.items.iter().filter(|item| item.requested.unwrap_or(0) > 0).count();
+    let denied = items.iter().filter(|item| item.code != Code::Ok).count();
+    if denied > 0 && request.close_on_denial {
+        *state = before;
+        return deny(state, Code::CreditLimitReached, nothing_granted(&items));
+    }
+    let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
+    let open = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
+    if let Some(validity) = request.validity_ms {
+        open.validity = validity;
+        open.tcc = validity.saturating_mul(2).min(limits.tcc_ms_max);
+    }
+    open.tcc = request.tcc_ms.unwrap_or(open.tcc);
+    open.deadline = now.saturating_add(open.tcc);
+    open.version += 1;
+    if let Some(blob) = request.blob {
+        open.blob = blob.to_vec();
+    }
+    let answer = Answer::Session { code, version: open.version, items };
+    open.answers.push((number, body, answer.clone()));
+    Ok(answer)
+}
+
+pub(super) fn terminate(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+) -> Result<Answer, Refusal> {
+    let session = fields(context, request)?;
+    let supervision = request.validity_ms.or(request.tcc_ms);
+    require(supervision.is_none() && request.overrun.is_none(), Code::Invalid)?;
+    require(!request.close_on_denial && request.blob.is_none(), Code::Invalid)?;
+    for item in request.items {
+        require(item.requested.is_none() && item.min.is_none(), Code::Invalid)?;
+        require(item.used.is_some_and(|used| used >= 0), Code::Invalid)?;
+    }
+    let state = find(account, context, &session, request, &body)?;
+    let mut uncollected = vec![];
+    for item in request.items {
+        let amount = money::settle(state, &session, item, false, context.now)?;
+        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
+    }
+    money::release_all(state, &session, context.now)?;
+    let items = all_items(Code::Ok, &uncollected);
+    let answer = Answer::Session { code: Code::Ok, version: 0, items };
+    close(state, context, &session, End::Request(request.request, body, answer.clone()));
+    Ok(answer)
+}
+
+pub(super) fn release(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    session: &[u8],
+) -> Result<Answer, Refusal> {
+    let session = id(session)?;
+    let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    if !state.sessions.contains_key(&session) {
+        let closed = state.tombstones(context.now).find(|closed| closed.id == session);
+        return Err(match closed.map(|closed| &closed.end) {
+            Some(End::Released(answer)) => Refusal::Replay(answer.clone()),
+            _ => Code::UnknownSession.into(),
+        });
+    }
+    money::release_all(state, &session, context.now)?;
+    let answer = Answer::Session { code: Code::Ok, version: 0, items: vec![] };
+    close(state, context, &session, End::Released(answer.clone()));
+    Ok(answer)
+}

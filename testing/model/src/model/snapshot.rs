@@ -1,0 +1,222 @@
+//! What can be seen of an account, in a form that the model and the ledger both have.
+
+use super::balance::value_at;
+use super::state::State;
+use scurry_ledger::{Account, Overrun, Status, Time};
+use std::collections::BTreeMap;
+
+/// One account. Equal for a model and a ledger that agree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the ledger's account")]
+pub struct Snapshot {
+    pub status: Status,
+    pub version: u64,
+    pub changed_at: i64,
+    pub identities: BTreeMap<String, String>,
+    pub buckets: BTreeMap<String, BucketShot>,
+    /// Unit, word of the period, value at the moment of the snapshot.
+    pub counters: BTreeMap<String, (String, &'static str, i128)>,
+    pub uncollected: BTreeMap<String, i128>,
+    pub sessions: BTreeMap<String, SessionShot>,
+    /// How many closed sessions are remembered.
+    pub tombstones: usize,
+    /// How many transactions are remembered.
+    pub transactions: usize,
+}
+
+/// One bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the ledger's bucket")]
+pub struct BucketShot {
+    pub unit: String,
+    pub priority: i32,
+    pub created: i64,
+    pub valid_from: i64,
+    pub valid_to: Option<i64>,
+    pub floor: i128,
+    pub available: i128,
+    pub held: i128,
+    pub credited: i128,
+    pub refunded: i128,
+    pub consumed: i128,
+    pub expired: i128,
+    pub voided: i128,
+    pub overdrawn: i128,
+}
+
+/// One open session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the ledger's session")]
+pub struct SessionShot {
+    pub version: u64,
+    pub validity_ms: i64,
+    pub tcc_ms: i64,
+    pub deadline: i64,
+    pub overrun: Overrun,
+    pub blob: Vec<u8>,
+    /// The highest request number that was answered.
+    pub last_request: Option<u32>,
+    pub items: Vec<ItemShot>,
+}
+
+/// One item of an open session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the ledger's item")]
+pub struct ItemShot {
+    pub key: u32,
+    pub unit: String,
+    /// Bucket and amount.
+    pub slices: Vec<(String, i128)>,
+    pub granted: i128,
+    pub used: i128,
+    pub from_hold: i128,
+    pub direct: i128,
+    pub released: i128,
+    pub uncollected: i128,
+    pub last_grant: Option<u32>,
+}
+
+impl Snapshot {
+    /// Of the ledger's account: only its data is read, none of its rules but the reading of a
+    /// counter, which is thereby checked.
+    pub fn of_account(account: &Account, now: Time) -> Snapshot {
+        let name = |no| {
+            let bucket = account.buckets.iter().find(|bucket| bucket.no == no);
+            bucket.map_or("?".to_string(), |bucket| bucket.id.as_str().to_string())
+        };
+        let item = |item: &scurry_ledger::Item| ItemShot {
+            key: item.key,
+            unit: item.unit.as_str().to_string(),
+            slices: item.slices.iter().map(|s| (name(s.bucket), s.amount.into())).collect(),
+            granted: item.granted.into(),
+            used: item.used.into(),
+            from_hold: item.from_hold.into(),
+            direct: item.direct.into(),
+            released: item.released.into(),
+            uncollected: item.uncollected.into(),
+            last_grant: item.last_grant,
+        };
+        let session = |session: &scurry_ledger::Session| SessionShot {
+            version: session.version,
+            validity_ms: session.validity_ms,
+            tcc_ms: session.tcc_ms,
+            deadline: session.deadline.0,
+            overrun: session.overrun,
+            blob: session.blob.clone(),
+            last_request: session.answers.last_request(),
+            items: session.items.iter().map(item).collect(),
+        };
+        let bucket = |b: &scurry_ledger::Bucket| BucketShot {
+            unit: b.unit.as_str().to_string(),
+            priority: b.priority,
+            created: b.created.0,
+            valid_from: b.valid_from.0,
+            valid_to: b.valid_to.map(|to| to.0),
+            floor: b.floor.into(),
+            available: b.available.into(),
+            held: b.held.into(),
+            credited: b.credited.into(),
+            refunded: b.refunded.into(),
+            consumed: b.consumed.into(),
+            expired: b.expired.into(),
+            voided: b.voided.into(),
+            overdrawn: b.overdrawn.into(),
+        };
+        let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
+        Snapshot {
+            status: account.status,
+            version: account.version,
+            changed_at: account.changed_at.0,
+            identities: account
+                .identities
+                .iter()
+                .map(|i| (i.kind.as_str().to_string(), text(i.value.as_bytes())))
+                .collect(),
+            buckets: account
+                .buckets
+                .iter()
+                .map(|b| (b.id.as_str().to_string(), bucket(b)))
+                .collect(),
+            counters: account
+                .counters
+                .iter()
+                .map(|c| {
+                    let shown = (c.unit.as_str().to_string(), c.period.name());
+                    (c.id.as_str().to_string(), (shown.0, shown.1, c.value_at(now).into()))
+                })
+                .collect(),
+            uncollected: account
+                .uncollected
+                .iter()
+                .map(|u| (u.unit.as_str().to_string(), u.amount.into()))
+                .collect(),
+            sessions: account
+                .sessions
+                .iter()
+                .map(|s| (text(s.id.as_bytes()), session(s)))
+                .collect(),
+            tombstones: account.tombstones.len(),
+            transactions: account.transactions.len(),
+        }
+    }
+
+    /// Of the model's account, with what is due applied.
+    pub(super) fn of_model(state: &State, now: i64) -> Snapshot {
+        let name = |serial| {
+            let bucket = state.buckets.iter().find(|bucket| bucket.serial == serial);
+            bucket.map_or("?".to_string(), |bucket| bucket.id.clone())
+        };
+        let item = |item: &super::state::Item| ItemShot {
+            key: item.key,
+            unit: item.unit.clone(),
+            slices: item.slices.iter().map(|slice| (name(slice.0), slice.1)).collect(),
+            granted: item.granted,
+            used: item.used,
+            from_hold: item.from_hold,
+            direct: item.direct,
+            released: item.released,
+            uncollected: item.uncollected,
+            last_grant: item.last_grant,
+        };
+        let session = |session: &super::state::Session| SessionShot {
+            version: session.version,
+            validity_ms: session.validity,
+            tcc_ms: session.tcc,
+            deadline: session.deadline,
+            overrun: session.overrun,
+            blob: session.blob.clone(),
+            last_request: session.answers.iter().map(|answer| answer.0).max(),
+            items: session.items.iter().map(item).collect(),
+        };
+        let bucket = |b: &super::state::Bucket| BucketShot {
+            unit: b.unit.clone(),
+            priority: b.priority,
+            created: b.created,
+            valid_from: b.from,
+            valid_to: b.to,
+            floor: b.floor,
+            available: state.available(b.serial),
+            held: state.held(b.serial),
+            credited: b.credited,
+            refunded: b.refunded,
+            consumed: b.consumed,
+            expired: b.expired,
+            voided: b.voided,
+            overdrawn: b.overdrawn,
+        };
+        let counter =
+            |c: &super::state::Counter| (c.unit.clone(), c.period.name(), value_at(c, now));
+        Snapshot {
+            status: state.status,
+            version: state.version,
+            changed_at: state.changed_at,
+            identities: state.identities.clone(),
+            buckets: state.buckets.iter().map(|b| (b.id.clone(), bucket(b))).collect(),
+            counters: state.counters.iter().map(|(id, c)| (id.clone(), counter(c))).collect(),
+            uncollected: state.uncollected.clone(),
+            sessions: state.sessions.iter().map(|(id, s)| (id.clone(), session(s))).collect(),
+            tombstones: state.tombstones(now).count(),
+            transactions: state.remembered(now).count(),
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! What the model remembers of one account, and the amounts that follow from it.
+//!
+//! Nothing is stored that can be worked out: `held` is the sum of the slices, `available` is
+//! what conservation (I1) leaves of the totals, and what was forgotten is what a comparison of
+//! times says. So the model cannot get these wrong, and a ledger that does will differ from it.
+
+use scurry_ledger::{Answer, Code, Limits, Overrun, Period, Status};
+use std::collections::BTreeMap;
+
+/// One account.
+#[derive(Clone, Debug)]
+pub(crate) struct State {
+    pub(crate) status: Status,
+    pub(crate) version: u64,
+    pub(crate) changed_at: i64,
+    pub(crate) identities: BTreeMap<String, String>,
+    pub(crate) buckets: Vec<Bucket>,
+    pub(crate) buckets_ever: u32,
+    pub(crate) counters: BTreeMap<String, Counter>,
+    pub(crate) uncollected: BTreeMap<String, i128>,
+    pub(crate) sessions: BTreeMap<String, Session>,
+    /// Every session that was ever closed; a filter on time says which are remembered.
+    pub(crate) closed: Vec<Closed>,
+    /// Every transaction ever; a filter on time says which are remembered.
+    pub(crate) transactions: Vec<Transaction>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Bucket {
+    /// Tells a bucket from a later one with the same id.
+    pub(crate) serial: u32,
+    pub(crate) id: String,
+    pub(crate) unit: String,
+    pub(crate) priority: i32,
+    pub(crate) created: i64,
+    pub(crate) from: i64,
+    pub(crate) to: Option<i64>,
+    pub(crate) floor: i128,
+    pub(crate) credited: i128,
+    pub(crate) refunded: i128,
+    pub(crate) consumed: i128,
+    pub(crate) expired: i128,
+    pub(crate) voided: i128,
+    pub(crate) overdrawn: i128,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Counter {
+    pub(crate) unit: String,
+    pub(crate) period: Period,
+    pub(crate) written_at: i64,
+    pub(crate) value: i128,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    pub(crate) version: u64,
+    pub(crate) validity: i64,
+    pub(crate) tcc: i64,
+    pub(crate) deadline: i64,
+    pub(crate) overrun: Overrun,
+    pub(crate) blob: Vec<u8>,
+    pub(crate) items: Vec<Item>,
+    /// Every answer ever given: number, body, answer.
+    pub(crate) answers: Vec<(u32, String, Answer)>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub(crate) key: u32,
+    pub(crate) unit: String,
+    /// Serial of the bucket, and how much.
+    pub(crate) slices: Vec<(u32, i128)>,
+    pub(crate) granted: i128,
+    pub(crate) used: i128,
+    pub(crate) from_hold: i128,
+    pub(crate) direct: i128,
+    pub(crate) released: i128,
+    pub(crate) uncollected: i128,
+    pub(crate) last_grant: Option<u32>,
+}
+
+/// A closed session.
+#[derive(Clone, Debug)]
+pub(crate) struct Closed {
+    pub(crate) id: String,
+    pub(crate) forget: i64,
+    pub(crate) end: End,
+}
+
+/// How a session ended.
+#[derive(Clone, Debug)]
+pub(crate) enum End {
+    /// Tcc ran out.
+    Expired,
+    /// By RELEASE.
+    Released(Answer),
+    /// By a numbered request with this body.
+    Request(u32, String, Answer),
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Transaction {
+    pub(crate) id: String,
+    pub(crate) body: String,
+    pub(crate) answer: Answer,
+    pub(crate) forget: i64,
+    /// Of a successful debit: serial of the bucket and what is left to refund, in the order in
+    /// which the buckets were first debited.
+    pub(crate) parts: Option<Vec<(u32, i128)>>,
+}
+
+impl Session {
+    /// The answers that are still stored: those with the highest numbers.
+    pub(crate) fn window(&self, limits: &Limits) -> Vec<&(u32, String, Answer)> {
+        let mut all: Vec<_> = self.answers.iter().collect();
+        all.sort_by_key(|answer| std::cmp::Reverse(answer.0));
+        all.truncate(limits.answers_max);
+        all
+    }
+
+    pub(crate) fn item(&self, key: u32) -> Option<&Item> {
+        self.items.iter().find(|item| item.key == key)
+    }
+
+    /// The item with this key, which is added when the session does not have it.
+    pub(crate) fn item_or_new(&mut self, key: u32, unit: &str) -> &mut Item {
+        let place = self.items.iter().position(|item| item.key == key).unwrap_or_else(|| {
+            self.items.push(Item {
+                key,
+                unit: unit.to_string(),
+                slices: vec![],
+                granted: 0,
+                used: 0,
+                from_hold: 0,
+                direct: 0,
+                released: 0,
+                uncollected: 0,
+                last_grant: None,
+            });
+            self.items.len() - 1
+        });
+        &mut self.items[place]
+    }
+}
+
+impl Bucket {
+    pub(crate) fn is_expired(&self, now: i64) -> bool {
+        matches!(self.to, Some(to) if to <= now)
+    }
+
+    pub(crate) fn is_valid(&self, now: i64) -> bool {
+        self.from <= now && !self.is_expired(now)
+    }
+}
+
+impl State {
+    pub(crate) fn bucket(&mut self, serial: u32) -> Option<&mut Bucket> {
+        self.buckets.iter_mut().find(|bucket| bucket.serial == serial)
+    }
+
+    pub(crate) fn bucket_named(&self, id: &str) -> Option<&Bucket> {
+        self.buckets.iter().find(|bucket| bucket.id == id)
+    }
+
+    /// The sum of all slices on a bucket.
+    pub(crate) fn held(&self, serial: u32) -> i128 {
+        let items = self.sessions.values().flat_map(|session| &session.items);
+        items.flat_map(|item| &item.slices).filter(|slice| slice.0 == serial).map(|s| s.1).sum()
+    }
+
+    /// What conservation leaves.
+    pub(crate) fn available(&self, serial: u32) -> i128 {
+        let of = |bucket: &Bucket| {
+            bucket.credited + bucket.refunded - bucket.consumed - bucket.expired - bucket.voided
+        };
+        self.buckets.iter().find(|b| b.serial == serial).map_or(0, of) - self.held(serial)
+    }
+
+    /// The valid buckets of a unit, in burn order.
+    pub(crate) fn burn_order(&self, unit: &str, now: i64) -> Vec<u32> {
+        let mut list: Vec<_> = self
+            .buckets
+            .iter()
+            .filter(|b| b.unit == unit && b.is_valid(now))
+            .map(|b| (b.priority, b.to.is_none(), b.to, b.created, b.id.as_bytes(), b.serial))
+            .collect();
+        list.sort();
+        list.into_iter().map(|entry| entry.5).collect()
+    }
+
+    /// What may be granted of a unit, bucket by bucket.
+    pub(crate) fn rooms(&self, unit: &str, now: i64) -> Vec<(u32, i128)> {
+        let room = |serial| {
+            let floor = self.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.floor);
+            (serial, (self.available(serial) - floor).max(0))
+        };
+        self.burn_order(unit, now).into_iter().map(room).collect()
+    }
+
+    /// How a debit is spread: first each bucket down to 0, then each down to its floor.
+    /// The debits in the order in which they are made, and the rest that finds no room.
+    pub(crate) fn spread(&self, unit: &str, amount: i128, now: i64) -> (Vec<(u32, i128)>, i128) {
+        let rooms = self.rooms(unit, now);
+        let above_zero = |serial| self.available(serial).max(0);
+        let first = rooms.iter().map(|&(serial, _)| (serial, above_zero(serial)));
+        let then = rooms.iter().map(|&(serial, room)| (serial, (room - above_zero(serial)).max(0)));
+        take(first.chain(then), amount)
+    }
+
+    /// Remembered closed sessions.
+    pub(crate) fn tombstones(&self, now: i64) -> impl Iterator<Item = &Closed> {
+        self.closed.iter().filter(move |closed| closed.forget > now)
+    }
+
+    /// Remembered transactions.
+    pub(crate) fn remembered(&self, now: i64) -> impl Iterator<Item = &Transaction> {
+        self.transactions.iter().filter(move |transaction| transaction.forget > now)
+    }
+
+    /// Every sum must fit in 64 bits, after every movement. In a bucket these are all that came
+    /// in, and all that went out or may yet go out.
+    pub(crate) fn fits(&self) -> Result<(), Code> {
+        let mut sums: Vec<i128> = self.uncollected.values().copied().collect();
+        sums.extend(self.counters.values().map(|counter| counter.value));
+        for b in &self.buckets {
+            sums.push(b.credited + b.refunded);
+            sums.push(b.consumed + b.expired + b.voided + self.held(b.serial));
+        }
+        for item in self.sessions.values().flat_map(|session| &session.items) {
+            sums.extend([item.granted, item.used, item.from_hold, item.direct]);
+            sums.extend([item.released, item.uncollected]);
+        }
+        let all = sums.iter().all(|&sum| i64::try_from(sum).is_ok());
+        if all { Ok(()) } else { Err(Code::Overflow) }
+    }
+}
+
+/// Takes `amount` from places with room, in their order: what is taken where, and the rest.
+pub(crate) fn take(
+    places: impl IntoIterator<Item = (u32, i128)>,
+    amount: i128,
+) -> (Vec<(u32, i128)>, i128) {
+    let mut rest = amount;
+    let mut taken = vec![];
+    for (serial, room) in places {
+        let part = room.min(rest);
+        if part > 0 {
+            taken.push((serial, part));
+            rest -= part;
+        }
+    }
+    (taken, rest)
+}

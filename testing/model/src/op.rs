@@ -1,0 +1,226 @@
+//! Commands that own their bytes, so that a test can keep, change and print a list of them.
+
+use scurry_ledger::{
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, Overrun, Period,
+    SessionRequest, Status,
+};
+
+/// A [`Command`] that owns its bytes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of Command")]
+pub enum Op {
+    Create { status: Status, identities: Vec<(Name, Vec<u8>)>, buckets: Vec<NewBucket> },
+    Status { status: Status, identities: Vec<(Name, Vec<u8>)> },
+    Delete { force: bool },
+    TopUp { txn: String, bucket: Name, amount: i64, unit: Option<Name>, with: BucketAttributes },
+    Adjust { txn: String, bucket: Name, amount: i64 },
+    Bucket { txn: String, bucket: Name, with: BucketAttributes, remove: bool },
+    Debit { txn: String, unit: Name, amount: i64 },
+    Refund { txn: String, debit: String, amount: Option<i64> },
+    Counter { txn: String, counter: Name, amount: i64, unit: Option<Name>, period: Option<Period> },
+    Reserve(Request),
+    Update(Request),
+    Terminate(Request),
+    Release { session: String },
+}
+
+/// A [`SessionRequest`] that owns its bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the fields are those of SessionRequest")]
+pub struct Request {
+    pub session: String,
+    pub request: u32,
+    pub if_version: Option<u64>,
+    pub validity_ms: Option<i64>,
+    pub tcc_ms: Option<i64>,
+    pub overrun: Option<Overrun>,
+    pub close_on_denial: bool,
+    pub blob: Option<Vec<u8>>,
+    pub items: Vec<ItemRequest>,
+}
+
+/// A name known to be good. "?" for one that is not.
+pub fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).unwrap_or_else(|| name("?"))
+}
+
+impl Request {
+    /// A request without items.
+    pub fn new(session: &str, request: u32) -> Request {
+        Request { session: session.to_string(), request, ..Request::default() }
+    }
+
+    /// One more item that asks for `requested`.
+    pub fn ask(mut self, key: u32, unit: &str, requested: i64) -> Request {
+        let (unit, requested) = (name(unit), Some(requested));
+        self.items.push(ItemRequest { key, unit, used: None, requested, min: None });
+        self
+    }
+
+    /// One more item that has used `used` and asks for nothing.
+    pub fn used(mut self, key: u32, unit: &str, used: i64) -> Request {
+        let (unit, used) = (name(unit), Some(used));
+        self.items.push(ItemRequest { key, unit, used, requested: None, min: None });
+        self
+    }
+
+    /// One more item that has used `used` and asks for `requested`.
+    pub fn both(mut self, key: u32, unit: &str, used: i64, requested: i64) -> Request {
+        let (unit, used, requested) = (name(unit), Some(used), Some(requested));
+        self.items.push(ItemRequest { key, unit, used, requested, min: None });
+        self
+    }
+
+    /// The least that is worth having, of the last item.
+    pub fn min(mut self, min: i64) -> Request {
+        self.items.iter_mut().rev().take(1).for_each(|item| item.min = Some(min));
+        self
+    }
+
+    /// As a RESERVE.
+    pub fn reserve(self) -> Op {
+        Op::Reserve(self)
+    }
+
+    /// As an UPDATE.
+    pub fn update(self) -> Op {
+        Op::Update(self)
+    }
+
+    /// As a TERMINATE.
+    pub fn terminate(self) -> Op {
+        Op::Terminate(self)
+    }
+
+    fn borrow(&self) -> SessionRequest<'_> {
+        SessionRequest {
+            session: self.session.as_bytes(),
+            request: self.request,
+            if_version: self.if_version,
+            validity_ms: self.validity_ms,
+            tcc_ms: self.tcc_ms,
+            overrun: self.overrun,
+            close_on_denial: self.close_on_denial,
+            blob: self.blob.as_deref(),
+            items: &self.items,
+        }
+    }
+}
+
+impl Op {
+    /// An active account with buckets of (id, unit, first credit).
+    pub fn create(buckets: &[(&str, &str, i64)]) -> Op {
+        let new = |&(bucket, unit, amount): &(&str, &str, i64)| NewBucket {
+            bucket: name(bucket),
+            unit: name(unit),
+            amount,
+            attributes: BucketAttributes::default(),
+        };
+        let buckets = buckets.iter().map(new).collect();
+        Op::Create { status: Status::Active, identities: vec![], buckets }
+    }
+
+    /// Sets the status.
+    pub fn status(status: Status) -> Op {
+        Op::Status { status, identities: vec![] }
+    }
+
+    /// A top-up of an existing bucket.
+    pub fn topup(txn: &str, bucket: &str, amount: i64) -> Op {
+        let with = BucketAttributes::default();
+        Op::TopUp { txn: txn.to_string(), bucket: name(bucket), amount, unit: None, with }
+    }
+
+    /// A change of attributes.
+    pub fn bucket(txn: &str, bucket: &str, with: BucketAttributes) -> Op {
+        Op::Bucket { txn: txn.to_string(), bucket: name(bucket), with, remove: false }
+    }
+
+    /// An adjustment.
+    pub fn adjust(txn: &str, bucket: &str, amount: i64) -> Op {
+        Op::Adjust { txn: txn.to_string(), bucket: name(bucket), amount }
+    }
+
+    /// A direct debit.
+    pub fn debit(txn: &str, unit: &str, amount: i64) -> Op {
+        Op::Debit { txn: txn.to_string(), unit: name(unit), amount }
+    }
+
+    /// A refund; none for what is left.
+    pub fn refund(txn: &str, debit: &str, amount: Option<i64>) -> Op {
+        Op::Refund { txn: txn.to_string(), debit: debit.to_string(), amount }
+    }
+
+    /// A count.
+    pub fn counter(txn: &str, counter: &str, amount: i64, period: Option<Period>) -> Op {
+        Op::Counter { txn: txn.to_string(), counter: name(counter), amount, unit: None, period }
+    }
+
+    /// An abort by the operator.
+    pub fn release(session: &str) -> Op {
+        Op::Release { session: session.to_string() }
+    }
+
+    /// True for commands that carry an id by which a duplicate is known.
+    pub fn has_id(&self) -> bool {
+        !matches!(self, Op::Create { .. } | Op::Status { .. } | Op::Delete { .. })
+    }
+
+    /// The request of RESERVE, UPDATE, TERMINATE.
+    pub fn request(&self) -> Option<&Request> {
+        match self {
+            Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Calls `run` with the borrowed command.
+    pub fn with<R>(&self, run: impl FnOnce(&Command<'_>) -> R) -> R {
+        let pairs: Vec<(Name, &[u8])> = match self {
+            Op::Create { identities, .. } | Op::Status { identities, .. } => {
+                identities.iter().map(|(kind, value)| (*kind, value.as_slice())).collect()
+            }
+            _ => vec![],
+        };
+        run(&match self {
+            Op::Create { status, buckets, .. } => {
+                Command::Create(Create { status: *status, identities: &pairs, buckets })
+            }
+            Op::Status { status, .. } => Command::Status { status: *status, identities: &pairs },
+            Op::Delete { force } => Command::Delete { force: *force },
+            Op::TopUp { txn, bucket, amount, unit, with } => Command::TopUp {
+                txn: txn.as_bytes(),
+                bucket: *bucket,
+                amount: *amount,
+                unit: *unit,
+                attributes: *with,
+            },
+            Op::Adjust { txn, bucket, amount } => {
+                Command::Adjust { txn: txn.as_bytes(), bucket: *bucket, amount: *amount }
+            }
+            Op::Bucket { txn, bucket, with, remove } => Command::Bucket {
+                txn: txn.as_bytes(),
+                bucket: *bucket,
+                attributes: *with,
+                remove: *remove,
+            },
+            Op::Debit { txn, unit, amount } => {
+                Command::Debit { txn: txn.as_bytes(), unit: *unit, amount: *amount }
+            }
+            Op::Refund { txn, debit, amount } => {
+                Command::Refund { txn: txn.as_bytes(), debit: debit.as_bytes(), amount: *amount }
+            }
+            Op::Counter { txn, counter, amount, unit, period } => Command::Counter {
+                txn: txn.as_bytes(),
+                counter: *counter,
+                amount: *amount,
+                unit: *unit,
+                period: *period,
+            },
+            Op::Reserve(request) => Command::Reserve(request.borrow()),
+            Op::Update(request) => Command::Update(request.borrow()),
+            Op::Terminate(request) => Command::Terminate(request.borrow()),
+            Op::Release { session } => Command::Release { session: session.as_bytes() },
+        })
+    }
+}

@@ -1,0 +1,188 @@
+//! A ledger and a model side by side. Every step compares all that both can show, and checks
+//! the invariants.
+
+use crate::{Model, ModelResult, Op, Snapshot, invariants};
+use scurry_ledger::{
+    Account, Answer, Change, Decision, Limits, Time, apply, check, decide, decide_in_place,
+    next_due, tick, tick_in_place, validate, view, view_in_place,
+};
+
+/// Something that happens when the clock shows `at`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// What the clock shows, ms. It may have gone backwards.
+    pub at: i64,
+    /// What happens.
+    pub what: What,
+}
+
+/// A command or a timer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A command.
+    Do(Op),
+    /// A timer.
+    Tick,
+}
+
+/// What a step came to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as ModelResult, and ticks")]
+pub enum Came {
+    Replay(Answer),
+    Reject(scurry_ledger::Code),
+    Commit(Answer),
+    Ticked(bool),
+}
+
+/// The ledger's account and the model's.
+#[derive(Clone, Debug)]
+pub struct Pair {
+    /// The bounds of both.
+    pub limits: Limits,
+    /// The ledger's.
+    pub account: Option<Account>,
+    /// The model.
+    pub model: Model,
+    /// True to look at everything after each step, not only at the outcome and the state.
+    pub thorough: bool,
+}
+
+/// A step's failure: what differs or is broken.
+type Checked = Result<(), String>;
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, ledger: &T, model: &T) -> Checked {
+    if ledger == model {
+        return Ok(());
+    }
+    Err(format!("{what}:\n  ledger {ledger:?}\n  model  {model:?}"))
+}
+
+impl Pair {
+    /// No account yet.
+    pub fn new(limits: Limits) -> Pair {
+        let model = Model::new(limits.clone());
+        Pair { limits, account: None, model, thorough: true }
+    }
+
+    /// One event on both, with all checks.
+    pub fn step(&mut self, event: &Event) -> Result<Came, String> {
+        let at = Time(event.at);
+        match &event.what {
+            What::Do(op) => self.execute(op, at),
+            What::Tick => self.tick(at),
+        }
+    }
+
+    fn execute(&mut self, op: &Op, at: Time) -> Result<Came, String> {
+        let decision = op.with(|command| decide(self.account.as_ref(), command, at, &self.limits));
+        let modelled = op.with(|command| self.model.execute(at, command));
+        let outcome = match &decision {
+            Decision::Replay(answer) => ModelResult::Replay(answer.clone()),
+            Decision::Reject(rejection) => ModelResult::Reject(rejection.code),
+            Decision::Commit(_, answer) => ModelResult::Commit(answer.clone()),
+        };
+        same("outcome", &outcome, &modelled)?;
+        if let Decision::Commit(change, answer) = &decision {
+            self.commit(op, change, answer, at)?;
+        }
+        self.look(at)?;
+        Ok(match outcome {
+            ModelResult::Replay(answer) => Came::Replay(answer),
+            ModelResult::Reject(code) => Came::Reject(code),
+            ModelResult::Commit(answer) => Came::Commit(answer),
+        })
+    }
+
+    fn commit(&mut self, op: &Op, change: &Change, answer: &Answer, at: Time) -> Checked {
+        let before = self.account.clone();
+        self.change(change)?;
+        let mut in_place = before.clone();
+        let again = op.with(|command| decide_in_place(&mut in_place, command, at, &self.limits));
+        same("decide_in_place", &again, &Decision::Commit(change.clone(), answer.clone()))?;
+        same("the state of decide_in_place", &in_place, &self.account)?;
+        let now = before.as_ref().map_or(at, |account| account.changed_at.max(at));
+        invariants::transition(before.as_ref(), self.account.as_ref(), op, answer, now)?;
+        self.repeated(op, answer, at)
+    }
+
+    /// Applies a Change twice to equal accounts (I8).
+    fn change(&mut self, change: &Change) -> Checked {
+        let mut copy = self.account.clone();
+        apply(&mut self.account, change);
+        apply(&mut copy, change);
+        same("I8: a Change applied to a copy", &copy, &self.account)
+    }
+
+    /// I7: the same again is a Replay of the same answer, unless it is not remembered at all.
+    fn repeated(&self, op: &Op, answer: &Answer, at: Time) -> Checked {
+        let closed = matches!(answer, Answer::Session { version: 0, .. });
+        if !op.has_id() || (closed && self.limits.tombstone_ms == 0) {
+            return Ok(());
+        }
+        let again = op.with(|command| decide(self.account.as_ref(), command, at, &self.limits));
+        same("I7: the same again", &again, &Decision::Replay(answer.clone()))
+    }
+
+    fn tick(&mut self, at: Time) -> Result<Came, String> {
+        let change = self.account.as_ref().and_then(|account| tick(account, at, &self.limits));
+        let mut in_place = self.account.clone();
+        let again = tick_in_place(&mut in_place, at, &self.limits);
+        same("tick_in_place", &again, &change)?;
+        let ticked = self.model.tick(at);
+        same("something was due", &change.is_some(), &ticked)?;
+        if let Some(change) = &change {
+            let before = self.account.clone();
+            self.change(change)?;
+            same("the state of tick_in_place", &in_place, &self.account)?;
+            invariants::ticked(before.as_ref(), self.account.as_ref(), change)?;
+        }
+        self.look(at)?;
+        Ok(Came::Ticked(ticked))
+    }
+
+    /// Compares all that can be seen at `at`, and a little later.
+    fn look(&self, at: Time) -> Checked {
+        let due = self.account.as_ref().and_then(next_due);
+        same("next_due", &due, &self.model.next_due())?;
+        self.view(at)?;
+        let Some(account) = &self.account else { return Ok(()) };
+        let changed = account.changed_at;
+        let right_after = validate(account, changed).map_err(|violation| violation.to_string());
+        right_after?;
+        invariants::state(account)?;
+        if self.thorough
+            && let Some(due) = due
+        {
+            self.view(due)?;
+            let early = tick(account, Time(due.0.saturating_sub(1)), &self.limits);
+            if due > changed && due.0 > i64::MIN {
+                same("a tick before anything is due", &early, &None)?;
+            }
+            let right_in_time = tick(account, due, &self.limits).is_some();
+            same("a tick when something is due", &right_in_time, &(due <= Time::LAST))?;
+        }
+        Ok(())
+    }
+
+    fn view(&self, at: Time) -> Checked {
+        let now = Time(self.model.now(at));
+        let seen = self.account.as_ref().map(|account| view(account, at, &self.limits));
+        let shot = seen.as_ref().map(|account| Snapshot::of_account(account, now));
+        same("view", &shot, &self.model.snapshot(at))?;
+        let Some(seen) = seen.as_deref() else { return Ok(()) };
+        if !self.thorough {
+            return Ok(());
+        }
+        let mut in_place = self.account.clone();
+        view_in_place(&mut in_place, at, &self.limits);
+        same("view_in_place", &in_place.as_ref(), &Some(seen))?;
+        validate(seen, now).map_err(|violation| format!("view: {violation}"))?;
+        for bucket in &seen.buckets {
+            let (ledger, model) =
+                (check(seen, bucket.unit, 3, at), self.model.check(at, bucket.unit, 3));
+            same("CHECK", &Some(ledger), &model)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,223 @@
+//! Small scopes, all of them: every sequence over a small alphabet is run on ledger and model
+//! side by side, depth first. What changed nothing is not followed: what comes after it was or
+//! will be seen without it.
+
+use scurry_ledger::{BucketAttributes, Limits, Overrun, Period, Status, Time};
+use scurry_model::{Came, Event, Op, Pair, Request, What, name};
+
+/// One letter of an alphabet.
+#[derive(Clone, Debug)]
+enum Letter {
+    Do(Op),
+    Tick,
+    /// The clock moves on, ms.
+    Wait(i64),
+}
+
+const START: i64 = 1_000;
+
+struct Scope {
+    letters: Vec<Letter>,
+    trail: Vec<usize>,
+    steps: usize,
+}
+
+impl Scope {
+    /// Runs `first`, then every sequence of up to `depth` letters. Returns how many steps.
+    fn all(limits: Limits, first: &[Op], letters: Vec<Letter>, depth: usize) -> usize {
+        let mut pair = Pair::new(limits);
+        pair.thorough = false;
+        for op in first {
+            let event = Event { at: START, what: What::Do(op.clone()) };
+            assert!(matches!(pair.step(&event), Ok(Came::Commit(_))), "{op:?}");
+        }
+        let mut scope = Scope { letters, trail: vec![], steps: 0 };
+        scope.explore(&pair, START, depth);
+        scope.steps
+    }
+
+    fn explore(&mut self, pair: &Pair, clock: i64, depth: usize) {
+        for index in 0..self.letters.len() {
+            let what = match &self.letters[index] {
+                Letter::Wait(ms) => {
+                    // Two waits in a row are the business of another letter.
+                    let again = self.trail.last() == Some(&index);
+                    if depth > 1 && !again {
+                        self.trail.push(index);
+                        self.explore(pair, clock + ms, depth - 1);
+                        self.trail.pop();
+                    }
+                    continue;
+                }
+                Letter::Do(op) => What::Do(op.clone()),
+                Letter::Tick => What::Tick,
+            };
+            self.trail.push(index);
+            self.steps += 1;
+            let mut next = pair.clone();
+            match next.step(&Event { at: clock, what }) {
+                Ok(Came::Commit(_) | Came::Ticked(true)) if depth > 1 => {
+                    self.explore(&next, clock, depth - 1);
+                }
+                Ok(_) => {}
+                Err(why) => {
+                    let trail: Vec<_> = self.trail.iter().map(|&i| &self.letters[i]).collect();
+                    panic!("{trail:#?}\n{why}");
+                }
+            }
+            self.trail.pop();
+        }
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        sessions_max: 2,
+        session_ids_max: 3,
+        items_max: 2,
+        answers_max: 2,
+        transactions_max: 6,
+        tombstone_ms: 4,
+        transaction_ms: 6,
+        validity_ms_default: 1,
+        tcc_ms_max: 10,
+        ..Limits::default()
+    }
+}
+
+fn ending(to: i64) -> BucketAttributes {
+    BucketAttributes { valid_to: Some(Some(Time(START + to))), ..BucketAttributes::default() }
+}
+
+fn with_floor(floor: i64) -> BucketAttributes {
+    BucketAttributes { floor: Some(floor), ..BucketAttributes::default() }
+}
+
+fn topup_new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op {
+    let (txn, bucket, unit) = (txn.to_string(), name(bucket), Some(name("u")));
+    Op::TopUp { txn, bucket, amount, unit, with }
+}
+
+/// Two buckets of one unit: 2 that end at +3, and 1 with a floor of -1.
+fn two_buckets() -> Vec<Op> {
+    vec![Op::create(&[]), topup_new("x", "a", 2, ending(3)), topup_new("y", "b", 1, with_floor(-1))]
+}
+
+fn ops(ops: Vec<Op>) -> Vec<Letter> {
+    ops.into_iter().map(Letter::Do).collect()
+}
+
+#[test]
+fn every_short_life_of_one_session() {
+    let new = |number| Request::new("s", number);
+    let mut letters = ops(vec![
+        new(0).ask(1, "u", 2).reserve(),
+        Request { overrun: Some(Overrun::Clamp), ..new(1).ask(1, "u", 4) }.reserve(),
+        new(1).both(1, "u", 1, 2).update(),
+        new(2).both(1, "u", 2, 1).used(2, "u", 1).update(),
+        new(3).used(1, "u", 4).update(),
+        Request { close_on_denial: true, ..new(2).both(1, "u", 0, 2).min(2) }.update(),
+        new(3).used(1, "u", 1).terminate(),
+        Op::release("s"),
+    ]);
+    letters.extend([Letter::Tick, Letter::Wait(1), Letter::Wait(2)]);
+    let steps = Scope::all(limits(), &two_buckets(), letters, 9);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+#[test]
+fn every_short_meeting_of_two_sessions() {
+    let (s, t) = (|number| Request::new("s", number), |number| Request::new("t", number));
+    let mut letters = ops(vec![
+        s(0).ask(1, "u", 1).ask(2, "u", 2).reserve(),
+        t(0).ask(1, "u", 2).reserve(),
+        s(2).both(2, "u", 1, 1).update(),
+        s(1).both(2, "u", 2, 2).update(),
+        t(1).both(1, "u", 0, 1).update(),
+        Request { if_version: Some(2), ..t(2).both(1, "u", 3, 0) }.update(),
+        s(3).terminate(),
+        Op::status(Status::Suspended),
+    ]);
+    letters.extend([Letter::Wait(2)]);
+    let steps = Scope::all(limits(), &two_buckets(), letters, 9);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+#[test]
+fn every_short_sequence_of_balance_commands() {
+    let mut letters = ops(vec![
+        Op::debit("d", "u", 3),
+        Op::debit("e", "u", 1),
+        Op::refund("r", "d", None),
+        Op::refund("q", "d", Some(1)),
+        Op::topup("t", "a", 2),
+        topup_new("u", "a", 1, ending(5)),
+        Op::adjust("v", "b", -1),
+        Op::bucket("w", "b", with_floor(0)),
+        Op::counter("c", "n", 1, Some(Period::Hour)),
+    ]);
+    letters.extend([Letter::Tick, Letter::Wait(3)]);
+    let steps = Scope::all(limits(), &two_buckets(), letters, 7);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+#[test]
+fn every_short_end_of_an_account() {
+    let new = |number| Request::new("s", number);
+    let mut letters = ops(vec![
+        Op::create(&[("a", "u", 1)]),
+        Op::status(Status::Suspended),
+        Op::status(Status::Closed),
+        Op::status(Status::Active),
+        Op::Delete { force: false },
+        Op::Delete { force: true },
+        new(0).ask(1, "u", 1).reserve(),
+        new(1).both(1, "u", 1, 1).update(),
+        Op::debit("d", "u", 1),
+        Op::topup("t", "a", 1),
+        Op::adjust("v", "a", -1),
+    ]);
+    letters.extend([Letter::Tick, Letter::Wait(6)]);
+    let steps = Scope::all(limits(), &[], letters, 7);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+/// Bodies that differ must have digests that differ, whatever stands next to what.
+#[test]
+fn every_pair_of_bodies_is_told_apart() {
+    let mut bodies = vec![];
+    for validity_ms in [None, Some(1), Some(2)] {
+        for tcc_ms in [None, Some(1), Some(2)] {
+            for overrun in [None, Some(Overrun::Overdraw), Some(Overrun::Clamp)] {
+                for blob in [None, Some(vec![]), Some(vec![1])] {
+                    for close_on_denial in [false, true] {
+                        let items = Request::new("s", 1).ask(1, "u", 1);
+                        let body = Request {
+                            validity_ms,
+                            tcc_ms,
+                            overrun,
+                            close_on_denial,
+                            blob: blob.clone(),
+                            ..items
+                        };
+                        bodies.push(body.clone().reserve());
+                        bodies.push(body.ask(2, "u", 1).min(1).reserve());
+                    }
+                }
+            }
+        }
+    }
+    let mut pair = Pair::new(limits());
+    pair.thorough = false;
+    let at = |op: &Op| Event { at: START, what: What::Do(op.clone()) };
+    pair.step(&at(&Op::create(&[]))).expect("CREATE agrees");
+    for (index, body) in bodies.iter().enumerate() {
+        let mut denied = pair.clone();
+        assert!(matches!(denied.step(&at(body)), Ok(Came::Commit(_))), "{body:?}");
+        for (other, again) in bodies.iter().enumerate() {
+            let came = denied.step(&at(again));
+            let replayed = matches!(came, Ok(Came::Replay(_)));
+            assert_eq!(replayed, index == other, "{body:?} then {again:?}: {came:?}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! One small story per rule of docs/ledger.md, told to ledger and model alike. The names are
+//! what testing/mutants refers to.
+
+#[path = "rules/balance.rs"]
+mod balance;
+#[path = "rules/due.rs"]
+mod due;
+#[path = "rules/duplicates.rs"]
+mod duplicates;
+#[path = "rules/order.rs"]
+mod order;
+#[path = "rules/sessions.rs"]
+mod sessions;

@@ -1,0 +1,86 @@
+//! Burn order, floors, and how grants and debits spread over buckets.
+
+use scurry_ledger::{BucketAttributes, Code, Time};
+use scurry_model::{Desk, Op, Request, name};
+
+fn new(txn: &str, bucket: &str, amount: i64, with: BucketAttributes) -> Op {
+    let (txn, bucket, unit) = (txn.to_string(), name(bucket), Some(name("u")));
+    Op::TopUp { txn, bucket, amount, unit, with }
+}
+
+fn any() -> BucketAttributes {
+    BucketAttributes::default()
+}
+
+/// Which of two buckets with 10 each a debit of 4 falls on.
+fn burns_first(first: BucketAttributes, between: i64, second: BucketAttributes) -> &'static str {
+    let mut desk = Desk::new(&[]);
+    desk.done(&new("x", "b", 10, first));
+    desk.now += between;
+    desk.done(&new("y", "a", 10, second));
+    desk.done(&Op::debit("d", "u", 4));
+    match (desk.funds("a").0, desk.funds("b").0) {
+        (6, 10) => "a",
+        (10, 6) => "b",
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_lowest_priority_burns_first() {
+    let late = BucketAttributes { priority: Some(1), ..any() };
+    let soon = BucketAttributes { valid_to: Some(Some(Time(9_000))), ..late };
+    assert_eq!(burns_first(soon, 5, any()), "a");
+    assert_eq!(burns_first(any(), 5, soon), "b");
+}
+
+#[test]
+fn the_bucket_that_ends_first_burns_first() {
+    let until = |end| BucketAttributes { valid_to: Some(Some(Time(end))), ..any() };
+    assert_eq!(burns_first(until(9_000), 5, until(8_000)), "a");
+    assert_eq!(burns_first(any(), 5, until(8_000)), "a");
+    assert_eq!(burns_first(until(9_000), 5, any()), "b");
+}
+
+#[test]
+fn the_older_bucket_burns_first() {
+    assert_eq!(burns_first(any(), 1, any()), "b");
+}
+
+#[test]
+fn ids_break_ties() {
+    assert_eq!(burns_first(any(), 0, any()), "a");
+}
+
+#[test]
+fn a_grant_goes_down_to_the_floor() {
+    let mut desk = Desk::new(&[]);
+    desk.done(&new("x", "a", 10, BucketAttributes { floor: Some(-5), ..any() }));
+    let reserve = Request::new("s", 0).ask(1, "u", 20).reserve();
+    assert_eq!(desk.grants(&reserve), (Code::Ok, vec![15]));
+    assert_eq!(desk.funds("a"), (-5, 15));
+}
+
+#[test]
+fn a_grant_uses_a_floor_before_the_next_bucket_and_a_debit_after() {
+    let mut desk = Desk::new(&[]);
+    desk.done(&new("x", "a", 10, BucketAttributes { floor: Some(-5), ..any() }));
+    desk.done(&new("y", "b", 10, any()));
+    desk.done(&Request::new("s", 0).ask(1, "u", 12).reserve());
+    assert_eq!((desk.funds("a"), desk.funds("b")), ((-2, 12), (10, 0)));
+    desk.done(&Op::release("s"));
+    desk.done(&Op::debit("d", "u", 12));
+    assert_eq!((desk.funds("a"), desk.funds("b")), ((0, 0), (8, 0)));
+    desk.done(&Op::debit("e", "u", 10));
+    assert_eq!((desk.funds("a"), desk.funds("b")), ((-2, 0), (0, 0)));
+}
+
+#[test]
+fn an_expired_bucket_gives_no_grant() {
+    let mut desk = Desk::new(&[]);
+    let with = BucketAttributes { floor: Some(-5), valid_to: Some(Some(Time(2_000))), ..any() };
+    desk.done(&new("x", "a", 10, with));
+    desk.now = 2_000;
+    let reserve = Request::new("s", 0).ask(1, "u", 1).reserve();
+    assert_eq!(desk.grants(&reserve), (Code::CreditLimitReached, vec![0]));
+}
