@@ -102,14 +102,14 @@ impl File {
                 table.sessions_max,
                 default.sessions_max,
                 1,
-                65_536,
+                65_535,
             )?,
             session_ids_max: count(
                 "session_ids_max",
                 table.session_ids_max,
                 default.session_ids_max,
                 1,
-                65_536,
+                65_535,
             )?,
             items_max: count("items_max", table.items_max, default.items_max, 1, ITEMS_MAX)?,
             answers_max: count(
@@ -124,7 +124,7 @@ impl File {
                 table.transactions_max,
                 default.transactions_max,
                 1,
-                65_536,
+                65_535,
             )?,
             blob_len_max: count(
                 "blob_len_max",

@@ -1,1 +1,21 @@
-//! Placeholder.
+//! The one scenario language, and the doors that scripts go through. README.md has the language;
+//! scenarios/ has the scripts.
+#![forbid(unsafe_code)]
+
+mod check;
+mod door;
+mod front;
+mod load;
+mod pattern;
+mod run;
+mod script;
+mod text;
+mod value;
+
+pub use door::{Door, Visit, engine::EngineDoor, library::LibraryDoor, server::ServerDoor};
+pub use load::{Source, scripts};
+pub use pattern::{More, Pattern};
+pub use run::{Mismatch, Outcome, run, update};
+pub use script::{BadLine, Event, Expected, Line, Script};
+pub use text::START;
+pub use value::Value;
