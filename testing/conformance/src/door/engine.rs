@@ -1,0 +1,78 @@
+//! One shard, as its hosts use it.
+
+use super::{Door, Visit, is_named};
+use crate::Script;
+use crate::check::state;
+use crate::front::{Front, Store};
+use anyhow::{Result, bail, ensure};
+use scurry_engine::{Config, Outcome, ReadError, Shard};
+use scurry_ledger::{Account, Command, Time, Totals};
+use scurry_resp::Protocol;
+
+/// The engine's shard.
+#[derive(Debug)]
+pub struct EngineDoor;
+
+impl Door for EngineDoor {
+    fn name(&self) -> &'static str {
+        "engine"
+    }
+
+    fn takes(&self, script: &Script) -> bool {
+        is_named(script, self.name())
+    }
+
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+        let config = Config { limits: script.limits.clone(), ..Config::default() };
+        let store = Checked { shard: Shard::new(config) };
+        Ok(Box::new(Front { store, protocol }))
+    }
+}
+
+struct Checked {
+    shard: Shard,
+}
+
+impl Checked {
+    fn check(&mut self) -> Result<()> {
+        let totals = self.shard.totals();
+        ensure!(totals.units.iter().all(|unit| unit.conserves()), "totals do not conserve");
+        ensure!(totals.accounts == self.shard.stats().accounts, "totals miscount accounts");
+        Ok(())
+    }
+}
+
+impl Store for Checked {
+    fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome> {
+        let outcome = self.shard.execute(now, id, command);
+        self.check()?;
+        self.account(now, id)?;
+        Ok(outcome)
+    }
+
+    fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>> {
+        let account = match self.shard.account(now, id) {
+            Ok(account) => account.clone(),
+            Err(ReadError::UnknownAccount) => return Ok(None),
+            Err(ReadError::WrongType) => bail!("no plain value was set"),
+        };
+        state(&account, now.clamp(Time(0), Time::LAST).max(account.changed_at))?;
+        Ok(Some(account))
+    }
+
+    fn totals(&self) -> Totals {
+        self.shard.totals().clone()
+    }
+
+    fn tick(&mut self, now: Time) -> Result<usize> {
+        let mut changed = 0;
+        loop {
+            let more = self.shard.tick(now);
+            self.check()?;
+            if more == 0 {
+                return Ok(changed);
+            }
+            changed += more;
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! The ledger itself: decide, apply, validate; and all that must hold between two states.
+
+use super::{Door, Visit, is_named};
+use crate::Script;
+use crate::check::{commit, expiry, state};
+use crate::front::{Front, Store};
+use anyhow::{Result, ensure};
+use scurry_engine::Outcome;
+use scurry_ledger::{
+    Account, CodeKind, Command, Decision, Limits, Portion, Time, Totals, apply, decide,
+    decide_in_place, tick, tick_in_place, view,
+};
+use scurry_resp::Protocol;
+use std::collections::BTreeMap;
+
+/// The ledger as a library.
+#[derive(Debug)]
+pub struct LibraryDoor;
+
+impl Door for LibraryDoor {
+    fn name(&self) -> &'static str {
+        "library"
+    }
+
+    fn takes(&self, script: &Script) -> bool {
+        is_named(script, self.name())
+    }
+
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+        let store = Accounts {
+            limits: script.limits.clone(),
+            accounts: BTreeMap::new(),
+            totals: Totals::default(),
+        };
+        Ok(Box::new(Front { store, protocol }))
+    }
+}
+
+struct Accounts {
+    limits: Limits,
+    accounts: BTreeMap<Vec<u8>, Account>,
+    totals: Totals,
+}
+
+impl Accounts {
+    fn put(&mut self, id: &[u8], before: Option<&Account>, after: Option<Account>) -> Result<()> {
+        self.totals.replace(&Portion::of(before), after.as_ref());
+        match after {
+            Some(after) => self.accounts.insert(id.to_vec(), after),
+            None => self.accounts.remove(id),
+        };
+        ensure!(self.totals.units.iter().all(|unit| unit.conserves()), "totals do not conserve");
+        ensure!(self.totals.accounts == self.accounts.len() as u64, "totals miscount accounts");
+        Ok(())
+    }
+}
+
+impl Store for Accounts {
+    fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome> {
+        let limits = &self.limits;
+        let before = self.accounts.get(id).cloned();
+        let decision = decide(before.as_ref(), command, now, limits);
+        let mut draft = before.clone();
+        let in_place = decide_in_place(&mut draft, command, now, limits);
+        ensure!(in_place == decision, "decide_in_place says {in_place:?}, decide {decision:?}");
+        // I15: a refusal and a replay leave the account alone, however often they are asked for.
+        ensure!(self.accounts.get(id) == before.as_ref(), "decide changed the account");
+        match decision {
+            Decision::Replay(answer) => Ok(Outcome::Answer { answer, replayed: true }),
+            Decision::Reject(why) => {
+                ensure!(why.code.kind() == CodeKind::Reject, "{:?} is no refusal", why.code);
+                Ok(Outcome::Reject(why))
+            }
+            Decision::Commit(change, answer) => {
+                let mut after = before.clone();
+                apply(&mut after, &change);
+                ensure!(after == draft, "apply differs from decide_in_place");
+                commit(before.as_ref(), after.as_ref(), command, &change, &answer)?;
+                self.repeat(after.as_ref(), command, now, &answer)?;
+                self.put(id, before.as_ref(), after)?;
+                Ok(Outcome::Answer { answer, replayed: false })
+            }
+        }
+    }
+
+    fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>> {
+        let Some(account) = self.accounts.get(id) else { return Ok(None) };
+        let seen = view(account, now, &self.limits).into_owned();
+        state(&seen, now.clamp(Time(0), Time::LAST).max(account.changed_at))?;
+        // What a read shows is what a timer would commit.
+        let mut committed = account.clone();
+        if let Some(change) = tick(account, now, &self.limits) {
+            let mut after = Some(account.clone());
+            apply(&mut after, &change);
+            let after = after.unwrap_or_else(|| account.clone());
+            committed = Account { version: seen.version, changed_at: seen.changed_at, ..after };
+        }
+        ensure!(committed == seen, "a read shows another state than a timer commits");
+        Ok(Some(seen))
+    }
+
+    fn totals(&self) -> Totals {
+        self.totals.clone()
+    }
+
+    fn tick(&mut self, now: Time) -> Result<usize> {
+        let mut changed = 0;
+        for (id, before) in self.accounts.clone() {
+            let Some(change) = tick(&before, now, &self.limits) else { continue };
+            let mut draft = Some(before.clone());
+            let in_place = tick_in_place(&mut draft, now, &self.limits);
+            ensure!(in_place.as_ref() == Some(&change), "tick_in_place differs from tick");
+            let mut after = Some(before.clone());
+            apply(&mut after, &change);
+            ensure!(after == draft, "apply differs from tick_in_place");
+            expiry(&before, after.as_ref(), &change)?;
+            let again = after.as_ref().and_then(|after| tick(after, now, &self.limits));
+            ensure!(again.is_none(), "a second tick at one time changes something");
+            self.put(&id, Some(&before), after)?;
+            changed += 1;
+        }
+        Ok(changed)
+    }
+}
+
+impl Accounts {
+    /// I7: a command with an id, sent again at once, is a replay with the same answer.
+    fn repeat(
+        &self,
+        after: Option<&Account>,
+        command: &Command<'_>,
+        now: Time,
+        answer: &scurry_ledger::Answer,
+    ) -> Result<()> {
+        let has_id = !matches!(
+            command,
+            Command::Create(_) | Command::Status { .. } | Command::Delete { .. }
+        );
+        if has_id && self.limits.tombstone_ms > 0 && self.limits.transaction_ms > 0 {
+            let again = decide(after, command, now, &self.limits);
+            ensure!(
+                again == Decision::Replay(answer.clone()),
+                "sent again it is {again:?}, not a replay of {answer:?}"
+            );
+        }
+        Ok(())
+    }
+}

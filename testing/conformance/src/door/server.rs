@@ -1,0 +1,156 @@
+//! The `scurry` binary over TCP: a process of its own for each script. Its clock is the real one,
+//! so it takes only scripts that name no times.
+
+use super::{Door, Visit, is_named, request};
+use crate::{Script, Value};
+use anyhow::{Context, Result, bail, ensure};
+use scurry_ledger::Time;
+use scurry_resp::Protocol;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// A reply that takes longer is none.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The server.
+#[derive(Debug)]
+pub struct ServerDoor {
+    binary: PathBuf,
+}
+
+impl ServerDoor {
+    /// With the binary that `SCURRY_BIN` names, else the one of this build, which is brought up
+    /// to date first.
+    pub fn find() -> Result<ServerDoor> {
+        if let Some(binary) = std::env::var_os("SCURRY_BIN") {
+            return Ok(ServerDoor { binary: PathBuf::from(binary) });
+        }
+        // target/debug/deps/this-test
+        let test = std::env::current_exe().context("the path of this test")?;
+        let deps = test.parent().context("the test has no directory")?;
+        let profile_dir = deps.parent().context("the test is not in target/*/deps")?;
+        let profile = profile_dir.file_name().and_then(|name| name.to_str()).unwrap_or("debug");
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "scurry-cli", "--bin", "scurry"]);
+        cargo.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
+        cargo.arg("--target-dir").arg(profile_dir.parent().context("no target directory")?);
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        let status = cargo.status().context("cannot run cargo; set SCURRY_BIN")?;
+        ensure!(status.success(), "the scurry binary does not build; set SCURRY_BIN");
+        Ok(ServerDoor { binary: profile_dir.join("scurry") })
+    }
+}
+
+impl Door for ServerDoor {
+    fn name(&self) -> &'static str {
+        "server"
+    }
+
+    fn takes(&self, script: &Script) -> bool {
+        is_named(script, self.name()) && !script.sets_clock
+    }
+
+    fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
+        let mut command = Command::new(&self.binary);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        let settings = Settings::write(script)?;
+        if let Some(settings) = &settings {
+            command.arg("--config").arg(&settings.0);
+        }
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command
+            .spawn()
+            .map(Process)
+            .with_context(|| format!("cannot start {}", self.binary.display()))?;
+        let stderr = child.0.stderr.take().context("no stderr")?;
+        let mut first = String::new();
+        BufReader::new(stderr).read_line(&mut first).context("the server says nothing")?;
+        let address = first.trim().strip_prefix("listening on ");
+        let address = address.with_context(|| format!("the server says {first:?}"))?;
+        let stream = TcpStream::connect(address).with_context(|| format!("no {address}"))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut connection = Connection { stream, _process: child, _settings: settings };
+        if protocol == Protocol::Resp3 {
+            let hello = connection.exchange(&[b"HELLO".to_vec(), b"3".to_vec()])?;
+            ensure!(hello.starts_with(b"%"), "HELLO 3 answers in another protocol");
+        }
+        Ok(Box::new(connection))
+    }
+}
+
+/// A server that ends with its script.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Nothing is to be kept: it need not drain. It is gone already when killing fails.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// A file of settings that ends with its script.
+struct Settings(PathBuf);
+
+impl Settings {
+    fn write(script: &Script) -> Result<Option<Settings>> {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        if script.limit_words.is_empty() {
+            return Ok(None);
+        }
+        let mut text = String::from("[limits]\n");
+        for (name, value) in &script.limit_words {
+            let quote = if value.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "\"" };
+            writeln!(text, "{name} = {quote}{value}{quote}")?;
+        }
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name = format!("scurry-conformance-{}-{number}.toml", std::process::id());
+        let path = std::env::temp_dir().join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Some(Settings(path)))
+    }
+}
+
+impl Drop for Settings {
+    fn drop(&mut self) {
+        // A file that is left over harms nobody.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}
+
+struct Connection {
+    stream: TcpStream,
+    _process: Process,
+    _settings: Option<Settings>,
+}
+
+impl Connection {
+    fn exchange(&mut self, words: &[Vec<u8>]) -> Result<Vec<u8>> {
+        self.stream.write_all(&request(words))?;
+        let mut reply = Vec::new();
+        let mut chunk = [0; 4096];
+        loop {
+            let len = self.stream.read(&mut chunk).context("no reply")?;
+            ensure!(len > 0, "the server closed the connection");
+            reply.extend_from_slice(&chunk[..len]);
+            if Value::read(&reply)?.is_some() {
+                return Ok(reply);
+            }
+        }
+    }
+}
+
+impl Visit for Connection {
+    fn send(&mut self, _now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>> {
+        self.exchange(words)
+    }
+
+    fn tick(&mut self, _now: Time) -> Result<usize> {
+        bail!("the server runs its own timers")
+    }
+}

@@ -1,0 +1,102 @@
+//! From the bytes of a request to the bytes of its reply, over any store of accounts: what a
+//! host does, without its sockets.
+
+use crate::door::Visit;
+use anyhow::{Result, bail, ensure};
+use scurry_engine::Outcome;
+use scurry_ledger::{Account, Code, Command, Time, Totals, check, validate};
+use scurry_resp::{
+    Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest, account_map,
+    answer, audit_map, check_answer, parse, reject, rejection, session_map, table, totals_map,
+};
+
+/// Accounts by id. Each call checks the invariants of what it touches.
+pub(crate) trait Store {
+    /// Runs a command on an account.
+    fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome>;
+
+    /// The account as read now.
+    fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>>;
+
+    /// Sums over the accounts.
+    fn totals(&self) -> Totals;
+
+    /// Commits what is due; how many accounts changed.
+    fn tick(&mut self, now: Time) -> Result<usize>;
+}
+
+/// A store behind the grammar and the rendering of RESP.
+pub(crate) struct Front<S> {
+    pub(crate) store: S,
+    pub(crate) protocol: Protocol,
+}
+
+impl<S: Store> Visit for Front<S> {
+    fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Result<Vec<u8>> {
+        let request = crate::door::request(words);
+        let mut parser = Parser::default();
+        let parsed = parser.parse(&request, &RequestLimits::default(), true);
+        ensure!(parsed == Parsed::Request(request.len()), "the parser says {parsed:?}");
+        let args = parser.args(&request);
+        let mut out = Vec::new();
+        let mut reply = Reply::new(&mut out, self.protocol);
+        let Some(spec) = table::find(args.at(0)) else { bail!("no such command") };
+        if !spec.accepts(args.len()) {
+            let name = spec.lower_name();
+            reply.error(format_args!("ERR wrong number of arguments for '{name}' command"));
+            return Ok(out);
+        }
+        let mut scratch = Scratch::default();
+        match parse(spec.id, args, &mut scratch) {
+            Ok(Some(ScurRequest::Write { account, command })) => {
+                match self.store.execute(now, account, &command)? {
+                    Outcome::Answer { answer: given, replayed } => {
+                        answer(&mut reply, &command, &given, replayed);
+                    }
+                    Outcome::Reject(why) => rejection(&mut reply, &why),
+                    other => bail!("a store without plain values or bounds says {other:?}"),
+                }
+            }
+            Ok(Some(ScurRequest::Read(request))) => self.read(now, request, &mut reply)?,
+            Ok(None) => bail!("this door has SCUR commands only"),
+            Err(fault) => reply.error(fault),
+        }
+        Ok(out)
+    }
+
+    fn tick(&mut self, now: Time) -> Result<usize> {
+        self.store.tick(now)
+    }
+}
+
+impl<S: Store> Front<S> {
+    fn read(&mut self, now: Time, request: Read<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        let id = match request {
+            Read::Totals => {
+                totals_map(reply, &self.store.totals());
+                return Ok(());
+            }
+            Read::Account(id) | Read::Audit(id) => id,
+            Read::Session { account, .. } | Read::Check { account, .. } => account,
+        };
+        let Some(account) = self.store.account(now, id)? else {
+            reject(reply, Code::UnknownAccount, "no account has this id");
+            return Ok(());
+        };
+        let now = now.clamp(Time(0), Time::LAST).max(account.changed_at);
+        match request {
+            Read::Totals => {}
+            Read::Account(_) => account_map(reply, &account, now),
+            Read::Audit(_) => audit_map(reply, &account, validate(&account, now).is_ok()),
+            Read::Session { session, .. } => match account.session(session) {
+                Some(session) => session_map(reply, &account, session, now),
+                None => reject(reply, Code::UnknownSession, "no open session has this id"),
+            },
+            Read::Check { unit, amount, .. } => {
+                let (code, grantable) = check(&account, unit, amount, now);
+                check_answer(reply, code, grantable);
+            }
+        }
+        Ok(())
+    }
+}
