@@ -3,20 +3,21 @@
 # Every system runs alone, pinned to one core, with the loader on another. Results are JSON.
 #
 # usage: scripts/bench.sh [ledger|pipelined|published|kv]...   (all of them without arguments)
-# environment: ACCOUNTS, SECONDS_PER_ROW, WARMUP, OUT (directory of the results)
+# environment: ACCOUNTS, SECONDS_PER_ROW, WARMUP, RUNS, OUT (directory of the results)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 accounts=${ACCOUNTS:-1000000}
-seconds=${SECONDS_PER_ROW:-20}
-warmup=${WARMUP:-5}
+seconds=${SECONDS_PER_ROW:-10}
+warmup=${WARMUP:-2}
+runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
 targets=(--target scurry --target valkey+lua --target redis+lua --target echo)
 
-# The ledger's decide and apply: nanoseconds, and instructions where callgrind is there.
+# The ledger's decide and apply in nanoseconds and instructions, and the bytes of an account.
 ledger() {
-  cargo bench --locked -p scurry-ledger
+  cargo bench --locked -p scurry-ledger -p scurry-engine --benches | tee "$out/ledger.txt"
 }
 
 run() { # run NAME SCENARIO OPTION...
@@ -24,7 +25,7 @@ run() { # run NAME SCENARIO OPTION...
   shift 2
   echo "== $name"
   "$lab" run "$scenario" "${targets[@]}" --accounts "$accounts" --seconds "$seconds" \
-    --warmup "$warmup" --json "$out/$name.json" "$@"
+    --warmup "$warmup" --runs "$runs" --json "$out/$name.json" "$@"
 }
 
 # Many sessions on few connections: what a gateway in front of the store does.

@@ -23,9 +23,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     for way in ["decide+apply", "decide_in_place"] {
         let (none, _) = count(way, 0)?;
         let (all, profile) = count(way, UPDATES)?;
-        println!("update/{way}: {} instructions", (all - none) / u64::from(UPDATES));
-        for line in profile.lines().filter(|line| line.contains('%')).take(14) {
-            println!("    {}", line.trim());
+        let each = |instructions: u64| instructions / u64::from(UPDATES);
+        println!("update/{way}: {} instructions; of these, callees included:", each(all - none));
+        for (function, instructions) in functions(&profile).into_iter().take(16) {
+            println!("    {:6} {function}", each(instructions));
         }
     }
     Ok(())
@@ -49,6 +50,28 @@ fn run(way: &str, updates: u32) {
     black_box(&state);
 }
 
+/// The ledger's functions and the allocator's, with what they call, from callgrind's table.
+/// A function that was inlined counts to the one it was inlined into.
+fn functions(profile: &str) -> Vec<(String, u64)> {
+    let mut functions: Vec<(String, u64)> = Vec::new();
+    for line in profile.lines() {
+        let mut words = line.split_whitespace();
+        let Some(instructions) = words.next().and_then(|word| word.replace(',', "").parse().ok())
+        else {
+            continue;
+        };
+        let place = line.split_once(") ").map_or("", |(_, place)| place);
+        let name =
+            place.split_once(".rs:").or(place.split_once(".c:")).map_or("", |(_, name)| name);
+        let name = name.split(" [").next().unwrap_or_default();
+        let ours = name.starts_with("scurry_ledger::") || ["malloc", "free"].contains(&name);
+        if ours && functions.iter().all(|(known, _)| known != name) {
+            functions.push((name.to_owned(), instructions));
+        }
+    }
+    functions
+}
+
 /// Instructions of the whole run, and callgrind's table of where they went.
 fn count(way: &str, updates: u32) -> Result<(u64, String), Box<dyn Error>> {
     let out =
@@ -63,7 +86,7 @@ fn count(way: &str, updates: u32) -> Result<(u64, String), Box<dyn Error>> {
     if !status.success() {
         return Err(format!("valgrind ended with {status}").into());
     }
-    let profile = Command::new("callgrind_annotate").arg(&out).output()?;
+    let profile = Command::new("callgrind_annotate").arg("--inclusive=yes").arg(&out).output()?;
     std::fs::remove_file(&out)?;
     let text = String::from_utf8_lossy(&profile.stdout).into_owned();
     let total = text

@@ -13,9 +13,9 @@ impl Time {
     /// still has room for its own time.
     pub const LAST: Time = Time((1 << 47) - 1);
 
-    /// The time of a command: the host's clock, within its range and never before the
+    /// The time of a command or a read: the host's clock, within its range and never before the
     /// account's last Change.
-    pub(crate) fn on(self, account: Option<&Account>) -> Time {
+    pub fn on(self, account: Option<&Account>) -> Time {
         let clock = self.clamp(Time(0), Time::LAST);
         account.map_or(clock, |account| clock.max(account.changed_at))
     }

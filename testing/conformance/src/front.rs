@@ -83,7 +83,7 @@ impl<S: Store> Front<S> {
             reject(reply, Code::UnknownAccount, "no account has this id");
             return Ok(());
         };
-        let now = now.clamp(Time(0), Time::LAST).max(account.changed_at);
+        let now = now.on(Some(&account));
         match request {
             Read::Totals => {}
             Read::Account(_) => account_map(reply, &account, now),

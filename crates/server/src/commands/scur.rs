@@ -3,7 +3,7 @@
 use super::{OUT_OF_MEMORY, WRONG_TYPE};
 use crate::node::Node;
 use scurry_engine::{Outcome, ReadError};
-use scurry_ledger::{Account, Code};
+use scurry_ledger::{Account, Code, Time};
 use scurry_resp::table::CommandId;
 use scurry_resp::{Args, Read, Reply, Scratch, ScurRequest};
 
@@ -32,16 +32,15 @@ pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut R
 }
 
 fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
-    let now = node.now.time;
     match request {
         Read::Totals => scurry_resp::totals_map(reply, node.shard.totals()),
         Read::Account(id) => {
-            if let Some(account) = account(node, id, reply) {
+            if let Some((account, now)) = account(node, id, reply) {
                 scurry_resp::account_map(reply, account, now);
             }
         }
         Read::Session { account: id, session } => {
-            if let Some(account) = account(node, id, reply) {
+            if let Some((account, now)) = account(node, id, reply) {
                 match account.session(session) {
                     Some(session) => scurry_resp::session_map(reply, account, session, now),
                     None => scurry_resp::reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
@@ -49,13 +48,13 @@ fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
             }
         }
         Read::Audit(id) => {
-            if let Some(account) = account(node, id, reply) {
+            if let Some((account, now)) = account(node, id, reply) {
                 let ok = scurry_ledger::validate(account, now).is_ok();
                 scurry_resp::audit_map(reply, account, ok);
             }
         }
         Read::Check { account: id, unit, amount } => {
-            if let Some(account) = account(node, id, reply) {
+            if let Some((account, now)) = account(node, id, reply) {
                 let (code, grantable) = scurry_ledger::check(account, unit, amount, now);
                 scurry_resp::check_answer(reply, code, grantable);
             }
@@ -63,10 +62,14 @@ fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// The account as seen now; none after an error reply.
-fn account<'n>(node: &'n mut Node, id: &[u8], reply: &mut Reply<'_>) -> Option<&'n Account> {
+/// The account as seen now, and the time that this is for it; none after an error reply.
+fn account<'n>(
+    node: &'n mut Node,
+    id: &[u8],
+    reply: &mut Reply<'_>,
+) -> Option<(&'n Account, Time)> {
     match node.shard.account(node.now.time, id) {
-        Ok(account) => Some(account),
+        Ok(account) => Some((account, node.now.time.on(Some(account)))),
         Err(ReadError::UnknownAccount) => {
             scurry_resp::reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);
             None
