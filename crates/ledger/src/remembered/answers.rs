@@ -15,6 +15,8 @@ const HEAD_LEN: usize = 2 + 4 + 8 + 1;
 pub struct Answers {
     bytes: SmallVec<[u8; 96]>,
     count: u8,
+    /// The highest request number, where there is one: most requests come after it.
+    last: u32,
 }
 
 /// One stored answer.
@@ -66,8 +68,7 @@ impl Answers {
     /// Replaces the content by bytes that [`Answers::as_bytes`] gave; false, and empty, when
     /// they are not whole.
     pub fn load(&mut self, bytes: &[u8]) -> bool {
-        self.bytes.clear();
-        self.count = 0;
+        *self = Answers::default();
         let mut rest = bytes;
         let mut last = None;
         while let Some((request, entry)) = split(rest) {
@@ -76,6 +77,7 @@ impl Answers {
                 return false;
             }
             last = Some(request);
+            self.last = request;
             self.count += 1;
             rest = &rest[entry.len()..];
         }
@@ -89,6 +91,9 @@ impl Answers {
 
     /// What is known of a request number when at most `answers_max` answers are kept.
     pub fn look_up(&self, request: u32, answers_max: usize) -> WindowEntry {
+        if request > self.last {
+            return WindowEntry::New;
+        }
         let mut lowest = None;
         for (number, entry) in self.entries() {
             lowest = lowest.or(Some(number));
@@ -104,14 +109,19 @@ impl Answers {
 
     /// The highest request number that was answered.
     pub fn last_request(&self) -> Option<u32> {
-        self.entries().last().map(|(number, _)| number)
+        (!self.is_empty()).then_some(self.last)
     }
 
     /// Stores an answer; the lowest-numbered ones beyond `answers_max` go.
     pub(crate) fn store(&mut self, answer: &PackedAnswer, answers_max: usize) {
         let request = answer.request();
-        let before = self.entries().take_while(|(number, _)| *number < request);
-        let at = before.map(|(_, entry)| entry.len()).sum();
+        let at = if self.is_empty() || request > self.last {
+            self.last = request;
+            self.bytes.len()
+        } else {
+            let before = self.entries().take_while(|(number, _)| *number < request);
+            before.map(|(_, entry)| entry.len()).sum()
+        };
         self.bytes.insert_from_slice(at, &answer.0);
         self.count += 1;
         let excess = self.len().saturating_sub(answers_max.max(1));
