@@ -17,7 +17,11 @@ targets=(--target scurry --target valkey+lua --target redis+lua --target echo)
 
 # The ledger's decide and apply in nanoseconds and instructions, and the bytes of an account.
 ledger() {
-  cargo bench --locked -p scurry-ledger -p scurry-engine --benches | tee "$out/ledger.txt"
+  {
+    cargo bench --quiet --locked -p scurry-ledger --bench update -- --discard-baseline
+    cargo bench --quiet --locked -p scurry-ledger --bench instructions
+    cargo bench --quiet --locked -p scurry-engine --bench memory
+  } | grep -vE '^Benchmarking| change: |Performance has|hange within|No change' | tee "$out/ledger.txt"
 }
 
 run() { # run NAME SCENARIO OPTION...
