@@ -106,18 +106,16 @@ impl Shard {
             for hash in hashes {
                 let Some(entry) = self.table.find_armed(hash, tick) else { continue };
                 let key = entry.key().to_vec();
+                // At once, so that an account that stands in the list twice is taken once.
+                self.set_armed(hash, &key, UNARMED);
                 match self.due_of(hash, &key) {
                     Some(time) if time <= now => due.push((time, key, hash)),
-                    Some(time) => {
-                        self.set_armed(hash, &key, UNARMED);
-                        later.push((time, key, hash));
-                    }
-                    None => self.set_armed(hash, &key, UNARMED),
+                    Some(time) => later.push((time, key, hash)),
+                    None => {}
                 }
             }
             due.sort();
             for (_, key, hash) in due {
-                self.set_armed(hash, &key, UNARMED);
                 changed += usize::from(self.expire(now, hash, &key));
             }
         }

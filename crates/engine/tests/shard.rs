@@ -101,6 +101,21 @@ fn an_update_moves_the_deadline_and_the_timer_follows() {
     assert_eq!(held(&shard), 0);
 }
 
+/// Seed 372 of the model's shard test: an account's timer was armed for one tick twice (it moved
+/// to an earlier one in between), and the second look took away what the first had armed.
+#[test]
+fn a_timer_that_was_armed_for_one_tick_twice_is_not_lost() {
+    let mut shard = Shard::new(Config::default());
+    create(&mut shard, "a", 100);
+    for (session, tcc_ms) in [("s1", 1_000), ("s2", 500), ("s3", 5_000)] {
+        reserve(&mut shard, START, "a", session, tcc_ms);
+    }
+    for (ms, left) in [(500, 20), (1_000, 10), (5_000, 0)] {
+        while shard.tick(START.plus_ms(ms)) > 0 {}
+        assert_eq!(held(&shard), left, "after {ms} ms");
+    }
+}
+
 #[test]
 fn a_read_shows_what_is_due_without_writing() {
     let mut shard = Shard::new(Config::default());

@@ -1,0 +1,121 @@
+//! The engine as a host of the ledger: three accounts in one shard, each beside a pair of
+//! ledger and model. Outcomes, what can be read, totals and timers agree at every step.
+
+use scurry_engine::{Config, Outcome, Shard};
+use scurry_ledger::{Limits, Portion, Time, Totals, next_due};
+use scurry_model::{Came, Event, Generator, Op, Pair, What};
+use std::collections::BTreeMap;
+
+const SEEDS: u64 = 500;
+const STEPS: usize = 90;
+const ACCOUNTS: [&[u8]; 3] = [b"anna", b"bert", b"carl"];
+
+/// A shard, and what it should hold.
+struct Hosted {
+    shard: Shard,
+    pairs: [Pair; 3],
+}
+
+impl Hosted {
+    fn new(limits: &Limits, seed: u64) -> Hosted {
+        let config = Config { limits: limits.clone(), memory_max: None, hash_seed: seed };
+        let pair = || Pair::new(limits.clone());
+        Hosted { shard: Shard::new(config), pairs: [pair(), pair(), pair()] }
+    }
+
+    fn run(&mut self, index: usize, at: i64, op: &Op) -> Result<(), String> {
+        let came = self.pairs[index].step(&Event { at, what: What::Do(op.clone()) })?;
+        let outcome = op.with(|command| self.shard.execute(Time(at), ACCOUNTS[index], command));
+        let same = match (&came, &outcome) {
+            (Came::Replay(expected), Outcome::Answer { answer, replayed: true }) => {
+                expected == answer
+            }
+            (Came::Commit(expected), Outcome::Answer { answer, replayed: false }) => {
+                expected == answer
+            }
+            (Came::Reject(expected), Outcome::Reject(rejection)) => *expected == rejection.code,
+            _ => false,
+        };
+        if same { Ok(()) } else { Err(format!("ledger {came:?}, shard {outcome:?}")) }
+    }
+
+    /// Every timer of the shard, and of the pairs at the same time.
+    fn tick(&mut self, at: i64) -> Result<(), String> {
+        let changed = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
+        let at = changed.map(|account| account.changed_at.0).fold(at, i64::max);
+        for pair in &mut self.pairs {
+            pair.step(&Event { at, what: What::Tick })?;
+        }
+        while self.shard.tick(Time(at)) > 0 {}
+        for id in ACCOUNTS {
+            let due = self.shard.account(Time(at), id).ok().and_then(next_due);
+            if due.is_some_and(|due| due <= Time(at)) {
+                return Err(format!("I9: something is due after a tick at {at}: {due:?}"));
+            }
+        }
+        if self.shard.next_due().is_some_and(|due| due.0 + 16 <= at) {
+            return Err("a timer is left behind".into());
+        }
+        Ok(())
+    }
+
+    /// What is read, and the totals, which show what is committed.
+    fn look(&mut self, at: i64, limits: &Limits) -> Result<(), String> {
+        let mut totals = Totals::default();
+        for (pair, id) in self.pairs.iter().zip(ACCOUNTS) {
+            totals.replace(&Portion::default(), pair.account.as_ref());
+            let seen = pair.account.as_ref().map(|a| scurry_ledger::view(a, Time(at), limits));
+            let read = self.shard.account(Time(at), id).ok();
+            if seen.as_deref() != read {
+                return Err(format!("ledger {seen:?}, shard {read:?}"));
+            }
+        }
+        let (expected, found) = (rows(&totals), rows(self.shard.totals()));
+        if expected == found { Ok(()) } else { Err(format!("totals {expected:?}, {found:?}")) }
+    }
+}
+
+/// The sums that are not 0, whatever the order in which units were first seen.
+fn rows(totals: &Totals) -> (u64, u64, BTreeMap<String, Vec<i128>>) {
+    let mut rows = BTreeMap::new();
+    for t in &totals.units {
+        assert!(t.conserves(), "{t:?}");
+        let sums = vec![
+            t.available,
+            t.held,
+            t.credited,
+            t.refunded,
+            t.consumed,
+            t.expired,
+            t.voided,
+            t.overdrawn,
+            t.uncollected,
+        ];
+        if sums.iter().any(|&sum| sum != 0) {
+            rows.insert(t.unit.as_str().to_owned(), sums);
+        }
+    }
+    (totals.accounts, totals.sessions, rows)
+}
+
+#[test]
+fn a_shard_hosts_accounts_as_the_ledger_alone_would() {
+    let mut expiries = 0;
+    for seed in 0..SEEDS {
+        let (limits, first) = Generator::new(seed);
+        let mut generators = [first, Generator::new(seed + 1).1, Generator::new(seed + 2).1];
+        let mut hosted = Hosted::new(&limits, seed);
+        for step in 0..STEPS {
+            let index = step % ACCOUNTS.len();
+            let event = generators[index].next(&hosted.pairs[index]);
+            let done = match &event.what {
+                What::Do(op) => hosted.run(index, event.at, op),
+                What::Tick => hosted.tick(event.at),
+            };
+            let done = done.and_then(|()| hosted.look(event.at, &limits));
+            assert!(done.is_ok(), "seed {seed}, step {step}, {event:?}: {}", done.unwrap_err());
+        }
+        expiries += hosted.shard.stats().expiries;
+    }
+    assert!(expiries > SEEDS, "timers had enough to do: {expiries}");
+}
