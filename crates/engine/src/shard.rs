@@ -6,9 +6,10 @@ use crate::timers::Timers;
 use crate::{Config, Outcome, ReadError, Stats, WriteError, WrongType};
 use scurry_codec::{decode_account, encode_account};
 use scurry_ledger::{
-    Account, Code, Command, Decision, Portion, Status, Time, Totals, decide_in_place, next_due,
-    tick_in_place, view_in_place,
+    Account, Change, Code, Command, Decision, Portion, Status, Time, Totals, decide_in_place,
+    next_due, tick_in_place, view_in_place,
 };
+use std::collections::BTreeSet;
 
 /// One shard.
 ///
@@ -27,8 +28,8 @@ pub struct Shard {
     image: Vec<u8>,
 }
 
-/// Accounts that one [`Shard::tick`] changes before it stops, so that commands get their turn.
-const TICK_ACCOUNTS_MAX: usize = 1_000;
+/// Commits of one [`Shard::tick`] before it stops, so that commands get their turn.
+const TICK_COMMITS_MAX: usize = 1_000;
 
 impl Shard {
     /// An empty shard.
@@ -95,34 +96,55 @@ impl Shard {
         &self.totals
     }
 
-    /// Commits what is due, in the order (time, account id). Returns how many accounts changed;
-    /// when that is not 0 there may be more.
+    /// Commits what is due, each at its own time and in the order (time, account id), a bounded
+    /// number of Commits at once. Returns how many; when that is not 0 there may be more.
     pub fn tick(&mut self, now: Time) -> usize {
-        let mut changed = 0;
+        self.tick_with(now, |_, _| {})
+    }
+
+    /// As [`Shard::tick`], and hands each account and its Change to the host.
+    pub fn tick_with(&mut self, now: Time, mut committed: impl FnMut(&[u8], &Change)) -> usize {
+        let mut commits = 0;
         let mut later = Vec::new();
-        while changed < TICK_ACCOUNTS_MAX {
+        while commits < TICK_COMMITS_MAX {
             let Some((tick, hashes)) = self.timers.pop(Timers::tick_of(now)) else { break };
-            let mut due = Vec::new();
+            let mut due = BTreeSet::new();
             for hash in hashes {
                 let Some(entry) = self.table.find_armed(hash, tick) else { continue };
                 let key = entry.key().to_vec();
                 // At once, so that an account that stands in the list twice is taken once.
                 self.set_armed(hash, &key, UNARMED);
                 match self.due_of(hash, &key) {
-                    Some(time) if time <= now => due.push((time, key, hash)),
-                    Some(time) => later.push((time, key, hash)),
+                    Some(time) if time > now => later.push((time, key, hash)),
+                    // The timer was early: the account's turn comes with that tick.
+                    Some(time) if Timers::tick_of(time) > tick => self.arm(hash, &key, time),
+                    Some(time) => drop(due.insert((time, key, hash))),
                     None => {}
                 }
             }
-            due.sort();
-            for (_, key, hash) in due {
-                changed += usize::from(self.expire(now, hash, &key));
+            while let Some((time, key, hash)) = due.pop_first() {
+                if commits == TICK_COMMITS_MAX {
+                    later.push((time, key, hash));
+                    continue;
+                }
+                if let Some(change) = self.expire(time, hash, &key) {
+                    commits += 1;
+                    committed(&key, &change);
+                }
+                // What the account has due next may come before the next account's.
+                if let Some(next) = self.due_of(hash, &key)
+                    && next <= now
+                    && Timers::tick_of(next) <= tick
+                {
+                    self.set_armed(hash, &key, UNARMED);
+                    due.insert((next, key, hash));
+                }
             }
         }
         for (time, key, hash) in later {
             self.arm(hash, &key, time);
         }
-        changed
+        commits
     }
 
     /// No timer has to run before this.
@@ -259,18 +281,16 @@ impl Shard {
         }
     }
 
-    fn expire(&mut self, now: Time, hash: u64, key: &[u8]) -> bool {
+    fn expire(&mut self, at: Time, hash: u64, key: &[u8]) -> Option<Change> {
         if self.load(hash, key) != Ok(true) {
-            return false;
+            return None;
         }
         let before = Portion::of(self.scratch.as_ref());
-        let Some(_change) = tick_in_place(&mut self.scratch, now, &self.config.limits) else {
-            return false;
-        };
+        let change = tick_in_place(&mut self.scratch, at, &self.config.limits)?;
         self.stats.commits += 1;
         self.stats.expiries += 1;
         self.store(hash, key, &before);
-        true
+        Some(change)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use scurry_engine::{Config, Outcome, ReadError, Shard, WriteError, WrongType};
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, Command, Create, ItemRequest, Limits, Name, NewBucket,
+    Answer, BucketAttributes, Change, Code, Command, Create, ItemRequest, Limits, Name, NewBucket,
     SessionRequest, Status, Time, validate,
 };
 
@@ -114,6 +114,41 @@ fn a_timer_that_was_armed_for_one_tick_twice_is_not_lost() {
         while shard.tick(START.plus_ms(ms)) > 0 {}
         assert_eq!(held(&shard), left, "after {ms} ms");
     }
+}
+
+/// I9: also when the clock jumped over many deadlines, releases come in the order (deadline, id).
+#[test]
+fn a_late_tick_releases_in_the_order_of_deadlines_and_ids() {
+    let mut shard = Shard::new(Config::default());
+    let deadlines =
+        [("b", "1", 700), ("a", "1", 500), ("c", "1", 503), ("a", "2", 506), ("a", "3", 700)];
+    for account in ["a", "b", "c"] {
+        create(&mut shard, account, 100);
+    }
+    for (account, session, tcc_ms) in deadlines {
+        reserve(&mut shard, START, account, session, tcc_ms);
+    }
+    let mut order = Vec::new();
+    let mut note = |id: &[u8], change: &Change| {
+        order.push((change.at.0 - START.0, String::from_utf8_lossy(id).into_owned()));
+    };
+    while shard.tick_with(START.plus_ms(100_000), &mut note) > 0 {}
+    let expected = [(500, "a"), (503, "c"), (506, "a"), (700, "a"), (700, "b")];
+    assert_eq!(order, expected.map(|(at, id)| (at, id.to_owned())));
+}
+
+/// One tick is bounded, and what it leaves is found by the next.
+#[test]
+fn more_than_a_tick_may_commit_is_left_for_the_next() {
+    let mut shard = Shard::new(Config::default());
+    for index in 0..2_500 {
+        let account = format!("acc{index}");
+        create(&mut shard, &account, 100);
+        reserve(&mut shard, START, &account, "s", 500);
+    }
+    let now = START.plus_ms(500);
+    let ticks = [shard.tick(now), shard.tick(now), shard.tick(now), shard.tick(now)];
+    assert_eq!((ticks, held(&shard)), ([1_000, 1_000, 500, 0], 0));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! ledger and model. Outcomes, what can be read, totals and timers agree at every step.
 
 use scurry_engine::{Config, Outcome, Shard};
-use scurry_ledger::{Limits, Portion, Time, Totals, next_due};
+use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
 use scurry_model::{Came, Event, Generator, Op, Pair, What};
 use std::collections::BTreeMap;
 
@@ -43,10 +43,22 @@ impl Hosted {
     fn tick(&mut self, at: i64) -> Result<(), String> {
         let changed = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
         let at = changed.map(|account| account.changed_at.0).fold(at, i64::max);
-        for pair in &mut self.pairs {
-            pair.step(&Event { at, what: What::Tick })?;
+        // A shard commits each thing that is due at its own time.
+        let mut expected = vec![];
+        for (pair, id) in self.pairs.iter_mut().zip(ACCOUNTS) {
+            let due = |pair: &Pair| pair.account.as_ref().and_then(next_due);
+            while let Some(due) = due(pair).filter(|due| due.0 <= at) {
+                pair.step(&Event { at: due.0, what: What::Tick })?;
+                expected.push((due, id.to_vec()));
+            }
         }
-        while self.shard.tick(Time(at)) > 0 {}
+        expected.sort();
+        let mut order = vec![];
+        let mut note = |id: &[u8], change: &Change| order.push((change.at, id.to_vec()));
+        while self.shard.tick_with(Time(at), &mut note) > 0 {}
+        if order != expected {
+            return Err(format!("I9: due in the order {expected:?}, released in {order:?}"));
+        }
         for id in ACCOUNTS {
             let due = self.shard.account(Time(at), id).ok().and_then(next_due);
             if due.is_some_and(|due| due <= Time(at)) {
