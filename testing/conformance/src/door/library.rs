@@ -4,11 +4,11 @@ use super::{Door, Visit, is_named};
 use crate::Script;
 use crate::check::{commit, expiry, state};
 use crate::front::{Front, Store};
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use scurry_engine::Outcome;
 use scurry_ledger::{
     Account, CodeKind, Command, Decision, Limits, Portion, Time, Totals, apply, decide,
-    decide_in_place, tick, tick_in_place, view,
+    decide_in_place, next_due, tick, tick_in_place, view,
 };
 use scurry_resp::Protocol;
 use std::collections::BTreeMap;
@@ -103,21 +103,27 @@ impl Store for Accounts {
         self.totals.clone()
     }
 
+    /// As a shard does it: each thing that is due is committed at its own time.
     fn tick(&mut self, now: Time) -> Result<usize> {
         let mut changed = 0;
-        for (id, before) in self.accounts.clone() {
-            let Some(change) = tick(&before, now, &self.limits) else { continue };
-            let mut draft = Some(before.clone());
-            let in_place = tick_in_place(&mut draft, now, &self.limits);
-            ensure!(in_place.as_ref() == Some(&change), "tick_in_place differs from tick");
-            let mut after = Some(before.clone());
-            apply(&mut after, &change);
-            ensure!(after == draft, "apply differs from tick_in_place");
-            expiry(&before, after.as_ref(), &change)?;
-            let again = after.as_ref().and_then(|after| tick(after, now, &self.limits));
-            ensure!(again.is_none(), "a second tick at one time changes something");
-            self.put(&id, Some(&before), after)?;
-            changed += 1;
+        for (id, account) in self.accounts.clone() {
+            let mut before = account;
+            while let Some(due) = next_due(&before).filter(|due| *due <= now) {
+                let change = tick(&before, due, &self.limits).context("nothing was due")?;
+                let mut draft = Some(before.clone());
+                let in_place = tick_in_place(&mut draft, due, &self.limits);
+                ensure!(in_place.as_ref() == Some(&change), "tick_in_place differs from tick");
+                let mut after = Some(before.clone());
+                apply(&mut after, &change);
+                ensure!(after == draft, "apply differs from tick_in_place");
+                expiry(&before, after.as_ref(), &change)?;
+                let again = after.as_ref().and_then(|after| tick(after, due, &self.limits));
+                ensure!(again.is_none(), "a second tick at one time changes something");
+                self.put(&id, Some(&before), after.clone())?;
+                changed += 1;
+                let Some(after) = after else { break };
+                before = after;
+            }
         }
         Ok(changed)
     }
