@@ -75,18 +75,14 @@ enum Outcome {
 
 fn run(mut draft: Draft<'_>, command: &Command<'_>) -> Step<Decision> {
     fields::check(command, draft.limits, draft.now)?;
-    if let Command::Create(create) = command {
-        let answer = account::create(&mut draft, create)?;
-        return Ok(draft.commit(answer));
-    }
     if draft.account_exists() {
         expire_due(&mut draft);
-    } else {
+    } else if !matches!(command, Command::Create(_)) {
         return reject(Code::UnknownAccount, "no account has this id: create it with SCUR.CREATE");
     }
     let digest = digest(command);
     let outcome = match command {
-        Command::Create(_) => return reject(Code::AccountExists, "the account exists"),
+        Command::Create(create) => account::create(&mut draft, create)?,
         Command::Status { status, identities } => account::status(&mut draft, *status, identities)?,
         Command::Delete { force } => account::delete(&mut draft, *force)?,
         Command::TopUp { .. }

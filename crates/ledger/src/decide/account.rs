@@ -17,7 +17,7 @@ pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
     }
 }
 
-pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Answer> {
+pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Outcome> {
     if draft.account_exists() {
         return reject(
             Code::AccountExists,
@@ -36,7 +36,7 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Answer>
             draft.record_inflow(Op::Credit, Posting { bucket: no, amount: new.amount })?;
         }
     }
-    Ok(Answer::Account { code: Code::Ok, version: draft.next_version() })
+    Ok(Outcome::Commit(Answer::Account { code: Code::Ok, version: draft.next_version() }))
 }
 
 fn set_identity(draft: &mut Draft<'_>, kind: Name, value: &[u8]) {

@@ -22,12 +22,12 @@ pub(super) fn reserve(
 ) -> Step<Outcome> {
     if let Some(at) = find(draft, request.session) {
         return match draft.session(at).answers.look_up(request.request, draft.limits.answers_max) {
-            WindowEntry::Stored(answer) => replay(answer, digest),
+            WindowEntry::Stored(answer) => replay(answer, digest).map(Outcome::Replay),
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
     }
-    if let Some(outcome) = replay_closed(draft, request, digest)? {
-        return Ok(outcome);
+    if let Some(answer) = replay_closed(draft, request, digest)? {
+        return Ok(Outcome::Replay(answer));
     }
     if draft.account().tombstones.find(request.session).is_some() {
         return reject(
@@ -187,18 +187,13 @@ enum Found {
 fn find_for(draft: &Draft<'_>, request: &SessionRequest<'_>, digest: u64) -> Step<Found> {
     let Some(at) = find(draft, request.session) else {
         return match replay_closed(draft, request, digest)? {
-            Some(Outcome::Replay(answer)) => Ok(Found::Replay(answer)),
-            _ => reject(Code::UnknownSession, UNKNOWN),
+            Some(answer) => Ok(Found::Replay(answer)),
+            None => reject(Code::UnknownSession, UNKNOWN),
         };
     };
     let session = draft.session(at);
     match session.answers.look_up(request.request, draft.limits.answers_max) {
-        WindowEntry::Stored(answer) => {
-            return match replay(answer, digest)? {
-                Outcome::Replay(answer) => Ok(Found::Replay(answer)),
-                Outcome::Commit(_) => reject(Code::RequestMismatch, MISMATCH),
-            };
-        }
+        WindowEntry::Stored(answer) => return replay(answer, digest).map(Found::Replay),
         WindowEntry::Below => {
             return reject(
                 Code::OutOfWindow,
@@ -222,12 +217,13 @@ fn find(draft: &Draft<'_>, session: &[u8]) -> Option<SessionAt> {
     u16::try_from(index).ok().map(SessionAt)
 }
 
-fn replay(answer: StoredAnswer, digest: u64) -> Step<Outcome> {
+/// The answer to a duplicate, where it is one.
+fn replay(answer: StoredAnswer, digest: u64) -> Step<Answer> {
     if answer.digest != digest {
         return reject(Code::RequestMismatch, MISMATCH);
     }
     let StoredAnswer { code, version, items, .. } = answer;
-    Ok(Outcome::Replay(Answer::Session { code, version, items }))
+    Ok(Answer::Session { code, version, items })
 }
 
 /// The answer to a duplicate of the request that closed a session.
@@ -235,7 +231,7 @@ fn replay_closed(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
     digest: u64,
-) -> Step<Option<Outcome>> {
+) -> Step<Option<Answer>> {
     let Some(tombstone) = draft.account().tombstones.find(request.session) else {
         return Ok(None);
     };
