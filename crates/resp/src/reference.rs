@@ -134,6 +134,7 @@ fn scur_command(page: &mut String, spec: &Spec) {
         line(page, format_args!("- **Codes besides OK:** {}", codes.join(", ")));
     }
     line(page, format_args!("- **Term of the field:** {}", spec.term));
+    line(page, format_args!("- **Role:** {}", spec.role.name()));
     line(page, format_args!("- **Since:** {}", spec.since));
     line(page, format_args!("- **Example:** `{}`", spec.example));
     if !spec.notes.is_empty() {
@@ -165,8 +166,8 @@ RESP3, but for what the last column says. Keys of plain values are at most 65535
 at most as long as `--max-argument`. A database other than 0, expiry, and transactions are not in
 this release; nor is persistence: nothing survives a restart.
 
-| command | does | reply | differs from Redis |
-|---|---|---|---|",
+| command | does | role | reply | differs from Redis |
+|---|---|---|---|---|",
     );
     for spec in GENERIC {
         generic_row(page, spec);
@@ -182,9 +183,10 @@ fn generic_row(page: &mut String, spec: &Spec) {
     line(
         page,
         format_args!(
-            "| `{}` | {} | {} | {} |",
+            "| `{}` | {} | {} | {} | {} |",
             cell(synopsis.trim_end()),
             cell(spec.summary),
+            spec.role.name(),
             cell(spec.reply),
             cell(spec.notes)
         ),

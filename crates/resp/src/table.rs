@@ -4,12 +4,14 @@
 mod find;
 mod generic;
 mod id;
+mod role;
 mod scur;
 
 use scurry_ledger::Code;
 
 pub use find::find;
 pub use id::CommandId;
+pub use role::Role;
 
 /// One command, or one subcommand of a container.
 #[derive(Debug)]
@@ -22,6 +24,8 @@ pub struct Spec {
     pub arity: i32,
     /// Redis command flags.
     pub flags: &'static [&'static str],
+    /// What the user must be allowed to do.
+    pub role: Role,
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
     pub keys: (i32, i32, i32),
     /// Group in COMMAND DOCS.
@@ -51,6 +55,7 @@ const BLANK: Spec = Spec {
     id: CommandId::Ping,
     name: "",
     arity: 0,
+    role: Role::Anyone,
     flags: &[],
     keys: (0, 0, 0),
     group: "generic",
@@ -152,6 +157,7 @@ mod tests {
                 assert!(!text.is_empty(), "{}", spec.name);
             }
             assert!(spec.example.starts_with(spec.name), "{}", spec.name);
+            assert_ne!(spec.role, Role::Anyone, "{}: needs a role", spec.name);
             assert!(spec.codes.is_sorted_by_key(place), "{}: codes out of order", spec.name);
             let words = spec.example.split_whitespace().count();
             assert!(spec.accepts(words), "{}: the example has another arity", spec.name);

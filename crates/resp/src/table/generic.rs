@@ -1,6 +1,6 @@
 //! The commands that clients of Redis expect, as far as this release has them.
 
-use super::{BLANK, CommandId, Spec};
+use super::{BLANK, CommandId, Role, Spec};
 
 const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
 const GENERIC: Spec = Spec { group: "generic", keys: (1, -1, 1), ..BLANK };
@@ -15,6 +15,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Get,
         name: "GET",
+        role: Role::Read,
         arity: 2,
         flags: &["readonly", "fast"],
         grammar: "key",
@@ -25,6 +26,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Set,
         name: "SET",
+        role: Role::Charge,
         arity: -3,
         flags: &["write", "denyoom"],
         grammar: "key value",
@@ -36,6 +38,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::MGet,
         name: "MGET",
+        role: Role::Read,
         arity: -2,
         flags: &["readonly", "fast"],
         keys: (1, -1, 1),
@@ -48,6 +51,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::MSet,
         name: "MSET",
+        role: Role::Charge,
         arity: -3,
         flags: &["write", "denyoom"],
         keys: (1, -1, 2),
@@ -60,6 +64,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Del,
         name: "DEL",
+        role: Role::Charge,
         arity: -2,
         flags: &["write"],
         grammar: "key [key ...]",
@@ -71,6 +76,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Exists,
         name: "EXISTS",
+        role: Role::Read,
         arity: -2,
         flags: &["readonly", "fast"],
         grammar: "key [key ...]",
@@ -81,6 +87,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::DbSize,
         name: "DBSIZE",
+        role: Role::Read,
         arity: 1,
         flags: &["readonly", "fast"],
         reply: "how many keys there are, accounts included",
@@ -90,6 +97,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::FlushAll,
         name: "FLUSHALL",
+        role: Role::Admin,
         arity: -1,
         flags: &["write"],
         grammar: "[ASYNC|SYNC] [FORCE]",
@@ -101,6 +109,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::FlushDb,
         name: "FLUSHDB",
+        role: Role::Admin,
         arity: -1,
         flags: &["write"],
         grammar: "[ASYNC|SYNC] [FORCE]",
@@ -183,6 +192,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Info,
         name: "INFO",
+        role: Role::Read,
         arity: -1,
         flags: &["loading", "stale"],
         grammar: "[section ...]",
@@ -278,6 +288,7 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::ClientList,
         name: "CLIENT|LIST",
+        role: Role::Admin,
         arity: -2,
         flags: &["admin", "noscript", "loading", "stale"],
         grammar: "",
@@ -383,6 +394,7 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::ConfigGet,
         name: "CONFIG|GET",
+        role: Role::Read,
         arity: -3,
         flags: &["admin", "noscript", "loading", "stale"],
         grammar: "pattern [pattern ...]",
@@ -394,6 +406,7 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::ConfigResetStat,
         name: "CONFIG|RESETSTAT",
+        role: Role::Admin,
         arity: 2,
         flags: &["admin", "noscript", "loading", "stale"],
         reply: "OK",

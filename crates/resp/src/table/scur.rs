@@ -1,6 +1,6 @@
 //! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
 
-use super::{BLANK, CommandId, Spec};
+use super::{BLANK, CommandId, Role, Spec};
 use scurry_ledger::Code::{
     AccountExists, BucketExpired, Busy, CreditLimitReached, Invalid, NotApplicable, NotEmpty,
     OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
@@ -24,6 +24,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurCreate,
         name: "SCUR.CREATE",
+        role: Role::Provision,
         arity: -2,
         flags: WRITE,
         summary: "Creates an account, with its first buckets and their first credit.",
@@ -37,6 +38,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurStatus,
         name: "SCUR.STATUS",
+        role: Role::Provision,
         arity: -3,
         flags: WRITE_ALWAYS,
         summary: "Sets the status of an account and its identities; an empty value removes an identity, closed is final.",
@@ -50,6 +52,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurDelete,
         name: "SCUR.DELETE",
+        role: Role::Provision,
         arity: -2,
         flags: WRITE_ALWAYS,
         summary: "Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten.",
@@ -63,6 +66,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurTopUp,
         name: "SCUR.TOPUP",
+        role: Role::Provision,
         arity: -5,
         flags: WRITE,
         summary: "Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.",
@@ -85,6 +89,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurAdjust,
         name: "SCUR.ADJUST",
+        role: Role::Provision,
         arity: 5,
         flags: WRITE,
         summary: "Corrects a bucket by an amount of any sign; a negative one voids. Amount: available afterwards.",
@@ -107,6 +112,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurBucket,
         name: "SCUR.BUCKET",
+        role: Role::Provision,
         arity: -5,
         flags: WRITE,
         summary: "Changes the priority, validity or floor of a bucket, or removes an empty one. Amount: available afterwards.",
@@ -128,6 +134,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurDebit,
         name: "SCUR.DEBIT",
+        role: Role::Charge,
         arity: 5,
         flags: WRITE,
         summary: "Debits an amount at once, all or nothing. Amount: what was debited, the amount or 0.",
@@ -149,6 +156,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurRefund,
         name: "SCUR.REFUND",
+        role: Role::Charge,
         arity: -4,
         flags: WRITE,
         summary: "Gives back a remembered debit, or a part of it. Amount: what was refunded.",
@@ -170,6 +178,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurCounter,
         name: "SCUR.COUNTER",
+        role: Role::Charge,
         arity: -5,
         flags: WRITE,
         summary: "Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.",
@@ -183,6 +192,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurCheck,
         name: "SCUR.CHECK",
+        role: Role::Read,
         arity: 4,
         flags: READ,
         summary: "Says whether an amount could be reserved now, without reserving it. Amount: what could be granted.",
@@ -196,6 +206,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurReserve,
         name: "SCUR.RESERVE",
+        role: Role::Charge,
         arity: -9,
         flags: WRITE,
         summary: "Opens a session and grants its items.",
@@ -218,6 +229,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurUpdate,
         name: "SCUR.UPDATE",
+        role: Role::Charge,
         arity: -4,
         flags: WRITE,
         summary: "Settles what was used, replaces holds with new grants and restarts Tcc.",
@@ -241,6 +253,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurTerminate,
         name: "SCUR.TERMINATE",
+        role: Role::Charge,
         arity: -4,
         flags: WRITE_ALWAYS,
         summary: "Settles what was used, releases the rest and closes the session.",
@@ -262,6 +275,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurRelease,
         name: "SCUR.RELEASE",
+        role: Role::Provision,
         arity: 3,
         flags: WRITE_ALWAYS,
         summary: "Closes a session and releases all that it holds; nothing is debited.",
@@ -276,6 +290,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurGet,
         name: "SCUR.GET",
+        role: Role::Read,
         arity: 2,
         flags: READ,
         summary: "Shows the account: buckets, counters and open sessions in one atomic read.",
@@ -293,6 +308,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurSession,
         name: "SCUR.SESSION",
+        role: Role::Read,
         arity: 3,
         flags: READ,
         summary: "Shows an open session and its account in one atomic read.",
@@ -308,6 +324,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurAudit,
         name: "SCUR.AUDIT",
+        role: Role::Read,
         arity: 2,
         flags: READ,
         summary: "Checks the invariants of an account and shows its conservation totals.",
@@ -323,6 +340,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurTotals,
         name: "SCUR.TOTALS",
+        role: Role::Read,
         arity: 1,
         flags: READ_LONG,
         keys: (0, 0, 0),
