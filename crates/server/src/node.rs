@@ -32,6 +32,7 @@ impl Node {
                 limits: settings.limits.clone(),
                 memory_max: settings.memory_max,
                 hash_seed: run_id,
+                ..Config::default()
             }),
             now: clock.read(),
             clock,

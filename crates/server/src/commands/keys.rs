@@ -3,7 +3,7 @@
 use super::{OUT_OF_MEMORY, SYNTAX_ERROR, WRONG_TYPE};
 use crate::dispatch::wrong_arity;
 use crate::node::Node;
-use scurry_engine::WriteError;
+use scurry_engine::{Expiry, WriteError};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply};
 
@@ -14,10 +14,10 @@ const KEY_TOO_LONG: &str = "ERR key is longer than 65535 bytes";
 const REPLY_TOO_LONG: &str = "ERR the reply is too long: ask for fewer keys at once";
 
 pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    match node.shard.get(args.at(1)) {
+    match node.shard.value(node.now.time, node.shard.key(args.at(1))) {
         Ok(Some(value)) => {
             node.counters.hits += 1;
-            reply.bulk(value);
+            reply.bulk(value.bytes);
         }
         Ok(None) => {
             node.counters.misses += 1;
@@ -34,7 +34,8 @@ pub(crate) fn set(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     if args.at(1).len() > KEY_LEN_MAX {
         return reply.error(KEY_TOO_LONG);
     }
-    match node.shard.set(args.at(1), args.at(2)) {
+    let key = node.shard.key(args.at(1));
+    match node.shard.set(node.now.time, key, args.at(2), Expiry::Never) {
         Ok(()) => reply.ok(),
         Err(error) => write_error(error, reply),
     }
@@ -44,17 +45,24 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
     match error {
         WriteError::WrongType => reply.error(WRONG_TYPE),
         WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
+        WriteError::KeyTooLong => reply.error(KEY_TOO_LONG),
+        error => reply.error(&format!("ERR {error}")),
     }
+}
+
+/// True when a plain value may be at the key.
+fn is_plain(node: &Node, key: &[u8]) -> bool {
+    node.shard.value(node.now.time, node.shard.key(key)).is_ok()
 }
 
 pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let begin = reply.len();
     reply.array(args.len() - 1);
     for key in args.iter_from(1) {
-        match node.shard.get(key) {
+        match node.shard.value(node.now.time, node.shard.key(key)) {
             Ok(Some(value)) => {
                 node.counters.hits += 1;
-                reply.bulk(value);
+                reply.bulk(value.bytes);
             }
             _ => {
                 node.counters.misses += 1;
@@ -76,11 +84,12 @@ pub(crate) fn mset(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Rep
     if pairs().any(|(key, _)| key.len() > KEY_LEN_MAX) {
         return reply.error(KEY_TOO_LONG);
     }
-    if pairs().any(|(key, _)| node.shard.get(key).is_err()) {
+    if pairs().any(|(key, _)| !is_plain(node, key)) {
         return reply.error(WRONG_TYPE);
     }
     for (key, value) in pairs() {
-        if let Err(error) = node.shard.set(key, value) {
+        let key = node.shard.key(key);
+        if let Err(error) = node.shard.set(node.now.time, key, value, Expiry::Never) {
             return write_error(error, reply);
         }
     }
@@ -88,15 +97,20 @@ pub(crate) fn mset(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Rep
 }
 
 pub(crate) fn del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    if args.iter_from(1).any(|key| node.shard.get(key).is_err()) {
+    if args.iter_from(1).any(|key| !is_plain(node, key)) {
         return reply.error(WRONG_TYPE);
     }
-    let deleted = args.iter_from(1).filter(|key| node.shard.del(key).unwrap_or(false)).count();
-    reply.unsigned(deleted as u64);
+    let mut deleted = 0;
+    for key in args.iter_from(1) {
+        let key = node.shard.key(key);
+        deleted += u64::from(node.shard.del(node.now.time, key).unwrap_or(false));
+    }
+    reply.unsigned(deleted);
 }
 
 pub(crate) fn exists(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let found = args.iter_from(1).filter(|key| node.shard.exists(key)).count();
+    let exists = |key: &&[u8]| node.shard.exists(node.now.time, node.shard.key(key));
+    let found = args.iter_from(1).filter(exists).count();
     reply.unsigned(found as u64);
 }
 

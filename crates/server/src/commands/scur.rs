@@ -15,7 +15,8 @@ pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut R
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
     match scurry_resp::parse(id, args, &mut scratch) {
         Ok(Some(ScurRequest::Write { account, command })) => {
-            match node.shard.execute(node.now.time, account, &command) {
+            let key = node.shard.key(account);
+            match node.shard.execute(node.now.time, key, &command) {
                 Outcome::Answer { answer, replayed } => {
                     scurry_resp::answer(reply, &command, &answer, replayed);
                 }
@@ -68,7 +69,8 @@ fn account<'n>(
     id: &[u8],
     reply: &mut Reply<'_>,
 ) -> Option<(&'n Account, Time)> {
-    match node.shard.account(node.now.time, id) {
+    let key = node.shard.key(id);
+    match node.shard.account(node.now.time, key) {
         Ok(account) => Some((account, node.now.time.on(Some(account)))),
         Err(ReadError::UnknownAccount) => {
             scurry_resp::reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);
