@@ -1,10 +1,11 @@
 //! Plain keys: GET, SET and their like. They never touch accounts.
 
 use super::{OUT_OF_MEMORY, SYNTAX_ERROR, WRONG_TYPE};
-use crate::dispatch::wrong_arity;
+use crate::client::Client;
+use crate::dispatch::Effect;
 use crate::node::Node;
+use crate::report::{Question, Report};
 use scurry_engine::{Expiry, WriteError};
-use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply};
 
 /// Longest key of a plain value, bytes.
@@ -46,7 +47,7 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
         WriteError::WrongType => reply.error(WRONG_TYPE),
         WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
         WriteError::KeyTooLong => reply.error(KEY_TOO_LONG),
-        error => reply.error(&format!("ERR {error}")),
+        error => reply.error(format_args!("ERR {error}")),
     }
 }
 
@@ -76,10 +77,7 @@ pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-pub(crate) fn mset(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
-    if args.len().is_multiple_of(2) {
-        return reply.error(wrong_arity(spec));
-    }
+pub(crate) fn mset(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let pairs = || (1..args.len()).step_by(2).map(|at| (args.at(at), args.at(at + 1)));
     if pairs().any(|(key, _)| key.len() > KEY_LEN_MAX) {
         return reply.error(KEY_TOO_LONG);
@@ -118,21 +116,47 @@ pub(crate) fn db_size(node: &Node, reply: &mut Reply<'_>) {
     reply.unsigned(node.shard.len() as u64);
 }
 
-/// Deletes everything; with accounts only when told so in as many words.
-pub(crate) fn flush(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+/// Deletes everything; with accounts only when told so in as many words. What every core has to
+/// say about its accounts comes first, so that a refusal deletes nothing.
+pub(crate) fn flush(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+    let Some(force) = is_forced(args) else {
+        reply.error(SYNTAX_ERROR);
+        return Effect::None;
+    };
+    if force {
+        return Effect::Every;
+    }
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    if Report::of_all(&told).stats.accounts > 0 {
+        refuse_flush(args, reply);
+        return Effect::None;
+    }
+    Effect::Every
+}
+
+/// This core's part of it. An account may have been created meanwhile.
+pub(crate) fn flush_shard(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    if node.shard.stats().accounts > 0 && is_forced(args) != Some(true) {
+        return refuse_flush(args, reply);
+    }
+    node.shard.clear();
+    reply.ok();
+}
+
+fn refuse_flush(args: Args<'_>, reply: &mut Reply<'_>) {
+    let name = String::from_utf8_lossy(args.at(0)).to_ascii_uppercase();
+    reply.error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
+}
+
+/// None when an option is not known.
+fn is_forced(args: Args<'_>) -> Option<bool> {
     let mut force = false;
     for option in args.iter_from(1) {
         if option.eq_ignore_ascii_case(b"FORCE") {
             force = true;
         } else if !option.eq_ignore_ascii_case(b"ASYNC") && !option.eq_ignore_ascii_case(b"SYNC") {
-            return reply.error(SYNTAX_ERROR);
+            return None;
         }
     }
-    if node.shard.totals().accounts > 0 && !force {
-        let name = String::from_utf8_lossy(args.at(0)).to_ascii_uppercase();
-        return reply
-            .error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
-    }
-    node.shard.clear();
-    reply.ok();
+    Some(force)
 }
