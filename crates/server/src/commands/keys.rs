@@ -46,7 +46,7 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
         WriteError::WrongType => reply.error(WRONG_TYPE),
         WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
         WriteError::KeyTooLong => reply.error(KEY_TOO_LONG),
-        error => reply.error(&format!("ERR {error}")),
+        error => reply.error(format!("ERR {error}")),
     }
 }
 
