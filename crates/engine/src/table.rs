@@ -365,3 +365,6 @@ fn slot_bytes(entries: &HashTable<Entry>) -> u64 {
         bytes => bytes as u64 + BLOCK_BYTES,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,7 +57,8 @@ impl Portion {
         account.map_or_else(Portion::default, |account| Portion {
             accounts: 1,
             sessions: account.sessions.len() as u64,
-            buckets: account.buckets.clone(),
+            // Copied as one piece: `clone` would go bucket by bucket.
+            buckets: SmallVec::from_slice(&account.buckets),
             uncollected: account.uncollected.clone(),
         })
     }

@@ -57,7 +57,7 @@ impl Shard {
         if let Some(time) = near.filter(|&time| time <= now)
             && tick.is_none_or(|tick| tick > tick_of(time))
         {
-            self.commit_near(committed);
+            self.commit_near(time, committed);
             return true;
         }
         match tick {
@@ -89,8 +89,8 @@ impl Shard {
     }
 
     /// Commits what is due in the first account of the order, at its time.
-    fn commit_near(&mut self, committed: &mut impl FnMut(&[u8], &Change)) {
-        let Some((time, id)) = self.timers.first_near() else { return };
+    fn commit_near(&mut self, time: Time, committed: &mut impl FnMut(&[u8], &Change)) {
+        let Some((_, id)) = self.timers.first_near() else { return };
         let id = Box::<[u8]>::from(id);
         let key = self.table.hasher().key(&id);
         let place = self.table.find(key).expect("a timer goes with its entry");
