@@ -53,6 +53,9 @@ pub struct EntityOp {
     pub until: Until,
 }
 
+/// The bytes of a plain value, and when it expires.
+type Value<'a> = (&'a [u8], Option<i64>);
+
 /// The keys.
 #[derive(Clone, Debug, Default)]
 pub struct Keys {
@@ -99,7 +102,7 @@ impl Keys {
     }
 
     /// The bytes and the expiry of a plain value.
-    fn value(&self, now: i64, key: &[u8]) -> Result<Option<(&[u8], Option<i64>)>, Refused> {
+    fn value(&self, now: i64, key: &[u8]) -> Result<Option<Value<'_>>, Refused> {
         match self.at(now, key) {
             None => Ok(None),
             Some(Held::Value { bytes, expires }) => Ok(Some((bytes, *expires))),
@@ -164,7 +167,7 @@ impl Keys {
         }
         if let Some(expected) = op.if_version
             && expected != stored
-            && !(expected == 0 && !lives)
+            && (expected != 0 || lives)
         {
             return stands;
         }

@@ -23,6 +23,7 @@ fn validate(table: &Table) {
         assert_eq!(named, 1 << (table.depth - depth), "slots of segment {segment}");
         let entries = &table.segments[segment as usize];
         assert!(entries.len() <= SEGMENT_LEN_MAX);
+        assert!(entries.num_buckets() <= SEGMENT_SLOTS_MAX, "{} slots", entries.num_buckets());
         slots += slot_bytes(entries);
         for entry in entries {
             let hash = table.hasher.hash(entry.key());
@@ -91,6 +92,19 @@ fn an_insert_moves_few_entries() {
         before = after;
     }
     assert!((18..60).contains(&splits), "{splits} splits");
+}
+
+/// Keys that come and go leave marks in slots, which must not make segments larger.
+#[test]
+fn slots_of_removed_entries_do_not_make_segments_grow() {
+    let mut table = Table::new(KeyHasher::new(8));
+    (0..3_000).for_each(|n| put(&mut table, &format!("{n}")));
+    for n in 3_000..60_000 {
+        put(&mut table, &format!("{n}"));
+        take(&mut table, &format!("{}", n - 3_000));
+    }
+    validate(&table);
+    assert!(table.slots_memory_bytes() / 3_000 < 160, "{} bytes", table.slots_memory_bytes());
 }
 
 /// Memory of slots stays within what few keys cost, when most of many are removed.
