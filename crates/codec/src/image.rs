@@ -5,7 +5,7 @@ use crate::writer::Writer;
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Name, Overrun, Period, Session, Slice,
+    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Overrun, Period, Session, Slice,
     Status, Time, UnitAmount,
 };
 use smallvec::SmallVec;
