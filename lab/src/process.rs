@@ -33,8 +33,8 @@ pub struct ServerCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The core to run on; `None` leaves it to the kernel.
-    pub core: Option<usize>,
+    /// The cores to run on; none leaves it to the kernel.
+    pub cores: Vec<usize>,
     /// Where it will listen.
     pub address: SocketAddr,
 }
@@ -60,7 +60,7 @@ impl ServerProcess {
         let lab = std::env::current_exe().context("finding the lab's own program")?;
         let mut launcher = Command::new(lab);
         launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
-        if let Some(core) = command.core {
+        for core in &command.cores {
             launcher.arg("--core").arg(core.to_string());
         }
         // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
@@ -85,8 +85,9 @@ impl ServerProcess {
         };
         let mut server = ServerProcess { child, handle, address: command.address, directory };
         server.wait_until_ready(interrupted)?;
-        if let Some(core) = command.core {
-            server.bind_all_threads(core)?;
+        // With more cores a server may give each thread its own.
+        if let [core] = command.cores.as_slice() {
+            server.bind_all_threads(*core)?;
         }
         Ok(server)
     }
@@ -155,7 +156,7 @@ impl ServerProcess {
             let name = entry?.file_name();
             let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
             if thread.is_some() {
-                bind(thread, core)?;
+                bind(thread, &[core])?;
             }
         }
         Ok(())
