@@ -117,7 +117,7 @@ fn each_neighbour_is_served_or_refused_and_the_healthy_client_is_audited() {
 #[test]
 fn what_falls_due_goes_and_not_before() {
     let (report, text) =
-        sound("expiry --count 2000 --spread 50 --lead 1.5 --seconds 0.3 --accounts 500 --rate 500");
+        sound("expiry --count 2000 --spread 50 --lead 2.5 --seconds 0.3 --accounts 500 --rate 500");
     let rows = report["rows"].as_array().unwrap();
     let kinds: Vec<&str> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
     assert_eq!(kinds, ["keys", "entities", "sessions", "buckets"]);
