@@ -179,12 +179,51 @@ fn open_handle(child: &Child) -> Result<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).context("opening a handle of the server's process")
 }
 
-/// A loopback address with a port that nobody uses, or the one that was asked for.
+/// Ports from which servers get theirs: below those that the kernel gives to clients, whose
+/// closed connections would keep a server from listening for a minute.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+/// A server may listen on so many ports behind its own, one for each core.
+const PORTS_FOLLOWING: u16 = 16;
+
+/// A loopback address with a port that nobody uses, nor those behind it, or the one that was
+/// asked for.
 ///
 /// # Errors
 /// When the port is taken.
 pub fn free_address(port: Option<u16>) -> Result<SocketAddr> {
-    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
-    let listener = TcpListener::bind(wanted).with_context(|| format!("{wanted} is taken"))?;
-    Ok(listener.local_addr()?)
+    let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if let Some(port) = port {
+        let wanted = at(port);
+        TcpListener::bind(wanted).with_context(|| format!("{wanted} is taken"))?;
+        return Ok(wanted);
+    }
+    // Labs that run at the same time begin at different places.
+    let block = usize::from(PORTS_FOLLOWING) + 1;
+    let blocks = PORTS.len() / block;
+    let first = std::process::id() as usize % blocks;
+    for index in 0..blocks {
+        let begin = PORTS.start + u16::try_from((first + index) % blocks * block)?;
+        if (begin..=begin + PORTS_FOLLOWING).all(|port| TcpListener::bind(at(port)).is_ok()) {
+            return Ok(at(begin));
+        }
+    }
+    bail!("no free ports between {} and {}: stop what listens there", PORTS.start, PORTS.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_free_with_those_behind_it() {
+        let address = free_address(None).unwrap();
+        assert!(PORTS.contains(&address.port()));
+        let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port() + 3));
+        let taken = TcpListener::bind(behind).unwrap();
+        assert_ne!(free_address(None).unwrap(), address);
+        let error = free_address(Some(behind.port())).unwrap_err().to_string();
+        assert!(error.contains("is taken"), "{error}");
+        drop(taken);
+        assert_eq!(free_address(Some(behind.port())).unwrap(), behind);
+    }
 }
