@@ -48,7 +48,7 @@ fn weigh(requests: u32) -> Result<(), Box<dyn Error>> {
         fill(&mut shard, account.as_bytes(), &format!("s{index:015}"), requests);
         if index == ACCOUNTS / 2 {
             encode_account(
-                shard.account(NOW, account.as_bytes()).map_err(|e| format!("{e:?}"))?,
+                shard.account(NOW, shard.key(account.as_bytes())).map_err(|e| format!("{e:?}"))?,
                 &mut image,
             );
         }
@@ -95,7 +95,7 @@ fn fill(shard: &mut Shard, account: &[u8], session: &str, requests: u32) {
 }
 
 fn run(shard: &mut Shard, account: &[u8], command: &Command<'_>) {
-    let outcome = shard.execute(NOW, account, command);
+    let outcome = shard.execute(NOW, shard.key(account), command);
     assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
 }
 

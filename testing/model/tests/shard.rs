@@ -18,14 +18,15 @@ struct Hosted {
 
 impl Hosted {
     fn new(limits: &Limits, seed: u64) -> Hosted {
-        let config = Config { limits: limits.clone(), memory_max: None, hash_seed: seed };
+        let config = Config { limits: limits.clone(), hash_seed: seed, ..Config::default() };
         let pair = || Pair::new(limits.clone());
         Hosted { shard: Shard::new(config), pairs: [pair(), pair(), pair()] }
     }
 
     fn run(&mut self, index: usize, at: i64, op: &Op) -> Result<(), String> {
         let came = self.pairs[index].step(&Event { at, what: What::Do(op.clone()) })?;
-        let outcome = op.with(|command| self.shard.execute(Time(at), ACCOUNTS[index], command));
+        let outcome = op
+            .with(|command| self.shard.execute(Time(at), self.shard.key(ACCOUNTS[index]), command));
         let same = match (&came, &outcome) {
             (Came::Replay(expected), Outcome::Answer { answer, replayed: true }) => {
                 expected == answer
@@ -60,7 +61,7 @@ impl Hosted {
             return Err(format!("I9: due in the order {expected:?}, released in {order:?}"));
         }
         for id in ACCOUNTS {
-            let due = self.shard.account(Time(at), id).ok().and_then(next_due);
+            let due = self.shard.account(Time(at), self.shard.key(id)).ok().and_then(next_due);
             if due.is_some_and(|due| due <= Time(at)) {
                 return Err(format!("I9: something is due after a tick at {at}: {due:?}"));
             }
@@ -77,7 +78,7 @@ impl Hosted {
         for (pair, id) in self.pairs.iter().zip(ACCOUNTS) {
             totals.replace(&Portion::default(), pair.account.as_ref());
             let seen = pair.account.as_ref().map(|a| scurry_ledger::view(a, Time(at), limits));
-            let read = self.shard.account(Time(at), id).ok();
+            let read = self.shard.account(Time(at), self.shard.key(id)).ok();
             if seen.as_deref() != read {
                 return Err(format!("ledger {seen:?}, shard {read:?}"));
             }
