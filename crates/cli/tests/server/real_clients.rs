@@ -14,10 +14,6 @@ use std::process::Output;
 /// with the server, and the sessions leave out the part `expiry` as long as it is false.
 const HAS_EXPIRY: bool = false;
 
-/// False as long as the server has no CLUSTER: a test compares this with the server, and the
-/// sessions in a cluster run against Valkey's alone as long as it is false.
-const HAS_CLUSTER: bool = false;
-
 /// Standard output, then standard error.
 fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr].concat();
@@ -106,11 +102,8 @@ fn benchmark_runs_its_own_tests_and_ours(benchmark: &str) {
 }
 
 #[test]
-fn the_switches_say_what_the_server_has() {
+fn the_switch_says_what_the_server_has() {
     let server = Server::start(&[]);
     let set = redis_cli(&server, &["SET", "key", "value", "EX", "100"]);
     assert_eq!(set.starts_with("OK"), HAS_EXPIRY, "change HAS_EXPIRY: SET EX said {set}");
-    let info = redis_cli(&server, &["CLUSTER", "INFO"]);
-    let known = !info.starts_with("ERR unknown command");
-    assert_eq!(known, HAS_CLUSTER, "change HAS_CLUSTER: CLUSTER INFO said {info}");
 }

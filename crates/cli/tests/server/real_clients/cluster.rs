@@ -3,15 +3,18 @@
 
 use super::peer::Peer;
 use super::programs::{ALL, Session};
-use super::{HAS_CLUSTER, HAS_EXPIRY, redis_rs, text};
+use super::{HAS_EXPIRY, redis_rs, text};
 use crate::support::{Server, tool};
 
 /// Threads of our server, each with a port.
 const THREADS: &str = "3";
 
-/// One node's address, and the parts that it can answer.
+/// Where a cluster is, and what it can answer.
 struct Cluster<'a> {
+    /// Of one node, or of our main port.
     address: &'a str,
+    /// `-` for none.
+    password: &'a str,
     parts: &'a str,
 }
 
@@ -29,7 +32,7 @@ fn every_client(cluster: &Cluster<'_>) {
                 address: cluster.address,
                 mode: "cluster",
                 protocol,
-                password: "-",
+                password: cluster.password,
                 parts: cluster.parts,
             });
             assert!(right, "{name} in RESP{protocol}: {shown}");
@@ -37,7 +40,7 @@ fn every_client(cluster: &Cluster<'_>) {
         }
     }
     for protocol in [redis::ProtocolVersion::RESP2, redis::ProtocolVersion::RESP3] {
-        redis_rs::in_cluster(cluster.address, protocol, cluster.parts);
+        redis_rs::in_cluster(cluster.address, protocol, cluster.password, cluster.parts);
         delete_accounts(cluster);
     }
 }
@@ -45,46 +48,50 @@ fn every_client(cluster: &Cluster<'_>) {
 /// The sessions create the same accounts, and the next one wants them fresh.
 fn delete_accounts(cluster: &Cluster<'_>) {
     if cluster.parts.contains("charging") {
-        for account in ["alice", "bob", "carol", "dave"] {
-            for command in [&["SCUR.STATUS", account, "closed"], &["SCUR.DELETE", account, "FORCE"]]
-            {
-                assert_eq!(redis_cli(cluster.address, &[&["-c"][..], command].concat()), "OK\n0\n");
-            }
-        }
+        assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
+        assert_eq!(redis_cli(cluster, &["DBSIZE"]), "0\n");
     }
 }
 
-fn redis_cli(address: &str, words: &[&str]) -> String {
-    let (_, port) = address.split_once(':').expect("host and port");
-    let output = tool("redis-cli", &[&["-p", port], words].concat());
+/// Options of the tools that come with Redis and Valkey.
+fn connection<'a>(cluster: &Cluster<'a>) -> Vec<&'a str> {
+    let (_, port) = cluster.address.split_once(':').expect("host and port");
+    match cluster.password {
+        "-" => vec!["-p", port],
+        password => vec!["-p", port, "-a", password],
+    }
+}
+
+fn redis_cli(cluster: &Cluster<'_>, words: &[&str]) -> String {
+    let output =
+        tool("redis-cli", &[&connection(cluster)[..], &["--no-auth-warning"], words].concat());
     assert!(output.status.success(), "redis-cli {words:?}: {}", text(&output));
     text(&output)
 }
 
 /// redis-cli -c follows MOVED; without -c it shows it.
-fn redis_cli_follows(address: &str) {
+fn redis_cli_follows(node: &Cluster<'_>) {
     let mut moved = 0;
     for number in 0..30 {
         let (key, value) = (format!("cli{number}"), number.to_string());
-        assert_eq!(redis_cli(address, &["-c", "SET", &key, &value]), "OK\n");
-        assert_eq!(redis_cli(address, &["-c", "GET", &key]), format!("{value}\n"));
-        let direct = redis_cli(address, &["GET", &key]);
-        let slot = redis_cli(address, &["CLUSTER", "KEYSLOT", &key]);
+        assert_eq!(redis_cli(node, &["-c", "SET", &key, &value]), "OK\n");
+        assert_eq!(redis_cli(node, &["-c", "GET", &key]), format!("{value}\n"));
+        let direct = redis_cli(node, &["GET", &key]);
+        let slot = redis_cli(node, &["CLUSTER", "KEYSLOT", &key]);
         if direct != format!("{value}\n") {
             assert!(direct.starts_with(&format!("MOVED {} 127.0.0.1:", slot.trim())), "{direct}");
             moved += 1;
         }
     }
     assert!((1..30).contains(&moved), "{moved} of 30 keys belong to others");
-    assert!(redis_cli(address, &["MGET", "cli1", "cli2"]).starts_with("CROSSSLOT"));
-    assert!(redis_cli(address, &["CLUSTER", "INFO"]).contains("cluster_state:ok"));
+    assert!(redis_cli(node, &["MGET", "cli1", "cli2"]).starts_with("CROSSSLOT"));
+    assert!(redis_cli(node, &["CLUSTER", "INFO"]).contains("cluster_state:ok"));
 }
 
 /// valkey-benchmark asks for the slots and goes to every node.
-fn valkey_benchmark_goes_to_every_node(address: &str) {
-    let (_, port) = address.split_once(':').expect("host and port");
-    let common = ["-p", port, "--cluster", "-n", "20000", "-P", "16", "-r", "1000"];
-    let output = tool("valkey-benchmark", &[&common[..], &["-t", "set,get", "-q"]].concat());
+fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
+    let load = ["--cluster", "-n", "20000", "-P", "16", "-r", "1000", "-t", "set,get", "-q"];
+    let output = tool("valkey-benchmark", &[&connection(cluster)[..], &load].concat());
     let shown = text(&output);
     assert!(output.status.success() && !shown.contains("rror"), "{shown}");
     assert!(shown.contains("3 primary nodes"), "{shown}");
@@ -94,22 +101,21 @@ fn valkey_benchmark_goes_to_every_node(address: &str) {
 #[test]
 fn every_client_in_a_cluster_of_valkey() {
     let valkey = Peer::cluster();
-    every_client(&Cluster { address: valkey.address(), parts: VALKEY_PARTS });
-    redis_cli_follows(valkey.address());
-    valkey_benchmark_goes_to_every_node(valkey.address());
+    let cluster = Cluster { address: valkey.address(), password: "-", parts: VALKEY_PARTS };
+    every_client(&cluster);
+    redis_cli_follows(&cluster);
+    valkey_benchmark_goes_to_every_node(&cluster);
 }
 
 #[test]
 fn every_client_in_a_cluster_of_ours() {
-    if !HAS_CLUSTER {
-        return;
-    }
-    let server = Server::start(&["--threads", THREADS]);
+    let server = Server::start(&["--threads", THREADS, "--requirepass", "secret"]);
     let main = format!("127.0.0.1:{}", server.port);
-    every_client(&Cluster { address: &main, parts: &our_parts() });
+    let cluster = Cluster { address: &main, password: "secret", parts: &our_parts() };
+    every_client(&cluster);
     // The main port forwards; a port of one core says MOVED.
-    let slots = redis_cli(&main, &["CLUSTER", "SLOTS"]);
+    let slots = redis_cli(&cluster, &["CLUSTER", "SLOTS"]);
     let core = format!("127.0.0.1:{}", slots.lines().nth(3).expect("the first range's port"));
-    redis_cli_follows(&core);
-    valkey_benchmark_goes_to_every_node(&main);
+    redis_cli_follows(&Cluster { address: &core, ..cluster });
+    valkey_benchmark_goes_to_every_node(&cluster);
 }

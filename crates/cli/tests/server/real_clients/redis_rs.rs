@@ -119,8 +119,9 @@ fn info(address: &str, password: &str, protocol: ProtocolVersion) -> ConnectionI
 }
 
 /// The session in a cluster, with the parts that testing/clients/README.md names.
-pub(super) fn in_cluster(address: &str, protocol: ProtocolVersion, parts: &str) {
-    let node = info(address, "", protocol);
+pub(super) fn in_cluster(address: &str, protocol: ProtocolVersion, password: &str, parts: &str) {
+    let password = if password == "-" { "" } else { password };
+    let node = info(address, password, protocol);
     let client = ClusterClient::builder([node]).use_protocol(protocol).build();
     let mut client = client.expect("settings").get_connection().expect("it listens");
     for part in parts.split(',') {
@@ -138,14 +139,14 @@ pub(super) fn in_cluster(address: &str, protocol: ProtocolVersion, parts: &str) 
                 assert_eq!(replies.iter().map(shown).collect::<Vec<_>>(), pipeline_replies());
             }
             "expiry" => expiry(&mut client),
-            "moved" => moved(&mut client),
+            "moved" => moved(&mut client, password),
             other => panic!("unknown part {other}"),
         }
     }
 }
 
 /// Sends each command to a node that is wrong for most keys: the client follows MOVED.
-fn moved(client: &mut ClusterConnection) {
+fn moved(client: &mut ClusterConnection, password: &str) {
     let slots = client.req_command(&command(&[b"CLUSTER", b"SLOTS"])).expect("the slots");
     let Value::Array(ranges) = slots else { panic!("{slots:?}") };
     assert!(ranges.len() > 1, "one node owns everything");
@@ -157,7 +158,7 @@ fn moved(client: &mut ClusterConnection) {
         RoutingInfo::SingleNode(SingleNodeRoutingInfo::ByAddress { host, port })
     };
     let address = format!("{}:{port}", shown(&node[0]));
-    let direct = redis::Client::open(info(&address, "", ProtocolVersion::RESP2));
+    let direct = redis::Client::open(info(&address, password, ProtocolVersion::RESP2));
     let mut direct = direct.expect("settings").get_connection().expect("it listens");
     let mut elsewhere = 0;
     for number in 0..200 {
