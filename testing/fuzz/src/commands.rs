@@ -4,7 +4,7 @@
 
 use crate::image::comes_back;
 use crate::wire::assert_replies;
-use scurry_engine::{Config, Outcome, ReadError, Shard};
+use scurry_engine::{Config, Expiry, Outcome, ReadError, Shard};
 use scurry_ledger::{Account, Code, Command, Limits, Portion, Time, Totals, UnitTotals, validate};
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{
@@ -90,7 +90,7 @@ impl Store {
         let sent = [line, b"\n"].concat();
         let mut parser = Parser::default();
         if let Parsed::Request(_) = parser.parse(&sent, &RequestLimits::default(), true) {
-            self.request(parser.args(&sent));
+            self.request(parser.args(&sent, 0));
         }
     }
 
@@ -110,8 +110,9 @@ impl Store {
 
     fn write(&mut self, id: &[u8], command: &Command<'_>) {
         self.accounts.insert(id.to_vec());
+        let key = self.shard.key(id);
         let before = self.valid_account(id);
-        let outcome = self.shard.execute(self.now, id, command);
+        let outcome = self.shard.execute(self.now, key, command);
         let after = self.valid_account(id);
         match &outcome {
             Outcome::Answer { answer, replayed } => {
@@ -128,7 +129,7 @@ impl Store {
             Outcome::OutOfMemory => panic!("there is no bound on memory"),
         }
         if let (Outcome::Answer { answer, .. }, true) = (&outcome, is_remembered(command)) {
-            let again = self.shard.execute(self.now, id, command);
+            let again = self.shard.execute(self.now, key, command);
             let expected = Outcome::Answer { answer: answer.clone(), replayed: true };
             assert_eq!(again, expected, "not the same again: {command:?}");
             assert_eq!(self.valid_account(id), after, "the same again: {command:?}");
@@ -165,24 +166,26 @@ impl Store {
 
     /// Plain values lie among the accounts.
     fn plain(&mut self, id: CommandId, args: Args<'_>) {
-        let key = args.at(1);
-        let is_account = self.valid_account(key).is_some();
+        let (now, key) = (self.now, self.shard.key(args.at(1)));
+        let is_account = self.valid_account(args.at(1)).is_some();
         match id {
             CommandId::Set if args.len() == 3 => {
-                assert_eq!(self.shard.set(key, args.at(2)).is_err(), is_account);
+                let set = self.shard.set(now, key, args.at(2), Expiry::Never);
+                assert_eq!(set.is_err(), is_account);
                 if !is_account {
-                    assert_eq!(self.shard.get(key), Ok(Some(args.at(2))), "as it was set");
+                    let value = self.shard.value(now, key).expect("it is no account");
+                    assert_eq!(value.map(|value| value.bytes), Some(args.at(2)), "as it was set");
                 }
             }
-            CommandId::Del => assert_eq!(self.shard.del(key).is_err(), is_account),
-            CommandId::Get => assert_eq!(self.shard.get(key).is_err(), is_account),
+            CommandId::Del => assert_eq!(self.shard.del(now, key).is_err(), is_account),
+            CommandId::Get => assert_eq!(self.shard.value(now, key).is_err(), is_account),
             _ => {}
         }
     }
 
     /// The account as it is now, checked; none when there is none.
     fn valid_account(&mut self, id: &[u8]) -> Option<Account> {
-        match self.shard.account(self.now, id) {
+        match self.shard.account(self.now, self.shard.key(id)) {
             Ok(account) => {
                 let now = self.now.on(Some(account));
                 assert_eq!(validate(account, now), Ok(()), "{account:?}");

@@ -27,7 +27,7 @@ fn read(line: &[u8]) -> Option<Vec<Vec<u8>>> {
     match parser.parse(line, &RequestLimits::default(), true) {
         Parsed::Request(len) => {
             assert_eq!(len, line.len(), "a line is one request");
-            Some(parser.args(line).iter_from(0).map(<[u8]>::to_vec).collect())
+            Some(parser.args(line, 0).iter_from(0).map(<[u8]>::to_vec).collect())
         }
         Parsed::Error(ProtocolError::UnbalancedQuotes) => None,
         other => panic!("{other:?} for {}", line.escape_ascii()),
