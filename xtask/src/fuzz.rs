@@ -20,6 +20,9 @@ const SECONDS_MAX: u32 = 24 * 3600;
 const BOUNDS: [&str; 4] =
     ["-max_len=4096", "-malloc_limit_mb=64", "-rss_limit_mb=2048", "-timeout=20"];
 
+/// Before the number of executions.
+const EXECUTIONS: &str = "stat::number_of_executed_units:";
+
 /// Reads `--seconds N`.
 pub(crate) fn seconds(args: &[String]) -> Result<u32> {
     match args {
@@ -49,37 +52,57 @@ pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
                 .to_owned(),
         ));
     }
+    let mut build = nightly();
+    build.args(["fuzz", "build", "--fuzz-dir", DIR, "--target-dir"]).arg(&target_dir);
+    host.show(&mut build)?;
+    let built = target_dir.join(triple(host)?).join("release");
     for name in targets(&host.root)? {
-        println!("\nfuzzing {name} for {seconds} s");
-        fuzz(host, &target_dir, &name, seconds).with_context(|| {
-            format!(
-                "{name} found a broken property; the input is in {}: \
-                 cargo run --manifest-path {MANIFEST} --bin {name} FILE",
-                target_dir.join("artifacts").display()
-            )
-        })?;
+        let executions = fuzz(host, &target_dir, &built.join(&name), &name, seconds)?;
+        println!("{name}: {executions} executions in {seconds} s, nothing found");
     }
     Ok(Outcome::Passed)
 }
 
-/// One target. What it learns stays in the target directory and makes the next run better.
-fn fuzz(host: &Host, target_dir: &Path, name: &str, seconds: u32) -> Result<()> {
-    let corpus = target_dir.join("corpus").join(name);
-    let artifacts = target_dir.join("artifacts");
+/// One target; how often it was executed. What it learns stays in the target directory and makes
+/// the next run better.
+fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Result<u64> {
+    let (corpus, artifacts) = (dir.join("corpus").join(name), dir.join("artifacts"));
     for dir in [&corpus, &artifacts] {
         std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
     }
-    let mut command = nightly();
-    command.args(["fuzz", "run", "--fuzz-dir", DIR, "--target-dir"]).arg(target_dir).arg(name);
-    command.arg(&corpus).arg(format!("{DIR}/seeds/{name}")).arg("--").args(BOUNDS);
+    let mut command = Command::new(binary);
+    command.arg(&corpus).arg(format!("{DIR}/seeds/{name}")).args(BOUNDS);
     let dictionary = format!("{DIR}/dictionaries/{name}.dict");
     if host.root.join(&dictionary).exists() {
         command.arg(format!("-dict={dictionary}"));
     }
     command.arg(format!("-artifact_prefix={}/{name}-", artifacts.display()));
-    command.args([format!("-max_total_time={seconds}").as_str(), "-print_final_stats=1"]);
-    command.arg("-verbosity=0");
-    host.show(&mut command)
+    command.args([&format!("-max_total_time={seconds}"), "-print_final_stats=1", "-verbosity=0"]);
+    let output = command.current_dir(&host.root).stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {}", binary.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        println!("{said}");
+        bail!(
+            "{name} found a broken property; the input is in {}: \
+             cargo run --manifest-path {MANIFEST} --bin {name} FILE",
+            artifacts.display()
+        );
+    }
+    executions(&said).with_context(|| format!("{name} executed nothing: {said}"))
+}
+
+/// What libFuzzer counted; none when it is nothing.
+fn executions(said: &str) -> Option<u64> {
+    let line = said.lines().find_map(|line| line.strip_prefix(EXECUTIONS))?;
+    line.trim().parse().ok().filter(|&executions| executions > 0)
+}
+
+/// The name of this machine's target, as cargo-fuzz passes it to cargo.
+fn triple(host: &Host) -> Result<String> {
+    let shown = host.output(Command::new("rustc").arg("-vV"))?;
+    let triple = shown.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(triple.context("rustc names no host")?.to_owned())
 }
 
 /// Cargo of the nightly toolchain; the one that runs this has left its traces in the environment.
@@ -127,6 +150,14 @@ mod tests {
         assert_eq!(seconds(&args("--seconds 600")).unwrap(), 600);
         for line in ["--seconds", "--seconds 0", "--seconds ten", "--seconds 86401", "600"] {
             assert!(seconds(&args(line)).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_executions_is_noticed() {
+        assert_eq!(executions("seed\nstat::number_of_executed_units: 12\n"), Some(12));
+        for said in ["", "stat::number_of_executed_units: 0", "stat::number_of_executed_units:"] {
+            assert_eq!(executions(said), None, "{said}");
         }
     }
 
