@@ -197,6 +197,7 @@ impl<T: Transport> Connection<T> {
         let (input, out) = self.transport.parts(pool);
         let begin = out.len();
         let mut done = 0;
+        node.batch_began();
         let turn = loop {
             if self.phase == Phase::Closing {
                 done = input.len();
@@ -226,8 +227,10 @@ impl<T: Transport> Connection<T> {
                 Effect::None => {}
                 Effect::Close => self.phase = Phase::Closing,
                 Effect::ListClients => break Turn::ListClients,
+                Effect::Shutdown => node.stop_asked = true,
             }
         };
+        node.batch_ended(&self.client);
         self.answered |= out.len() > begin;
         if done > 0 {
             self.client.active_ms = node.now.uptime_ms;

@@ -3,6 +3,7 @@
 
 use crate::client::Client;
 use crate::connection::{Connection, Turn};
+use crate::latency::Event;
 use crate::listener;
 use crate::node::Node;
 use crate::pool::Pool;
@@ -97,6 +98,7 @@ impl Core {
                 return Err(error);
             }
             self.node.now = self.node.clock.read();
+            self.node.turn_began();
             for event in &events {
                 match event.token() {
                     LISTENER => self.accepting = true,
@@ -123,6 +125,10 @@ impl Core {
                 self.turn(key);
             }
             self.tick();
+            if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
+                self.stop();
+            }
+            self.node.turn_ended();
             self.end_lingering();
             if self.is_drained() {
                 return Ok(());
@@ -245,7 +251,8 @@ impl Core {
     fn tick(&mut self) {
         let now = self.node.now.time;
         let due = self.node.shard.next_due().is_some_and(|due| due <= now);
-        self.ticking = due && self.node.shard.tick(now) > 0;
+        self.ticking =
+            due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
     }
 
     fn end_lingering(&mut self) {
@@ -268,12 +275,17 @@ impl Core {
                 tracing::warn!("stopping at once: a second signal came");
                 std::process::exit(1);
             }
-            tracing::info!(clients = self.connections.len(), "stopping: answering what was sent");
-            self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
-            self.listener = None;
-            for (_, connection) in &mut self.connections {
-                connection.drain(self.node.now);
-            }
+            self.stop();
+        }
+    }
+
+    /// From now on connections are answered what they have sent, and closed.
+    fn stop(&mut self) {
+        tracing::info!(clients = self.connections.len(), "stopping: answering what was sent");
+        self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
+        self.listener = None;
+        for (_, connection) in &mut self.connections {
+            connection.drain(self.node.now);
         }
     }
 

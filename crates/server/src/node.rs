@@ -3,6 +3,7 @@
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
 use crate::settings::Settings;
+use crate::watch::Watch;
 use scurry_engine::{Config, Shard};
 use scurry_resp::Scratch;
 use std::net::SocketAddr;
@@ -22,6 +23,10 @@ pub(crate) struct Node {
     /// The engine's hash seed, which also names this run of the server.
     pub(crate) run_id: u64,
     pub(crate) scratch: Scratch<'static>,
+    /// What took long.
+    pub(crate) watch: Watch,
+    /// SHUTDOWN was asked for.
+    pub(crate) stop_asked: bool,
 }
 
 impl Node {
@@ -32,6 +37,9 @@ impl Node {
                 limits: settings.limits.clone(),
                 memory_max: settings.memory_max,
                 hash_seed: run_id,
+                node: settings.node,
+                entity_index: settings.entity_index,
+                entity_tombstone_ms: settings.entity_tombstone_ms,
                 ..Config::default()
             }),
             now: clock.read(),
@@ -42,6 +50,8 @@ impl Node {
             clients: 0,
             run_id,
             scratch: Scratch::default(),
+            watch: Watch::default(),
+            stop_asked: false,
         }
     }
 }

@@ -80,9 +80,44 @@ def plain(client):
     refused(lambda: client.delete("k", "alice"), "WRONGTYPE")
     equal(client.get("k"), "v")
     refused(lambda: client.execute_command("SCUR.GET", "k"), "WRONGTYPE")
-    refused(lambda: client.set("k", "v", ex=10), "syntax error")
+    lives(client)
+    entities(client)
     equal(client.dbsize(), 2)
     refused(client.flushall, "accounts exist: FLUSHALL FORCE deletes balances for good")
+
+
+def lives(client):
+    equal(client.set("k", "v", ex=100, xx=True), True)
+    equal((client.ttl("k") > 90, client.persist("k"), client.ttl("k")), (True, True, -1))
+    equal(client.set("k", "w", get=True, nx=True), "v")
+    equal(client.set("lock", "me", nx=True, px=60_000), True)
+    equal(client.set("lock", "you", nx=True, px=60_000), None)
+    equal(client.getdel("lock"), "me")
+    equal((client.incr("n", 5), client.decr("n"), client.append("n", "0")), (5, 4, 2))
+    equal((client.getset("n", "abc"), client.setrange("n", 1, "x"), client.getrange("n", 0, 1)), ("40", 3, "ax"))
+    equal((client.expireat("n", 4102444800), client.expiretime("n")), (True, 4102444800))
+    equal((client.expire("n", 10, gt=True), client.getex("n", persist=True)), (False, "axc"))
+    equal((client.type("n"), client.object("encoding", "n")), ("string", "embstr"))
+    assert client.memory_usage("n") > 4
+    equal(sorted(client.scan_iter(match="[kn]", count=100)), ["k", "n"])
+    equal((client.touch("n", "none"), client.unlink("n")), (1, 1))
+    equal(client.wait(0, 10), 0)
+    equal(client.config_set("slowlog-log-slower-than", 20_000), True)
+    equal(client.config_get("slowlog-log-slower-than"), {"slowlog-log-slower-than": "20000"})
+    equal((client.slowlog_get(), client.slowlog_len(), client.slowlog_reset()), ([], 0, True))
+    equal((client.latency_latest(), client.latency_reset()), ([], 0))
+
+
+def entities(client):
+    run = client.execute_command
+    applied, version = run("ENTITY.PUT", "user:7", "blue", "EX", 100)
+    equal(applied, 1)
+    equal(run("ENTITY.GET", "user:7"), "blue")
+    equal(run("ENTITY.PUT", "user:7", "red", "IFVERSION", version - 1), [0, version])
+    equal(run("ENTITY.GET", "user:7", "WITHVERSION")[:2], [version, "blue"])
+    applied, deleted = run("ENTITY.DEL", "user:7")
+    equal((applied, deleted > version), (1, True))
+    equal(run("ENTITY.GET", "user:7", "WITHVERSION"), [deleted, None, -1])
 
 
 def server(client, protocol):

@@ -69,7 +69,7 @@ fn redis_benchmark_runs_its_own_tests_and_ours() {
         assert!(!shown.to_ascii_lowercase().contains("err"), "{shown}");
         shown
     };
-    let shown = bench(&["-t", "ping,set,get,mset", "-r", "1000"]);
+    let shown = bench(&["-t", "ping,set,get,incr,mset", "-r", "1000"]);
     assert!(shown.contains("\"SET\"") && shown.contains("\"GET\""), "{shown}");
     bench(&["SCUR.CHECK", "alice", "cent", "10"]);
     bench(&["-3", "SCUR.GET", "alice"]);

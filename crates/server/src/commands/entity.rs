@@ -1,0 +1,117 @@
+//! ENTITY commands: grammar, engine, reply.
+
+use super::scan::List;
+use super::{WRONG_TYPE, write_error};
+use crate::node::Node;
+use scurry_engine::{
+    EntityDelete, EntityPut, EntityState, EntityWrite, Expiry, Version, WriteError,
+};
+use scurry_resp::{
+    Args, Fault, Reply, parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
+};
+
+const NO_INDEX: &str =
+    "ERR entities are not indexed by value: start the server with --entity-index";
+
+/// The grammar lets positive 64-bit integers through, and these are versions.
+fn version(number: Option<u64>, field: &'static str) -> Result<Option<Version>, Fault<'static>> {
+    number.map(|number| Version::new(number).ok_or(Fault::NotAnInteger(field))).transpose()
+}
+
+pub(crate) fn put(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let request = parse_entity_put(args, node.now.time).and_then(|(id, value, options)| {
+        let put = EntityPut {
+            version: version(options.version, "version")?,
+            if_version: version(options.if_version, "ifversion")?,
+            expiry: options.expires.map_or(Expiry::Never, Expiry::At),
+        };
+        Ok((id, value, put))
+    });
+    match request {
+        Ok((id, value, put)) => {
+            let key = node.shard.key(id);
+            written(node.shard.entity_put(node.now.time, key, value, put), reply);
+        }
+        Err(fault) => reply.error(fault),
+    }
+}
+
+pub(crate) fn del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let request = parse_entity_del(args).and_then(|(id, options)| {
+        let delete = EntityDelete {
+            version: version(options.version, "version")?,
+            if_version: version(options.if_version, "ifversion")?,
+        };
+        Ok((id, delete))
+    });
+    match request {
+        Ok((id, delete)) => {
+            let key = node.shard.key(id);
+            written(node.shard.entity_del(node.now.time, key, delete), reply);
+        }
+        Err(fault) => reply.error(fault),
+    }
+}
+
+/// Whether it was applied, and the version that stands now.
+fn written(outcome: Result<EntityWrite, WriteError>, reply: &mut Reply<'_>) {
+    match outcome {
+        Ok(write) => {
+            reply.array(2);
+            reply.integer(i64::from(write.applied));
+            reply.unsigned(write.version.get());
+        }
+        Err(error) => write_error(error, reply),
+    }
+}
+
+pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let (id, with_version) = match parse_entity_get(args) {
+        Ok(request) => request,
+        Err(fault) => return reply.error(fault),
+    };
+    let entity = match node.shard.entity(node.now.time, node.shard.key(id)) {
+        Ok(entity) => entity,
+        Err(_) => return reply.error(WRONG_TYPE),
+    };
+    let (value, expires) = match entity.map(|entity| entity.state) {
+        Some(EntityState::Live { value, expires }) => (Some(value), expires),
+        Some(EntityState::Deleted { .. }) | None => (None, None),
+    };
+    if value.is_some() {
+        node.counters.hits += 1;
+    } else {
+        node.counters.misses += 1;
+    }
+    match (entity, with_version) {
+        (None, true) => return reply.null_array(),
+        (Some(entity), true) => {
+            reply.array(3);
+            reply.unsigned(entity.version.get());
+        }
+        _ => {}
+    }
+    match value {
+        Some(value) => reply.bulk(value),
+        None => reply.null(),
+    }
+    if with_version {
+        reply.integer(expires.map_or(-1, |time| time.0));
+    }
+}
+
+pub(crate) fn find(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let request = match parse_entity_find(args) {
+        Ok(request) => request,
+        Err(fault) => return reply.error(fault),
+    };
+    let mut list = List::new(node.settings.reply_len_max);
+    let (cursor, count) = (request.cursor, request.count);
+    let visited =
+        node.shard
+            .entities_with_value(node.now.time, request.value, cursor, count, |id| list.push(id));
+    match visited {
+        Ok(cursor) => list.write(cursor, reply),
+        Err(_) => reply.error(NO_INDEX),
+    }
+}

@@ -1,0 +1,133 @@
+//! What took long in a core, by kind of event, for LATENCY.
+
+use std::collections::VecDeque;
+
+/// Samples kept of each event, one for each second, as in Redis.
+const SAMPLES_MAX: usize = 160;
+
+/// What can take long.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Event {
+    /// A command, or up to 16 that are measured together.
+    Command,
+    /// What was due was expired.
+    ExpireCycle,
+    /// One turn of the event loop, all of it.
+    LoopTurn,
+}
+
+impl Event {
+    pub(crate) const ALL: [Event; 3] = [Event::Command, Event::ExpireCycle, Event::LoopTurn];
+
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Event::Command => "command",
+            Event::ExpireCycle => "expire-cycle",
+            Event::LoopTurn => "loop-turn",
+        }
+    }
+
+    /// The event of this name, in any case.
+    pub(crate) fn named(name: &[u8]) -> Option<Event> {
+        Event::ALL.into_iter().find(|event| event.name().as_bytes().eq_ignore_ascii_case(name))
+    }
+}
+
+/// The longest of one second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sample {
+    /// Seconds since 1970.
+    pub(crate) time_s: i64,
+    pub(crate) ms: u64,
+}
+
+/// What is known of one event.
+#[derive(Debug, Default)]
+pub(crate) struct History {
+    /// Oldest first.
+    samples: VecDeque<Sample>,
+    /// Longest since it was forgotten last, ms.
+    pub(crate) longest_ms: u64,
+}
+
+impl History {
+    pub(crate) fn samples(&self) -> impl ExactSizeIterator<Item = &Sample> {
+        self.samples.iter()
+    }
+
+    pub(crate) fn latest(&self) -> Option<Sample> {
+        self.samples.back().copied()
+    }
+
+    fn add(&mut self, sample: Sample) {
+        self.longest_ms = self.longest_ms.max(sample.ms);
+        match self.samples.back_mut() {
+            Some(last) if last.time_s == sample.time_s => last.ms = last.ms.max(sample.ms),
+            _ => {
+                if self.samples.len() == SAMPLES_MAX {
+                    self.samples.pop_front();
+                }
+                self.samples.push_back(sample);
+            }
+        }
+    }
+}
+
+/// All events.
+#[derive(Debug, Default)]
+pub(crate) struct Latency {
+    /// What takes this long is kept, ms; 0 for nothing.
+    pub(crate) threshold_ms: u64,
+    histories: [History; Event::ALL.len()],
+}
+
+impl Latency {
+    pub(crate) fn is_on(&self) -> bool {
+        self.threshold_ms > 0
+    }
+
+    /// Keeps it when it is long enough.
+    pub(crate) fn note(&mut self, event: Event, sample: Sample) {
+        if self.is_on() && sample.ms >= self.threshold_ms {
+            self.histories[event as usize].add(sample);
+        }
+    }
+
+    pub(crate) fn history(&self, event: Event) -> &History {
+        &self.histories[event as usize]
+    }
+
+    /// Forgets an event; true when there was something to forget.
+    pub(crate) fn reset(&mut self, event: Event) -> bool {
+        let history = std::mem::take(&mut self.histories[event as usize]);
+        !history.samples.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_of_each_second_is_kept_and_the_number_of_seconds_bounded() {
+        let mut latency = Latency { threshold_ms: 5, ..Latency::default() };
+        for (time_s, ms) in [(1, 4), (2, 5), (2, 9), (2, 7), (3, 6)] {
+            latency.note(Event::LoopTurn, Sample { time_s, ms });
+        }
+        let history = latency.history(Event::LoopTurn);
+        let kept: Vec<_> = history.samples().map(|sample| (sample.time_s, sample.ms)).collect();
+        assert_eq!((kept, history.longest_ms), (vec![(2, 9), (3, 6)], 9));
+        assert_eq!(latency.history(Event::Command).samples().len(), 0);
+        (4..400).for_each(|time_s| latency.note(Event::LoopTurn, Sample { time_s, ms: 5 }));
+        let history = latency.history(Event::LoopTurn);
+        assert_eq!((history.samples().len(), history.longest_ms), (SAMPLES_MAX, 9));
+        assert!(latency.reset(Event::LoopTurn) && !latency.reset(Event::LoopTurn));
+    }
+
+    #[test]
+    fn nothing_is_kept_without_a_threshold() {
+        let mut latency = Latency::default();
+        latency.note(Event::Command, Sample { time_s: 1, ms: 1_000 });
+        assert_eq!(latency.history(Event::Command).latest(), None);
+    }
+}
