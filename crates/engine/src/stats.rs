@@ -53,8 +53,39 @@ pub struct Memory {
 }
 
 impl Memory {
+    /// Adds that of another shard.
+    pub fn add(&mut self, other: &Memory) {
+        self.accounts += other.accounts;
+        self.values += other.values;
+        self.entities += other.entities;
+        self.table += other.table;
+        self.timers += other.timers;
+        self.index += other.index;
+    }
+
     /// All of it.
     pub fn sum(&self) -> u64 {
         self.accounts + self.values + self.entities + self.table + self.timers + self.index
+    }
+}
+
+impl Stats {
+    /// Adds those of another shard.
+    pub fn add(&mut self, other: &Stats) {
+        self.memory_bytes += other.memory_bytes;
+        self.memory.add(&other.memory);
+        self.keys += other.keys;
+        self.accounts += other.accounts;
+        self.values += other.values;
+        self.entities += other.entities;
+        self.tombstones += other.tombstones;
+        self.timers += other.timers;
+        self.commits += other.commits;
+        self.denials += other.denials;
+        self.replays += other.replays;
+        self.rejects += other.rejects;
+        self.expiries += other.expiries;
+        self.expired += other.expired;
+        self.out_of_memory += other.out_of_memory;
     }
 }

@@ -77,6 +77,24 @@ impl Totals {
         }
     }
 
+    /// Adds the totals of other accounts, such as those of another shard.
+    pub fn add(&mut self, other: &Totals) {
+        self.accounts += other.accounts;
+        self.sessions += other.sessions;
+        for from in &other.units {
+            let to = self.unit(from.unit);
+            to.available += from.available;
+            to.held += from.held;
+            to.credited += from.credited;
+            to.refunded += from.refunded;
+            to.consumed += from.consumed;
+            to.expired += from.expired;
+            to.voided += from.voided;
+            to.overdrawn += from.overdrawn;
+            to.uncollected += from.uncollected;
+        }
+    }
+
     fn count(
         &mut self,
         buckets: &[Bucket],

@@ -13,7 +13,9 @@ mod reference;
 mod render;
 mod reply;
 mod request;
+mod requests;
 mod scratch;
+mod slot;
 pub mod table;
 
 pub use entity_request::{
@@ -29,4 +31,6 @@ pub use render::{
 };
 pub use reply::{Protocol, Reply};
 pub use request::{Args, Parsed, Parser, ProtocolError, RequestLimits};
+pub use requests::Requests;
 pub use scratch::Scratch;
+pub use slot::{SLOTS, slot};

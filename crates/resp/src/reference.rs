@@ -194,8 +194,9 @@ nothing; so is a plain read of its value.
 step: other clients may see some of it done. MSETNX is always one step.
 
 **Slow commands.** SLOWLOG keeps every command that takes at least `slowlog-log-slower-than`
-microseconds (10000 unless set; 0 for all, negative for none) in its core, and
-the newest `slowlog-max-len` (128 unless set) of them. A command that may take long (more than 16
+microseconds (10000 unless set; 0 for all, negative for none): each thread the newest
+`slowlog-max-len` (128 unless set) of them. A command that another thread has executed has no
+connection name. A command that may take long (more than 16
 arguments, or not `fast` in the table) is measured by itself. The others, which take well below a
 microsecond each, are measured up to 16 at once: when they together took as long as the limit, one
 entry tells of all of them, with the last one's arguments and how many they were. With a limit below

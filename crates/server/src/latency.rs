@@ -42,7 +42,7 @@ pub(crate) struct Sample {
 }
 
 /// What is known of one event.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     /// Oldest first.
     samples: VecDeque<Sample>,
@@ -57,6 +57,15 @@ impl History {
 
     pub(crate) fn latest(&self) -> Option<Sample> {
         self.samples.back().copied()
+    }
+
+    /// Samples of both, the longest of each second, the newest of them.
+    fn join(&mut self, other: &History) {
+        self.longest_ms = self.longest_ms.max(other.longest_ms);
+        let mut all: Vec<Sample> = self.samples.iter().chain(&other.samples).copied().collect();
+        all.sort_unstable_by_key(|sample| sample.time_s);
+        self.samples.clear();
+        all.into_iter().for_each(|sample| self.add(sample));
     }
 
     fn add(&mut self, sample: Sample) {
@@ -74,7 +83,7 @@ impl History {
 }
 
 /// All events.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Latency {
     /// What takes this long is kept, ms; 0 for nothing.
     pub(crate) threshold_ms: u64,
@@ -90,6 +99,14 @@ impl Latency {
     pub(crate) fn note(&mut self, event: Event, sample: Sample) {
         if self.is_on() && sample.ms >= self.threshold_ms {
             self.histories[event as usize].add(sample);
+        }
+    }
+
+    /// Takes in what another core knows.
+    pub(crate) fn join(&mut self, other: &Latency) {
+        self.threshold_ms = self.threshold_ms.max(other.threshold_ms);
+        for (own, other) in self.histories.iter_mut().zip(&other.histories) {
+            own.join(other);
         }
     }
 
@@ -122,6 +139,22 @@ mod tests {
         let history = latency.history(Event::LoopTurn);
         assert_eq!((history.samples().len(), history.longest_ms), (SAMPLES_MAX, 9));
         assert!(latency.reset(Event::LoopTurn) && !latency.reset(Event::LoopTurn));
+    }
+
+    #[test]
+    fn cores_are_joined_second_by_second() {
+        let known = |samples: &[(i64, u64)]| {
+            let mut latency = Latency { threshold_ms: 1, ..Latency::default() };
+            for &(time_s, ms) in samples {
+                latency.note(Event::Command, Sample { time_s, ms });
+            }
+            latency
+        };
+        let mut all = known(&[(1, 5), (3, 7)]);
+        all.join(&known(&[(1, 9), (2, 4), (3, 1)]));
+        let joined: Vec<_> =
+            all.history(Event::Command).samples().map(|one| (one.time_s, one.ms)).collect();
+        assert_eq!(joined, [(1, 9), (2, 4), (3, 7)]);
     }
 
     #[test]

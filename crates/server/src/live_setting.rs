@@ -46,6 +46,8 @@ impl LiveSetting {
             LiveSetting::MemoryMax(memory_max) => {
                 node.settings.memory_max = memory_max;
                 node.shard.set_memory_max(memory_max);
+                // What the other cores hold counts too.
+                node.share();
             }
             LiveSetting::ClientsMax(clients_max) => node.settings.clients_max = clients_max,
             LiveSetting::SlowerThanUs(us) => node.watch.set_slower_than_us(us),

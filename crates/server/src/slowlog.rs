@@ -15,7 +15,7 @@ const ARGUMENTS_MAX: usize = 32;
 const ARGUMENT_LEN_MAX: usize = 128;
 
 /// One slow command.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct SlowCommand {
     /// Counts up and is not used again.
     pub(crate) id: u64,
@@ -24,7 +24,7 @@ pub(crate) struct SlowCommand {
     pub(crate) duration_us: u64,
     /// Shortened.
     pub(crate) arguments: Vec<Vec<u8>>,
-    pub(crate) peer: SocketAddr,
+    pub(crate) peer: Option<SocketAddr>,
     /// Name of the connection.
     pub(crate) name: Vec<u8>,
 }
@@ -108,8 +108,14 @@ mod tests {
     use super::*;
 
     fn command() -> SlowCommand {
-        let peer = "127.0.0.1:1".parse().expect("an address");
-        SlowCommand { id: 0, time_s: 0, duration_us: 1, arguments: vec![], peer, name: vec![] }
+        SlowCommand {
+            id: 0,
+            time_s: 0,
+            duration_us: 1,
+            arguments: vec![],
+            peer: None,
+            name: vec![],
+        }
     }
 
     #[test]

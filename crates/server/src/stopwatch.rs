@@ -21,6 +21,8 @@ pub(crate) struct Stopwatch {
     close_looks: u32,
     off: bool,
     each: bool,
+    /// Name of the last command.
+    pub(crate) last: &'static str,
 }
 
 /// A span that has ended.
@@ -55,8 +57,9 @@ impl Stopwatch {
     }
 
     /// Counts a command; true when the span ends with it.
-    pub(crate) fn ends_after(&mut self, alone: bool) -> bool {
+    pub(crate) fn ends_after(&mut self, alone: bool, name: &'static str) -> bool {
         self.commands += 1;
+        self.last = name;
         let looks_close = self.close_looks > 0;
         self.close_looks = self.close_looks.saturating_sub(1);
         !self.off && (alone || self.each || looks_close || self.commands >= SPAN_COMMANDS_MAX)
@@ -101,10 +104,7 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
                 | CommandId::CommandList
                 | CommandId::ConfigGet
                 | CommandId::ConfigSet
-                | CommandId::SlowlogGet
                 | CommandId::SlowlogReset
-                | CommandId::LatencyHistory
-                | CommandId::LatencyDoctor
         )
 }
 
@@ -121,7 +121,7 @@ mod tests {
                 spans.extend(watch.end(now_ns));
             }
             now_ns += duration_us * 1_000;
-            if watch.ends_after(alone) {
+            if watch.ends_after(alone, "GET") {
                 spans.extend(watch.end(now_ns));
             }
         }

@@ -1,13 +1,14 @@
 //! What a core knows about its own slowness: the slow log, the latency monitor, and the
 //! stopwatch that feeds both.
 
-use crate::client::Client;
+use crate::client::{Caller, Client};
 use crate::latency::{Event, Latency, Sample};
 use crate::node::Node;
 use crate::slowlog::{SlowCommand, Slowlog, shorten};
 use crate::stopwatch::{Span, Stopwatch};
 use scurry_resp::Args;
 use scurry_resp::table::{CommandId, Spec};
+use std::net::SocketAddr;
 
 /// One core's slow log, latency monitor and stopwatch.
 #[derive(Debug)]
@@ -52,6 +53,31 @@ impl Watch {
     }
 }
 
+/// Whose commands are measured.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Origin<'a> {
+    /// A connection of this core.
+    Client(&'a Client),
+    /// One of another core.
+    Core(&'a Caller),
+}
+
+impl Origin<'_> {
+    fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Origin::Client(client) => Some(client.peer),
+            Origin::Core(caller) => caller.peer,
+        }
+    }
+
+    fn name(&self) -> Vec<u8> {
+        match self {
+            Origin::Client(client) => client.name.clone(),
+            Origin::Core(_) => Vec::new(),
+        }
+    }
+}
+
 impl Node {
     /// Requests of a connection are about to be executed.
     #[inline]
@@ -63,12 +89,12 @@ impl Node {
 
     /// The last request of a batch has been executed.
     #[inline]
-    pub(crate) fn batch_ended(&mut self, client: &Client) {
-        self.span_ended(client, None);
+    pub(crate) fn batch_ended(&mut self, origin: Origin<'_>) {
+        self.span_ended(origin, None);
     }
 
     /// A span of commands ends now; the last one, where its arguments are still there.
-    pub(crate) fn span_ended(&mut self, client: &Client, last: Option<(&Spec, Args<'_>)>) {
+    pub(crate) fn span_ended(&mut self, origin: Origin<'_>, last: Option<(&Spec, Args<'_>)>) {
         if !self.watch.stopwatch.is_on() {
             return;
         }
@@ -76,7 +102,7 @@ impl Node {
             let slow = self.watch.slowlog.wants(span.duration_us);
             let late = self.watch.latency.is_on();
             if slow || late {
-                self.slow_span(client, last, span, slow);
+                self.slow_span(origin, last, span, slow);
             }
         }
     }
@@ -84,7 +110,7 @@ impl Node {
     #[cold]
     fn slow_span(
         &mut self,
-        client: &Client,
+        origin: Origin<'_>,
         last: Option<(&Spec, Args<'_>)>,
         span: Span,
         slow: bool,
@@ -99,7 +125,7 @@ impl Node {
             Some((spec, args)) if span.commands == 1 => kept(spec, args),
             _ => {
                 self.watch.stopwatch.look_closer();
-                let name = client.command.to_ascii_lowercase().into_bytes();
+                let name = self.watch.stopwatch.last.to_ascii_lowercase().into_bytes();
                 vec![name, format!("... (the last of {} commands)", span.commands).into_bytes()]
             }
         };
@@ -108,9 +134,19 @@ impl Node {
             time_s,
             duration_us: span.duration_us,
             arguments,
-            peer: client.peer,
-            name: client.name.clone(),
+            peer: origin.peer(),
+            name: origin.name(),
         });
+    }
+
+    /// The slow commands of this core, with ids that no other core uses.
+    pub(crate) fn slow_commands(&self) -> Vec<SlowCommand> {
+        let cores = u64::from(self.shared.slots.cores());
+        let own = |entry: &SlowCommand| {
+            let id = entry.id * cores + u64::from(self.core);
+            SlowCommand { id, ..entry.clone() }
+        };
+        self.watch.slowlog.entries().map(own).collect()
     }
 
     /// A turn of the event loop begins.

@@ -8,7 +8,7 @@ mod peer;
 use crate::random::Random;
 use crate::support::{Server, array};
 use crate::valkey::Valkey;
-use command::{Generator, Request};
+use command::{Cores, Generator, Request};
 use compare::same;
 use peer::Peer;
 use std::time::{Duration, Instant};
@@ -60,11 +60,11 @@ impl Pair {
 }
 
 /// Compares so many commands of one seed, in one protocol.
-fn run(valkey: &Valkey, server: &Server, seed: u64, commands: usize) {
+fn run(valkey: &Valkey, server: &Server, seed: u64, commands: usize, cores: Cores) {
     let mut pair = Pair::new(valkey, server);
     pair.both(&["HELLO", if seed.is_multiple_of(2) { "2" } else { "3" }]);
     pair.both(&["FLUSHALL"]);
-    let mut generator = Generator::new(Random::new(seed));
+    let mut generator = Generator::new(Random::new(seed), cores);
     let mut sent: Vec<Request> = Vec::new();
     let mut good = 0;
     while sent.len() < commands {
@@ -97,7 +97,16 @@ fn random_commands_have_the_replies_of_valkey() {
     let first = std::env::var("SCURRY_DIFFERENTIAL_SEED").ok();
     let first: u64 = first.map_or(1, |text| text.parse().expect("a number"));
     for seed in first..first + SEEDS {
-        run(&valkey, &server, seed, commands / 8);
+        run(&valkey, &server, seed, commands / 8, Cores::One);
+    }
+}
+
+/// What goes from core to core and back has the same replies.
+#[test]
+fn random_commands_have_the_replies_of_valkey_on_several_threads() {
+    let (valkey, server) = (Valkey::start("threads"), Server::start(&["--threads", "3"]));
+    for seed in 101..=102 {
+        run(&valkey, &server, seed, 10_000, Cores::Several);
     }
 }
 

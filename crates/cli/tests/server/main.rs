@@ -7,6 +7,7 @@ mod random;
 mod random_commands;
 mod real_clients;
 mod support;
+mod threads;
 mod timers;
 mod valkey;
 mod watch;

@@ -1,6 +1,6 @@
 //! The commands on entities: versioned records that replicas can agree about.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, Spread};
 
 const ENTITY: Spec = Spec { keys: (1, 1, 1), group: "entity", ..BLANK };
 
@@ -58,6 +58,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::EntityFind,
         name: "ENTITY.FIND",
+        spread: Spread::Special,
         role: Role::Read,
         arity: -2,
         flags: &["readonly"],

@@ -1,6 +1,6 @@
 //! The commands about the server and the connection that clients of Redis expect.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, Spread, cluster};
 
 const SERVER: Spec = Spec { group: "server", ..BLANK };
 const CONNECTION: Spec = Spec { group: "connection", ..BLANK };
@@ -13,6 +13,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::DbSize,
         name: "DBSIZE",
+        spread: Spread::EverySum,
         role: Role::Read,
         arity: 1,
         flags: &["readonly", "fast"],
@@ -23,6 +24,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::FlushAll,
         name: "FLUSHALL",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -1,
         flags: &["write"],
@@ -35,6 +37,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::FlushDb,
         name: "FLUSHDB",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -1,
         flags: &["write"],
@@ -118,6 +121,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Info,
         name: "INFO",
+        spread: Spread::Special,
         role: Role::Read,
         arity: -1,
         flags: &["loading", "stale"],
@@ -161,6 +165,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         subcommands: CONFIG,
         ..SERVER
     },
+    cluster::CLUSTER,
+    cluster::READ_ONLY,
+    cluster::READ_WRITE,
 ];
 
 const CLIENT: &[Spec] = &[
@@ -214,6 +221,7 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::ClientList,
         name: "CLIENT|LIST",
+        spread: Spread::Special,
         role: Role::Admin,
         arity: -2,
         flags: &["admin", "noscript", "loading", "stale"],
@@ -332,18 +340,20 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::ConfigSet,
         name: "CONFIG|SET",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -4,
         flags: &["admin", "noscript", "loading", "stale"],
         grammar: "name value [name value ...]",
         reply: "OK",
         summary: "Changes settings while the server runs: all of them or none.",
-        notes: "Can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len, latency-monitor-threshold. maxclients at most what it was at the start, slowlog-max-len at most 100000. Every other setting is `can't set immutable config`.",
+        notes: "Can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold. Every other setting is `can't set immutable config`. On the port of one core it changes that core alone.",
         ..SERVER
     },
     Spec {
         id: CommandId::ConfigResetStat,
         name: "CONFIG|RESETSTAT",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: 2,
         flags: &["admin", "noscript", "loading", "stale"],

@@ -1,6 +1,6 @@
 //! The commands on keys of any kind: deleting, expiry, listing, how they are kept.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, Spread};
 
 const KEY: Spec = Spec { group: "generic", keys: (1, 1, 1), ..BLANK };
 
@@ -13,6 +13,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Del,
         name: "DEL",
+        spread: Spread::Sum,
         role: Role::Charge,
         arity: -2,
         flags: &["write"],
@@ -20,12 +21,13 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key [key ...]",
         reply: "how many keys were deleted",
         summary: "Deletes plain values.",
-        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is deleted: accounts go by SCUR.DELETE, entities by ENTITY.DEL.",
+        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is deleted (on several threads: nothing by the thread that has it): accounts go by SCUR.DELETE, entities by ENTITY.DEL.",
         ..KEY
     },
     Spec {
         id: CommandId::Unlink,
         name: "UNLINK",
+        spread: Spread::Sum,
         role: Role::Charge,
         arity: -2,
         flags: WRITE_FAST,
@@ -39,6 +41,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Exists,
         name: "EXISTS",
+        spread: Spread::Sum,
         role: Role::Read,
         arity: -2,
         flags: READ_FAST,
@@ -51,6 +54,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Touch,
         name: "TOUCH",
+        spread: Spread::Sum,
         role: Role::Read,
         arity: -2,
         flags: READ_FAST,
@@ -182,6 +186,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Scan,
         name: "SCAN",
+        spread: Spread::Special,
         role: Role::Read,
         arity: -2,
         flags: READ,

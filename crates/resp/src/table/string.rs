@@ -1,6 +1,6 @@
 //! The commands on plain values.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, Spread};
 
 const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
 
@@ -104,6 +104,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::MGet,
         name: "MGET",
+        spread: Spread::Elements,
         role: Role::Read,
         arity: -2,
         flags: READ_FAST,
@@ -117,6 +118,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::MSet,
         name: "MSET",
+        spread: Spread::Success,
         role: Role::Charge,
         arity: -3,
         flags: WRITE_MEMORY,
@@ -124,7 +126,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key value [key value ...]",
         reply: "OK",
         summary: "Writes many plain values.",
-        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays.",
+        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays. Keys of several threads are not written at one moment, and an error of one thread leaves what the others have written.",
         ..STRING
     },
     Spec {
@@ -137,7 +139,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key value [key value ...]",
         reply: "1, or 0 when one of the keys exists",
         summary: "Writes many plain values where there are none: all of them or none.",
-        notes: "As MSET.",
+        notes: "With an account or an entity among the keys it is WRONGTYPE. Keys of several threads are CROSSSLOT.",
         ..STRING
     },
     Spec {

@@ -1,6 +1,6 @@
 //! The commands that show what took long, and the one that stops the server.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, Spread};
 
 const SERVER: Spec = Spec { group: "server", ..BLANK };
 const ADMIN: &[&str] = &["admin", "loading", "stale"];
@@ -15,7 +15,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about slow commands.",
-        notes: "Kept by each core. See the notes on slow commands.",
+        notes: "See the notes on slow commands.",
         subcommands: SLOWLOG,
         ..SERVER
     },
@@ -50,6 +50,7 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::SlowlogGet,
         name: "SLOWLOG|GET",
+        spread: Spread::Special,
         role: Role::Admin,
         arity: -2,
         flags: ADMIN,
@@ -61,6 +62,7 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::SlowlogLen,
         name: "SLOWLOG|LEN",
+        spread: Spread::EverySum,
         role: Role::Admin,
         arity: 2,
         flags: ADMIN,
@@ -71,6 +73,7 @@ const SLOWLOG: &[Spec] = &[
     Spec {
         id: CommandId::SlowlogReset,
         name: "SLOWLOG|RESET",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: 2,
         flags: ADMIN,
@@ -94,6 +97,7 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::LatencyLatest,
         name: "LATENCY|LATEST",
+        spread: Spread::Special,
         role: Role::Admin,
         arity: 2,
         flags: ADMIN,
@@ -104,6 +108,7 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::LatencyHistory,
         name: "LATENCY|HISTORY",
+        spread: Spread::Special,
         role: Role::Admin,
         arity: 3,
         flags: ADMIN,
@@ -115,17 +120,20 @@ const LATENCY: &[Spec] = &[
     Spec {
         id: CommandId::LatencyReset,
         name: "LATENCY|RESET",
+        spread: Spread::EverySum,
         role: Role::Admin,
         arity: -2,
         flags: ADMIN,
         grammar: "[event ...]",
         reply: "how many events were forgotten",
         summary: "Forgets events.",
+        notes: "On several threads an event counts once for each thread that has it.",
         ..SERVER
     },
     Spec {
         id: CommandId::LatencyDoctor,
         name: "LATENCY|DOCTOR",
+        spread: Spread::Special,
         role: Role::Admin,
         arity: 2,
         flags: ADMIN,

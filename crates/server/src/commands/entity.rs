@@ -1,6 +1,6 @@
 //! ENTITY commands: grammar, engine, reply.
 
-use super::scan::List;
+use super::scan::{List, Place};
 use super::{WRONG_TYPE, write_error};
 use crate::node::Node;
 use scurry_engine::{
@@ -100,18 +100,36 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
+/// The core that an ENTITY.FIND is for.
+pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
+    Place::core_of(parse_entity_find(args).ok().map(|request| request.cursor), node)
+}
+
+/// One step through the entities of this core, of a walk through those of all cores.
 pub(crate) fn find(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    walk(node, u64::from(node.shared.slots.cores()), args, reply);
+}
+
+/// One step through the entities of this core alone.
+pub(crate) fn find_core(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    walk(node, 0, args, reply);
+}
+
+fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_entity_find(args) {
         Ok(request) => request,
         Err(fault) => return reply.error(fault),
     };
     let mut list = List::new(node.settings.reply_len_max);
-    let (cursor, count) = (request.cursor, request.count);
-    let visited =
-        node.shard
-            .entities_with_value(node.now.time, request.value, cursor, count, |id| list.push(id));
-    match visited {
-        Ok(cursor) => list.write(cursor, reply),
+    let place = Place::of(request.cursor);
+    if place.core > 0 && place.core != u64::from(node.core) {
+        // A cursor that was not given here: there is nothing behind it.
+        return list.write(0, reply);
+    }
+    let now = node.now.time;
+    let (value, count) = (request.value, request.count);
+    match node.shard.entities_with_value(now, value, place.cursor, count, |id| list.push(id)) {
+        Ok(cursor) => list.write(place.then(cursor, cores), reply),
         Err(_) => reply.error(NO_INDEX),
     }
 }

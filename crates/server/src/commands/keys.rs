@@ -2,10 +2,11 @@
 //! seen, and never written.
 
 use super::{SYNTAX_ERROR, WRONG_TYPE, write_error};
-use crate::dispatch::wrong_arity;
+use crate::client::Client;
+use crate::dispatch::Effect;
 use crate::node::Node;
+use crate::report::{Question, Report};
 use scurry_engine::{Expiry, KEY_LEN_MAX, KeyKind, WriteError};
-use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply};
 
 /// The reply would be longer than a connection may be owed.
@@ -37,17 +38,8 @@ fn is_protected(node: &Node, key: &[u8]) -> bool {
     node.shard.value(node.now.time, node.shard.key(key)).is_err()
 }
 
-/// MSET, and MSETNX where `absent` is asked for.
-pub(crate) fn mset(
-    node: &mut Node,
-    spec: &Spec,
-    args: Args<'_>,
-    absent: bool,
-    reply: &mut Reply<'_>,
-) {
-    if args.len().is_multiple_of(2) {
-        return reply.error(wrong_arity(spec));
-    }
+/// MSET, and MSETNX where `absent` is asked for. The table has seen to it that each key has a value.
+pub(crate) fn mset(node: &mut Node, args: Args<'_>, absent: bool, reply: &mut Reply<'_>) {
     let pairs = || (1..args.len()).step_by(2).map(|at| (args.at(at), args.at(at + 1)));
     if pairs().any(|(key, _)| key.len() > KEY_LEN_MAX) {
         return write_error(WriteError::KeyTooLong, reply);
@@ -104,8 +96,40 @@ pub(crate) fn db_size(node: &Node, reply: &mut Reply<'_>) {
     reply.unsigned(node.shard.len() as u64);
 }
 
-/// Deletes everything; with accounts only when told so in as many words.
-pub(crate) fn flush(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+/// Deletes everything; with accounts only when told so in as many words. What every core has to
+/// say about its accounts comes first, so that a refusal deletes nothing.
+pub(crate) fn flush(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+    let Some(force) = is_forced(args) else {
+        reply.error(SYNTAX_ERROR);
+        return Effect::None;
+    };
+    if force {
+        return Effect::Every;
+    }
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    if Report::of_all(&told).stats.accounts > 0 {
+        refuse_flush(args, reply);
+        return Effect::None;
+    }
+    Effect::Every
+}
+
+/// This core's part of it. An account may have been created meanwhile.
+pub(crate) fn flush_shard(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    if node.shard.stats().accounts > 0 && is_forced(args) != Some(true) {
+        return refuse_flush(args, reply);
+    }
+    node.shard.clear();
+    reply.ok();
+}
+
+fn refuse_flush(args: Args<'_>, reply: &mut Reply<'_>) {
+    let name = String::from_utf8_lossy(args.at(0)).to_ascii_uppercase();
+    reply.error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
+}
+
+/// None when an option is not known or given twice.
+fn is_forced(args: Args<'_>) -> Option<bool> {
     let (mut force, mut mode) = (false, false);
     for option in args.iter_from(1) {
         let is = |word: &[u8]| option.eq_ignore_ascii_case(word);
@@ -114,14 +138,8 @@ pub(crate) fn flush(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         } else if (is(b"ASYNC") || is(b"SYNC")) && !mode {
             mode = true;
         } else {
-            return reply.error(SYNTAX_ERROR);
+            return None;
         }
     }
-    if node.shard.totals().accounts > 0 && !force {
-        let name = String::from_utf8_lossy(args.at(0)).to_ascii_uppercase();
-        return reply
-            .error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
-    }
-    node.shard.clear();
-    reply.ok();
+    Some(force)
 }

@@ -1,17 +1,32 @@
-//! LATENCY: what took long in this core.
+//! LATENCY: what took long, in all cores together.
 
-use crate::latency::Event;
+use crate::client::Client;
+use crate::dispatch::Effect;
+use crate::latency::{Event, Latency};
 use crate::node::Node;
+use crate::report::{Answer, Question};
 use scurry_resp::{Args, Reply};
 use std::fmt::Write;
 
 const OFF: &str = "Nothing is watched: CONFIG SET latency-monitor-threshold <milliseconds> to keep what takes so long.\n";
 const NOTHING: &str = "Nothing took as long as latency-monitor-threshold.\n";
 
-pub(crate) fn latest(node: &Node, reply: &mut Reply<'_>) {
+/// What all cores know, when they have been asked.
+fn told(client: &mut Client) -> Option<Latency> {
+    let mut all = Latency::default();
+    for answer in client.told.take()? {
+        if let Answer::Latency(latency) = answer {
+            all.join(&latency);
+        }
+    }
+    Some(all)
+}
+
+pub(crate) fn latest(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
+    let Some(latency) = told(client) else { return Effect::Ask(Question::Latency) };
     let known = || {
         Event::ALL.into_iter().filter_map(|event| {
-            let history = node.watch.latency.history(event);
+            let history = latency.history(event);
             history.latest().map(|latest| (event, latest, history.longest_ms))
         })
     };
@@ -23,18 +38,24 @@ pub(crate) fn latest(node: &Node, reply: &mut Reply<'_>) {
         reply.unsigned(latest.ms);
         reply.unsigned(longest_ms);
     }
+    Effect::None
 }
 
 /// An event that there is not has no history either, as in Redis.
-pub(crate) fn history(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let Some(event) = Event::named(args.at(2)) else { return reply.array(0) };
-    let samples = node.watch.latency.history(event).samples();
+pub(crate) fn history(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+    let Some(event) = Event::named(args.at(2)) else {
+        reply.array(0);
+        return Effect::None;
+    };
+    let Some(latency) = told(client) else { return Effect::Ask(Question::Latency) };
+    let samples = latency.history(event).samples();
     reply.array(samples.len());
     for sample in samples {
         reply.array(2);
         reply.integer(sample.time_s);
         reply.unsigned(sample.ms);
     }
+    Effect::None
 }
 
 pub(crate) fn reset(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
@@ -47,10 +68,11 @@ pub(crate) fn reset(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     reply.unsigned(forgotten);
 }
 
-pub(crate) fn doctor(node: &Node, reply: &mut Reply<'_>) {
-    let latency = &node.watch.latency;
+pub(crate) fn doctor(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
+    let Some(latency) = told(client) else { return Effect::Ask(Question::Latency) };
     if !latency.is_on() {
-        return reply.verbatim(OFF);
+        reply.verbatim(OFF);
+        return Effect::None;
     }
     let mut text = String::new();
     for event in Event::ALL {
@@ -73,4 +95,5 @@ pub(crate) fn doctor(node: &Node, reply: &mut Reply<'_>) {
         text.push_str("SLOWLOG GET shows slow commands with their arguments.\n");
     }
     reply.verbatim(&text);
+    Effect::None
 }

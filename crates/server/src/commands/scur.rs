@@ -1,7 +1,10 @@
 //! SCUR commands: grammar, engine, reply.
 
 use super::{OUT_OF_MEMORY, WRONG_TYPE};
+use crate::client::Client;
+use crate::dispatch::Effect;
 use crate::node::Node;
+use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};
 use scurry_ledger::{Account, Code, Time};
 use scurry_resp::table::CommandId;
@@ -30,6 +33,13 @@ pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut R
         Err(fault) => reply.error(fault),
     }
     node.scratch = scratch.reuse();
+}
+
+/// TOTALS, over all cores that the client's port stands for.
+pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    scurry_resp::totals_map(reply, &Report::of_all(&told).totals);
+    Effect::None
 }
 
 fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {

@@ -1,13 +1,13 @@
-//! SHUTDOWN: what it may be told, before the loop stops.
+//! SHUTDOWN: the loop stops after this turn, as if SIGTERM had come.
 
 use super::SYNTAX_ERROR;
-use crate::dispatch::Effect;
+use crate::node::Node;
 use scurry_resp::{Args, Reply};
 
 const NOTHING_TO_SAVE_TO: &str =
     "ERR durability is none, so there is nothing to save to: use SHUTDOWN NOSAVE";
 
-pub(crate) fn shutdown(args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+pub(crate) fn shutdown(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let (mut save, mut no_save, mut abort, mut others) = (false, false, false, false);
     for word in args.iter_from(1) {
         if word.eq_ignore_ascii_case(b"NOSAVE") {
@@ -19,8 +19,7 @@ pub(crate) fn shutdown(args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
         } else if word.eq_ignore_ascii_case(b"NOW") || word.eq_ignore_ascii_case(b"FORCE") {
             others = true;
         } else {
-            reply.error(SYNTAX_ERROR);
-            return Effect::None;
+            return reply.error(SYNTAX_ERROR);
         }
     }
     if (save && no_save) || (abort && (save || no_save || others)) {
@@ -30,7 +29,6 @@ pub(crate) fn shutdown(args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
     } else if save {
         reply.error(NOTHING_TO_SAVE_TO);
     } else {
-        return Effect::Shutdown;
+        node.stop_asked = true;
     }
-    Effect::None
 }

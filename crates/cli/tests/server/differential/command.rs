@@ -45,14 +45,23 @@ const FAR_S: i64 = 4_102_444_800;
 /// How far times of two clocks may lie apart, s.
 const NEAR_S: i64 = 30;
 
+/// How many threads the server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cores {
+    One,
+    /// MSETNX over keys of several is refused, and SCAN takes several steps.
+    Several,
+}
+
 pub(crate) struct Generator {
     random: Random,
+    cores: Cores,
     relatives: i64,
 }
 
 impl Generator {
-    pub(crate) fn new(random: Random) -> Generator {
-        Generator { random, relatives: 0 }
+    pub(crate) fn new(random: Random, cores: Cores) -> Generator {
+        Generator { random, cores, relatives: 0 }
     }
 
     /// The next command.
@@ -60,7 +69,13 @@ impl Generator {
         if self.random.one_in(40) {
             return Request::exact(FIXED[self.random.below(FIXED.len())]);
         }
-        let shape = self.random.of(SHAPES);
+        let shape = loop {
+            let shape = self.random.of(SHAPES);
+            let needs_one = shape.starts_with("MSETNX") || shape.starts_with("SCAN");
+            if self.cores == Cores::One || !needs_one {
+                break shape;
+            }
+        };
         let relative = shape.contains('R') || (!shape.contains('A') && self.random.one_in(2));
         let mut words = Vec::new();
         for word in shape.split(' ') {
