@@ -122,6 +122,79 @@ fn shutdown_answers_what_was_sent_and_ends() {
     assert!(log.contains("stopping"), "{log}");
 }
 
+/// Follows cursors to the end; what was listed, and in how many steps.
+fn walk(client: &mut Client, request: impl Fn(&str) -> String) -> (Vec<String>, usize) {
+    let (mut cursor, mut listed, mut steps) = ("0".to_owned(), Vec::new(), 0);
+    loop {
+        let head = lines(client, &request(&cursor), 4);
+        cursor.clone_from(&head[2]);
+        let count: usize = head[3][1..].parse().expect("a count");
+        for _ in 0..count {
+            client.line();
+            listed.push(client.line());
+        }
+        steps += 1;
+        assert!(steps <= 10_000, "{cursor}: {listed:?}");
+        if cursor == "0" {
+            return (listed, steps);
+        }
+    }
+}
+
+#[test]
+fn several_threads_are_watched_walked_and_set_as_one() {
+    let server = Server::start(&["--threads", "3", "--entity-index"]);
+    let mut client = server.connect();
+    let mut keys: Vec<String> = (0..300).map(|at| format!("key{at}")).collect();
+    for key in &keys {
+        client.ask(&format!("SET {key} v"), "+OK\r\n");
+    }
+    let mut ids: Vec<String> = (0..60).map(|at| format!("e{at}")).collect();
+    for id in &ids {
+        client.ask(&format!("ENTITY.PUT {id} blue VERSION 1"), "*2\r\n:1\r\n:1\r\n");
+    }
+    keys.sort_unstable();
+    ids.sort_unstable();
+    for count in [1, 7, 1_000] {
+        let (mut scanned, steps) =
+            walk(&mut client, |cursor| format!("SCAN {cursor} COUNT {count} TYPE string"));
+        scanned.sort_unstable();
+        assert_eq!(scanned, keys, "COUNT {count}");
+        assert!(steps >= 3, "each thread is walked: {steps}");
+        let (mut found, _) =
+            walk(&mut client, |cursor| format!("ENTITY.FIND blue COUNT {count} AFTER {cursor}"));
+        found.sort_unstable();
+        assert_eq!(found, ids, "COUNT {count}");
+    }
+    // A cursor of a thread that there is not.
+    client.ask("SCAN 18446744073709551615", "*2\r\n$1\r\n0\r\n*0\r\n");
+    for key in &keys {
+        client.ask(&format!("OBJECT ENCODING {key}"), "$6\r\nembstr\r\n");
+        client.ask(&format!("TTL {key}"), ":-1\r\n");
+    }
+    client.ask("CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 1000", "+OK\r\n");
+    client.ask("SLOWLOG RESET", "+OK\r\n");
+    for key in &keys {
+        client.ask(&format!("GET {key}"), "$1\r\nv\r\n");
+    }
+    client.ask("CONFIG SET slowlog-log-slower-than -1", "+OK\r\n");
+    client.send("SLOWLOG GET -1\r\nPING\r\n");
+    let shown = client.until("+PONG\r\n");
+    for key in &keys {
+        assert!(shown.contains(&format!("\r\n{key}\r\n")), "{key} is not in the slow log");
+    }
+    client.ask("CONFIG SET maxmemory 1", "+OK\r\n");
+    for key in &keys {
+        client.ask(
+            &format!("SET {key} w"),
+            "-OOM command not allowed when used memory > 'maxmemory'.\r\n",
+        );
+    }
+    client.send("SHUTDOWN NOSAVE\r\n");
+    assert_eq!(client.rest(), "");
+    assert!(server.wait().0.success());
+}
+
 #[test]
 fn entities_are_found_by_value_when_there_is_an_index() {
     let server = Server::start(&["--entity-index"]);
@@ -131,22 +204,8 @@ fn entities_are_found_by_value_when_there_is_an_index() {
     }
     client.ask("ENTITY.PUT e0 green VERSION 2", "*2\r\n:1\r\n:2\r\n");
     client.ask("ENTITY.DEL e1 VERSION 2", "*2\r\n:1\r\n:2\r\n");
-    let (mut cursor, mut ids, mut steps) = ("0".to_owned(), Vec::new(), 0);
-    loop {
-        client.send(format!("ENTITY.FIND blue AFTER {cursor} COUNT 4\r\n"));
-        let head: Vec<String> = (0..4).map(|_| client.line()).collect();
-        cursor.clone_from(&head[2]);
-        let count: usize = head[3][1..].parse().expect("a count");
-        for _ in 0..count {
-            client.line();
-            ids.push(client.line());
-        }
-        steps += 1;
-        assert!(steps <= 25, "{cursor}: {ids:?}");
-        if cursor == "0" {
-            break;
-        }
-    }
+    let (mut ids, steps) =
+        walk(&mut client, |cursor| format!("ENTITY.FIND blue AFTER {cursor} COUNT 4"));
     let mut expected: Vec<String> = (2..25).map(|at| format!("e{at}")).collect();
     ids.sort_unstable();
     expected.sort_unstable();
