@@ -58,11 +58,13 @@ pub(crate) struct Armed {
     pub(crate) tick: u64,
 }
 
-/// The allocation. Its length is a multiple of [`STEP`], so that an image can grow a little in place.
+/// The allocation. Its length goes in steps, so that an image can grow a little in place.
 #[derive(Debug)]
 pub(crate) struct Entry(Box<[u8]>);
 
+/// An allocation and what common allocators keep beside it fill whole steps.
 const STEP: usize = 16;
+const BESIDE_LEN: usize = 8;
 const FIXED_LEN: usize = 1 + 2 + 4;
 const TIMER_LEN: usize = 4 + 5;
 const TIME_LEN: usize = 8;
@@ -92,7 +94,7 @@ impl Entry {
         let value_len = u32::try_from(value.len()).expect("the host bounds values");
         let tag = head.tag();
         let start = key_start(tag);
-        let len = (start + key.len() + value.len() + room).next_multiple_of(STEP);
+        let len = allocation_len(start + key.len() + value.len() + room);
         let mut bytes = Vec::with_capacity(len);
         bytes.push(tag);
         bytes.extend_from_slice(&key_len.to_le_bytes());
@@ -170,7 +172,7 @@ impl Entry {
     /// Replaces the value, in place where it fits without wasting half of the allocation.
     pub(crate) fn set_value(&mut self, value: &[u8]) {
         let start = self.value_start();
-        let len = (start + value.len()).next_multiple_of(STEP);
+        let len = allocation_len(start + value.len());
         if len > self.0.len() || len * 2 < self.0.len() {
             let armed = self.armed();
             *self = Entry::new(self.head(), self.key(), value);
@@ -188,7 +190,7 @@ impl Entry {
         if from + tail.len() > self.0.len() {
             let mut bytes = std::mem::take(&mut self.0).into_vec();
             let len = from + tail.len();
-            let len = (len + len / 4).next_multiple_of(STEP);
+            let len = allocation_len(len + len / 4);
             bytes.reserve_exact(len - bytes.len());
             bytes.resize(len, 0);
             self.0 = bytes.into_boxed_slice();
@@ -218,7 +220,7 @@ impl Entry {
 
     /// Bytes of the allocation, with what an allocator keeps beside it.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.0.len() as u64 + 8
+        (self.0.len() + BESIDE_LEN) as u64
     }
 
     /// Loads the first bytes, and where the entry lies before that, for [`crate::Shard::touch`].
@@ -247,6 +249,11 @@ impl Entry {
         let len = u32::try_from(len).expect("the host bounds values");
         self.0[3..7].copy_from_slice(&len.to_le_bytes());
     }
+}
+
+/// The length of the allocation for so many bytes.
+fn allocation_len(bytes: usize) -> usize {
+    (bytes + BESIDE_LEN).next_multiple_of(STEP) - BESIDE_LEN
 }
 
 fn kind(tag: u8) -> Kind {

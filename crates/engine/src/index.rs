@@ -13,7 +13,7 @@ pub(crate) struct Index {
 }
 
 /// A pair of 16 bytes in a B-tree that is two thirds full.
-const PAIR_BYTES: u64 = 28;
+const PAIR_BYTES: u64 = 30;
 
 impl Index {
     pub(crate) fn new(hasher: KeyHasher) -> Index {

@@ -96,7 +96,9 @@ impl Shard {
             values: self.table.sum(Kind::Value).entries,
             entities: self.table.sum(Kind::Entity).entries,
             tombstones: self.table.sum(Kind::Tombstone).entries,
-            timers: self.timers.len(),
+            timers: self.timers.len(Lane::Accounts) + self.timers.len(Lane::Others),
+            // Whatever expires has its timer, and so has every tombstone.
+            expiring: self.timers.len(Lane::Others) - self.table.sum(Kind::Tombstone).entries,
             ..self.stats
         }
     }

@@ -15,6 +15,8 @@ pub struct Stats {
     pub values: u64,
     /// Of these, entities that live.
     pub entities: u64,
+    /// Of values and entities, those that expire.
+    pub expiring: u64,
     /// Deleted entities that are remembered. They are not keys.
     pub tombstones: u64,
     /// Timers that are armed: one at most for each entry that can come due.

@@ -9,9 +9,11 @@ use crate::entry::{Entry, Kind};
 use crate::key::{CURSOR_SHIFT, Key, KeyHasher, position};
 use hashbrown::HashTable;
 
-/// Entries of a segment before it is split: what fits in 512 slots of hashbrown. A split moves
+/// Slots of a segment, while the directory can tell more segments apart.
+const SEGMENT_SLOTS_MAX: usize = 512;
+/// Entries of a segment before it is split: hashbrown fills seven of eight slots. A split moves
 /// so many at most.
-const SEGMENT_LEN_MAX: usize = 448;
+const SEGMENT_LEN_MAX: usize = SEGMENT_SLOTS_MAX / 8 * 7;
 /// Two neighbours that together hold no more than this become one segment. Far below what a
 /// split leaves, so that a key that comes and goes cannot make a segment split and merge.
 const MERGED_LEN_MAX: usize = SEGMENT_LEN_MAX / 4;
@@ -142,9 +144,7 @@ impl Table {
         sum.entries += 1;
         sum.bytes += entry.memory_bytes();
         let mut segment = self.segment_of(hash);
-        while self.segments[segment as usize].len() >= SEGMENT_LEN_MAX
-            && u32::from(self.depths[segment as usize]) < DEPTH_MAX
-        {
+        while self.is_full(segment) {
             self.split(segment, position(hash));
             segment = self.segment_of(hash);
         }
@@ -256,6 +256,18 @@ impl Table {
         prefix << wide..(prefix + 1) << wide
     }
 
+    /// True when a segment must be split before the next insert. Slots of removed entries can
+    /// make hashbrown double a table that is only half full; such a segment is split as well.
+    fn is_full(&self, segment: u32) -> bool {
+        let entries = &self.segments[segment as usize];
+        let len = entries.len();
+        let would_double = entries.num_buckets() >= SEGMENT_SLOTS_MAX
+            && entries.capacity() == len
+            && len >= SEGMENT_LEN_MAX / 2;
+        (len >= SEGMENT_LEN_MAX || would_double)
+            && u32::from(self.depths[segment as usize]) < DEPTH_MAX
+    }
+
     /// Divides a segment in two by one more bit of the positions.
     fn split(&mut self, segment: u32, at: u64) {
         let depth = u32::from(self.depths[segment as usize]);
@@ -365,3 +377,6 @@ fn slot_bytes(entries: &HashTable<Entry>) -> u64 {
         bytes => bytes as u64 + BLOCK_BYTES,
     }
 }
+
+#[cfg(test)]
+mod tests;

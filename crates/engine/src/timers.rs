@@ -59,7 +59,7 @@ pub(crate) struct Timers {
     free: Option<u32>,
     /// Nodes that were ever used.
     used: u32,
-    len: u64,
+    len: [u64; 2],
     /// The first timer of each tick that has one.
     ticks: [BTreeMap<u64, u32>; 2],
     /// Accounts whose tick has come.
@@ -78,9 +78,9 @@ fn start_of(tick: u64) -> Time {
 }
 
 impl Timers {
-    /// Timers that are armed.
-    pub(crate) fn len(&self) -> u64 {
-        self.len
+    /// Timers of a lane that are armed.
+    pub(crate) fn len(&self, lane: Lane) -> u64 {
+        self.len[lane as usize]
     }
 
     /// Arms a timer for a tick.
@@ -92,7 +92,7 @@ impl Timers {
         if let Some(first) = first {
             self.node_mut(first).previous = timer;
         }
-        self.len += 1;
+        self.len[lane as usize] += 1;
         Armed { timer, tick }
     }
 
@@ -109,6 +109,7 @@ impl Timers {
             self.unlink(lane, armed.timer);
         }
         self.free(armed.timer);
+        self.len[lane as usize] -= 1;
     }
 
     /// The time for which a near timer stands in the order.
@@ -189,7 +190,6 @@ impl Timers {
     fn free(&mut self, timer: u32) {
         self.node_mut(timer).next = self.free.unwrap_or(NONE);
         self.free = Some(timer);
-        self.len -= 1;
     }
 
     fn unlink(&mut self, lane: Lane, timer: u32) {

@@ -19,10 +19,21 @@ impl Shard {
     }
 
     /// As [`Shard::tick`], and hands each account and its Change to the host.
-    pub fn tick_with(&mut self, now: Time, mut committed: impl FnMut(&[u8], &Change)) -> usize {
+    pub fn tick_with(&mut self, now: Time, committed: impl FnMut(&[u8], &Change)) -> usize {
+        self.tick_some(now, TICK_STEPS_MAX, committed)
+    }
+
+    /// As [`Shard::tick_with`], with another bound on the steps: a host that is idle may take
+    /// more of them. One more than the bound may be taken.
+    pub fn tick_some(
+        &mut self,
+        now: Time,
+        steps_max: usize,
+        mut committed: impl FnMut(&[u8], &Change),
+    ) -> usize {
         let now = now.clamp(Time(0), Time::LAST);
         let mut steps = 0;
-        while steps < TICK_STEPS_MAX {
+        while steps < steps_max {
             let account = self.step_accounts(now, &mut committed);
             let other = self.step_others(now);
             if !account && !other {
@@ -46,7 +57,7 @@ impl Shard {
         if let Some(time) = near.filter(|&time| time <= now)
             && tick.is_none_or(|tick| tick > tick_of(time))
         {
-            self.commit_near(committed);
+            self.commit_near(time, committed);
             return true;
         }
         match tick {
@@ -78,8 +89,8 @@ impl Shard {
     }
 
     /// Commits what is due in the first account of the order, at its time.
-    fn commit_near(&mut self, committed: &mut impl FnMut(&[u8], &Change)) {
-        let Some((time, id)) = self.timers.first_near() else { return };
+    fn commit_near(&mut self, time: Time, committed: &mut impl FnMut(&[u8], &Change)) {
+        let Some((_, id)) = self.timers.first_near() else { return };
         let id = Box::<[u8]>::from(id);
         let key = self.table.hasher().key(&id);
         let place = self.table.find(key).expect("a timer goes with its entry");
