@@ -23,6 +23,9 @@ pub(crate) struct File {
     pub(crate) max_argument: Option<Size>,
     pub(crate) max_request: Option<Size>,
     pub(crate) log: Option<String>,
+    pub(crate) entity_index: Option<bool>,
+    pub(crate) entity_tombstone_ms: Option<i64>,
+    pub(crate) node: Option<u16>,
     #[serde(default)]
     limits: LimitsTable,
 }
@@ -168,7 +171,8 @@ impl File {
     }
 }
 
-const YEAR_MS: i64 = 366 * 24 * 3_600_000;
+/// The longest time that a setting may be, ms.
+pub(crate) const YEAR_MS: i64 = 366 * 24 * 3_600_000;
 
 #[cfg(test)]
 mod tests {

@@ -11,6 +11,7 @@ use crate::node::Node;
 use crate::pool::{Pool, Spare};
 use crate::report::{Answer, Question};
 use crate::transport::{Arrival, Transport};
+use crate::watch::Origin;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser, Reply};
 use std::io;
@@ -303,6 +304,7 @@ impl<T: Transport> Connection<T> {
             spare: &mut pool.bundles,
         };
         let mut done = 0;
+        node.batch_began();
         let turn = loop {
             if self.phase == Phase::Closing {
                 parser.restart();
@@ -352,6 +354,7 @@ impl<T: Transport> Connection<T> {
                 _ => {}
             }
         };
+        node.batch_ended(Origin::Client(&self.client));
         self.answered |= batch.out.len() > begin;
         let gather = batch.gather;
         self.parser = Some(parser);

@@ -4,6 +4,7 @@
 use crate::acceptor::Acceptor;
 use crate::client::{Client, Door};
 use crate::connection::{Connection, Turn};
+use crate::latency::Event;
 use crate::listener;
 use crate::message::{Message, Sender};
 use crate::node::Node;
@@ -130,6 +131,7 @@ impl Core {
             }
             self.node.mesh.wake_up();
             self.node.now = self.node.clock.read();
+            self.node.turn_began();
             for event in &events {
                 match event.token() {
                     MAIN => self.main.iter_mut().for_each(Acceptor::notice),
@@ -155,9 +157,13 @@ impl Core {
                 self.turn(key);
             }
             self.tick();
+            if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
+                self.stop();
+            }
             self.end_lingering();
             self.node.share();
             self.undelivered = !self.node.mesh.deliver();
+            self.node.turn_ended();
             if self.has_ended() {
                 return Ok(());
             }
@@ -232,6 +238,8 @@ impl Core {
     fn answer(&self, question: Question) -> Answer {
         match question {
             Question::Report => Answer::Report(Box::new(self.node.report())),
+            Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
+            Question::Latency => Answer::Latency(Box::new(self.node.watch.latency.clone())),
             Question::Clients => {
                 let mut text = String::new();
                 for (_, connection) in &self.connections {
@@ -372,7 +380,8 @@ impl Core {
     fn tick(&mut self) {
         let now = self.node.now.time;
         let due = self.node.shard.next_due().is_some_and(|due| due <= now);
-        self.ticking = due && self.node.shard.tick(now) > 0;
+        self.ticking =
+            due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
     }
 
     fn end_lingering(&mut self) {
@@ -396,11 +405,16 @@ impl Core {
                 tracing::warn!("stopping at once: a second signal came");
                 std::process::exit(1);
             }
-            let clients = self.node.shared.clients.load(Ordering::Relaxed);
-            tracing::info!(clients, "stopping: answering what was sent");
-            self.drain();
-            self.tell_others_to_drain();
+            self.stop();
         }
+    }
+
+    /// The server stops: every core answers what its clients have sent.
+    fn stop(&mut self) {
+        let clients = self.node.shared.clients.load(Ordering::Relaxed);
+        tracing::info!(clients, "stopping: answering what was sent");
+        self.drain();
+        self.tell_others_to_drain();
     }
 
     fn tell_others_to_drain(&mut self) {

@@ -6,6 +6,7 @@ use crate::mesh::Mesh;
 use crate::report::Report;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::watch::Watch;
 use scurry_engine::{Config, Shard};
 use scurry_resp::Scratch;
 use std::sync::Arc;
@@ -24,6 +25,10 @@ pub(crate) struct Node {
     /// Open connections of this core.
     pub(crate) clients: usize,
     pub(crate) scratch: Scratch<'static>,
+    /// What took long.
+    pub(crate) watch: Watch,
+    /// SHUTDOWN was asked for.
+    pub(crate) stop_asked: bool,
 }
 
 impl Node {
@@ -39,6 +44,9 @@ impl Node {
             shard: Shard::new(Config {
                 limits: settings.limits.clone(),
                 memory_max: settings.memory_max,
+                node: settings.node,
+                entity_index: settings.entity_index,
+                entity_tombstone_ms: settings.entity_tombstone_ms,
                 hash_seed: shared.run_id,
                 ..Config::default()
             }),
@@ -50,6 +58,8 @@ impl Node {
             counters: Counters::default(),
             clients: 0,
             scratch: Scratch::default(),
+            watch: Watch::default(),
+            stop_asked: false,
         }
     }
 

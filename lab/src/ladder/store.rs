@@ -39,12 +39,18 @@ impl Store {
 
     #[inline]
     pub(super) fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Outcome {
-        self.shard.execute(now, id, command)
+        self.shard.execute(now, self.shard.key(id), command)
     }
 
     #[inline]
     pub(super) fn account(&mut self, now: Time, id: &[u8]) -> Result<&Account, ReadError> {
-        self.shard.account(now, id)
+        self.shard.account(now, self.shard.key(id))
+    }
+
+    /// Asks memory for these accounts ahead.
+    pub(super) fn touch<'a>(&self, ids: impl Iterator<Item = &'a [u8]>) {
+        let keys: Vec<_> = ids.map(|id| self.shard.key(id)).collect();
+        self.shard.touch(&keys);
     }
 
     /// What a host does once in a turn.

@@ -1,9 +1,13 @@
 //! Tests with the real binary: each starts a server of its own on a free port.
 
 mod bad_input;
+mod differential;
 mod life;
+mod random;
 mod random_commands;
 mod real_clients;
 mod support;
 mod threads;
 mod timers;
+mod valkey;
+mod watch;

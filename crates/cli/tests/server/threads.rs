@@ -1,6 +1,6 @@
 //! Many threads: a plain client cannot tell them from one, a client that knows clusters can.
 
-use crate::random_commands::Random;
+use crate::random::Random;
 use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
 

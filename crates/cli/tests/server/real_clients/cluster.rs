@@ -3,7 +3,7 @@
 
 use super::peer::Peer;
 use super::programs::{ALL, Session};
-use super::{HAS_EXPIRY, redis_rs, text};
+use super::{redis_rs, text};
 use crate::support::{Server, tool};
 
 /// Threads of our server, each with a port.
@@ -21,9 +21,7 @@ struct Cluster<'a> {
 /// Valkey's cluster shows that the sessions are right about clusters.
 const VALKEY_PARTS: &str = "plain,expiry,moved";
 
-fn our_parts() -> String {
-    format!("charging,plain{},moved", if HAS_EXPIRY { ",expiry" } else { "" })
-}
+const OUR_PARTS: &str = "charging,plain,expiry,moved";
 
 fn every_client(cluster: &Cluster<'_>) {
     for protocol in [2, 3] {
@@ -111,7 +109,7 @@ fn every_client_in_a_cluster_of_valkey() {
 fn every_client_in_a_cluster_of_ours() {
     let server = Server::start(&["--threads", THREADS, "--requirepass", "secret"]);
     let main = format!("127.0.0.1:{}", server.port);
-    let cluster = Cluster { address: &main, password: "secret", parts: &our_parts() };
+    let cluster = Cluster { address: &main, password: "secret", parts: OUR_PARTS };
     every_client(&cluster);
     // The main port forwards; a port of one core says MOVED.
     let slots = redis_cli(&cluster, &["CLUSTER", "SLOTS"]);
