@@ -5,10 +5,12 @@ use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
 
+/// Threads at most.
+const THREADS_MAX: u16 = 256;
 /// A request must have room for at least this much, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
 /// Positions within a request are 32 bits wide.
@@ -19,6 +21,21 @@ pub(crate) struct Serve {
     /// Address and port to listen on; port 0 takes a free one and prints it [default: 127.0.0.1:6389]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
+
+    /// Threads, each with its own share of the keys. With more than one, each also gets a port of
+    /// its own for clients that know clusters (CLUSTER SLOTS names them); the main port serves
+    /// every key to everybody [default: 1]
+    #[arg(long, value_name = "N")]
+    threads: Option<u16>,
+
+    /// Port of the first thread; the others follow [default: the one behind the main port]
+    #[arg(long, value_name = "PORT")]
+    core_port: Option<u16>,
+
+    /// Address that CLUSTER SLOTS and MOVED name as this machine [default: the one that the client
+    /// has connected to]
+    #[arg(long, value_name = "IP")]
+    announce_ip: Option<IpAddr>,
 
     /// Memory for keys, values and accounts; writes above it get the OOM error [default: no bound]
     #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
@@ -70,6 +87,14 @@ impl Serve {
         let server = Server::bind(self.settings(&file)?)?;
         // Not a log line: whoever starts a server waits for it, at any log level.
         eprintln!("listening on {}", server.local_addr());
+        if let [first, .., last] = server.core_addrs() {
+            eprintln!(
+                "{} threads on ports {} to {}",
+                server.core_addrs().len(),
+                first.port(),
+                last.port()
+            );
+        }
         server.run().context("the event loop failed")
     }
 
@@ -79,6 +104,15 @@ impl Serve {
             None => DEFAULT_LISTEN.parse().context("the default address")?,
         };
         let mut settings = Settings::new(listen);
+        if let Some(threads) = self.threads.or(file.threads) {
+            ensure!(
+                (1..=THREADS_MAX).contains(&threads),
+                "--threads must be 1 to {THREADS_MAX}: not more than the machine has cores is best"
+            );
+            settings.threads = threads;
+        }
+        settings.core_port = self.core_port.or(file.core_port);
+        settings.announce_ip = self.announce_ip.or(file.announce_ip);
         if let Some(text) = self.requirepass.as_deref().or(file.requirepass.as_deref()) {
             let password = Password::new(text);
             settings.password =

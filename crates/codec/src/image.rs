@@ -5,7 +5,7 @@ use crate::writer::Writer;
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Name, Overrun, Period, Session, Slice,
+    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Overrun, Period, Session, Slice,
     Status, Time, UnitAmount,
 };
 use smallvec::SmallVec;
@@ -94,10 +94,9 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
         let bucket = take_bucket(&mut r, base);
         account.buckets.extend(bucket);
     }
-    account.sessions.clear();
-    for _ in 0..count(&mut r, sessions) {
-        let session = take_session(&mut r, base);
-        account.sessions.extend(session);
+    account.sessions.resize_with(count(&mut r, sessions), Session::empty);
+    for session in &mut account.sessions {
+        take_session(&mut r, base, session);
     }
     let packed = count(&mut r, tombstones);
     let whole = account.tombstones.load(r.bytes(packed));
@@ -117,7 +116,7 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     }
     account.uncollected.clear();
     for _ in 0..count(&mut r, uncollected) {
-        let unit = take_name(&mut r);
+        let unit = r.name();
         let [amount, ..] = r.group();
         account.uncollected.extend(unit.map(|unit| UnitAmount { unit, amount }));
     }
@@ -144,8 +143,8 @@ fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
 }
 
 fn take_bucket(r: &mut Reader<'_>, base: i64) -> Option<Bucket> {
-    let id = take_name(r);
-    let unit = take_name(r);
+    let id = r.name();
+    let unit = r.name();
     let [no, priority, created, valid_from] = r.group();
     let [available, held, credited, consumed] = r.group();
     let [has_end, end, floor, refunded] = r.group();
@@ -191,39 +190,38 @@ fn put_session(w: &mut Writer<'_>, session: &Session, base: i64) {
     }
 }
 
-fn take_session(r: &mut Reader<'_>, base: i64) -> Option<Session> {
-    let id = Id::new(r.short());
+/// Fills a session in place: it is large, and its buffers are used again.
+fn take_session(r: &mut Reader<'_>, base: i64, session: &mut Session) {
+    match Id::new(r.short()) {
+        Some(id) => session.id = id,
+        None => r.fail(),
+    }
     let [version, validity_ms, tcc_ms, deadline] = r.group();
     let [overrun, items, answers, blob] = r.group();
-    let mut session = Session {
-        id: id?,
-        version: unword(version),
-        validity_ms,
-        tcc_ms,
-        deadline: Time(deadline.wrapping_add(base)),
-        overrun: match overrun {
-            0 => Overrun::Overdraw,
-            1 => Overrun::Clamp,
-            _ => {
-                r.fail();
-                return None;
-            }
-        },
-        items: SmallVec::new(),
-        answers: Default::default(),
-        blob: Vec::new(),
+    session.version = unword(version);
+    session.validity_ms = validity_ms;
+    session.tcc_ms = tcc_ms;
+    session.deadline = Time(deadline.wrapping_add(base));
+    session.overrun = match overrun {
+        0 => Overrun::Overdraw,
+        1 => Overrun::Clamp,
+        _ => {
+            r.fail();
+            Overrun::Overdraw
+        }
     };
     let packed = count(r, answers);
     if !session.answers.load(r.bytes(packed)) {
         r.fail();
     }
     let blob = count(r, blob);
+    session.blob.clear();
     session.blob.extend_from_slice(r.bytes(blob));
+    session.items.clear();
     for _ in 0..count(r, items) {
         let item = take_item(r);
         session.items.extend(item);
     }
-    Some(session)
 }
 
 fn put_item(w: &mut Writer<'_>, item: &Item) {
@@ -252,7 +250,7 @@ fn put_item(w: &mut Writer<'_>, item: &Item) {
 const NO_SLICE: Slice = Slice { bucket: BucketNo(0), amount: 0 };
 
 fn take_item(r: &mut Reader<'_>) -> Option<Item> {
-    let unit = take_name(r);
+    let unit = r.name();
     let [key, slices, last_grant, granted] = r.group();
     let [used, from_hold, direct, released] = r.group();
     let [uncollected, first, amount, _] = r.group();
@@ -285,7 +283,7 @@ fn take_item(r: &mut Reader<'_>) -> Option<Item> {
 }
 
 fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
-    let kind = take_name(r);
+    let kind = r.name();
     let value = Id::new(r.short());
     if value.is_none() {
         r.fail();
@@ -294,8 +292,8 @@ fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
 }
 
 fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
-    let id = take_name(r);
-    let unit = take_name(r);
+    let id = r.name();
+    let unit = r.name();
     let [value, period, period_start, _] = r.group();
     let period = match period {
         0 => Period::None,
@@ -309,14 +307,6 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
         }
     };
     Some(Counter { id: id?, unit: unit?, period, period_start: Time(period_start), value })
-}
-
-fn take_name(r: &mut Reader<'_>) -> Option<Name> {
-    let name = Name::new(r.short());
-    if name.is_none() {
-        r.fail();
-    }
-    name
 }
 
 fn take_status(r: &mut Reader<'_>, status: i64) -> Status {

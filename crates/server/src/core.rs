@@ -1,18 +1,23 @@
-//! The event loop: waits, accepts, gives each connection its turn, runs what is due. A core owns
-//! all that it touches; more cores would be more of these, each with its own.
+//! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
+//! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
-use crate::client::Client;
+use crate::acceptor::Acceptor;
+use crate::client::{Client, Door};
 use crate::connection::{Connection, Turn};
 use crate::listener;
+use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::Pool;
+use crate::report::{Answer, Question};
 use crate::signals::Signals;
 use crate::tcp::Tcp;
-use mio::net::TcpListener;
+use mio::net::{TcpListener, TcpStream};
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The loop wakes at least this often.
@@ -21,15 +26,16 @@ const WAKE_MS_MAX: i64 = 100;
 const DRAIN_WAKE_MS: i64 = 10;
 /// Events taken from the poller at once.
 const EVENTS_MAX: usize = 1024;
-/// Connections accepted in one turn.
-const ACCEPTS_MAX: usize = 128;
-/// Pause after accepting has failed, ms.
-const ACCEPT_PAUSE_MS: i64 = 1_000;
+/// Packets of mail read in one turn.
+const MAIL_PACKETS_MAX: usize = 256;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 
-const LISTENER: Token = Token(usize::MAX);
-const SIGNALS: Token = Token(usize::MAX - 1);
+const MAIN: Token = Token(usize::MAX);
+const OWN: Token = Token(usize::MAX - 1);
+const SIGNALS: Token = Token(usize::MAX - 2);
+/// Other cores ring.
+pub(crate) const MAIL: Token = Token(usize::MAX - 3);
 
 /// A connection that waits for its peer's end, until then at the longest.
 struct Lingering {
@@ -41,66 +47,95 @@ struct Lingering {
 /// One thread's worth of server.
 pub(crate) struct Core {
     poll: Poll,
-    signals: Signals,
-    /// None while stopping.
-    listener: Option<TcpListener>,
-    /// The listener may have more connections.
-    accepting: bool,
-    /// When to try again after accepting has failed.
-    accept_again_ms: Option<i64>,
+    /// The first core's alone.
+    signals: Option<Signals>,
+    /// The main port (the first core's alone) and the core's own. None while stopping.
+    main: Option<Acceptor>,
+    own: Option<Acceptor>,
+    /// The core that serves the next connection of the main port.
+    next_core: u16,
     node: Node,
     pool: Pool,
     connections: Slab<Connection<Tcp>>,
-    next_client: u64,
     /// Connections with work left, in the order in which they get their turns.
     queue: VecDeque<usize>,
     lingering: VecDeque<Lingering>,
     /// More timers are due than were run in the last turn.
     ticking: bool,
+    /// Some mail could not be delivered yet.
+    undelivered: bool,
     /// When draining ends at the latest.
     drain_until_ms: Option<i64>,
+    /// Its clients have their replies; it goes on for those of other cores.
+    drained: bool,
 }
 
 impl Core {
     pub(crate) fn new(
-        mut listener: TcpListener,
-        mut signals: Signals,
+        poll: Poll,
+        main: Option<TcpListener>,
+        own: Option<TcpListener>,
+        mut signals: Option<Signals>,
         node: Node,
     ) -> io::Result<Core> {
-        let poll = Poll::new()?;
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
-        poll.registry().register(signals.source(), SIGNALS, Interest::READABLE)?;
+        let registry = poll.registry();
+        let acceptor = |listener: Option<TcpListener>, door, token| {
+            listener.map(|listener| Acceptor::new(listener, door, registry, token)).transpose()
+        };
+        let (main, own) = (acceptor(main, Door::Main, MAIN)?, acceptor(own, Door::Core, OWN)?);
+        if let Some(signals) = &mut signals {
+            registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
+        }
         Ok(Core {
             poll,
             signals,
-            listener: Some(listener),
-            accepting: true,
-            accept_again_ms: None,
+            main,
+            own,
+            next_core: 0,
             node,
             pool: Pool::default(),
             connections: Slab::new(),
-            next_client: 1,
             queue: VecDeque::new(),
             lingering: VecDeque::new(),
             ticking: false,
+            undelivered: false,
             drain_until_ms: None,
+            drained: false,
         })
     }
 
-    /// Runs until a signal has stopped it.
+    /// Runs until the server has stopped.
     pub(crate) fn run(&mut self) -> io::Result<()> {
+        let outcome = self.turns();
+        if outcome.is_err() {
+            // The others stop as well.
+            self.end_drain();
+            self.tell_others_to_drain();
+            self.node.mesh.deliver();
+        }
+        outcome
+    }
+
+    fn turns(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            if let Err(error) = self.poll.poll(&mut events, Some(self.patience()))
+            let mut patience = self.patience();
+            if !patience.is_zero() && !self.node.mesh.fall_asleep() {
+                patience = Duration::ZERO;
+            }
+            if let Err(error) = self.poll.poll(&mut events, Some(patience))
                 && error.kind() != io::ErrorKind::Interrupted
             {
                 return Err(error);
             }
+            self.node.mesh.wake_up();
             self.node.now = self.node.clock.read();
             for event in &events {
                 match event.token() {
-                    LISTENER => self.accepting = true,
+                    MAIN => self.main.iter_mut().for_each(Acceptor::notice),
+                    OWN => self.own.iter_mut().for_each(Acceptor::notice),
                     SIGNALS => self.signalled(),
+                    MAIL => {}
                     Token(key) => {
                         if let Some(connection) = self.connections.get_mut(key) {
                             let end = event.is_read_closed() || event.is_error();
@@ -110,11 +145,8 @@ impl Core {
                     }
                 }
             }
-            if self.accept_again_ms.is_some_and(|at| at <= self.node.now.uptime_ms) {
-                self.accept_again_ms = None;
-                self.accepting = true;
-            }
             self.accept();
+            self.mail();
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
@@ -124,7 +156,9 @@ impl Core {
             }
             self.tick();
             self.end_lingering();
-            if self.is_drained() {
+            self.node.share();
+            self.undelivered = !self.node.mesh.deliver();
+            if self.has_ended() {
                 return Ok(());
             }
         }
@@ -133,8 +167,8 @@ impl Core {
     /// How long to wait for events.
     fn patience(&self) -> Duration {
         let due = self.node.shard.next_due();
-        let waiting =
-            self.ticking || !self.queue.is_empty() || (self.accepting && self.listener.is_some());
+        let accepting = [&self.main, &self.own].into_iter().flatten().any(Acceptor::is_ready);
+        let waiting = self.ticking || self.undelivered || accepting || !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
         // What is due and was not run yet will be within a millisecond or so: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
@@ -156,10 +190,10 @@ impl Core {
             let Some(connection) = self.connections.get_mut(key) else { return };
             connection.queued = false;
             match connection.turn(&mut self.node, &mut self.pool) {
-                Ok(Turn::ListClients) => {
-                    let text = self.list_clients();
-                    self.connections[key].reply_text(&text, &mut self.pool);
-                    continue;
+                Ok(Turn::Ask(question)) => {
+                    if self.ask(key, question) {
+                        continue;
+                    }
                 }
                 Ok(Turn::Wait) => {}
                 Ok(Turn::Again) => self.enqueue(key),
@@ -179,64 +213,157 @@ impl Core {
         }
     }
 
+    /// Asks every core that the connection's port stands for. True when all have answered.
+    fn ask(&mut self, key: usize, question: Question) -> bool {
+        let own = self.answer(question);
+        let Some(connection) = self.connections.get_mut(key) else { return false };
+        let sender = connection.sender(self.node.core);
+        let others: Vec<u16> = match connection.client.door {
+            Door::Main => self.node.mesh.others().collect(),
+            Door::Core => Vec::new(),
+        };
+        connection.asks(others.len() + 1);
+        for core in others {
+            self.node.mesh.send(core, Message::Ask(sender, question));
+        }
+        connection.told(own)
+    }
+
+    fn answer(&self, question: Question) -> Answer {
+        match question {
+            Question::Report => Answer::Report(Box::new(self.node.report())),
+            Question::Clients => {
+                let mut text = String::new();
+                for (_, connection) in &self.connections {
+                    connection.client.describe(self.node.now, &mut text);
+                    text.push('\n');
+                }
+                Answer::Clients(text)
+            }
+        }
+    }
+
+    /// Reads what other cores have sent.
+    fn mail(&mut self) {
+        // Not more than was there when the turn began, or nearly so: clients have their turns.
+        for _ in 0..MAIL_PACKETS_MAX {
+            let Some(mut packet) = self.node.mesh.receive() else { return };
+            for message in packet.drain(..) {
+                self.read(message);
+            }
+            self.node.mesh.recycle(packet);
+        }
+    }
+
+    fn read(&mut self, message: Message) {
+        match message {
+            Message::Welcome { stream, peer, door } => self.welcome(stream, peer, door),
+            Message::Work(sender, mut bundle) => {
+                bundle.execute(&mut self.node);
+                let done = Sender { core: self.node.core, ..sender };
+                self.node.mesh.send(sender.core, Message::Done(done, bundle));
+            }
+            Message::Done(sender, bundle) => {
+                if let Some(connection) = self.addressee(sender) {
+                    connection.returned(sender.core, bundle);
+                    self.enqueue(sender.connection);
+                }
+            }
+            Message::Ask(sender, question) => {
+                let answer = self.answer(question);
+                self.node.mesh.send(sender.core, Message::Tell(sender, answer));
+            }
+            Message::Tell(sender, answer) => {
+                if let Some(connection) = self.addressee(sender)
+                    && connection.told(answer)
+                {
+                    self.enqueue(sender.connection);
+                }
+            }
+            Message::Drain => self.drain(),
+        }
+    }
+
+    /// The connection that a message is for, when it still exists.
+    fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Tcp>> {
+        let connection = self.connections.get_mut(sender.connection)?;
+        (connection.client.id == sender.client).then_some(connection)
+    }
+
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
         // Closing the socket ends its registration as well.
         let _ = self.poll.registry().deregister(&mut connection.transport.stream);
         self.node.clients = self.connections.len();
-    }
-
-    fn list_clients(&self) -> String {
-        let mut text = String::new();
-        for (_, connection) in &self.connections {
-            connection.client.describe(self.node.local_addr, self.node.now, &mut text);
-            text.push('\n');
-        }
-        text
+        self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn accept(&mut self) {
-        for _ in 0..ACCEPTS_MAX {
-            let Some(listener) = self.listener.as_ref().filter(|_| self.accepting) else { return };
-            let (stream, peer) = match listener::accept(listener) {
-                Ok(Some(accepted)) => accepted,
-                Ok(None) => {
-                    self.accepting = false;
-                    return;
-                }
-                Err(error) => {
-                    // Such as too many open files: tried again when some may have been closed.
-                    tracing::warn!("cannot accept a connection: {error}");
-                    self.accepting = false;
-                    self.accept_again_ms = Some(self.node.now.uptime_ms + ACCEPT_PAUSE_MS);
-                    return;
-                }
-            };
-            self.node.counters.connections_accepted += 1;
-            if self.connections.len() >= self.node.settings.clients_max {
-                self.node.counters.connections_refused += 1;
-                listener::refuse(stream);
-                continue;
-            }
-            if let Err(error) = self.welcome(stream, peer) {
-                tracing::debug!(%peer, "connection lost: {error}");
+        let now_ms = self.node.now.uptime_ms;
+        for acceptor in [Self::main_acceptor, Self::own_acceptor] {
+            let Some(acceptor) = acceptor(self) else { continue };
+            let (door, accepted) = (acceptor.door, acceptor.accept(now_ms));
+            for (stream, peer) in accepted {
+                self.admit(stream, peer, door);
             }
         }
     }
 
-    fn welcome(
-        &mut self,
-        mut stream: mio::net::TcpStream,
-        peer: std::net::SocketAddr,
-    ) -> io::Result<()> {
+    fn main_acceptor(&mut self) -> Option<&mut Acceptor> {
+        self.main.as_mut()
+    }
+
+    fn own_acceptor(&mut self) -> Option<&mut Acceptor> {
+        self.own.as_mut()
+    }
+
+    /// Connections of the main port are dealt out among the cores.
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr, door: Door) {
+        self.node.counters.connections_accepted += 1;
+        let shared = &self.node.shared;
+        if shared.clients.fetch_add(1, Ordering::Relaxed) >= self.node.settings.clients_max {
+            shared.clients.fetch_sub(1, Ordering::Relaxed);
+            self.node.counters.connections_refused += 1;
+            return listener::refuse(stream);
+        }
+        let core = match door {
+            Door::Main => self.next_core,
+            Door::Core => self.node.core,
+        };
+        if door == Door::Main {
+            self.next_core = (core + 1) % shared.slots.cores();
+        }
+        if core == self.node.core {
+            self.welcome(stream, peer, door);
+        } else {
+            self.node.mesh.send(core, Message::Welcome { stream, peer, door });
+        }
+    }
+
+    /// Takes a connection in, which is counted already.
+    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, door: Door) {
+        let outcome = match self.drain_until_ms {
+            // It came between the signal and the end of listening.
+            Some(_) => Err(io::ErrorKind::ConnectionAborted.into()),
+            None => self.register(stream, peer, door),
+        };
+        if let Err(error) = outcome {
+            tracing::debug!(%peer, "connection lost: {error}");
+            self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn register(&mut self, mut stream: TcpStream, peer: SocketAddr, door: Door) -> io::Result<()> {
         listener::tune(&stream)?;
+        let local = stream.local_addr()?;
         let entry = self.connections.vacant_entry();
+        let key = entry.key();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, Token(entry.key()), interest)?;
+        self.poll.registry().register(&mut stream, Token(key), interest)?;
         let authenticated = self.node.settings.password.is_none();
-        let client = Client::new(self.next_client, peer, authenticated, self.node.now);
-        self.next_client += 1;
-        entry.insert(Connection::new(Tcp::new(stream), client));
+        let id = self.node.shared.next_client();
+        let client = Client::new(id, (peer, local), door, authenticated, self.node.now);
+        entry.insert(Connection::new(key, Tcp::new(stream), client));
         self.node.clients = self.connections.len();
         Ok(())
     }
@@ -263,17 +390,34 @@ impl Core {
     }
 
     fn signalled(&mut self) {
-        for _ in 0..self.signals.pending() {
+        let pending = self.signals.as_mut().map_or(0, Signals::pending);
+        for _ in 0..pending {
             if self.drain_until_ms.is_some() {
                 tracing::warn!("stopping at once: a second signal came");
                 std::process::exit(1);
             }
-            tracing::info!(clients = self.connections.len(), "stopping: answering what was sent");
-            self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
-            self.listener = None;
-            for (_, connection) in &mut self.connections {
-                connection.drain(self.node.now);
-            }
+            let clients = self.node.shared.clients.load(Ordering::Relaxed);
+            tracing::info!(clients, "stopping: answering what was sent");
+            self.drain();
+            self.tell_others_to_drain();
+        }
+    }
+
+    fn tell_others_to_drain(&mut self) {
+        for core in self.node.mesh.others() {
+            self.node.mesh.send(core, Message::Drain);
+        }
+    }
+
+    /// Stops listening and lets connections end.
+    fn drain(&mut self) {
+        if self.drain_until_ms.is_some() {
+            return;
+        }
+        self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
+        (self.main, self.own) = (None, None);
+        for (_, connection) in &mut self.connections {
+            connection.drain(self.node.now);
         }
     }
 
@@ -287,17 +431,30 @@ impl Core {
         }
     }
 
-    fn is_drained(&self) -> bool {
+    /// True when this core and all others are done with their clients.
+    fn has_ended(&mut self) -> bool {
         let Some(until_ms) = self.drain_until_ms else { return false };
-        if self.connections.is_empty() {
-            tracing::info!("stopped: every client has its replies");
-            return true;
+        if !self.drained {
+            let late = self.node.now.uptime_ms >= until_ms;
+            if !self.connections.is_empty() && !late {
+                return false;
+            }
+            if late {
+                let clients = self.connections.len();
+                tracing::warn!(clients, "stopped: some clients did not take their replies in time");
+            }
+            self.end_drain();
         }
-        if self.node.now.uptime_ms >= until_ms {
-            let clients = self.connections.len();
-            tracing::warn!(clients, "stopped: some clients did not take their replies in time");
-            return true;
+        self.node.shared.draining.load(Ordering::Acquire) == 0
+    }
+
+    fn end_drain(&mut self) {
+        if !self.drained {
+            self.drained = true;
+            let left = self.node.shared.draining.fetch_sub(1, Ordering::AcqRel) - 1;
+            if left == 0 && self.connections.is_empty() {
+                tracing::info!("stopped: every client has its replies");
+            }
         }
-        false
     }
 }

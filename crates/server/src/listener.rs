@@ -12,17 +12,46 @@ pub(crate) const KEEPALIVE: Duration = Duration::from_secs(300);
 /// Answers that may be missing before it is taken for gone.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Listens, after checking that it is safe to. `SO_REUSEADDR` is set, and the backlog is the
-/// longest that the system allows.
-pub(crate) fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
+/// Refuses to listen where everybody could spend balances.
+pub(crate) fn check_access(settings: &Settings) -> Result<(), StartError> {
     let address = settings.listen;
     if settings.password.is_none() && !address.ip().is_loopback() && !settings.open_access_allowed {
         return Err(StartError::OpenAccess(address));
     }
+    Ok(())
+}
+
+/// Listens. `SO_REUSEADDR` is set, and the backlog is the longest that the system allows.
+pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
         _ => StartError::Listen { address, source },
     })
+}
+
+/// The listener of each core's own port, or an error that names the port. With one core there is
+/// none: its port is the main one.
+pub(crate) fn listen_per_core(
+    settings: &Settings,
+    main: SocketAddr,
+) -> Result<Vec<TcpListener>, StartError> {
+    if settings.threads == 1 {
+        return Ok(Vec::new());
+    }
+    // A main port that was free gets core ports that are free.
+    let first = settings.core_port.unwrap_or(match settings.listen.port() {
+        0 => 0,
+        port => port.checked_add(1).ok_or(StartError::CorePorts)?,
+    });
+    (0..settings.threads)
+        .map(|core| {
+            let port = match first {
+                0 => 0,
+                first => first.checked_add(core).ok_or(StartError::CorePorts)?,
+            };
+            listen(SocketAddr::new(main.ip(), port))
+        })
+        .collect()
 }
 
 /// The next connection, none when there is none for now.

@@ -3,7 +3,7 @@
 use crate::Password;
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 /// Where the server listens when nobody says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
@@ -13,6 +13,13 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
 pub struct Settings {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Threads, each with its share of the keys; at least 1.
+    pub threads: u16,
+    /// Port of the first core; each further one has the next. None takes those behind the main
+    /// port (free ones when that is 0). One thread has no port but the main one.
+    pub core_port: Option<u16>,
+    /// What MOVED and CLUSTER name as this machine; none names the address that the client reached.
+    pub announce_ip: Option<IpAddr>,
     /// What AUTH must be given; none lets everybody in.
     pub password: Option<Password>,
     /// Listen beyond this machine although there is no password.
@@ -38,6 +45,9 @@ impl Settings {
     pub fn new(listen: SocketAddr) -> Settings {
         Settings {
             listen,
+            threads: 1,
+            core_port: None,
+            announce_ip: None,
             password: None,
             open_access_allowed: false,
             clients_max: 10_000,

@@ -5,4 +5,5 @@ mod life;
 mod random_commands;
 mod real_clients;
 mod support;
+mod threads;
 mod timers;

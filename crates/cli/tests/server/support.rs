@@ -36,7 +36,12 @@ impl Server {
     }
 
     pub(crate) fn connect(&self) -> Client {
-        let stream = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        self.connect_to(self.port)
+    }
+
+    /// Connects to another of its ports.
+    pub(crate) fn connect_to(&self, port: u16) -> Client {
+        let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
         stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
         stream.set_write_timeout(Some(PATIENCE)).expect("a time-out is set");
         stream.set_nodelay(true).expect("no delay");
@@ -118,6 +123,28 @@ impl Client {
         let mut line = String::new();
         self.reader.read_line(&mut line).expect("a line comes");
         line.trim_end().to_owned()
+    }
+
+    /// A bulk string.
+    pub(crate) fn bulk(&mut self) -> String {
+        let head = self.line();
+        let len = head.strip_prefix('$').and_then(|len| len.parse::<usize>().ok());
+        let mut bytes = vec![0; len.unwrap_or_else(|| panic!("not a bulk string: {head}")) + 2];
+        self.reader.read_exact(&mut bytes).expect("all of it comes");
+        String::from_utf8_lossy(&bytes[..bytes.len() - 2]).into_owned()
+    }
+
+    /// Everything up to this, which is the last to come.
+    pub(crate) fn until(&mut self, end: &str) -> String {
+        let mut got = Vec::new();
+        while !got.ends_with(end.as_bytes()) {
+            let more = self.reader.fill_buf().expect("more comes");
+            assert!(!more.is_empty(), "closed after {:?}", String::from_utf8_lossy(&got));
+            let len = more.len();
+            got.extend_from_slice(more);
+            self.reader.consume(len);
+        }
+        String::from_utf8_lossy(&got).into_owned()
     }
 
     /// Everything until the server closes.

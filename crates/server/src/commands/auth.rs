@@ -1,7 +1,7 @@
 //! AUTH and HELLO, in Redis's words.
 
 use super::SYNTAX_ERROR;
-use crate::client::Client;
+use crate::client::{Client, Door};
 use crate::commands::connection;
 use crate::node::Node;
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
@@ -86,7 +86,7 @@ pub(crate) fn hello(node: &Node, client: &mut Client, args: Args<'_>, reply: &mu
     reply.text("id");
     reply.unsigned(client.id);
     reply.text("mode");
-    reply.text("standalone");
+    reply.text(if client.door == Door::Core { "cluster" } else { "standalone" });
     reply.text("role");
     reply.text("master");
     reply.text("modules");
