@@ -89,12 +89,14 @@ impl Generator {
 
     /// Makes a command that is probably wrong; its reply is an error or exact.
     fn spoil(&mut self, words: &mut Vec<Vec<u8>>, check: Check) -> Check {
+        // A long value would become a key, and keys of more than 65,535 bytes are refused here.
+        let stays = words.iter().any(|word| word.len() > 65_535);
         match self.random.below(4) {
-            0 if words.len() > 1 => {
+            0 if words.len() > 1 && !stays => {
                 let at = 1 + self.random.below(words.len() - 1);
                 words.remove(at);
             }
-            1 => {
+            1 if !stays => {
                 let (from, to) = (self.random.below(words.len()), self.random.below(words.len()));
                 words.swap(from, to);
             }
