@@ -76,7 +76,8 @@ impl Generator {
                 break shape;
             }
         };
-        let relative = shape.contains('R') || (!shape.contains('A') && self.random.one_in(2));
+        let asks_for = |times: [&str; 2]| shape.split(' ').any(|word| times.contains(&word));
+        let relative = asks_for(["R", "RM"]) || (!asks_for(["A", "AM"]) && self.random.one_in(2));
         let mut words = Vec::new();
         for word in shape.split(' ') {
             words.extend(self.word(word, relative));
