@@ -61,18 +61,19 @@ pub fn encode_account(account: &Account, out: &mut Vec<u8>) {
     w.bytes(account.tombstones.as_bytes());
     w.bytes(account.transactions.as_bytes());
     for identity in &account.identities {
-        w.short(identity.kind.as_bytes());
+        w.name(&identity.kind);
         w.short(identity.value.as_bytes());
     }
     for counter in &account.counters {
-        w.short(counter.id.as_bytes());
-        w.short(counter.unit.as_bytes());
+        w.name(&counter.id);
+        w.name(&counter.unit);
         w.group([counter.value, counter.period as i64, counter.period_start.0, 0]);
     }
     for total in &account.uncollected {
-        w.short(total.unit.as_bytes());
+        w.name(&total.unit);
         w.group([total.amount, 0, 0, 0]);
     }
+    w.finish();
 }
 
 /// Reads an image into an account whose buffers are used again.
@@ -124,8 +125,8 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
 }
 
 fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
-    w.short(bucket.id.as_bytes());
-    w.short(bucket.unit.as_bytes());
+    w.name(&bucket.id);
+    w.name(&bucket.unit);
     w.group([
         i64::from(bucket.no.0),
         i64::from(bucket.priority),
@@ -225,7 +226,7 @@ fn take_session(r: &mut Reader<'_>, base: i64, session: &mut Session) {
 }
 
 fn put_item(w: &mut Writer<'_>, item: &Item) {
-    w.short(item.unit.as_bytes());
+    w.name(&item.unit);
     w.group([
         i64::from(item.key),
         len(item.slices.len()),

@@ -70,6 +70,11 @@ const TIMER_LEN: usize = 4 + 5;
 const TIME_LEN: usize = 8;
 const VERSION_LEN: usize = 8;
 
+/// Bytes of a cache line.
+const LINE_LEN: usize = 64;
+/// What is loaded of an entry before it is used, bytes: an account of the usual size.
+const TOUCHED_LEN_MAX: usize = 6 * LINE_LEN;
+
 /// The bit of the tag that says that the entry expires.
 const EXPIRES: u8 = 4;
 
@@ -223,9 +228,15 @@ impl Entry {
         (self.0.len() + BESIDE_LEN) as u64
     }
 
-    /// Loads the first bytes, and where the entry lies before that, for [`crate::Shard::touch`].
-    pub(crate) fn first_byte(&self) -> u8 {
-        self.0[0]
+    /// Loads a byte of each cache line, some lines at most, for [`crate::Shard::touch`]. How many
+    /// there are is known from the slot, so no load waits for another.
+    pub(crate) fn lines(&self) -> u8 {
+        let last = self.0.len() - 1;
+        let mut sum = self.0[last.min(TOUCHED_LEN_MAX)];
+        for byte in self.0.iter().take(TOUCHED_LEN_MAX).step_by(LINE_LEN) {
+            sum ^= byte;
+        }
+        sum
     }
 
     /// Loads where the entry lies, and not the entry.

@@ -64,7 +64,7 @@ impl Shard {
             black_box(entry.address());
         }
         for entry in entries() {
-            black_box(entry.first_byte());
+            black_box(entry.lines());
         }
     }
 
