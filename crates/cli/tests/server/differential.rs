@@ -110,6 +110,33 @@ fn random_commands_have_the_replies_of_valkey_on_several_threads() {
     }
 }
 
+/// What random commands have found, each by itself.
+#[test]
+fn found_differences_stay_mended() {
+    let (valkey, server) = (Valkey::start("found"), Server::start(&[]));
+    let mut pair = Pair::new(&valkey, &server);
+    for line in [
+        // Each of the two was taken, and both.
+        "FLUSHALL SYNC ASYNC",
+        // The key of a subcommand was not seen.
+        "COMMAND GETKEYS OBJECT ENCODING k",
+        // A wrong value is told with the setting's own name, a wrong name as it was given.
+        "CONFIG SET MAXMEMORY -1",
+        "CONFIG SET DATABASES 1",
+        // Rounded down, because the sum left 64 bits.
+        "SET k v",
+        "PEXPIREAT k 9223372036854775807",
+        "EXPIRETIME k",
+        // Told with quotes and line breaks escaped.
+        "it's-not-a-command it's",
+        "EXPIRE k 1 it's",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let (theirs, ours) = pair.ask(&[Request::exact(&words)]).remove(0);
+        assert_eq!(theirs.escape_ascii().to_string(), ours.escape_ascii().to_string(), "{line}");
+    }
+}
+
 /// What expires soon is gone in both, whichever command looks first.
 #[test]
 fn short_lives_end_as_in_valkey() {

@@ -18,11 +18,12 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "ENTITY.PUT user:7 blue EX 3600",
         notes: "Without VERSION the server gives it a version of its own, greater than every one it has seen. With\n\
                 VERSION, as a replica or a coordinator writes, it is applied when that is greater than the stored\n\
-                one, a deletion's included. With IFVERSION it is applied when the stored version is exactly this,\n\
-                0 for none; a stored deletion counts with its version. `applied` is 1 or 0, `version` is the\n\
+                one, a deletion's included. With IFVERSION it is applied when the stored version is exactly this, a\n\
+                deletion's included, or 0 when no entity lives there. `applied` is 1 or 0, `version` is the\n\
                 one that is stored afterwards: a writer of VERSION v has its write stored here when the reply is\n\
                 `[1, v]` or, sent again, `[0, v]`, and has lost to a later one when the version is greater.\n\
-                Without EX or its like it does not expire: what an earlier put said is forgotten.",
+                Without EX or its like it does not expire: what an earlier put said is forgotten. An entity that\n\
+                expires is gone without a trace: a write that is older and comes later is taken for a new one.",
         ..ENTITY
     },
     Spec {
@@ -51,8 +52,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Deletes an entity; the deletion is remembered for a while, with its version.",
         term: "delete",
         example: "ENTITY.DEL user:7",
-        notes: "VERSION, IFVERSION and the reply are as in ENTITY.PUT. What was never there is deleted as well: a\n\
-                later put with a smaller version must lose.",
+        notes: "VERSION, IFVERSION and the reply are as in ENTITY.PUT. With VERSION also what is not there is\n\
+                deleted: a put that comes later with a smaller version must lose.",
         ..ENTITY
     },
     Spec {

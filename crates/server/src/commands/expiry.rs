@@ -73,7 +73,9 @@ pub(crate) fn ttl(node: &Node, shown: Shown, args: Args<'_>, reply: &mut Reply<'
         Some(Some(time)) if shown.absolute => time.0,
         Some(Some(time)) => time.0.saturating_sub(now.0),
     };
-    reply.integer(if shown.seconds { ms.saturating_add(500) / 1000 } else { ms });
+    // The last time of 64 bits is rounded up as well.
+    let ms = u64::try_from(ms).unwrap_or_default();
+    reply.unsigned(if shown.seconds { (ms + 500) / 1000 } else { ms });
 }
 
 /// None when there is no such key, else when it expires, if it does.

@@ -76,7 +76,8 @@ impl Generator {
                 break shape;
             }
         };
-        let relative = shape.contains('R') || (!shape.contains('A') && self.random.one_in(2));
+        let asks_for = |times: [&str; 2]| shape.split(' ').any(|word| times.contains(&word));
+        let relative = asks_for(["R", "RM"]) || (!asks_for(["A", "AM"]) && self.random.one_in(2));
         let mut words = Vec::new();
         for word in shape.split(' ') {
             words.extend(self.word(word, relative));
@@ -89,12 +90,14 @@ impl Generator {
 
     /// Makes a command that is probably wrong; its reply is an error or exact.
     fn spoil(&mut self, words: &mut Vec<Vec<u8>>, check: Check) -> Check {
+        // A long value would become a key, and keys of more than 65,535 bytes are refused here.
+        let stays = words.iter().any(|word| word.len() > 65_535);
         match self.random.below(4) {
-            0 if words.len() > 1 => {
+            0 if words.len() > 1 && !stays => {
                 let at = 1 + self.random.below(words.len() - 1);
                 words.remove(at);
             }
-            1 => {
+            1 if !stays => {
                 let (from, to) = (self.random.below(words.len()), self.random.below(words.len()));
                 words.swap(from, to);
             }
