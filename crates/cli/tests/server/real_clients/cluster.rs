@@ -96,6 +96,19 @@ fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
     assert!(shown.contains("SET: ") && shown.contains("GET: "), "{shown}");
 }
 
+/// It routes commands that it has never heard of by the tag in their first argument.
+fn valkey_benchmark_creates_accounts_on_every_node(cluster: &Cluster<'_>) {
+    assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
+    let load = ["--cluster", "-n", "2000", "-P", "8", "-r", "1000000000", "-q"];
+    let create = ["SCUR.CREATE", "a{tag}__rand_int__", "BUCKET", "main", "cent", "5"];
+    let output = tool("valkey-benchmark", &[&connection(cluster)[..], &load[..], &create].concat());
+    assert!(output.status.success(), "{}", text(&output));
+    let totals = redis_cli(cluster, &["SCUR.TOTALS"]);
+    let accounts = totals.lines().nth(1).and_then(|count| count.parse::<u32>().ok());
+    // Its last pipelines may go a little beyond what was asked for.
+    assert!(accounts.is_some_and(|count| (2_000..2_500).contains(&count)), "{totals}");
+}
+
 #[test]
 fn every_client_in_a_cluster_of_valkey() {
     let valkey = Peer::cluster();
@@ -116,4 +129,5 @@ fn every_client_in_a_cluster_of_ours() {
     let core = format!("127.0.0.1:{}", slots.lines().nth(3).expect("the first range's port"));
     redis_cli_follows(&Cluster { address: &core, ..cluster });
     valkey_benchmark_goes_to_every_node(&cluster);
+    valkey_benchmark_creates_accounts_on_every_node(&cluster);
 }
