@@ -72,9 +72,9 @@ pub(crate) const CANDIDATES: &[Candidate] = &[
         Backend::Ring(RingPlan { work: Work::Cooperative, ..RING }),
     ),
     candidate(
-        "ring-first",
-        "ring, waiting for any completion, sends included",
-        Backend::Ring(RingPlan { wait: Wait::One, ..RING }),
+        "ring-arrival",
+        "ring, waiting for its sends and one completion more",
+        Backend::Ring(RingPlan { wait: Wait::Arrival, ..RING }),
     ),
     candidate(
         "ring-batch",

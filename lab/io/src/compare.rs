@@ -1,6 +1,6 @@
 //! The driver: starts each candidate on its own core, loads it from another one, asks it what
-//! that cost, and prints medians with their spread. Candidates alternate, so that what else the
-//! machine does falls on all of them.
+//! that cost, and prints medians with their spread. Candidates and cases alternate, so that what
+//! else the machine does falls on all of them.
 
 mod case;
 mod idle;
@@ -94,15 +94,18 @@ impl Compare {
         let cases = self.cases()?;
         place::bind_to(self.load_core)?;
         let mut runs = Vec::new();
-        for case in cases {
-            for round in 0..self.runs {
-                eprintln!("{}: round {} of {}", case.name, round + 1, self.runs);
+        for round in 1..=self.runs {
+            for case in &cases {
+                eprintln!("round {round} of {}: {}", self.runs, case.name);
                 for candidate in &candidates {
                     runs.push(self.measure(case, candidate)?);
                 }
             }
-            println!("{}", table::of_case(case, &candidates, &runs));
+            // What is measured stays when a later round fails or is interrupted.
             self.save(&runs)?;
+        }
+        for case in cases {
+            println!("{}", table::of_case(case, &candidates, &runs));
         }
         Ok(())
     }
