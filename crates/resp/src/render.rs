@@ -1,5 +1,8 @@
 //! The shape of SCUR replies: what docs/commands.md says under each command.
 
+mod word;
+
+use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
     Account, Answer, Bucket, Code, Command, ItemAnswer, ItemRequest, Rejection, Session, Time,
@@ -77,29 +80,29 @@ pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
 /// The answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
     reply.map(7);
-    reply.text("session");
+    word!(reply, "session");
     session_entry(reply, session);
     account_entries(reply, account, now);
 }
 
 fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
-    reply.text("status");
+    word!(reply, "status");
     reply.text(account.status.name());
-    reply.text("version");
+    word!(reply, "version");
     reply.unsigned(account.version);
-    reply.text("identities");
+    word!(reply, "identities");
     reply.array(account.identities.len());
     for identity in &account.identities {
         reply.array(2);
         reply.bulk(identity.kind.as_bytes());
         reply.bulk(identity.value.as_bytes());
     }
-    reply.text("buckets");
+    word!(reply, "buckets");
     reply.array(account.buckets.len());
     for bucket in &account.buckets {
         balance(reply, bucket);
     }
-    reply.text("counters");
+    word!(reply, "counters");
     reply.array(account.counters.len());
     for counter in &account.counters {
         reply.array(5);
@@ -109,7 +112,7 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
         reply.text(counter.period.name());
         time_or_null(reply, counter.period.end(now));
     }
-    reply.text("sessions");
+    word!(reply, "sessions");
     reply.array(account.sessions.len());
     for session in &account.sessions {
         reply.array(3);
@@ -140,28 +143,26 @@ fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {
 
 fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     reply.map(9);
-    reply.text("id");
+    word!(reply, "id");
     reply.bulk(session.id.as_bytes());
-    reply.text("version");
+    word!(reply, "version");
     reply.unsigned(session.version);
-    for (name, value) in [
-        ("deadline", session.deadline.0),
-        ("validity", session.validity_ms),
-        ("tcc", session.tcc_ms),
-    ] {
-        reply.text(name);
-        reply.integer(value);
-    }
-    reply.text("overrun");
+    word!(reply, "deadline");
+    reply.integer(session.deadline.0);
+    word!(reply, "validity");
+    reply.integer(session.validity_ms);
+    word!(reply, "tcc");
+    reply.integer(session.tcc_ms);
+    word!(reply, "overrun");
     reply.text(session.overrun.name());
-    reply.text("last_request");
+    word!(reply, "last_request");
     match session.answers.last_request() {
         Some(request) => reply.integer(i64::from(request)),
         None => reply.null(),
     }
-    reply.text("data");
+    word!(reply, "data");
     reply.bulk(&session.blob);
-    reply.text("items");
+    word!(reply, "items");
     reply.array(session.items.len());
     for item in &session.items {
         reply.array(9);
@@ -184,11 +185,11 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
 /// The answer to `SCUR.AUDIT`; `ok` says that the invariants hold.
 pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
     reply.map(4);
-    reply.text("ok");
+    word!(reply, "ok");
     reply.integer(i64::from(ok));
-    reply.text("version");
+    word!(reply, "version");
     reply.unsigned(account.version);
-    reply.text("buckets");
+    word!(reply, "buckets");
     reply.array(account.buckets.len());
     for bucket in &account.buckets {
         reply.array(10);
@@ -207,7 +208,7 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
             reply.integer(amount);
         }
     }
-    reply.text("uncollected");
+    word!(reply, "uncollected");
     reply.array(account.uncollected.len());
     for uncollected in &account.uncollected {
         reply.array(2);
@@ -219,11 +220,11 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
 /// The answer to `SCUR.TOTALS`.
 pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
     reply.map(3);
-    reply.text("accounts");
+    word!(reply, "accounts");
     reply.unsigned(totals.accounts);
-    reply.text("sessions");
+    word!(reply, "sessions");
     reply.unsigned(totals.sessions);
-    reply.text("units");
+    word!(reply, "units");
     reply.array(totals.units.len());
     for unit in &totals.units {
         reply.array(10);

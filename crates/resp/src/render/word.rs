@@ -1,0 +1,55 @@
+//! Words that every reply repeats, as bulk strings that are formed when the crate is compiled.
+
+/// A bulk string of the bytes of a constant text of 1 to 99 bytes.
+pub(super) const fn form<const N: usize>(text: &str) -> [u8; N] {
+    let text = text.as_bytes();
+    let digits = if text.len() < 10 { 1 } else { 2 };
+    assert!(!text.is_empty() && text.len() < 100 && N == text.len() + digits + 5);
+    let mut formed = [0; N];
+    formed[0] = b'$';
+    if digits == 2 {
+        formed[1] = b'0' + (text.len() / 10) as u8;
+    }
+    formed[digits] = b'0' + (text.len() % 10) as u8;
+    formed[digits + 1] = b'\r';
+    formed[digits + 2] = b'\n';
+    let mut at = 0;
+    while at < text.len() {
+        formed[digits + 3 + at] = text[at];
+        at += 1;
+    }
+    formed[N - 2] = b'\r';
+    formed[N - 1] = b'\n';
+    formed
+}
+
+/// Appends a constant word as a bulk string, in one piece.
+macro_rules! word {
+    ($reply:expr, $text:literal) => {{
+        const LEN: usize = $text.len() + if $text.len() < 10 { 6 } else { 7 };
+        const FORMED: [u8; LEN] = $crate::render::word::form($text);
+        $reply.formed(&FORMED);
+    }};
+}
+
+pub(super) use word;
+
+#[cfg(test)]
+mod tests {
+    use crate::{Protocol, Reply};
+
+    #[test]
+    fn words_are_what_text_writes() {
+        let (mut words, mut texts) = (Vec::new(), Vec::new());
+        let (mut word, mut text) =
+            (Reply::new(&mut words, Protocol::Resp2), Reply::new(&mut texts, Protocol::Resp2));
+        word!(word, "x");
+        word!(word, "123456789");
+        word!(word, "1234567890");
+        word!(word, "last_request");
+        for expected in ["x", "123456789", "1234567890", "last_request"] {
+            text.text(expected);
+        }
+        assert_eq!(words, texts);
+    }
+}
