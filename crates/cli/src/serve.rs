@@ -4,7 +4,7 @@ use crate::file::File;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings};
+use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, Users};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -73,17 +73,29 @@ impl Serve {
         server.run().context("the event loop failed")
     }
 
+    /// The default user with its password, and those of the file.
+    fn users(&self, file: &File) -> Result<Users> {
+        let given = self.requirepass.as_deref().or(file.requirepass.as_deref());
+        let password = match given {
+            None => None,
+            Some(text) => Some(
+                Password::new(text)
+                    .context("the password must have 1 to 512 bytes (--requirepass)")?,
+            ),
+        };
+        let of_the_file = || match &self.config {
+            Some(path) => format!("wrong users in {}", path.display()),
+            None => "wrong users".to_owned(),
+        };
+        Users::new(password, &file.users()).with_context(of_the_file)
+    }
+
     fn settings(&self, file: &File) -> Result<Settings> {
         let listen = match self.listen.or(file.listen) {
             Some(listen) => listen,
             None => DEFAULT_LISTEN.parse().context("the default address")?,
         };
-        let mut settings = Settings::new(listen);
-        if let Some(text) = self.requirepass.as_deref().or(file.requirepass.as_deref()) {
-            let password = Password::new(text);
-            settings.password =
-                Some(password.context("the password must have 1 to 512 bytes (--requirepass)")?);
-        }
+        let mut settings = Settings::new(listen, self.users(file)?);
         settings.open_access_allowed = self.allow_open_access_without_password
             || file.allow_open_access_without_password.unwrap_or(false);
         // 0 is no bound, as in Redis.

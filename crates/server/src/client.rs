@@ -1,17 +1,26 @@
 //! Who is at the other end of a connection, as far as commands can see and change it.
 
 use crate::clock::Reading;
+use crate::commands::auth::Entry;
+use crate::users::{Roles, Ticket, User, Users};
 use scurry_resp::Protocol;
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// The state of a connection that commands know.
-#[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: u64,
     pub(crate) peer: SocketAddr,
     pub(crate) protocol: Protocol,
     pub(crate) authenticated: bool,
+    pub(crate) user: Arc<User>,
+    /// Those of `user`, where dispatch finds them without following a pointer.
+    pub(crate) roles: Roles,
+    /// What its verdict on a password is sent to.
+    pub(crate) ticket: Ticket,
+    /// An AUTH or HELLO that waits for its verdict.
+    pub(crate) entry: Option<Box<Entry>>,
     pub(crate) name: Vec<u8>,
     pub(crate) library_name: Vec<u8>,
     pub(crate) library_version: Vec<u8>,
@@ -22,12 +31,18 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    pub(crate) fn new(id: u64, peer: SocketAddr, authenticated: bool, now: Reading) -> Client {
+    /// A connection in this place of its loop, before any command.
+    pub(crate) fn new(ticket: Ticket, peer: SocketAddr, users: &Users, now: Reading) -> Client {
+        let user = Arc::clone(users.default_user());
         Client {
-            id,
+            id: ticket.client,
             peer,
+            ticket,
+            entry: None,
+            roles: user.roles,
+            user,
             protocol: Protocol::default(),
-            authenticated,
+            authenticated: users.is_open(),
             name: Vec::new(),
             library_name: Vec::new(),
             library_version: Vec::new(),
@@ -38,10 +53,18 @@ impl Client {
     }
 
     /// Back to how it began, as RESET promises.
-    pub(crate) fn reset(&mut self, authenticated: bool) {
+    pub(crate) fn reset(&mut self, users: &Users) {
         self.protocol = Protocol::default();
-        self.authenticated = authenticated;
+        self.become_user(Arc::clone(users.default_user()));
+        self.authenticated = users.is_open();
         self.name.clear();
+    }
+
+    /// From now on it is this user, who was admitted.
+    pub(crate) fn become_user(&mut self, user: Arc<User>) {
+        self.authenticated = true;
+        self.roles = user.roles;
+        self.user = user;
     }
 
     /// Its line of CLIENT LIST, without the line break. Names are printable: they were checked.
@@ -51,7 +74,7 @@ impl Client {
         let _ = write!(
             out,
             "id={} addr={} laddr={laddr} name={} age={} idle={} flags=N db=0 resp={} cmd={} \
-             user=default lib-name={} lib-ver={}",
+             user={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
             text(&self.name),
@@ -63,6 +86,7 @@ impl Client {
             } else {
                 self.command.to_ascii_lowercase()
             },
+            self.user.name,
             text(&self.library_name),
             text(&self.library_version),
         );

@@ -7,8 +7,10 @@ use crate::dispatch::{self, Effect};
 use crate::node::Node;
 use crate::pool::Pool;
 use crate::transport::{Arrival, Transport};
+use crate::users::User;
 use scurry_resp::{Parsed, Parser, Reply};
 use std::io;
+use std::sync::Arc;
 
 /// Discarded from a connection that is being closed, at most, bytes.
 const DISCARDED_LEN_MAX: usize = 4 * 1024 * 1024;
@@ -71,6 +73,8 @@ pub(crate) struct Connection<T> {
     /// Something was answered since draining began.
     answered: bool,
     discarded: usize,
+    /// Executes nothing until the verdict on a password is there.
+    paused: bool,
 }
 
 impl<T: Transport> Connection<T> {
@@ -88,6 +92,7 @@ impl<T: Transport> Connection<T> {
             arrived_ms: 0,
             answered: false,
             discarded: 0,
+            paused: false,
         }
     }
 
@@ -123,6 +128,9 @@ impl<T: Transport> Connection<T> {
         if !self.blocked {
             self.publish(node)?;
         }
+        if self.paused {
+            return Ok(Turn::Wait);
+        }
         if self.may_go_on(node) && self.readable && !self.ended {
             self.receive(node, pool)?;
         }
@@ -132,6 +140,10 @@ impl<T: Transport> Connection<T> {
         }
         if !self.blocked {
             self.publish(node)?;
+        }
+        if self.paused {
+            self.transport.settle(pool);
+            return Ok(Turn::Wait);
         }
         let waits = executed == Turn::Wait;
         if waits && (self.ended || self.is_quiet(node.now)) {
@@ -152,6 +164,14 @@ impl<T: Transport> Connection<T> {
         let (_, out) = self.transport.parts(pool);
         Reply::new(out, protocol).verbatim(text);
         self.transport.commit();
+    }
+
+    /// Answers the AUTH or HELLO that has waited for the verdict, and goes on.
+    pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
+        let (_, out) = self.transport.parts(pool);
+        dispatch::finish(node, &mut self.client, user, out);
+        self.transport.commit();
+        self.paused = false;
     }
 
     /// False while the peer has not taken enough of its replies.
@@ -226,6 +246,10 @@ impl<T: Transport> Connection<T> {
                 Effect::None => {}
                 Effect::Close => self.phase = Phase::Closing,
                 Effect::ListClients => break Turn::ListClients,
+                Effect::Wait => {
+                    self.paused = true;
+                    break Turn::Wait;
+                }
             }
         };
         self.answered |= out.len() > begin;

@@ -8,11 +8,13 @@ use crate::node::Node;
 use crate::pool::Pool;
 use crate::signals::Signals;
 use crate::tcp::Tcp;
+use crate::users::{Checker, Desk, Ticket};
 use mio::net::TcpListener;
-use mio::{Events, Interest, Poll, Token};
+use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// The loop wakes at least this often.
@@ -30,6 +32,7 @@ const LINGER_MS_MAX: i64 = 2_000;
 
 const LISTENER: Token = Token(usize::MAX);
 const SIGNALS: Token = Token(usize::MAX - 1);
+const VERDICTS: Token = Token(usize::MAX - 2);
 
 /// A connection that waits for its peer's end, until then at the longest.
 struct Lingering {
@@ -65,9 +68,11 @@ impl Core {
     pub(crate) fn new(
         mut listener: TcpListener,
         mut signals: Signals,
-        node: Node,
+        checker: &Checker,
+        node: impl FnOnce(Desk) -> Node,
     ) -> io::Result<Core> {
         let poll = Poll::new()?;
+        let node = node(checker.desk(Arc::new(Waker::new(poll.registry(), VERDICTS)?)));
         poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
         poll.registry().register(signals.source(), SIGNALS, Interest::READABLE)?;
         Ok(Core {
@@ -101,6 +106,7 @@ impl Core {
                 match event.token() {
                     LISTENER => self.accepting = true,
                     SIGNALS => self.signalled(),
+                    VERDICTS => self.take_verdicts(),
                     Token(key) => {
                         if let Some(connection) = self.connections.get_mut(key) {
                             let end = event.is_read_closed() || event.is_error();
@@ -179,6 +185,19 @@ impl Core {
         }
     }
 
+    /// Passwords were checked: their connections go on. Those that are gone are passed over.
+    fn take_verdicts(&mut self) {
+        while let Some(verdict) = self.node.desk.verdict() {
+            let Ticket { key, client } = verdict.ticket;
+            if let Some(connection) = self.connections.get_mut(key)
+                && connection.client.id == client
+            {
+                connection.admit(&mut self.node, verdict.user, &mut self.pool);
+                self.enqueue(key);
+            }
+        }
+    }
+
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
         // Closing the socket ends its registration as well.
@@ -233,8 +252,8 @@ impl Core {
         let entry = self.connections.vacant_entry();
         let interest = Interest::READABLE | Interest::WRITABLE;
         self.poll.registry().register(&mut stream, Token(entry.key()), interest)?;
-        let authenticated = self.node.settings.password.is_none();
-        let client = Client::new(self.next_client, peer, authenticated, self.node.now);
+        let ticket = Ticket { key: entry.key(), client: self.next_client };
+        let client = Client::new(ticket, peer, &self.node.settings.users, self.node.now);
         self.next_client += 1;
         entry.insert(Connection::new(Tcp::new(stream), client));
         self.node.clients = self.connections.len();

@@ -1,11 +1,13 @@
 //! From the arguments of a request to the command that handles them.
 
 use crate::client::Client;
-use crate::commands::{about, auth, config, connection, info, keys, scur};
+use crate::commands::{about, acl, auth, config, connection, info, keys, scur};
 use crate::node::Node;
+use crate::users::User;
 use scurry_resp::table::{self, CommandId, Spec};
 use scurry_resp::{Args, Reply};
 use std::fmt::Write;
+use std::sync::Arc;
 
 /// What a command does beyond its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +17,9 @@ pub(crate) enum Effect {
     Close,
     /// The reply is not written: it needs to know about other connections.
     ListClients,
+    /// The reply is not written: it needs the verdict on a password. Nothing more of the
+    /// connection is executed until [`finish`] has written it.
+    Wait,
 }
 
 /// Longest quotation of a request in an error, bytes, as in Redis.
@@ -46,6 +51,20 @@ pub(crate) fn execute(
     effect
 }
 
+/// Appends the reply of the command that has waited for a verdict: `user` may come in.
+pub(crate) fn finish(
+    node: &mut Node,
+    client: &mut Client,
+    user: Option<Arc<User>>,
+    out: &mut Vec<u8>,
+) {
+    let begin = out.len();
+    auth::finish(client, user, &mut Reply::new(out, client.protocol));
+    if out.get(begin) == Some(&b'-') {
+        node.counters.errors += 1;
+    }
+}
+
 /// The entry of the table, after the checks that come before every command.
 #[inline]
 fn resolve(args: Args<'_>, client: &Client) -> Result<&'static Spec, String> {
@@ -65,6 +84,9 @@ fn resolve(args: Args<'_>, client: &Client) -> Result<&'static Spec, String> {
     {
         return Err("NOAUTH Authentication required.".to_owned());
     }
+    if !client.roles.permit(spec.role) {
+        return Err(no_permission(spec, client));
+    }
     Ok(spec)
 }
 
@@ -81,6 +103,13 @@ fn subcommand(container: &'static Spec, args: Args<'_>) -> Result<&'static Spec,
 /// Redis's words for arguments of the wrong number.
 pub(crate) fn wrong_arity(spec: &Spec) -> String {
     format!("ERR wrong number of arguments for '{}' command", spec.lower_name())
+}
+
+/// Redis's words for a command that the user's roles do not permit.
+#[cold]
+fn no_permission(spec: &Spec, client: &Client) -> String {
+    let (user, command) = (&client.user.name, spec.lower_name());
+    format!("NOPERM User {user} has no permissions to run the '{command}' command")
 }
 
 fn unknown_command(args: Args<'_>) -> String {
@@ -120,8 +149,8 @@ fn run(
         CommandId::FlushAll | CommandId::FlushDb => keys::flush(node, args, reply),
         CommandId::Ping => connection::ping(spec, args, reply),
         CommandId::Echo => reply.bulk(args.at(1)),
-        CommandId::Hello => auth::hello(node, client, args, reply),
-        CommandId::Auth => auth::auth(node, client, args, reply),
+        CommandId::Hello => return auth::hello(node, client, args, reply),
+        CommandId::Auth => return auth::auth(node, client, args, reply),
         CommandId::Select => connection::select(args, reply),
         CommandId::Quit => {
             reply.ok();
@@ -144,11 +173,14 @@ fn run(
         CommandId::CommandList => about::list(args, reply),
         CommandId::ConfigGet => config::get(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),
-        CommandId::ClientHelp | CommandId::CommandHelp | CommandId::ConfigHelp => {
-            about::help(args, reply);
-        }
+        CommandId::AclWhoAmI => acl::who_am_i(client, reply),
+        CommandId::AclUsers => acl::users(node, reply),
+        CommandId::AclHelp
+        | CommandId::ClientHelp
+        | CommandId::CommandHelp
+        | CommandId::ConfigHelp => about::help(args, reply),
         // A container without subcommand has failed its arity.
-        CommandId::Client | CommandId::Config => reply.error(wrong_arity(spec)),
+        CommandId::Acl | CommandId::Client | CommandId::Config => reply.error(wrong_arity(spec)),
         CommandId::ScurCreate
         | CommandId::ScurStatus
         | CommandId::ScurDelete

@@ -21,8 +21,10 @@ mod signals;
 mod start_error;
 mod tcp;
 mod transport;
+mod users;
 
 pub use password::Password;
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, Settings};
 pub use start_error::StartError;
+pub use users::{HashFault, Roles, USERS_MAX, UserEntry, UserError, Users, hash_password};

@@ -16,7 +16,7 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// longest that the system allows.
 pub(crate) fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
     let address = settings.listen;
-    if settings.password.is_none() && !address.ip().is_loopback() && !settings.open_access_allowed {
+    if settings.users.is_open() && !address.ip().is_loopback() && !settings.open_access_allowed {
         return Err(StartError::OpenAccess(address));
     }
     TcpListener::bind(address).map_err(|source| match source.kind() {

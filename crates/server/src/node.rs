@@ -3,6 +3,7 @@
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
 use crate::settings::Settings;
+use crate::users::Desk;
 use scurry_engine::{Config, Shard};
 use scurry_resp::Scratch;
 use std::net::SocketAddr;
@@ -22,10 +23,12 @@ pub(crate) struct Node {
     /// The engine's hash seed, which also names this run of the server.
     pub(crate) run_id: u64,
     pub(crate) scratch: Scratch<'static>,
+    /// Where passwords are given to be checked.
+    pub(crate) desk: Desk,
 }
 
 impl Node {
-    pub(crate) fn new(settings: Settings, local_addr: SocketAddr, run_id: u64) -> Node {
+    pub(crate) fn new(settings: Settings, local_addr: SocketAddr, run_id: u64, desk: Desk) -> Node {
         let clock = Clock::start();
         Node {
             shard: Shard::new(Config {
@@ -41,6 +44,7 @@ impl Node {
             clients: 0,
             run_id,
             scratch: Scratch::default(),
+            desk,
         }
     }
 }

@@ -3,9 +3,11 @@
 use crate::core::Core;
 use crate::node::Node;
 use crate::signals::Signals;
+use crate::users::Checker;
 use crate::{Settings, StartError, listener, open_files};
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// A server that listens and is ready to run on the thread that calls [`Server::run`].
 pub struct Server {
@@ -25,9 +27,11 @@ impl Server {
         let run_id = getrandom::u64()
             .map_err(|error| StartError::system("a random seed")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
-        let node = Node::new(settings, local_addr, run_id);
-        let core =
-            Core::new(listener, signals, node).map_err(StartError::system("the event loop"))?;
+        let checker = Checker::start(Arc::clone(&settings.users))
+            .map_err(StartError::system("the thread that checks passwords"))?;
+        let node = |desk| Node::new(settings, local_addr, run_id, desk);
+        let core = Core::new(listener, signals, &checker, node)
+            .map_err(StartError::system("the event loop"))?;
         Ok(Server { core, local_addr })
     }
 

@@ -1,9 +1,10 @@
 //! What a server can be told at its start.
 
-use crate::Password;
+use crate::Users;
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Where the server listens when nobody says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
@@ -13,8 +14,8 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
 pub struct Settings {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
-    /// What AUTH must be given; none lets everybody in.
-    pub password: Option<Password>,
+    /// Who may come in, and what they may do.
+    pub users: Arc<Users>,
     /// Listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
     /// Connections at most.
@@ -34,11 +35,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults, listening here.
-    pub fn new(listen: SocketAddr) -> Settings {
+    /// The defaults for these users, listening here.
+    pub fn new(listen: SocketAddr, users: Users) -> Settings {
         Settings {
             listen,
-            password: None,
+            users: Arc::new(users),
             open_access_allowed: false,
             clients_max: 10_000,
             memory_max: None,

@@ -1,5 +1,6 @@
 //! Tests with the real binary: each starts a server of its own on a free port.
 
+mod access;
 mod bad_input;
 mod life;
 mod random_commands;

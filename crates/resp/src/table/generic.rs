@@ -1,6 +1,6 @@
 //! The commands that clients of Redis expect, as far as this release has them.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, acl};
 
 const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
 const GENERIC: Spec = Spec { group: "generic", keys: (1, -1, 1), ..BLANK };
@@ -157,7 +157,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[user] password",
         reply: "OK",
         summary: "Authenticates the connection.",
-        notes: "The only user is `default`.",
+        notes: "Without a user it is `default`. A wrong pair is WRONGPASS; the replies of later commands of the connection wait until the password is checked. Users and their roles: docs/access.md.",
         ..CONNECTION
     },
     Spec {
@@ -233,6 +233,18 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Container of commands about settings.",
         notes: "There is no CONFIG SET: settings are given at the start.",
         subcommands: CONFIG,
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Acl,
+        name: "ACL",
+        arity: -2,
+        flags: SLOW,
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about users.",
+        notes: "Users are set in the settings file: there is no ACL SETUSER.",
+        subcommands: acl::SUBCOMMANDS,
         ..SERVER
     },
 ];

@@ -60,4 +60,8 @@ pub enum CommandId {
     ConfigGet,
     ConfigResetStat,
     ConfigHelp,
+    Acl,
+    AclWhoAmI,
+    AclUsers,
+    AclHelp,
 }
