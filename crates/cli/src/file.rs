@@ -7,7 +7,7 @@ use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, O
 use scurry_server::UserEntry;
 use serde::Deserialize;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the file may say. Everything may be left out.
 #[derive(Debug, Default, Deserialize)]
@@ -21,6 +21,11 @@ pub(crate) struct File {
     pub(crate) max_argument: Option<Size>,
     pub(crate) max_request: Option<Size>,
     pub(crate) log: Option<String>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) tls_client_ca: Option<PathBuf>,
+    pub(crate) tls_listen: Option<SocketAddr>,
+    pub(crate) tls_handshake_ms_max: Option<i64>,
     #[serde(default)]
     users: Vec<UserTable>,
     #[serde(default)]

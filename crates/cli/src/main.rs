@@ -22,7 +22,7 @@ enum Command {
     ///
     /// Settings come from the command line, else from the file given with --config, else they
     /// are the defaults. This release keeps everything in memory: nothing survives a restart.
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
 
     /// Read a password and print its hash for a user in the settings file.
     ///

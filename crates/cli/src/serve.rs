@@ -4,13 +4,16 @@ use crate::file::File;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, Users};
+use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, TlsSettings, Users};
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
 
 /// A request must have room for at least this much, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
+/// How long a handshake may take, and the most that can be set, ms.
+const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
+const HANDSHAKE_MS_MAX: i64 = 600_000;
 /// Positions within a request are 32 bits wide.
 const REQUEST_LEN_MAX: u64 = 1 << 31;
 
@@ -33,6 +36,23 @@ pub(crate) struct Serve {
     /// port can spend and delete balances
     #[arg(long)]
     allow_open_access_without_password: bool,
+
+    /// Certificate of the server and those between it and its root (PEM). With --tls-key the port
+    /// speaks TLS 1.2 and 1.3
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+
+    /// Clients must show a certificate that one of these has signed (PEM)
+    #[arg(long, value_name = "FILE")]
+    tls_client_ca: Option<PathBuf>,
+
+    /// Speak TLS here, and leave --listen without
+    #[arg(long, value_name = "ADDR:PORT")]
+    tls_listen: Option<SocketAddr>,
 
     /// Connections at most [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
@@ -69,7 +89,11 @@ impl Serve {
             .init();
         let server = Server::bind(self.settings(&file)?)?;
         // Not a log line: whoever starts a server waits for it, at any log level.
-        eprintln!("listening on {}", server.local_addr());
+        let (main, tls) = (server.local_addr(), server.tls_addr());
+        eprintln!("listening on {main}{}", if tls == Some(main) { " with TLS" } else { "" });
+        if let Some(beside) = tls.filter(|&tls| tls != main) {
+            eprintln!("listening on {beside} with TLS");
+        }
         server.run().context("the event loop failed")
     }
 
@@ -90,12 +114,37 @@ impl Serve {
         Users::new(password, &file.users()).with_context(of_the_file)
     }
 
+    fn tls(&self, file: &File) -> Result<Option<TlsSettings>> {
+        let certificate = self.tls_cert.as_ref().or(file.tls_cert.as_ref());
+        let key = self.tls_key.as_ref().or(file.tls_key.as_ref());
+        let client_ca = self.tls_client_ca.as_ref().or(file.tls_client_ca.as_ref());
+        let listen = self.tls_listen.or(file.tls_listen);
+        let (Some(certificate), Some(key)) = (certificate, key) else {
+            let alone = certificate.or(key).or(client_ca).is_none() && listen.is_none();
+            ensure!(alone, "TLS needs both a certificate (--tls-cert) and its key (--tls-key)");
+            return Ok(None);
+        };
+        let handshake_ms_max = file.tls_handshake_ms_max.unwrap_or(HANDSHAKE_MS_DEFAULT);
+        ensure!(
+            (1..=HANDSHAKE_MS_MAX).contains(&handshake_ms_max),
+            "tls_handshake_ms_max must be 1 to {HANDSHAKE_MS_MAX} ms"
+        );
+        Ok(Some(TlsSettings {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            client_ca: client_ca.cloned(),
+            listen,
+            handshake_ms_max,
+        }))
+    }
+
     fn settings(&self, file: &File) -> Result<Settings> {
         let listen = match self.listen.or(file.listen) {
             Some(listen) => listen,
             None => DEFAULT_LISTEN.parse().context("the default address")?,
         };
         let mut settings = Settings::new(listen, self.users(file)?);
+        settings.tls = self.tls(file)?;
         settings.open_access_allowed = self.allow_open_access_without_password
             || file.allow_open_access_without_password.unwrap_or(false);
         // 0 is no bound, as in Redis.

@@ -6,6 +6,7 @@ use crate::clock::Reading;
 use crate::dispatch::{self, Effect};
 use crate::node::Node;
 use crate::pool::Pool;
+use crate::tls;
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use scurry_resp::{Parsed, Parser, Reply};
@@ -205,6 +206,10 @@ impl<T: Transport> Connection<T> {
                 self.ended = true;
                 self.readable = false;
             }
+        }
+        if self.client.command.is_empty() && tls::is_client_hello(self.transport.parts(pool).0) {
+            tracing::info!(peer = %self.client.peer, "a TLS client on a port without TLS");
+            return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(())
     }

@@ -3,13 +3,14 @@
 
 use crate::client::Client;
 use crate::connection::{Connection, Turn};
+use crate::deadlines::Deadlines;
+use crate::door::Door;
 use crate::listener;
 use crate::node::Node;
 use crate::pool::Pool;
 use crate::signals::Signals;
-use crate::tcp::Tcp;
+use crate::socket::Socket;
 use crate::users::{Checker, Desk, Ticket};
-use mio::net::TcpListener;
 use mio::{Events, Interest, Poll, Token, Waker};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -30,34 +31,29 @@ const ACCEPT_PAUSE_MS: i64 = 1_000;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 
-const LISTENER: Token = Token(usize::MAX);
+/// Of the doors, by their place.
+const DOORS: [Token; 2] = [Token(usize::MAX), Token(usize::MAX - 3)];
 const SIGNALS: Token = Token(usize::MAX - 1);
 const VERDICTS: Token = Token(usize::MAX - 2);
-
-/// A connection that waits for its peer's end, until then at the longest.
-struct Lingering {
-    key: usize,
-    client: u64,
-    until_ms: i64,
-}
 
 /// One thread's worth of server.
 pub(crate) struct Core {
     poll: Poll,
     signals: Signals,
-    /// None while stopping.
-    listener: Option<TcpListener>,
-    /// The listener may have more connections.
-    accepting: bool,
+    /// None of them while stopping.
+    doors: Vec<Door>,
     /// When to try again after accepting has failed.
     accept_again_ms: Option<i64>,
     node: Node,
     pool: Pool,
-    connections: Slab<Connection<Tcp>>,
+    connections: Slab<Connection<Socket>>,
     next_client: u64,
     /// Connections with work left, in the order in which they get their turns.
     queue: VecDeque<usize>,
-    lingering: VecDeque<Lingering>,
+    /// Connections that wait for their peer's end, until then at the longest.
+    lingering: Deadlines,
+    /// Connections that speak TLS, until when they must have shaken hands.
+    handshaking: Deadlines,
     /// More timers are due than were run in the last turn.
     ticking: bool,
     /// When draining ends at the latest.
@@ -66,27 +62,29 @@ pub(crate) struct Core {
 
 impl Core {
     pub(crate) fn new(
-        mut listener: TcpListener,
+        mut doors: Vec<Door>,
         mut signals: Signals,
         checker: &Checker,
         node: impl FnOnce(Desk) -> Node,
     ) -> io::Result<Core> {
         let poll = Poll::new()?;
         let node = node(checker.desk(Arc::new(Waker::new(poll.registry(), VERDICTS)?)));
-        poll.registry().register(&mut listener, LISTENER, Interest::READABLE)?;
+        for (door, token) in doors.iter_mut().zip(DOORS) {
+            poll.registry().register(&mut door.listener, token, Interest::READABLE)?;
+        }
         poll.registry().register(signals.source(), SIGNALS, Interest::READABLE)?;
         Ok(Core {
             poll,
             signals,
-            listener: Some(listener),
-            accepting: true,
+            doors,
             accept_again_ms: None,
             node,
             pool: Pool::default(),
             connections: Slab::new(),
             next_client: 1,
             queue: VecDeque::new(),
-            lingering: VecDeque::new(),
+            lingering: Deadlines::default(),
+            handshaking: Deadlines::default(),
             ticking: false,
             drain_until_ms: None,
         })
@@ -104,7 +102,11 @@ impl Core {
             self.node.now = self.node.clock.read();
             for event in &events {
                 match event.token() {
-                    LISTENER => self.accepting = true,
+                    token if DOORS.contains(&token) => {
+                        for (door, own) in self.doors.iter_mut().zip(DOORS) {
+                            door.accepting |= own == token;
+                        }
+                    }
                     SIGNALS => self.signalled(),
                     VERDICTS => self.take_verdicts(),
                     Token(key) => {
@@ -118,9 +120,11 @@ impl Core {
             }
             if self.accept_again_ms.is_some_and(|at| at <= self.node.now.uptime_ms) {
                 self.accept_again_ms = None;
-                self.accepting = true;
+                self.doors.iter_mut().for_each(|door| door.accepting = true);
             }
-            self.accept();
+            for door in 0..self.doors.len() {
+                self.accept(door);
+            }
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
@@ -129,7 +133,7 @@ impl Core {
                 self.turn(key);
             }
             self.tick();
-            self.end_lingering();
+            self.end_late();
             if self.is_drained() {
                 return Ok(());
             }
@@ -140,7 +144,7 @@ impl Core {
     fn patience(&self) -> Duration {
         let due = self.node.shard.next_due();
         let waiting =
-            self.ticking || !self.queue.is_empty() || (self.accepting && self.listener.is_some());
+            self.ticking || !self.queue.is_empty() || self.doors.iter().any(|door| door.accepting);
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
         // What is due and was not run yet will be within a millisecond or so: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
@@ -170,9 +174,8 @@ impl Core {
                 Ok(Turn::Wait) => {}
                 Ok(Turn::Again) => self.enqueue(key),
                 Ok(Turn::Linger) => {
-                    let client = connection.client.id;
                     let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
-                    self.lingering.push_back(Lingering { key, client, until_ms });
+                    self.lingering.push(connection.client.ticket, until_ms);
                     self.enqueue(key);
                 }
                 Ok(Turn::Close) => self.close(key),
@@ -201,7 +204,7 @@ impl Core {
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
         // Closing the socket ends its registration as well.
-        let _ = self.poll.registry().deregister(&mut connection.transport.stream);
+        let _ = self.poll.registry().deregister(connection.transport.stream());
         self.node.clients = self.connections.len();
     }
 
@@ -214,19 +217,22 @@ impl Core {
         text
     }
 
-    fn accept(&mut self) {
+    fn accept(&mut self, place: usize) {
         for _ in 0..ACCEPTS_MAX {
-            let Some(listener) = self.listener.as_ref().filter(|_| self.accepting) else { return };
-            let (stream, peer) = match listener::accept(listener) {
+            let door = &mut self.doors[place];
+            if !door.accepting {
+                return;
+            }
+            let (stream, peer) = match listener::accept(&door.listener) {
                 Ok(Some(accepted)) => accepted,
                 Ok(None) => {
-                    self.accepting = false;
+                    door.accepting = false;
                     return;
                 }
                 Err(error) => {
                     // Such as too many open files: tried again when some may have been closed.
                     tracing::warn!("cannot accept a connection: {error}");
-                    self.accepting = false;
+                    door.accepting = false;
                     self.accept_again_ms = Some(self.node.now.uptime_ms + ACCEPT_PAUSE_MS);
                     return;
                 }
@@ -234,10 +240,12 @@ impl Core {
             self.node.counters.connections_accepted += 1;
             if self.connections.len() >= self.node.settings.clients_max {
                 self.node.counters.connections_refused += 1;
-                listener::refuse(stream);
+                if door.acceptor.is_none() {
+                    listener::refuse(stream);
+                }
                 continue;
             }
-            if let Err(error) = self.welcome(stream, peer) {
+            if let Err(error) = self.welcome(place, stream, peer) {
                 tracing::debug!(%peer, "connection lost: {error}");
             }
         }
@@ -245,17 +253,24 @@ impl Core {
 
     fn welcome(
         &mut self,
-        mut stream: mio::net::TcpStream,
+        door: usize,
+        stream: mio::net::TcpStream,
         peer: std::net::SocketAddr,
     ) -> io::Result<()> {
         listener::tune(&stream)?;
+        let mut transport = self.doors[door].transport(stream, peer)?;
         let entry = self.connections.vacant_entry();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, Token(entry.key()), interest)?;
+        self.poll.registry().register(transport.stream(), Token(entry.key()), interest)?;
         let ticket = Ticket { key: entry.key(), client: self.next_client };
         let client = Client::new(ticket, peer, &self.node.settings.users, self.node.now);
         self.next_client += 1;
-        entry.insert(Connection::new(Tcp::new(stream), client));
+        if transport.is_handshaking()
+            && let Some(tls) = &self.node.settings.tls
+        {
+            self.handshaking.push(ticket, self.node.now.uptime_ms + tls.handshake_ms_max);
+        }
+        entry.insert(Connection::new(transport, client));
         self.node.clients = self.connections.len();
         Ok(())
     }
@@ -267,18 +282,31 @@ impl Core {
         self.ticking = due && self.node.shard.tick(now) > 0;
     }
 
-    fn end_lingering(&mut self) {
-        // All wait equally long, so the first to begin is the first to end.
-        while let Some(first) = self.lingering.front() {
-            if first.until_ms > self.node.now.uptime_ms {
-                break;
-            }
-            let (key, client) = (first.key, first.client);
-            self.lingering.pop_front();
-            if self.connections.get(key).is_some_and(|connection| connection.client.id == client) {
-                self.close(key);
+    /// Closes what has waited long enough: for a peer's end, or for its handshake.
+    fn end_late(&mut self) {
+        while let Some(ticket) = self.lingering.pop_due(self.node.now.uptime_ms) {
+            if self.connection(ticket).is_some() {
+                self.close(ticket.key);
             }
         }
+        let (mut closed, mut last) = (0, None);
+        while let Some(ticket) = self.handshaking.pop_due(self.node.now.uptime_ms) {
+            let Some(connection) = self.connection(ticket) else { continue };
+            if connection.transport.is_handshaking() {
+                (closed, last) = (closed + 1, Some(connection.client.peer));
+                self.close(ticket.key);
+            }
+        }
+        // One line for all of them: they can be many at once.
+        if let Some(last) = last {
+            tracing::info!(closed, %last, "TLS handshakes took too long");
+        }
+    }
+
+    /// The connection, unless it is gone.
+    fn connection(&mut self, ticket: Ticket) -> Option<&mut Connection<Socket>> {
+        let connection = self.connections.get_mut(ticket.key)?;
+        (connection.client.id == ticket.client).then_some(connection)
     }
 
     fn signalled(&mut self) {
@@ -289,7 +317,7 @@ impl Core {
             }
             tracing::info!(clients = self.connections.len(), "stopping: answering what was sent");
             self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
-            self.listener = None;
+            self.doors.clear();
             for (_, connection) in &mut self.connections {
                 connection.drain(self.node.now);
             }

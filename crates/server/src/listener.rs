@@ -1,7 +1,6 @@
 //! Accepts connections: bounded per turn, refused above the limit in Redis's words.
 
 use crate::StartError;
-use crate::settings::Settings;
 use mio::net::{TcpListener, TcpStream};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -12,13 +11,8 @@ pub(crate) const KEEPALIVE: Duration = Duration::from_secs(300);
 /// Answers that may be missing before it is taken for gone.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Listens, after checking that it is safe to. `SO_REUSEADDR` is set, and the backlog is the
-/// longest that the system allows.
-pub(crate) fn listen(settings: &Settings) -> Result<TcpListener, StartError> {
-    let address = settings.listen;
-    if settings.users.is_open() && !address.ip().is_loopback() && !settings.open_access_allowed {
-        return Err(StartError::OpenAccess(address));
-    }
+/// Listens. `SO_REUSEADDR` is set, and the backlog is the longest that the system allows.
+pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).map_err(|source| match source.kind() {
         io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
         _ => StartError::Listen { address, source },

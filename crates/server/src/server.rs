@@ -1,10 +1,11 @@
 //! A server: bound first, so that its address is known, then run.
 
 use crate::core::Core;
+use crate::door::Door;
 use crate::node::Node;
 use crate::signals::Signals;
 use crate::users::Checker;
-use crate::{Settings, StartError, listener, open_files};
+use crate::{Settings, StartError, open_files};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::sync::Arc;
 pub struct Server {
     core: Core,
     local_addr: SocketAddr,
+    tls_addr: Option<SocketAddr>,
 }
 
 impl Server {
@@ -21,8 +23,12 @@ impl Server {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
-        let listener = listener::listen(&settings)?;
-        let local_addr = listener.local_addr().map_err(StartError::system("the listener"))?;
+        let doors = Door::open_all(&settings)?;
+        let address =
+            |door: &Door| door.listener.local_addr().map_err(StartError::system("the listener"));
+        let local_addr = address(&doors[0])?;
+        let with_tls = doors.iter().find(|door| door.acceptor.is_some());
+        let tls_addr = with_tls.map(address).transpose()?;
         let signals = Signals::new().map_err(StartError::system("the signals"))?;
         let run_id = getrandom::u64()
             .map_err(|error| StartError::system("a random seed")(io::Error::other(error)))?;
@@ -30,14 +36,19 @@ impl Server {
         let checker = Checker::start(Arc::clone(&settings.users))
             .map_err(StartError::system("the thread that checks passwords"))?;
         let node = |desk| Node::new(settings, local_addr, run_id, desk);
-        let core = Core::new(listener, signals, &checker, node)
+        let core = Core::new(doors, signals, &checker, node)
             .map_err(StartError::system("the event loop"))?;
-        Ok(Server { core, local_addr })
+        Ok(Server { core, local_addr, tls_addr })
     }
 
     /// Where it listens, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// Where it speaks TLS: the main address, or the one beside it.
+    pub fn tls_addr(&self) -> Option<SocketAddr> {
+        self.tls_addr
     }
 
     /// Runs until SIGTERM or SIGINT, then answers what was sent and returns.

@@ -1,6 +1,6 @@
 //! What a server can be told at its start.
 
-use crate::Users;
+use crate::{TlsSettings, Users};
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
 use std::net::SocketAddr;
@@ -16,6 +16,8 @@ pub struct Settings {
     pub listen: SocketAddr,
     /// Who may come in, and what they may do.
     pub users: Arc<Users>,
+    /// TLS on the main address, or on one beside it; none for plain TCP alone.
+    pub tls: Option<TlsSettings>,
     /// Listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
     /// Connections at most.
@@ -40,6 +42,7 @@ impl Settings {
         Settings {
             listen,
             users: Arc::new(users),
+            tls: None,
             open_access_allowed: false,
             clients_max: 10_000,
             memory_max: None,

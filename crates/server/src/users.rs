@@ -15,7 +15,7 @@ pub(crate) use user::User;
 
 use crate::Password;
 use confirmation::{Confirmation, ConfirmationKey};
-use password_hash::PasswordHash;
+use password_hash::{PasswordHash, Workspace};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -144,7 +144,12 @@ impl Users {
 
     /// The user, when name and password are right. Computes a hash for every name alike, unless
     /// the pair was confirmed while it waited: a burst of new connections then costs one.
-    pub(crate) fn check(&self, name: &[u8], password: &[u8]) -> Option<Arc<User>> {
+    pub(crate) fn check(
+        &self,
+        name: &[u8],
+        password: &[u8],
+        workspace: &mut Workspace,
+    ) -> Option<Arc<User>> {
         let digest = self.key.digest(name, password);
         let found = self.find(name).and_then(|user| match &user.secret {
             Secret::Hash(hash, confirmation) => Some((user, hash, confirmation)),
@@ -156,7 +161,7 @@ impl Users {
             return Some(Arc::clone(user));
         }
         let hash = found.map(|(_, hash, _)| hash).or(self.decoy.as_ref())?;
-        let is_right = hash.matches(password);
+        let is_right = hash.matches(password, workspace);
         self.computed.fetch_add(1, Ordering::Relaxed);
         let (user, _, confirmation) = found.filter(|_| is_right)?;
         confirmation.set(digest);

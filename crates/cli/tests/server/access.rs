@@ -272,3 +272,23 @@ fn a_hash_from_hash_password_lets_its_user_in() {
     }
     assert!(hash_password(b"\xff\n").expect_err("no text").contains("UTF-8"));
 }
+
+#[test]
+fn many_guesses_take_the_memory_of_one() {
+    let hash = hash_password(b"password\n").expect("it is hashed");
+    let server = start("memory", "", &[("alice", &hash, "'read'")]);
+    let mut client = server.connect();
+    for _ in 0..15 {
+        client.ask("AUTH alice wrong", WRONG_PASS);
+    }
+    client.ask("AUTH alice password", "+OK\r\n");
+    client.send("INFO\r\n");
+    let mut value = |name: &str| {
+        let line = std::iter::repeat_with(|| client.line()).find(|line| line.starts_with(name));
+        let text = line.expect("INFO has it");
+        text.rsplit(':').next().and_then(|value| value.parse::<u64>().ok()).expect("a number")
+    };
+    let resident = value("used_memory_rss:");
+    assert!(resident < 70_000_000, "{resident} bytes are resident");
+    assert_eq!(value("password_hashes_computed:"), 16);
+}

@@ -7,3 +7,4 @@ mod random_commands;
 mod real_clients;
 mod support;
 mod timers;
+mod tls;

@@ -1,8 +1,8 @@
 //! Checks passwords against their hashes on a thread of its own, because a check takes
 //! milliseconds: one thread for the process, one desk for each event loop.
 
-use super::Users;
 use super::user::User;
+use super::{Users, Workspace};
 use mio::Waker;
 use std::io;
 use std::sync::Arc;
@@ -74,8 +74,9 @@ impl Checker {
 }
 
 fn check_all(users: &Users, jobs: &Receiver<Job>) {
+    let mut workspace = Workspace::default();
     for job in jobs {
-        let user = users.check(&job.name, &job.password);
+        let user = users.check(&job.name, &job.password, &mut workspace);
         // A loop that has ended waits for nothing.
         if job.verdicts.send(Verdict { ticket: job.ticket, user }).is_ok() {
             let _ = job.waker.wake();
