@@ -23,8 +23,6 @@ pub(crate) struct Tls {
     committed: usize,
     /// Handed to the session, of `output`.
     encrypted: usize,
-    /// Plain bytes that were handed to the session since it was empty last: not sent yet.
-    held: usize,
     /// Nothing more will come: the peer said so, or the session has failed.
     ended: bool,
     failed: bool,
@@ -41,7 +39,6 @@ impl Tls {
             output: Vec::new(),
             committed: 0,
             encrypted: 0,
-            held: 0,
             ended: false,
             failed: false,
         }
@@ -146,17 +143,14 @@ impl Transport for Tls {
         loop {
             let plain = &self.output[self.encrypted..self.committed];
             if !plain.is_empty() {
-                let len = self.session.writer().write(plain)?;
-                self.encrypted += len;
-                self.held += len;
+                self.encrypted += self.session.writer().write(plain)?;
             }
             if !self.session.wants_write() {
                 break;
             }
             match self.session.write_tls(&mut self.stream) {
                 Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(_) if self.session.wants_write() => {}
-                Ok(_) => self.held = 0,
+                Ok(_) => {}
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
@@ -169,10 +163,10 @@ impl Transport for Tls {
         Ok(true)
     }
 
-    /// Plain bytes, and at least 1 while the session has something of its own to say.
+    /// Plain bytes that are not encrypted yet, and 1 for the records that the session holds: those
+    /// have a bound of their own. Publishing never makes it more.
     fn unsent(&self) -> usize {
-        let waiting = if self.session.wants_write() { self.held.max(1) } else { 0 };
-        self.committed - self.encrypted + waiting
+        self.committed - self.encrypted + usize::from(self.session.wants_write())
     }
 
     fn settle(&mut self, pool: &mut Pool) {
