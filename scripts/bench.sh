@@ -2,8 +2,9 @@
 # The benchmarks that the documents quote: the ledger alone, then the store beside its peers.
 # Every system runs alone, pinned to one core, with the loader on another. Results are JSON.
 #
-# usage: scripts/bench.sh [ledger|pipelined|published|kv]...   (all of them without arguments)
-# environment: ACCOUNTS, SECONDS_PER_ROW, WARMUP, RUNS, OUT (directory of the results)
+# usage: scripts/bench.sh [PART]...   (all of them without arguments; see `parts` below)
+# environment: ACCOUNTS, SECONDS_PER_ROW, WARMUP, RUNS, OUT (directory of the results),
+#   FILL_ACCOUNTS (of the part `fill`: 20,000,000 need about 6 GB)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -13,7 +14,10 @@ warmup=${WARMUP:-2}
 runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
-targets=(--target scurry --target valkey+lua --target redis+lua --target echo)
+parts=(ledger ladder pipelined published kv cross-core neighbours expiry fill)
+charging=(--target scurry --target valkey+lua --target redis+lua --target echo)
+plain=(--target scurry --target valkey --target redis --target echo)
+many=(--sessions 3200 --connections 50 --depth 64)
 
 # The ledger's decide and apply in nanoseconds and instructions, and the bytes of an account.
 ledger() {
@@ -24,27 +28,50 @@ ledger() {
   } | grep -vE '^Benchmarking| change: |Performance has|hange within|No change' | tee "$out/ledger.txt"
 }
 
+# What each layer costs, as a share of the one below.
+ladder() {
+  "$lab" ladder --accounts "$accounts" --seconds "$seconds" --runs "$runs" --json "$out/ladder.json"
+}
+
 run() { # run NAME SCENARIO OPTION...
   local name=$1 scenario=$2
   shift 2
   echo "== $name"
-  "$lab" run "$scenario" "${targets[@]}" --accounts "$accounts" --seconds "$seconds" \
+  "$lab" run "$scenario" --accounts "$accounts" --seconds "$seconds" \
     --warmup "$warmup" --runs "$runs" --json "$out/$name.json" "$@"
 }
 
 # Many sessions on few connections: what a gateway in front of the store does.
-pipelined() { run moaf-scur-pipelined moaf-scur --sessions 3200 --connections 50 --depth 64; }
+pipelined() { run moaf-scur-pipelined moaf-scur "${charging[@]}" "${many[@]}"; }
 
 # The published form: 4 x 150 threads, each with a connection and one request in flight.
-published() { run moaf-scur-published moaf-scur --sessions 600 --connections 600 --depth 1; }
+published() {
+  run moaf-scur-published moaf-scur "${charging[@]}" --sessions 600 --connections 600 --depth 1
+}
 
-kv() { run kv-pipelined kv --sessions 3200 --connections 50 --depth 64; }
+kv() { run kv-pipelined kv "${plain[@]}" "${many[@]}"; }
 
-if [ "$#" = 0 ]; then set -- ledger pipelined published kv; fi
+# What it costs to pass a request on: the same load on the main port and on the cores' own.
+cross-core() {
+  run cross-core moaf-scur --target scurry "${many[@]}" --threads 2 --door main --door cores
+}
+
+neighbours() { "$lab" neighbours --json "$out/neighbours.json"; }
+
+expiry() {
+  "$lab" expiry --json "$out/expiry.json"
+  "$lab" expiry --spread 0 --json "$out/expiry-at-once.json"
+}
+
+fill() {
+  "$lab" fill --accounts "${FILL_ACCOUNTS:-20000000}" --compare "$accounts" --json "$out/fill.json"
+}
+
+if [ "$#" = 0 ]; then set -- "${parts[@]}"; fi
 for part in "$@"; do
-  case "$part" in
-    ledger | pipelined | published | kv) ;;
-    *) echo "bench: unknown part '$part': say ledger, pipelined, published or kv" >&2; exit 1 ;;
+  case " ${parts[*]} " in
+    *" $part "*) ;;
+    *) echo "bench: unknown part '$part': say one of ${parts[*]}" >&2; exit 1 ;;
   esac
 done
 cargo build --release --locked -p scurry-cli -p scurry-lab

@@ -4,7 +4,8 @@
 #
 # usage: scripts/install-tools.sh [demo|tests|all]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
-#   tests  what `make test` needs: also Redis, Valkey, valgrind and the Python Redis client
+#   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
+#          testing/clients and cargo-fuzz
 #   all    both (the default)
 set -euo pipefail
 export LC_ALL=C
@@ -13,6 +14,13 @@ PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
 
 redis_py=8.1.0
 venv=.cache/venv
+# The client libraries of the other languages; the tests build against what lies here.
+libraries=$PWD/.cache/clients
+# What the manifests in testing/clients ask for.
+go_least=1.26
+node_least=20
+java_least=17
+cargo_fuzz=0.13.2
 
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -28,6 +36,11 @@ quietly() {
   return "$status"
 }
 
+# True when the version is not older than the least one.
+is_at_least() { # is_at_least LEAST VERSION
+  [ "$(printf '%s\n%s\n' "$1" "$2" | sort -V | head -n1)" = "$1" ]
+}
+
 # ---- Rust ----------------------------------------------------------------------------------
 
 check_rust() { # check_rust COMPONENT...
@@ -35,7 +48,7 @@ check_rust() { # check_rust COMPONENT...
   least=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)
   has cargo && has rustc || fail "cargo is missing: install Rust $least or newer with rustup"
   have=$(rustc --version | cut -d' ' -f2 | cut -d- -f1)
-  [ "$(printf '%s\n%s\n' "$least" "$have" | sort -V | head -n1)" = "$least" ] ||
+  is_at_least "$least" "$have" ||
     fail "Rust $have is too old: rustup update stable (needs $least or newer)"
   for component in "$@"; do
     cargo "${component#rust}" --version >/dev/null 2>&1 ||
@@ -209,6 +222,81 @@ install_venv() {
   venv_ready || fail "$venv does not have redis $redis_py"
 }
 
+# ---- Client libraries of Go, Node and Java --------------------------------------------------
+
+check_version() { # check_version NAME LEAST VERSION
+  [ -n "$3" ] && is_at_least "$2" "$3" ||
+    fail "the test clients need $1 $2 or newer, here is ${3:-none}: install it and run this again"
+}
+
+# The manifests that were installed lie beside what they asked for.
+is_installed() { # is_installed DIRECTORY MANIFEST...
+  local directory=$1 manifest
+  shift
+  for manifest in "$@"; do
+    cmp -s "$manifest" "$directory/${manifest##*/}" || return 1
+  done
+}
+
+install_go() {
+  local source=testing/clients/go directory=$libraries/go
+  ! is_installed "$directory" "$source/go.mod" "$source/go.sum" || return 0
+  check_version Go "$go_least" "$(go env GOVERSION 2>/dev/null | sed 's/^go//')"
+  say "installing the Go libraries of the test clients into .cache"
+  mkdir -p "$directory"
+  # Building once also fills the cache of compiled packages.
+  quietly env GOMODCACHE="$directory/mod" GOCACHE="$directory/build" GOTOOLCHAIN=local \
+    GOFLAGS="-mod=readonly -modcacherw" go -C "$source" build -buildvcs=false -o /dev/null . ||
+    fail "cannot install the Go libraries: see the lines above"
+  cp "$source/go.mod" "$source/go.sum" "$directory/"
+}
+
+install_node() {
+  local source=testing/clients/node directory=$libraries/node
+  ! is_installed "$directory/node_modules" "$source/package.json" "$source/package-lock.json" ||
+    return 0
+  check_version Node "$node_least" "$(node --version 2>/dev/null | sed 's/^v//')"
+  has npm || fail "npm is missing: the test clients need it to install ioredis"
+  say "installing the Node libraries of the test clients into .cache"
+  mkdir -p "$directory"
+  cp "$source/package.json" "$source/package-lock.json" "$directory/"
+  (cd "$directory" && quietly npm ci --ignore-scripts --no-audit --no-fund) ||
+    fail "cannot install the Node libraries: see the lines above"
+  cp "$source/package.json" "$source/package-lock.json" "$directory/node_modules/"
+}
+
+install_java() {
+  local source=testing/clients/java directory=$libraries/java
+  ! is_installed "$directory" "$source/pom.xml" || return 0
+  check_version Java "$java_least" \
+    "$(javac -version 2>&1 | sed -n 's/^javac \([0-9][0-9.]*\).*/\1/p')"
+  has mvn || fail "mvn is missing: the test clients need Maven to install Jedis"
+  say "installing the Java libraries of the test clients into .cache"
+  rm -rf "$directory"
+  mkdir -p "$directory"
+  quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
+    -DoutputDirectory="$directory/jars" || fail "cannot install the Java libraries: see above"
+  cp "$source/pom.xml" "$directory/"
+}
+
+# ---- Fuzzing -------------------------------------------------------------------------------
+
+# cargo-fuzz needs the sanitizers of a nightly compiler. Without them the gate runs the corpora
+# as ordinary tests and says so: this is no failure.
+install_fuzz() {
+  if ! cargo +nightly --version >/dev/null 2>&1; then
+    has rustup || { say "no nightly Rust and no rustup: the gate will not fuzz"; return 0; }
+    say "installing the nightly Rust toolchain for fuzzing"
+    quietly rustup toolchain install nightly --profile minimal ||
+      { say "cannot install nightly Rust: the gate will not fuzz"; return 0; }
+  fi
+  if ! cargo fuzz --version >/dev/null 2>&1; then
+    say "installing cargo-fuzz $cargo_fuzz"
+    quietly cargo install --locked --version "$cargo_fuzz" cargo-fuzz ||
+      say "cannot install cargo-fuzz: the gate will not fuzz"
+  fi
+}
+
 # ---- What is asked for ---------------------------------------------------------------------
 
 missing=()
@@ -233,6 +321,8 @@ need_tests() {
   need valkey-cli valkey-tools
   need valgrind valgrind
   need python3 python3
+  need javac default-jdk-headless
+  need mvn maven
   venv_ready || venv_python >/dev/null || missing+=(python3-venv)
 }
 
@@ -251,4 +341,12 @@ if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
   install_packages "${missing[@]}"
 fi
-case "${1:-all}" in tests | all) install_venv ;; esac
+case "${1:-all}" in
+  tests | all)
+    install_venv
+    install_go
+    install_node
+    install_java
+    install_fuzz
+    ;;
+esac

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
-use crate::resp::{Stop, Value, encode};
+use crate::resp::{Stop, Value, encode, skip};
 
 /// How long one reply may take.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -54,7 +54,7 @@ impl Client {
         self.read_value()
     }
 
-    /// Sends `count` requests, pipelined, and hands each reply to `accept`.
+    /// Sends `count` requests, pipelined, and hands the bytes of each reply to `accept`.
     ///
     /// # Errors
     /// When the connection fails, or with the first error of `accept`.
@@ -62,7 +62,7 @@ impl Client {
         &mut self,
         count: usize,
         mut append: impl FnMut(usize, &mut Vec<u8>),
-        mut accept: impl FnMut(usize, Value) -> Result<()>,
+        mut accept: impl FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let (mut sent, mut answered) = (0, 0);
         let mut out = Vec::new();
@@ -76,8 +76,9 @@ impl Client {
             // The replies to the batch before this one: two batches are on their way at most.
             let until = if end == count { count } else { sent };
             while answered < until {
-                let (value, _) = self.read_value()?;
-                accept(answered, value)?;
+                let length = self.read_reply()?;
+                accept(answered, &self.received[self.at..self.at + length])?;
+                self.at += length;
                 answered += 1;
             }
             sent = end;
@@ -86,12 +87,17 @@ impl Client {
     }
 
     fn read_value(&mut self) -> Result<(Value, usize)> {
+        let length = self.read_reply()?;
+        let (_, value) = Value::read(&self.received[self.at..self.at + length])?;
+        self.at += length;
+        Ok((value, length))
+    }
+
+    /// Reads until there is a whole reply, and gives its length.
+    fn read_reply(&mut self) -> Result<usize> {
         loop {
-            match Value::read(&self.received[self.at..]) {
-                Ok((length, value)) => {
-                    self.at += length;
-                    return Ok((value, length));
-                }
+            match skip(&self.received[self.at..]) {
+                Ok(length) => return Ok(length),
                 Err(Stop::Malformed) => bail!("the server's reply is not RESP"),
                 Err(Stop::Incomplete) => {}
             }

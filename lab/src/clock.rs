@@ -29,6 +29,12 @@ impl Clock {
     }
 }
 
+/// Milliseconds since 1970, as a server counts them.
+pub fn unix_ms() -> i64 {
+    let time = clock_gettime(ClockId::Realtime);
+    time.tv_sec * 1_000 + time.tv_nsec / 1_000_000
+}
+
 /// CPU time that the calling thread has used, nanoseconds.
 pub fn thread_cpu_nanos() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);

@@ -1,5 +1,5 @@
 //! `scurry-lab launch`, hidden: becomes the server it is told to start, after binding itself to
-//! a core and asking the kernel to end it with the lab. So a server that the lab started is gone
+//! its cores and asking the kernel to end it with the lab. So a server that the lab started is gone
 //! on every path, even when the lab is killed, and no unsafe code is needed between fork and exec.
 
 use std::ffi::OsString;
@@ -9,13 +9,13 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-use crate::cores::bind_this_thread;
+use crate::cores::bind;
 
 /// What to become.
 #[derive(Debug)]
 pub struct Launch {
-    /// The core to run on.
-    pub core: Option<usize>,
+    /// The cores to run on; any without.
+    pub cores: Vec<usize>,
     /// The process that must still be the parent.
     pub parent: i32,
     /// The program and its arguments.
@@ -25,13 +25,13 @@ pub struct Launch {
 /// Becomes the command. Comes back only with an error.
 ///
 /// # Errors
-/// When the core cannot be used or the program cannot be started.
+/// When the cores cannot be used or the program cannot be started.
 pub fn launch(launch: &Launch) -> Result<()> {
     set_parent_process_death_signal(Some(Signal::KILL)).context("tying the server to the lab")?;
     let parent = Pid::as_raw(getppid());
     ensure!(parent == launch.parent, "the lab has gone");
-    if let Some(core) = launch.core {
-        bind_this_thread(core)?;
+    if !launch.cores.is_empty() {
+        bind(None, &launch.cores)?;
     }
     let (program, arguments) = launch.command.split_first().context("no program to start")?;
     let error = Command::new(program).args(arguments).exec();

@@ -30,10 +30,10 @@ const READ_BUFFER: usize = 262_144;
 const READ_BUFFER_MAX: usize = 64 * 1_048_576;
 
 /// What to do.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// Where the server listens.
-    pub address: SocketAddr,
+    /// Where the server listens; connections are dealt out to several ports in turn.
+    pub addresses: Vec<SocketAddr>,
     /// Sessions at a time.
     pub sessions: u32,
     /// Connections that they share.
@@ -100,7 +100,8 @@ impl<'a, W: Workload> Loader<'a, W> {
         let mut connections = Vec::new();
         for index in 0..plan.connections {
             let sessions = (index..plan.sessions).step_by(plan.connections as usize).collect();
-            let mut connection = Connection::open(plan.address, sessions)?;
+            let address = plan.addresses[index as usize % plan.addresses.len()];
+            let mut connection = Connection::open(address, sessions)?;
             connection.register(&epoll, u64::from(index))?;
             connections.push(connection);
         }
@@ -298,4 +299,35 @@ fn nanos(seconds: f64) -> u64 {
 
 fn seconds(nanos: u64) -> f64 {
     nanos as f64 / NANOS
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::scenario::Scenario;
+    use crate::workload::KeyValueWorkload;
+
+    #[test]
+    fn connections_are_dealt_out_to_the_ports_in_turn() {
+        let listeners = [0, 1].map(|_| TcpListener::bind("127.0.0.1:0").unwrap());
+        let kv = Scenario::built_in("kv").unwrap().kv.unwrap();
+        let mut workload = KeyValueWorkload::new(&kv, 6, 1, true);
+        let plan = LoadPlan {
+            addresses: listeners.iter().map(|l| l.local_addr().unwrap()).collect(),
+            sessions: 6,
+            connections: 5,
+            depth: 1,
+            warmup_seconds: 0.0,
+            seconds: 1.0,
+        };
+        let interrupted = AtomicBool::new(false);
+        let _loader = Loader::connect(plan, &mut workload, &interrupted).unwrap();
+        let accepted = listeners.map(|listener| {
+            listener.set_nonblocking(true).unwrap();
+            listener.incoming().take_while(Result::is_ok).count()
+        });
+        assert_eq!(accepted, [3, 2]);
+    }
 }

@@ -6,8 +6,12 @@ use anyhow::Result;
 use clap::Parser;
 use scurry_lab::arguments::{Arguments, LabCommand};
 use scurry_lab::echo::{ReplySizes, serve};
+use scurry_lab::expiry::expiry;
+use scurry_lab::fill::fill;
+use scurry_lab::ladder::ladder;
 use scurry_lab::launcher::{Launch, launch};
 use scurry_lab::list::list;
+use scurry_lab::neighbours::neighbours;
 use scurry_lab::run::run;
 
 fn main() -> ExitCode {
@@ -25,9 +29,15 @@ fn main() -> ExitCode {
 fn dispatch(command: LabCommand) -> Result<bool> {
     match command {
         LabCommand::Run(arguments) => return run(&arguments),
+        LabCommand::Ladder(arguments) => ladder(&arguments)?,
+        LabCommand::Neighbours(arguments) => return neighbours(&arguments),
+        LabCommand::Expiry(arguments) => return expiry(&arguments),
+        LabCommand::Fill(arguments) => fill(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
         LabCommand::EchoServer { port, sizes } => serve(port, &ReplySizes::parse(&sizes)?)?,
-        LabCommand::Launch { core, parent, command } => launch(&Launch { core, parent, command })?,
+        LabCommand::Launch { cores, parent, command } => {
+            launch(&Launch { cores, parent, command })?
+        }
     }
     Ok(true)
 }

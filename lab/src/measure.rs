@@ -1,5 +1,6 @@
 //! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,14 +10,17 @@ use crate::audit::{Expected, audit_charging, audit_key_value};
 use crate::client::Client;
 use crate::cores::{Cores, bind_this_thread};
 use crate::figures::{per, percent, rounded};
+use crate::filling::Filling;
 use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
+use crate::names::{account_text, key_text};
 use crate::populate::{create_accounts, set_keys};
 use crate::process::{ServerProcess, free_address};
 use crate::progress::Progress;
+use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::sampler::{Sample, resident_bytes};
 use crate::scenario::{Charging, KeyValue, Kind, Scenario};
-use crate::target::{Identity, Target, probe_charging, probe_key_value};
+use crate::target::{Identity, ScurryOptions, Target, probe_charging, probe_key_value};
 use crate::workload::{ChargingPlan, ChargingWorkload, KeyValueWorkload, Workload};
 
 /// Below this idle share of its core the loader may be what is measured.
@@ -35,6 +39,10 @@ pub struct Bench<'a> {
     pub port: Option<u16>,
     /// The cores to use; none are bound without.
     pub cores: Option<&'a Cores>,
+    /// How scurry is started.
+    pub scurry: &'a ScurryOptions,
+    /// Which of scurry's ports the load goes to.
+    pub door: Door,
     /// The echo server's answers.
     pub echo_sizes: &'a str,
     /// The Lua library of the targets that need one.
@@ -52,6 +60,8 @@ pub struct Measured {
     pub run: Run,
     /// What the server says it is.
     pub identity: Identity,
+    /// How it was filled; none of the echo server.
+    pub filling: Option<Filling>,
 }
 
 /// Samples the kernel's view as the measured interval begins and ends.
@@ -72,14 +82,6 @@ impl Observer for Watch<'_> {
     }
 }
 
-/// The store's memory around the filling, and how many records went in.
-#[derive(Clone, Copy, Debug)]
-struct Filling {
-    before: u64,
-    after: u64,
-    records: u32,
-}
-
 impl Bench<'_> {
     /// Runs it. A target that breaks a rule gives a run whose audit says so.
     ///
@@ -96,16 +98,16 @@ impl Bench<'_> {
         let server = self.start()?;
         let mut client = Client::connect(server.address())?;
         let identity = self.target.identify(&mut client)?;
-        let run = match (&self.scenario.charging, &self.scenario.kv) {
+        let measured = match (&self.scenario.charging, &self.scenario.kv) {
             (Some(charging), _) => self.charge(charging, number, &server, &mut client, &progress),
             (_, Some(kv)) => self.key_value(kv, number, &server, &mut client, &progress),
             _ => unreachable!("a scenario that was checked has one part"),
         };
-        let run = run.map_err(|error| match server.output_tail() {
+        let (run, filling) = measured.map_err(|error| match server.output_tail() {
             tail if tail.is_empty() => error,
             tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
         })?;
-        Ok(Measured { run, identity })
+        Ok(Measured { run, identity, filling })
     }
 
     /// Starts the target on its core.
@@ -114,8 +116,9 @@ impl Bench<'_> {
     /// When it does not start.
     pub fn start(&self) -> Result<ServerProcess> {
         let address = free_address(self.port)?;
-        let core = self.cores.map(|cores| cores.target);
-        let command = self.target.command(self.program.clone(), address, core, self.echo_sizes);
+        let cores = self.cores.map(|cores| cores.target.clone()).unwrap_or_default();
+        let program = self.program.clone();
+        let command = self.target.command(program, address, cores, self.echo_sizes, self.scurry);
         ServerProcess::start(&command, self.interrupted)
     }
 
@@ -126,32 +129,32 @@ impl Bench<'_> {
         server: &ServerProcess,
         client: &mut Client,
         progress: &Progress,
-    ) -> Result<Run> {
+    ) -> Result<(Run, Option<Filling>)> {
         let dialect = self.target.dialect().context("this target does no charging")?;
         let scenario = self.scenario;
         self.target.prepare(Kind::Charging, client, self.library)?;
         if !self.target.is_echo()
             && let Err(error) = probe_charging(client, dialect)
         {
-            return Ok(Run::failed(number, format!("failed audit: probe: {error:#}")));
+            return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
-        let before = resident_bytes(server.pid())?;
-        if !self.target.is_echo() {
-            create_accounts(client, dialect, charging, scenario.accounts, |done, total| {
-                self.filling(progress, done, total)
-            })?;
-        }
-        let after = resident_bytes(server.pid())?;
+        let accounts = scenario.accounts;
+        let filling = self.fill(server, client, accounts, progress, |client, progress| {
+            create_accounts(client, dialect, charging, accounts, progress)
+        })?;
+        let routes = self.routes(server, client)?;
+        let owners = |routes: &Routes| routes.owners(accounts, scenario.connections, account_text);
         let mut workload = ChargingWorkload::new(&ChargingPlan {
             charging,
             dialect,
-            accounts: scenario.accounts,
+            accounts,
             sessions: scenario.sessions,
             seed: scenario.seed,
             opaque: self.target.is_echo(),
+            routes: routes.as_ref().map(owners).transpose()?,
         })?;
-        let filling = Filling { before, after, records: scenario.accounts };
-        let mut run = self.load(number, &mut workload, server, filling, progress)?;
+        let addresses = addresses(server, routes.as_ref());
+        let mut run = self.load(number, &mut workload, server, addresses, progress)?;
         let verdict = self.verdict(&workload, || {
             ensure!(
                 workload.replays() == 0,
@@ -163,11 +166,12 @@ impl Bench<'_> {
                 credited_per_account: charging.credited_per_account(),
                 consumed: workload.consumed(),
                 consumed_total: workload.consumed_total(),
+                alone: true,
             };
             audit_charging(client, dialect, &expected, scenario.seed)
         });
-        settle(&mut run, verdict, progress);
-        Ok(run)
+        settle(&mut run, verdict, filling.as_ref(), progress);
+        Ok((run, filling))
     }
 
     fn key_value(
@@ -177,29 +181,53 @@ impl Bench<'_> {
         server: &ServerProcess,
         client: &mut Client,
         progress: &Progress,
-    ) -> Result<Run> {
+    ) -> Result<(Run, Option<Filling>)> {
         let scenario = self.scenario;
         let echo = self.target.is_echo();
         if !echo && let Err(error) = probe_key_value(client) {
-            return Ok(Run::failed(number, format!("failed audit: probe: {error:#}")));
+            return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
         let mut workload = KeyValueWorkload::new(kv, scenario.sessions, scenario.seed, echo);
-        let before = resident_bytes(server.pid())?;
-        if !echo {
-            set_keys(client, &mut workload, |done, total| self.filling(progress, done, total))?;
+        let filling = self.fill(server, client, kv.keys, progress, |client, progress| {
+            set_keys(client, &mut workload, progress)
+        })?;
+        let routes = self.routes(server, client)?;
+        if let Some(routes) = &routes {
+            workload.route(routes.owners(kv.keys, scenario.connections, key_text)?);
         }
-        let after = resident_bytes(server.pid())?;
-        let filling = Filling { before, after, records: kv.keys };
-        let mut run = self.load(number, &mut workload, server, filling, progress)?;
+        let addresses = addresses(server, routes.as_ref());
+        let mut run = self.load(number, &mut workload, server, addresses, progress)?;
         let verdict = self.verdict(&workload, || audit_key_value(client, &workload, scenario.seed));
-        settle(&mut run, verdict, progress);
-        Ok(run)
+        settle(&mut run, verdict, filling.as_ref(), progress);
+        Ok((run, filling))
     }
 
-    fn filling(&self, progress: &Progress, done: usize, total: usize) -> Result<()> {
-        progress.filling(done, total);
-        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
-        Ok(())
+    /// Fills the store, with progress; the echo server has none.
+    fn fill(
+        &self,
+        server: &ServerProcess,
+        client: &mut Client,
+        records: u32,
+        progress: &Progress,
+        fill: impl FnOnce(&mut Client, &mut dyn FnMut(usize, usize) -> Result<()>) -> Result<()>,
+    ) -> Result<Option<Filling>> {
+        if self.target.is_echo() {
+            return Ok(None);
+        }
+        let mut step = |done: usize, total: usize| {
+            progress.filling(done, total);
+            ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+            Ok(())
+        };
+        Filling::watch(server.pid(), client, records, |client| fill(client, &mut step)).map(Some)
+    }
+
+    /// Who owns which key, where the load goes to the owners.
+    fn routes(&self, server: &ServerProcess, client: &mut Client) -> Result<Option<Routes>> {
+        if self.target != Target::Scurry || self.door == Door::Main {
+            return Ok(None);
+        }
+        Routes::ask(client, server.address()).map(Some)
     }
 
     fn load<W: Workload>(
@@ -207,11 +235,11 @@ impl Bench<'_> {
         number: u32,
         workload: &mut W,
         server: &ServerProcess,
-        filling: Filling,
+        addresses: Vec<SocketAddr>,
         progress: &Progress,
     ) -> Result<Run> {
         let plan = LoadPlan {
-            address: server.address(),
+            addresses,
             sessions: self.scenario.sessions,
             connections: self.scenario.connections,
             depth: self.scenario.depth,
@@ -225,15 +253,9 @@ impl Bench<'_> {
             anyhow::bail!("the measured interval was not sampled");
         };
         let memory = resident_bytes(server.pid())?;
-        let mut figures = figures(&result, &begin, &end, memory);
-        if !self.target.is_echo() {
-            let growth = filling.after.saturating_sub(filling.before);
-            figures.memory_bytes_per_account =
-                Some(rounded(per(growth, f64::from(filling.records)), 1));
-        }
         Ok(Run {
             run: number,
-            figures,
+            figures: figures(&result, &begin, &end, memory),
             audit: String::new(),
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
@@ -256,8 +278,14 @@ impl Bench<'_> {
     }
 }
 
+/// The ports that the load goes to.
+fn addresses(server: &ServerProcess, routes: Option<&Routes>) -> Vec<SocketAddr> {
+    routes.map_or_else(|| vec![server.address()], |routes| routes.addresses().to_vec())
+}
+
 /// A run that failed its audit keeps no figures.
-fn settle(run: &mut Run, verdict: String, progress: &Progress) {
+fn settle(run: &mut Run, verdict: String, filling: Option<&Filling>, progress: &Progress) {
+    run.figures.memory_bytes_per_account = filling.map(Filling::bytes_per_record);
     run.audit = verdict;
     if !run.is_sound() {
         progress.note(&run.audit);

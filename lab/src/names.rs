@@ -1,10 +1,10 @@
 //! The ids that the load uses. All have a fixed width, so that request templates can be
 //! patched in place and every request of a kind is equally long.
 
-/// Accounts (and keys) that seven decimal digits can number.
-pub const ACCOUNTS_MAX: u32 = 10_000_000;
+/// Accounts (and keys) at most: the lab keeps a tally of each.
+pub const ACCOUNTS_MAX: u32 = 100_000_000;
 
-/// `acc:` and seven decimal digits.
+/// `acc:` and seven digits in base 36.
 pub type AccountText = [u8; 11];
 /// `s` and seven digits in base 36: 78 thousand million sessions.
 pub type SessionText = [u8; 8];
@@ -13,7 +13,7 @@ pub type SessionText = [u8; 8];
 #[inline]
 pub fn account_text(number: u32) -> AccountText {
     let mut text = *b"acc:0000000";
-    digits(&mut text[4..], u64::from(number), 10);
+    digits(&mut text[4..], u64::from(number), 36);
     text
 }
 
@@ -21,7 +21,7 @@ pub fn account_text(number: u32) -> AccountText {
 #[inline]
 pub fn key_text(number: u32) -> AccountText {
     let mut text = *b"key:0000000";
-    digits(&mut text[4..], u64::from(number), 10);
+    digits(&mut text[4..], u64::from(number), 36);
     text
 }
 
@@ -50,8 +50,8 @@ mod tests {
     #[test]
     fn ids_have_a_fixed_width() {
         assert_eq!(&account_text(0), b"acc:0000000");
-        assert_eq!(&account_text(ACCOUNTS_MAX - 1), b"acc:9999999");
-        assert_eq!(&key_text(42), b"key:0000042");
+        assert_eq!(&account_text(ACCOUNTS_MAX - 1), b"acc:01njchr");
+        assert_eq!(&key_text(42), b"key:0000016");
         assert_eq!(&session_text(35), b"s000000z");
         assert_eq!(&session_text(36 * 36), b"s0000100");
     }

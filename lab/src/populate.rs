@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::names::account_text;
-use crate::resp::{Template, Value};
+use crate::resp::Template;
 use crate::scenario::Charging;
 use crate::workload::KeyValueWorkload;
 
@@ -21,7 +21,7 @@ pub fn create_accounts(
     dialect: Dialect,
     charging: &Charging,
     accounts: u32,
-    progress: impl FnMut(usize, usize) -> Result<()>,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
     let blank = account_text(0).escape_ascii().to_string();
     let rest = charging.create_arguments();
@@ -40,16 +40,20 @@ pub fn create_accounts(
 pub fn set_keys(
     client: &mut Client,
     workload: &mut KeyValueWorkload,
-    progress: impl FnMut(usize, usize) -> Result<()>,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
     let keys = workload.keys();
     fill(client, keys, progress, |number, out| workload.append_first(number, out))
 }
 
-fn fill(
+/// Sends one request per record, pipelined; every one must be answered without an error.
+///
+/// # Errors
+/// The first error reply, or the first error of `progress`.
+pub fn fill(
     client: &mut Client,
     count: u32,
-    mut progress: impl FnMut(usize, usize) -> Result<()>,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
     mut append: impl FnMut(u32, &mut Vec<u8>),
 ) -> Result<()> {
     let total = count as usize;
@@ -57,8 +61,8 @@ fn fill(
         append(u32::try_from(index).unwrap_or(u32::MAX), out);
     };
     client.pipeline(total, append, |index, reply| {
-        if let Value::Error(text) = reply {
-            bail!("filling the store: {text}");
+        if reply.starts_with(b"-") {
+            bail!("filling the store: {}", reply.trim_ascii_end().escape_ascii());
         }
         if (index + 1) % STEP == 0 || index + 1 == total {
             progress(index + 1, total)?;

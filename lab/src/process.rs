@@ -33,8 +33,8 @@ pub struct ServerCommand {
     pub program: PathBuf,
     /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// The core to run on; `None` leaves it to the kernel.
-    pub core: Option<usize>,
+    /// The cores to run on; none leaves it to the kernel.
+    pub cores: Vec<usize>,
     /// Where it will listen.
     pub address: SocketAddr,
 }
@@ -60,7 +60,7 @@ impl ServerProcess {
         let lab = std::env::current_exe().context("finding the lab's own program")?;
         let mut launcher = Command::new(lab);
         launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
-        if let Some(core) = command.core {
+        for core in &command.cores {
             launcher.arg("--core").arg(core.to_string());
         }
         // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
@@ -85,8 +85,9 @@ impl ServerProcess {
         };
         let mut server = ServerProcess { child, handle, address: command.address, directory };
         server.wait_until_ready(interrupted)?;
-        if let Some(core) = command.core {
-            server.bind_all_threads(core)?;
+        // With more cores a server may give each thread its own.
+        if let [core] = command.cores.as_slice() {
+            server.bind_all_threads(*core)?;
         }
         Ok(server)
     }
@@ -155,7 +156,7 @@ impl ServerProcess {
             let name = entry?.file_name();
             let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
             if thread.is_some() {
-                bind(thread, core)?;
+                bind(thread, &[core])?;
             }
         }
         Ok(())
@@ -178,12 +179,51 @@ fn open_handle(child: &Child) -> Result<OwnedFd> {
     pidfd_open(pid, PidfdFlags::empty()).context("opening a handle of the server's process")
 }
 
-/// A loopback address with a port that nobody uses, or the one that was asked for.
+/// Ports from which servers get theirs: below those that the kernel gives to clients, whose
+/// closed connections would keep a server from listening for a minute.
+const PORTS: std::ops::Range<u16> = 20_000..32_000;
+/// A server may listen on so many ports behind its own, one for each core.
+const PORTS_FOLLOWING: u16 = 16;
+
+/// A loopback address with a port that nobody uses, nor those behind it, or the one that was
+/// asked for.
 ///
 /// # Errors
 /// When the port is taken.
 pub fn free_address(port: Option<u16>) -> Result<SocketAddr> {
-    let wanted = SocketAddr::from((Ipv4Addr::LOCALHOST, port.unwrap_or(0)));
-    let listener = TcpListener::bind(wanted).with_context(|| format!("{wanted} is taken"))?;
-    Ok(listener.local_addr()?)
+    let at = |port: u16| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    if let Some(port) = port {
+        let wanted = at(port);
+        TcpListener::bind(wanted).with_context(|| format!("{wanted} is taken"))?;
+        return Ok(wanted);
+    }
+    // Labs that run at the same time begin at different places.
+    let block = usize::from(PORTS_FOLLOWING) + 1;
+    let blocks = PORTS.len() / block;
+    let first = std::process::id() as usize % blocks;
+    for index in 0..blocks {
+        let begin = PORTS.start + u16::try_from((first + index) % blocks * block)?;
+        if (begin..=begin + PORTS_FOLLOWING).all(|port| TcpListener::bind(at(port)).is_ok()) {
+            return Ok(at(begin));
+        }
+    }
+    bail!("no free ports between {} and {}: stop what listens there", PORTS.start, PORTS.end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_is_free_with_those_behind_it() {
+        let address = free_address(None).unwrap();
+        assert!(PORTS.contains(&address.port()));
+        let behind = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port() + 3));
+        let taken = TcpListener::bind(behind).unwrap();
+        assert_ne!(free_address(None).unwrap(), address);
+        let error = free_address(Some(behind.port())).unwrap_err().to_string();
+        assert!(error.contains("is taken"), "{error}");
+        drop(taken);
+        assert_eq!(free_address(Some(behind.port())).unwrap(), behind);
+    }
 }

@@ -3,6 +3,8 @@
 
 use std::io::{IsTerminal, Write, stderr};
 
+use crate::clock::Clock;
+use crate::figures::per;
 use crate::loader::Second;
 
 /// The live line.
@@ -12,13 +14,28 @@ pub struct Progress {
     quiet: bool,
     terminal: bool,
     total_seconds: f64,
+    clock: Clock,
+}
+
+const BAR_WIDTH: usize = 30;
+
+/// How much is done, as a picture.
+fn bar(done: usize, total: usize) -> String {
+    let full = (BAR_WIDTH * done.min(total)).checked_div(total).unwrap_or(BAR_WIDTH);
+    format!("[{}{}]", "#".repeat(full), "-".repeat(BAR_WIDTH - full))
 }
 
 impl Progress {
     /// A line for one run of one target.
     pub fn new(prefix: &str, quiet: bool, total_seconds: f64) -> Progress {
         let terminal = stderr().is_terminal();
-        Progress { prefix: prefix.to_owned(), quiet, terminal, total_seconds }
+        Progress {
+            prefix: prefix.to_owned(),
+            quiet,
+            terminal,
+            total_seconds,
+            clock: Clock::start(),
+        }
     }
 
     /// Says something that stays.
@@ -32,7 +49,13 @@ impl Progress {
     pub fn filling(&self, done: usize, total: usize) {
         // On a file every step would be noise.
         if !self.quiet && (self.terminal || done == total) {
-            self.write(&format!("{}: filled {done} of {total}", self.prefix), done == total);
+            let rate = per(done as u64, self.clock.elapsed().as_secs_f64());
+            let line = format!(
+                "{}: {} {done} of {total}, {rate:.0} a second since the start",
+                self.prefix,
+                bar(done, total)
+            );
+            self.write(&line, done == total);
         }
     }
 
@@ -57,5 +80,17 @@ impl Progress {
         } else {
             writeln!(out, "{line}")
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bar_fills_from_the_left() {
+        let filled = |done, total| bar(done, total).matches('#').count();
+        assert_eq!([filled(0, 10), filled(5, 10), filled(10, 10), filled(0, 0)], [0, 15, 30, 30]);
+        assert_eq!(bar(1, 3).len(), BAR_WIDTH + 2);
     }
 }

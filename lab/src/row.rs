@@ -75,8 +75,12 @@ pub struct Load {
     pub seed: u64,
     /// Business operations of one session (8, or 7 without the last SESSION); none for kv.
     pub ops_per_session: Option<usize>,
-    /// The core of the system under test; none where nothing was bound.
-    pub target_core: Option<usize>,
+    /// Threads that scurry was told to use; none where it was not told.
+    pub threads: Option<u32>,
+    /// Which of scurry's ports were used: `main` or `cores`; none of other targets.
+    pub door: Option<&'static str>,
+    /// The cores of the system under test; none where nothing was bound.
+    pub target_cores: Vec<usize>,
     /// The core of the loader.
     pub loader_core: Option<usize>,
 }

@@ -2,11 +2,9 @@
 //! that slows down slows all of them down.
 
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, bail, ensure};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use anyhow::{Context, Result, bail};
 
 use crate::arguments::RunArguments;
 use crate::cores::Cores;
@@ -15,9 +13,11 @@ use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
 use crate::host::Host;
 use crate::measure::Bench;
 use crate::report;
+use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
-use crate::target::{LIBRARY, Target};
+use crate::target::{LIBRARY, ScurryOptions, Target};
+use crate::testbed::{allow_files, catch_signals, write_json};
 
 /// A target that uses this much of its core has none left, within the precision of the figure.
 const BUSY_PERCENT: f64 = 95.0;
@@ -32,15 +32,15 @@ const FILES_SPARE: u64 = 200;
 pub fn run(arguments: &RunArguments) -> Result<bool> {
     let scenario = arguments.scenario()?;
     let targets = arguments.targets()?;
+    let scurry = arguments.scurry()?;
     allow_files(u64::from(scenario.connections) + FILES_SPARE)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
-    }
+    let interrupted = catch_signals()?;
     let session = Session {
         arguments,
         scenario: &scenario,
-        cores: Cores::choose()?,
+        one_core: Cores::choose(1)?,
+        cores: Cores::choose(scurry.threads.unwrap_or(1) as usize)?,
+        scurry,
         host: Host::look(),
         library: library(arguments)?,
         interrupted: &interrupted,
@@ -50,28 +50,11 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     compare(&mut rows);
     let report = Report { rows };
     print!("{}", report::render(&scenario, &report)?);
-    if let Some(path) = &arguments.json {
-        let json = serde_json::to_string_pretty(&report)?;
-        std::fs::write(path, json + "\n").with_context(|| format!("writing {}", path.display()))?;
-    }
+    write_json(arguments.common.json.as_deref(), &report)?;
     if report.rows.iter().all(|row| row.not_measured.is_some()) {
         bail!("no target could be measured here");
     }
     Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
-}
-
-/// Raises the limit of open files where it is too low; the servers inherit it.
-fn allow_files(needed: u64) -> Result<()> {
-    let limit = getrlimit(Resource::Nofile);
-    if limit.current.is_none_or(|current| current >= needed) {
-        return Ok(());
-    }
-    ensure!(
-        limit.maximum.is_none_or(|maximum| maximum >= needed),
-        "{needed} open files are needed: raise the limit (ulimit -n) or lower --connections"
-    );
-    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
-    setrlimit(Resource::Nofile, raised).context("raising the limit of open files")
 }
 
 fn library(arguments: &RunArguments) -> Result<String> {
@@ -82,21 +65,35 @@ fn library(arguments: &RunArguments) -> Result<String> {
 struct Session<'a> {
     arguments: &'a RunArguments,
     scenario: &'a Scenario,
+    /// The placement of targets that have one thread.
+    one_core: Option<Cores>,
+    /// The placement of scurry.
     cores: Option<Cores>,
+    scurry: ScurryOptions,
     host: Host,
     library: String,
     interrupted: &'a AtomicBool,
 }
 
+/// A target on its way to a row.
+struct Entry {
+    target: Target,
+    door: Door,
+    /// None where it cannot be measured.
+    program: Option<PathBuf>,
+    row: Row,
+}
+
 impl Session<'_> {
     fn greet(&self) {
-        if self.arguments.quiet {
+        if self.arguments.common.quiet {
             return;
         }
         match &self.cores {
             Some(cores) => eprintln!(
                 "loader on core {}, system under test on core {}",
-                cores.loader, cores.target
+                cores.loader,
+                joined(&cores.target)
             ),
             None => {
                 eprintln!("one core only: loader and system under test share it, nothing is bound")
@@ -105,54 +102,49 @@ impl Session<'_> {
     }
 
     fn rows(&self, targets: &[Target]) -> Result<Vec<Row>> {
-        let mut entries: Vec<(Target, Option<PathBuf>, Row)> = Vec::new();
-        for target in targets {
-            let located = target.locate(self.scenario.kind, self.arguments.scurry_bin.as_deref());
-            let mut row = self.blank(*target);
-            let program = match located {
-                Ok(program) => Some(program),
-                Err(missing) => {
-                    row.not_measured = Some(missing.to_string());
-                    row.audit = format!("not measured here: {missing}");
-                    None
-                }
-            };
-            entries.push((*target, program, row));
-        }
+        let mut entries: Vec<Entry> =
+            targets.iter().flat_map(|target| self.entries(*target)).collect();
         let sizes = self.echo_sizes(targets);
         for number in 1..=self.arguments.runs {
-            for (target, program, row) in &mut entries {
-                let Some(program) = program else { continue };
-                let run = self.one(*target, program.clone(), number, &sizes.text, row)?;
-                row.runs.push(run);
+            for entry in &mut entries {
+                self.one(entry, number, &sizes.text)?;
             }
         }
-        Ok(entries
-            .into_iter()
-            .map(|(target, program, mut row)| {
-                if program.is_some() {
-                    row.conclude();
-                    self.annotate(target, &sizes, &mut row);
-                }
-                row
-            })
-            .collect())
+        for entry in &mut entries {
+            if entry.program.is_some() {
+                entry.row.conclude();
+                self.annotate(entry.target, &sizes, &mut entry.row);
+            }
+        }
+        Ok(entries.into_iter().map(|entry| entry.row).collect())
     }
 
-    fn one(
-        &self,
-        target: Target,
-        program: PathBuf,
-        number: u32,
-        echo_sizes: &str,
-        row: &mut Row,
-    ) -> Result<Run> {
-        let bench = self.bench(target, program, echo_sizes);
-        match bench.measure(number, self.arguments.runs) {
+    /// One of each target, and one of scurry for each door.
+    fn entries(&self, target: Target) -> Vec<Entry> {
+        let doors: &[Door] =
+            if target == Target::Scurry { &self.arguments.doors } else { &[Door::Main] };
+        let entry = |door: &Door| {
+            let scurry = self.arguments.common.scurry_bin.as_deref();
+            let located = target.locate(self.scenario.kind, scurry);
+            let mut row = self.blank(target, *door);
+            if let Err(missing) = &located {
+                row.not_measured = Some(missing.to_string());
+                row.audit = format!("not measured here: {missing}");
+            }
+            Entry { target, door: *door, program: located.ok(), row }
+        };
+        doors.iter().map(entry).collect()
+    }
+
+    fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str) -> Result<()> {
+        let Some(program) = entry.program.clone() else { return Ok(()) };
+        let bench = self.bench(entry.target, entry.door, program, echo_sizes);
+        let row = &mut entry.row;
+        row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
                 row.version = measured.identity.version;
                 row.durability = measured.identity.durability;
-                Ok(measured.run)
+                measured.run
             }
             Err(_) if self.interrupted.load(Ordering::Relaxed) => {
                 bail!("interrupted; every server that was started has been stopped")
@@ -160,24 +152,37 @@ impl Session<'_> {
             // One target that fails must not hide the others.
             Err(error) => {
                 let audit = format!("failed: {error:#}");
-                eprintln!("{}: {audit}", target.name());
-                Ok(Run::failed(number, audit))
+                eprintln!("{}: {audit}", row.target);
+                Run::failed(number, audit)
             }
-        }
+        });
+        Ok(())
     }
 
-    fn bench<'b>(&'b self, target: Target, program: PathBuf, echo_sizes: &'b str) -> Bench<'b> {
+    fn bench<'b>(
+        &'b self,
+        target: Target,
+        door: Door,
+        program: PathBuf,
+        echo_sizes: &'b str,
+    ) -> Bench<'b> {
         Bench {
             scenario: self.scenario,
             target,
             program,
             port: self.arguments.port,
-            cores: self.cores.as_ref(),
+            cores: self.placement(target),
+            scurry: &self.scurry,
+            door,
             echo_sizes,
             library: &self.library,
             interrupted: self.interrupted,
-            quiet: self.arguments.quiet,
+            quiet: self.arguments.common.quiet,
         }
+    }
+
+    fn placement(&self, target: Target) -> Option<&Cores> {
+        if target == Target::Scurry { self.cores.as_ref() } else { self.one_core.as_ref() }
     }
 
     /// The lengths of the echo server's answers: learnt from a real server where there is one.
@@ -188,21 +193,28 @@ impl Session<'_> {
         let Some(charging) = &self.scenario.charging else {
             return key_value(self.scenario.kv.as_ref());
         };
-        let located = Target::Scurry.locate(Kind::Charging, self.arguments.scurry_bin.as_deref());
+        let scurry = self.arguments.common.scurry_bin.as_deref();
+        let located = Target::Scurry.locate(Kind::Charging, scurry);
         let learnt = located.map_err(anyhow::Error::from).and_then(|program| {
-            let bench = self.bench(Target::Scurry, program, "");
-            let server = bench.start()?;
+            let server = self.bench(Target::Scurry, Door::Main, program, "").start()?;
             learn(server.address(), charging)
         });
         learnt.unwrap_or_else(|error| built_in(&error))
     }
 
-    fn blank(&self, target: Target) -> Row {
+    fn blank(&self, target: Target, door: Door) -> Row {
         let scenario = self.scenario;
         let kv = scenario.kv.as_ref();
+        let cores = self.placement(target);
+        let is_scurry = target == Target::Scurry;
+        // The plain name is that of the plain way in.
+        let name = match door {
+            Door::Main => target.name().to_owned(),
+            Door::Cores => format!("{} {}", target.name(), door.name()),
+        };
         Row {
             scenario: scenario.name.clone(),
-            target: target.name().to_owned(),
+            target: name,
             durability: "none".to_owned(),
             load: Load {
                 sessions: scenario.sessions,
@@ -213,8 +225,10 @@ impl Session<'_> {
                 warmup_seconds: scenario.warmup_seconds,
                 seed: scenario.seed,
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
-                target_core: self.cores.as_ref().map(|cores| cores.target),
-                loader_core: self.cores.as_ref().map(|cores| cores.loader),
+                threads: self.scurry.threads.filter(|_| is_scurry),
+                door: is_scurry.then(|| door.name()),
+                target_cores: cores.map(|cores| cores.target.clone()).unwrap_or_default(),
+                loader_core: cores.map(|cores| cores.loader),
             },
             host: self.host.clone(),
             ..Row::default()
@@ -222,6 +236,7 @@ impl Session<'_> {
     }
 
     fn annotate(&self, target: Target, sizes: &EchoSizes, row: &mut Row) {
+        let shared = self.placement(target).is_none_or(Cores::are_shared);
         if row.figures.loader_bound == Some(true) {
             let mut note =
                 "loader-bound: the loader had less than 10 % of its core left".to_owned();
@@ -238,8 +253,23 @@ impl Session<'_> {
         {
             row.notes.push(format!("its Lua library is {}", path.display()));
         }
-        if self.cores.is_none() {
-            row.notes.push("one core: loader and system under test share it".to_owned());
+        if target == Target::Scurry && !self.scurry.arguments.is_empty() {
+            row.notes.push(format!("started with {}", self.scurry.arguments.join(" ")));
+        }
+        if target != Target::Scurry && self.scurry.threads.is_some_and(|threads| threads > 1) {
+            row.notes.push("one thread: --threads is scurry's".to_owned());
+        }
+        if shared {
+            row.notes.push(
+                "loader and system under test share a core: compare CPU per operation, not \
+                 throughput"
+                    .to_owned(),
+            );
         }
     }
+}
+
+/// Numbers of cores as text.
+fn joined(cores: &[usize]) -> String {
+    cores.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
 }

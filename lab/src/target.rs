@@ -36,6 +36,15 @@ pub enum Target {
     Echo,
 }
 
+/// How scurry is started, beyond where it listens.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ScurryOptions {
+    /// Its threads; its own default without.
+    pub threads: Option<u32>,
+    /// Further arguments of `scurry serve`.
+    pub arguments: Vec<String>,
+}
+
 /// Why a target cannot be measured here, and what helps.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}: {cure}")]
@@ -150,14 +159,19 @@ impl Target {
         self,
         program: PathBuf,
         address: SocketAddr,
-        core: Option<usize>,
+        cores: Vec<usize>,
         echo_sizes: &str,
+        scurry: &ScurryOptions,
     ) -> ServerCommand {
         let port = address.port().to_string();
         let words: Vec<String> = match self {
             Target::Scurry => {
                 let address = address.to_string();
-                ["serve", "--listen", &address, "--log", "warn"].map(str::to_owned).to_vec()
+                let fixed = ["serve", "--listen", &address, "--log", "warn"].map(str::to_owned);
+                let threads =
+                    scurry.threads.map(|threads| ["--threads".to_owned(), threads.to_string()]);
+                let rest = scurry.arguments.iter().cloned();
+                fixed.into_iter().chain(threads.into_iter().flatten()).chain(rest).collect()
             }
             Target::Echo => {
                 ["echo-server", "--port", &port, "--sizes", echo_sizes].map(str::to_owned).to_vec()
@@ -179,7 +193,7 @@ impl Target {
             }
         };
         let arguments = words.into_iter().map(OsString::from).collect();
-        ServerCommand { program, arguments, core, address }
+        ServerCommand { program, arguments, cores, address }
     }
 
     /// Makes a fresh server ready for this kind of load.
@@ -262,6 +276,19 @@ mod tests {
             assert_eq!(Target::parse(target.name()).unwrap(), *target);
         }
         assert!(Target::parse("mongo").unwrap_err().to_string().contains("valkey+lua"));
+    }
+
+    #[test]
+    fn scurry_gets_its_threads_and_what_the_command_line_adds() {
+        let scurry = ScurryOptions { threads: Some(2), arguments: vec!["--io".into()] };
+        let address = SocketAddr::from(([127, 0, 0, 1], 7));
+        let words = |target: Target| {
+            let command = target.command("x".into(), address, vec![], "", &scurry);
+            command.arguments.join(&OsString::from(" ")).into_string().unwrap()
+        };
+        let expected = "serve --listen 127.0.0.1:7 --log warn --threads 2 --io";
+        assert_eq!(words(Target::Scurry), expected);
+        assert!(!words(Target::Redis).contains("threads"));
     }
 
     #[test]

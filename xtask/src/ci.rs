@@ -1,5 +1,6 @@
 //! The read-only gate. What it builds goes to cargo's target directory and nowhere else.
 
+use crate::fuzz;
 use crate::host::Host;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
@@ -17,6 +18,7 @@ const STEPS: &[Step] = &[
     ("test", test),
     ("build", build),
     ("smoke", smoke),
+    ("fuzz", fuzz_step),
     ("mutants", mutants_step),
 ];
 
@@ -122,6 +124,10 @@ fn smoke(host: &Host) -> Result<Outcome> {
     let text = std::fs::read_to_string(&json).context("the lab wrote no result")?;
     audited(&text)?;
     Ok(Outcome::Passed)
+}
+
+fn fuzz_step(host: &Host) -> Result<Outcome> {
+    fuzz::run(host, fuzz::SECONDS_DEFAULT)
 }
 
 fn mutants_step(host: &Host) -> Result<Outcome> {

@@ -1,5 +1,6 @@
 //! What changes files: formatting, clippy's own repairs, generated pages.
 
+use crate::fuzz;
 use crate::host::Host;
 use crate::tidy::reference;
 use anyhow::{Context, Result};
@@ -15,6 +16,7 @@ pub(crate) fn run(host: &Host) -> Result<()> {
         "--allow-staged",
     ])?;
     host.cargo(&["fmt", "--all"])?;
+    host.cargo(&["fmt", "--manifest-path", fuzz::MANIFEST])?;
     let page = reference::generate(host)?;
     let path = host.root.join(reference::PAGE);
     if std::fs::read_to_string(&path).ok().as_deref() != Some(page.as_str()) {

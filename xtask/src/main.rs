@@ -3,6 +3,7 @@
 
 mod ci;
 mod fix;
+mod fuzz;
 mod host;
 mod steps;
 mod tidy;
@@ -10,6 +11,7 @@ mod tidy;
 use anyhow::{Result, bail};
 use host::Host;
 use std::process::ExitCode;
+use steps::Outcome;
 
 const HELP: &str = "\
 usage: cargo xtask COMMAND
@@ -18,6 +20,8 @@ usage: cargo xtask COMMAND
   ci --list      the names of its steps
   fix            format, apply what clippy can repair, write docs/commands.md anew
   tidy           the project's own rules: code map, purity, edges, documents
+  fuzz [--seconds N]
+                 the properties of testing/fuzz: their seeds, then each target for N seconds
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -38,11 +42,18 @@ fn run(args: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     };
-    if !rest.is_empty() && command != "ci" {
+    if !rest.is_empty() && !matches!(command.as_str(), "ci" | "fuzz") {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
     match command.as_str() {
         "ci" => ci::run(&Host::find()?, rest),
+        "fuzz" => {
+            let seconds = fuzz::seconds(rest)?;
+            if let Outcome::Skipped(why) = fuzz::run(&Host::find()?, seconds)? {
+                println!("fuzz: not fuzzed: {why}");
+            }
+            Ok(())
+        }
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => ci::mutants(&Host::find()?),

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
 use scurry_server::UserEntry;
 use serde::Deserialize;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 /// What the file may say. Everything may be left out.
@@ -14,6 +14,9 @@ use std::path::{Path, PathBuf};
 #[serde(deny_unknown_fields)]
 pub(crate) struct File {
     pub(crate) listen: Option<SocketAddr>,
+    pub(crate) threads: Option<u16>,
+    pub(crate) core_port: Option<u16>,
+    pub(crate) announce_ip: Option<IpAddr>,
     pub(crate) requirepass: Option<String>,
     pub(crate) allow_open_access_without_password: Option<bool>,
     pub(crate) max_memory: Option<Size>,

@@ -2,6 +2,7 @@
 
 mod file;
 mod hash_password;
+mod log;
 mod serve;
 mod size;
 

@@ -1,14 +1,17 @@
 //! `scurry serve`: settings from the command line and the file, then the server.
 
 use crate::file::File;
+use crate::log::Log;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, TlsSettings, Users};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
 
+/// Threads at most.
+const THREADS_MAX: u16 = 256;
 /// A request must have room for at least this much, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
 /// How long a handshake may take, and the most that can be set, ms.
@@ -22,6 +25,21 @@ pub(crate) struct Serve {
     /// Address and port to listen on; port 0 takes a free one and prints it [default: 127.0.0.1:6389]
     #[arg(long, value_name = "ADDR:PORT")]
     listen: Option<SocketAddr>,
+
+    /// Threads, each with its own share of the keys. With more than one, each also gets a port of
+    /// its own for clients that know clusters (CLUSTER SLOTS names them); the main port serves
+    /// every key to everybody [default: 1]
+    #[arg(long, value_name = "N")]
+    threads: Option<u16>,
+
+    /// Port of the first thread; the others follow [default: the one behind the main port]
+    #[arg(long, value_name = "PORT")]
+    core_port: Option<u16>,
+
+    /// Address that CLUSTER SLOTS and MOVED name as this machine [default: the one that the client
+    /// has connected to]
+    #[arg(long, value_name = "IP")]
+    announce_ip: Option<IpAddr>,
 
     /// Memory for keys, values and accounts; writes above it get the OOM error [default: no bound]
     #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
@@ -37,8 +55,8 @@ pub(crate) struct Serve {
     #[arg(long)]
     allow_open_access_without_password: bool,
 
-    /// Certificate of the server and those between it and its root (PEM). With --tls-key the port
-    /// speaks TLS 1.2 and 1.3
+    /// Certificate of the server and those between it and its root (PEM). With --tls-key the main
+    /// port and those of the threads speak TLS 1.2 and 1.3
     #[arg(long, value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
@@ -50,7 +68,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "FILE")]
     tls_client_ca: Option<PathBuf>,
 
-    /// Speak TLS here, and leave --listen without
+    /// Speak TLS here, and leave --listen and the ports of the threads without
     #[arg(long, value_name = "ADDR:PORT")]
     tls_listen: Option<SocketAddr>,
 
@@ -82,17 +100,23 @@ impl Serve {
         let level: LevelFilter = level.parse().ok().with_context(|| {
             format!("{level:?} is not a log level: use off, error, warn, info, debug or trace")
         })?;
-        tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
-            .with_max_level(level)
-            .with_target(false)
-            .init();
+        let _log = Log::start(level).context("cannot start the log")?;
         let server = Server::bind(self.settings(&file)?)?;
         // Not a log line: whoever starts a server waits for it, at any log level.
         let (main, tls) = (server.local_addr(), server.tls_addr());
-        eprintln!("listening on {main}{}", if tls == Some(main) { " with TLS" } else { "" });
-        if let Some(beside) = tls.filter(|&tls| tls != main) {
+        let main_has_tls = tls == Some(main);
+        eprintln!("listening on {main}{}", if main_has_tls { " with TLS" } else { "" });
+        if let Some(beside) = tls.filter(|_| !main_has_tls) {
             eprintln!("listening on {beside} with TLS");
+        }
+        if let [first, .., last] = server.core_addrs() {
+            eprintln!(
+                "{} threads on ports {} to {}{}",
+                server.core_addrs().len(),
+                first.port(),
+                last.port(),
+                if main_has_tls { " with TLS" } else { "" }
+            );
         }
         server.run().context("the event loop failed")
     }
@@ -145,6 +169,15 @@ impl Serve {
         };
         let mut settings = Settings::new(listen, self.users(file)?);
         settings.tls = self.tls(file)?;
+        if let Some(threads) = self.threads.or(file.threads) {
+            ensure!(
+                (1..=THREADS_MAX).contains(&threads),
+                "--threads must be 1 to {THREADS_MAX}: not more than the machine has cores is best"
+            );
+            settings.threads = threads;
+        }
+        settings.core_port = self.core_port.or(file.core_port);
+        settings.announce_ip = self.announce_ip.or(file.announce_ip);
         settings.open_access_allowed = self.allow_open_access_without_password
             || file.allow_open_access_without_password.unwrap_or(false);
         // 0 is no bound, as in Redis.

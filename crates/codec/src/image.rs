@@ -5,7 +5,7 @@ use crate::writer::Writer;
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Name, Overrun, Period, Session, Slice,
+    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Overrun, Period, Session, Slice,
     Status, Time, UnitAmount,
 };
 use smallvec::SmallVec;
@@ -61,18 +61,19 @@ pub fn encode_account(account: &Account, out: &mut Vec<u8>) {
     w.bytes(account.tombstones.as_bytes());
     w.bytes(account.transactions.as_bytes());
     for identity in &account.identities {
-        w.short(identity.kind.as_bytes());
+        w.name(&identity.kind);
         w.short(identity.value.as_bytes());
     }
     for counter in &account.counters {
-        w.short(counter.id.as_bytes());
-        w.short(counter.unit.as_bytes());
+        w.name(&counter.id);
+        w.name(&counter.unit);
         w.group([counter.value, counter.period as i64, counter.period_start.0, 0]);
     }
     for total in &account.uncollected {
-        w.short(total.unit.as_bytes());
+        w.name(&total.unit);
         w.group([total.amount, 0, 0, 0]);
     }
+    w.finish();
 }
 
 /// Reads an image into an account whose buffers are used again.
@@ -94,10 +95,9 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
         let bucket = take_bucket(&mut r, base);
         account.buckets.extend(bucket);
     }
-    account.sessions.clear();
-    for _ in 0..count(&mut r, sessions) {
-        let session = take_session(&mut r, base);
-        account.sessions.extend(session);
+    account.sessions.resize_with(count(&mut r, sessions), Session::empty);
+    for session in &mut account.sessions {
+        take_session(&mut r, base, session);
     }
     let packed = count(&mut r, tombstones);
     let whole = account.tombstones.load(r.bytes(packed));
@@ -117,7 +117,7 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     }
     account.uncollected.clear();
     for _ in 0..count(&mut r, uncollected) {
-        let unit = take_name(&mut r);
+        let unit = r.name();
         let [amount, ..] = r.group();
         account.uncollected.extend(unit.map(|unit| UnitAmount { unit, amount }));
     }
@@ -125,8 +125,8 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
 }
 
 fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
-    w.short(bucket.id.as_bytes());
-    w.short(bucket.unit.as_bytes());
+    w.name(&bucket.id);
+    w.name(&bucket.unit);
     w.group([
         i64::from(bucket.no.0),
         i64::from(bucket.priority),
@@ -144,8 +144,8 @@ fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
 }
 
 fn take_bucket(r: &mut Reader<'_>, base: i64) -> Option<Bucket> {
-    let id = take_name(r);
-    let unit = take_name(r);
+    let id = r.name();
+    let unit = r.name();
     let [no, priority, created, valid_from] = r.group();
     let [available, held, credited, consumed] = r.group();
     let [has_end, end, floor, refunded] = r.group();
@@ -191,43 +191,42 @@ fn put_session(w: &mut Writer<'_>, session: &Session, base: i64) {
     }
 }
 
-fn take_session(r: &mut Reader<'_>, base: i64) -> Option<Session> {
-    let id = Id::new(r.short());
+/// Fills a session in place: it is large, and its buffers are used again.
+fn take_session(r: &mut Reader<'_>, base: i64, session: &mut Session) {
+    match Id::new(r.short()) {
+        Some(id) => session.id = id,
+        None => r.fail(),
+    }
     let [version, validity_ms, tcc_ms, deadline] = r.group();
     let [overrun, items, answers, blob] = r.group();
-    let mut session = Session {
-        id: id?,
-        version: unword(version),
-        validity_ms,
-        tcc_ms,
-        deadline: Time(deadline.wrapping_add(base)),
-        overrun: match overrun {
-            0 => Overrun::Overdraw,
-            1 => Overrun::Clamp,
-            _ => {
-                r.fail();
-                return None;
-            }
-        },
-        items: SmallVec::new(),
-        answers: Default::default(),
-        blob: Vec::new(),
+    session.version = unword(version);
+    session.validity_ms = validity_ms;
+    session.tcc_ms = tcc_ms;
+    session.deadline = Time(deadline.wrapping_add(base));
+    session.overrun = match overrun {
+        0 => Overrun::Overdraw,
+        1 => Overrun::Clamp,
+        _ => {
+            r.fail();
+            Overrun::Overdraw
+        }
     };
     let packed = count(r, answers);
     if !session.answers.load(r.bytes(packed)) {
         r.fail();
     }
     let blob = count(r, blob);
+    session.blob.clear();
     session.blob.extend_from_slice(r.bytes(blob));
+    session.items.clear();
     for _ in 0..count(r, items) {
         let item = take_item(r);
         session.items.extend(item);
     }
-    Some(session)
 }
 
 fn put_item(w: &mut Writer<'_>, item: &Item) {
-    w.short(item.unit.as_bytes());
+    w.name(&item.unit);
     w.group([
         i64::from(item.key),
         len(item.slices.len()),
@@ -252,7 +251,7 @@ fn put_item(w: &mut Writer<'_>, item: &Item) {
 const NO_SLICE: Slice = Slice { bucket: BucketNo(0), amount: 0 };
 
 fn take_item(r: &mut Reader<'_>) -> Option<Item> {
-    let unit = take_name(r);
+    let unit = r.name();
     let [key, slices, last_grant, granted] = r.group();
     let [used, from_hold, direct, released] = r.group();
     let [uncollected, first, amount, _] = r.group();
@@ -285,7 +284,7 @@ fn take_item(r: &mut Reader<'_>) -> Option<Item> {
 }
 
 fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
-    let kind = take_name(r);
+    let kind = r.name();
     let value = Id::new(r.short());
     if value.is_none() {
         r.fail();
@@ -294,8 +293,8 @@ fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
 }
 
 fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
-    let id = take_name(r);
-    let unit = take_name(r);
+    let id = r.name();
+    let unit = r.name();
     let [value, period, period_start, _] = r.group();
     let period = match period {
         0 => Period::None,
@@ -309,14 +308,6 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
         }
     };
     Some(Counter { id: id?, unit: unit?, period, period_start: Time(period_start), value })
-}
-
-fn take_name(r: &mut Reader<'_>) -> Option<Name> {
-    let name = Name::new(r.short());
-    if name.is_none() {
-        r.fail();
-    }
-    name
 }
 
 fn take_status(r: &mut Reader<'_>, status: i64) -> Status {

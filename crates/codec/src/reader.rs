@@ -2,6 +2,7 @@
 //! once, at the end.
 
 use crate::writer::WIDTHS;
+use scurry_ledger::{NAME_LEN_MAX, Name};
 
 /// A cursor over an image.
 pub(crate) struct Reader<'a> {
@@ -59,35 +60,79 @@ impl<'a> Reader<'a> {
         self.bytes(len)
     }
 
+    /// A name behind its length.
+    #[inline]
+    pub(crate) fn name(&mut self) -> Option<Name> {
+        let len = usize::from(self.byte());
+        let padded = self.padded::<NAME_LEN_MAX>();
+        let name = Name::from_padded(padded, len);
+        if name.is_none() || len > self.remaining() {
+            self.fail();
+            return None;
+        }
+        self.at += len;
+        name
+    }
+
+    #[inline]
     pub(crate) fn group(&mut self) -> [i64; 4] {
-        let codes = usize::from(self.byte());
+        let bytes = self.padded::<GROUP_LEN_MAX>();
+        let codes = usize::from(bytes[0]);
+        let [first, second, third, len] = OFFSETS[codes];
+        let offsets = [1, first, second, third];
         let mut numbers = [0; 4];
         for (index, number) in numbers.iter_mut().enumerate() {
             let code = (codes >> (2 * index)) & 3;
-            let word = self.word() & MASKS[code];
+            // Never more than 25: the mask only says so to the compiler.
+            let offset = usize::from(offsets[index] & 31);
+            let mut word = [0; 8];
+            word.copy_from_slice(&bytes[offset..offset + 8]);
+            let word = u64::from_le_bytes(word) & MASKS[code];
             #[expect(clippy::cast_possible_wrap, reason = "sign extension of a narrow number")]
             let value = (word ^ SIGNS[code]).wrapping_sub(SIGNS[code]) as i64;
             *number = value;
-            self.at += WIDTHS[code];
         }
-        if self.at > self.bytes.len() {
+        let len = usize::from(len);
+        if len > self.remaining() {
             self.broken = true;
             self.at = self.bytes.len();
             return [0; 4];
         }
+        self.at += len;
         numbers
     }
 
-    /// Eight bytes from here, zeros where the input ends sooner.
-    fn word(&self) -> u64 {
+    /// So many bytes from here, zeros where the input ends sooner.
+    #[inline]
+    fn padded<const N: usize>(&self) -> [u8; N] {
         let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        match rest.first_chunk::<8>() {
-            Some(word) => u64::from_le_bytes(*word),
+        match rest.first_chunk::<N>() {
+            Some(bytes) => *bytes,
             None => {
-                let mut word = [0; 8];
-                word[..rest.len()].copy_from_slice(rest);
-                u64::from_le_bytes(word)
+                let mut bytes = [0; N];
+                bytes[..rest.len()].copy_from_slice(rest);
+                bytes
             }
         }
     }
 }
+
+/// A group with four numbers of eight bytes, and the bytes behind it that a read of the last
+/// number at the largest offset that 5 bits can say would touch.
+const GROUP_LEN_MAX: usize = 31 + 8;
+
+/// By the byte of widths: where the second to fourth number begin, and the length of all.
+static OFFSETS: [[u8; 4]; 256] = {
+    let mut offsets = [[0; 4]; 256];
+    let mut codes = 0;
+    while codes < 256 {
+        let (mut at, mut index) = (1, 0);
+        while index < 4 {
+            at += WIDTHS[(codes >> (2 * index)) & 3] as u8;
+            offsets[codes][index] = at;
+            index += 1;
+        }
+        codes += 1;
+    }
+    offsets
+};

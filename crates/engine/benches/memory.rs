@@ -1,35 +1,47 @@
-//! Bytes per account, as the operating system counts them, beside the shard's own count and
-//! the arithmetic of where they go. Each row is a fresh process, so that nothing is left over.
+//! Bytes per key, as the operating system counts them, beside the shard's own count by kind.
+//! Each row is a fresh process, so that nothing is left over.
 
-use scurry_codec::encode_account;
-use scurry_engine::{Config, Outcome, Shard};
+use scurry_engine::{Config, EntityDelete, EntityPut, Expiry, Outcome, Shard, Stats};
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
 };
 use std::error::Error;
 
 const NOW: Time = Time(1_700_000_000_000);
-const ACCOUNTS: u64 = 1_000_000;
+const KEYS: u64 = 1_000_000;
 
-/// What is done to each account before it is weighed.
-const STATES: [(&str, u32); 4] = [
-    ("two buckets", 0),
-    ("two buckets, one open session", 1),
-    ("two buckets, one open session after 2 UPDATEs", 3),
-    ("two buckets, one open session with a full window", 8),
+/// What is put, and how often it is written.
+const STATES: [(&str, Load); 8] = [
+    ("accounts: two buckets", Load::Accounts(0)),
+    ("accounts: two buckets, one open session", Load::Accounts(1)),
+    ("accounts: two buckets, one open session after 2 UPDATEs", Load::Accounts(3)),
+    ("accounts: two buckets, one open session with a full window", Load::Accounts(8)),
+    ("values of 100 bytes", Load::Values(Expiry::Never)),
+    ("values of 100 bytes that expire", Load::Values(Expiry::At(Time(NOW.0 + 3_600_000)))),
+    ("entities of 100 bytes, indexed", Load::Entities),
+    ("tombstones, after entities of 100 bytes", Load::Tombstones),
 ];
+
+#[derive(Clone, Copy)]
+enum Load {
+    /// With so many requests each.
+    Accounts(u32),
+    Values(Expiry),
+    Entities,
+    Tombstones,
+}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().collect();
-    if let [_, child, requests] = arguments.as_slice()
+    if let [_, child, state] = arguments.as_slice()
         && child == "--child"
     {
-        return weigh(requests.parse()?);
+        return weigh(STATES[state.parse::<usize>()?].1);
     }
-    println!("{ACCOUNTS} accounts, key of 11 bytes, session id of 16 bytes; bytes per account:");
-    for (state, requests) in STATES {
+    println!("{KEYS} keys of 11 bytes, session id of 16 bytes; bytes per key:");
+    for (number, (state, _)) in STATES.iter().enumerate() {
         let output = std::process::Command::new(std::env::current_exe()?)
-            .args(["--child", &requests.to_string()])
+            .args(["--child", &number.to_string()])
             .output()?;
         if !output.status.success() {
             return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
@@ -39,26 +51,38 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-fn weigh(requests: u32) -> Result<(), Box<dyn Error>> {
-    let mut shard = Shard::new(Config::default());
+fn weigh(load: Load) -> Result<(), Box<dyn Error>> {
+    let mut shard = Shard::new(Config { entity_index: true, ..Config::default() });
     let before = resident_bytes()?;
-    let mut image = Vec::new();
-    for index in 0..ACCOUNTS {
-        let account = format!("acc:{index:07}");
-        fill(&mut shard, account.as_bytes(), &format!("s{index:015}"), requests);
-        if index == ACCOUNTS / 2 {
-            encode_account(
-                shard.account(NOW, account.as_bytes()).map_err(|e| format!("{e:?}"))?,
-                &mut image,
-            );
+    for index in 0..KEYS {
+        let name = format!("acc:{index:07}");
+        let key = shard.key(name.as_bytes());
+        match load {
+            Load::Accounts(requests) => {
+                fill(&mut shard, name.as_bytes(), &format!("s{index:015}"), requests);
+            }
+            Load::Values(expiry) => shard.set(NOW, key, &[7; 100], expiry)?,
+            Load::Entities | Load::Tombstones => {
+                let value = format!("{index:0100}");
+                shard.entity_put(NOW, key, value.as_bytes(), EntityPut::default())?;
+            }
+        }
+        if matches!(load, Load::Tombstones) {
+            shard.entity_del(NOW, key, EntityDelete::default())?;
         }
     }
-    let process = (resident_bytes()? - before) / ACCOUNTS;
-    let counted = shard.stats().memory_bytes / ACCOUNTS;
+    let process = (resident_bytes()? - before) as f64 / KEYS as f64;
+    let Stats { memory_bytes, memory, .. } = shard.stats();
+    let each = |bytes: u64| bytes as f64 / KEYS as f64;
+    let entries = memory.accounts + memory.values + memory.entities;
     println!(
-        "{process} of the process; the shard counts {counted}: image {}, key 11, head 13, \
-         rounding to 16 and allocator, table slots of 17, timer 8",
-        image.len()
+        "{process:.1} of the process; the shard counts {:.1}: entries {:.1}, table {:.1}, \
+         timers {:.1}, index {:.1}",
+        each(memory_bytes),
+        each(entries),
+        each(memory.table),
+        each(memory.timers),
+        each(memory.index),
     );
     Ok(())
 }
@@ -95,7 +119,7 @@ fn fill(shard: &mut Shard, account: &[u8], session: &str, requests: u32) {
 }
 
 fn run(shard: &mut Shard, account: &[u8], command: &Command<'_>) {
-    let outcome = shard.execute(NOW, account, command);
+    let outcome = shard.execute(NOW, shard.key(account), command);
     assert!(matches!(outcome, Outcome::Answer { replayed: false, .. }), "{outcome:?}");
 }
 

@@ -3,12 +3,36 @@
 use scurry_ledger::Limits;
 
 /// The settings of one shard.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Config {
     /// Bounds and defaults of the ledger.
     pub limits: Limits,
-    /// Commands that would take more memory are refused above this many bytes.
+    /// What takes more memory is refused above this many bytes.
     pub memory_max: Option<u64>,
-    /// Seed of the hash table; a server draws it at random, a simulation fixes it.
+    /// Seed of the hash table; a server draws it at random, a simulation fixes it. All shards
+    /// of one server share it.
     pub hash_seed: u64,
+    /// Number of this node in versions of entities, 0 to [`crate::NODE_MAX`]. Shards that may
+    /// hold copies of one entity need different ones.
+    pub node: u16,
+    /// Entities can be found by their value.
+    pub entity_index: bool,
+    /// How long a deleted entity is remembered, ms: longer than any copy of a write may be late.
+    pub entity_tombstone_ms: i64,
+    /// How far a writer's version may lie ahead of this shard's clock, ms.
+    pub version_ahead_ms_max: i64,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            limits: Limits::default(),
+            memory_max: None,
+            hash_seed: 0,
+            node: 0,
+            entity_index: false,
+            entity_tombstone_ms: 24 * 3_600_000,
+            version_ahead_ms_max: 3_600_000,
+        }
+    }
 }

@@ -1,115 +1,359 @@
 //! One key and what it holds, in one allocation: a look-up touches the table and this.
 //!
-//! Layout: kind u8, key length u16, value length u32, armed tick u48, key, value, slack.
+//! Layout: tag u8, key length u16, value length u32; where something can come due: timer u32,
+//! tick u40; where it expires: time i64; for entities: version u64; then key, value, slack.
 
-/// What a key holds.
+use crate::{KeyKind, Version};
+use scurry_ledger::Time;
+
+/// What an entry is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Bytes.
     Value,
     /// An account image.
     Account,
+    /// An entity that lives.
+    Entity,
+    /// A deleted entity. It "expires" when it is forgotten.
+    Tombstone,
 }
 
-/// The allocation. Its length is a multiple of [`STEP`], so that an image can grow a little in place.
+impl Kind {
+    /// What the key is called.
+    pub(crate) fn key_kind(self) -> KeyKind {
+        match self {
+            Kind::Value => KeyKind::Value,
+            Kind::Account => KeyKind::Account,
+            Kind::Entity | Kind::Tombstone => KeyKind::Entity,
+        }
+    }
+}
+
+/// What an entry is, apart from key and value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub(crate) kind: Kind,
+    /// From then on the entry is absent. None for accounts: the ledger knows what is due.
+    pub(crate) expires: Option<Time>,
+    /// Of entities and tombstones; else [`Version::ABSENT`].
+    pub(crate) version: Version,
+}
+
+impl Head {
+    /// Of a kind that has neither expiry nor version.
+    pub(crate) fn plain(kind: Kind) -> Head {
+        Head { kind, expires: None, version: Version::ABSENT }
+    }
+
+    fn tag(self) -> u8 {
+        self.kind as u8 | if self.expires.is_some() { EXPIRES } else { 0 }
+    }
+}
+
+/// The timer of an entry: which one, and when it fires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Armed {
+    pub(crate) timer: u32,
+    pub(crate) tick: u64,
+}
+
+/// The allocation. Its length goes in steps, so that an image can grow a little in place.
 #[derive(Debug)]
 pub(crate) struct Entry(Box<[u8]>);
 
-const HEAD_LEN: usize = 1 + 2 + 4 + 6;
+/// An allocation and what common allocators keep beside it fill whole steps.
 const STEP: usize = 16;
+const BESIDE_LEN: usize = 8;
+const FIXED_LEN: usize = 1 + 2 + 4;
+const TIMER_LEN: usize = 4 + 5;
+const TIME_LEN: usize = 8;
+const VERSION_LEN: usize = 8;
+
+/// Bytes of a cache line.
+const LINE_LEN: usize = 64;
+/// What is loaded of an entry before it is used, bytes: an account of the usual size.
+const TOUCHED_LEN_MAX: usize = 6 * LINE_LEN;
+
+/// The bit of the tag that says that the entry expires.
+const EXPIRES: u8 = 4;
 
 /// No timer is armed.
-pub(crate) const UNARMED: u64 = (1 << 48) - 1;
+pub(crate) const UNARMED: u64 = (1 << 40) - 1;
 
 /// Longest key, bytes.
-pub(crate) const KEY_LEN_MAX: usize = u16::MAX as usize;
+pub const KEY_LEN_MAX: usize = u16::MAX as usize;
+
+/// Longest value, bytes.
+pub const VALUE_LEN_MAX: usize = u32::MAX as usize;
 
 impl Entry {
-    /// The key must be at most [`KEY_LEN_MAX`] long, the value at most 4 GiB.
-    pub(crate) fn new(kind: Kind, key: &[u8], value: &[u8]) -> Entry {
-        assert!(key.len() <= KEY_LEN_MAX, "the host bounds keys");
-        let len = (HEAD_LEN + key.len() + value.len()).next_multiple_of(STEP);
+    /// The key must be at most [`KEY_LEN_MAX`] long, the value at most [`VALUE_LEN_MAX`].
+    pub(crate) fn new(head: Head, key: &[u8], value: &[u8]) -> Entry {
+        Entry::with_room(head, key, value, 0)
+    }
+
+    /// As [`Entry::new`], with room for the value to grow in place.
+    pub(crate) fn with_room(head: Head, key: &[u8], value: &[u8], room: usize) -> Entry {
+        let key_len = u16::try_from(key.len()).expect("the host bounds keys");
+        let value_len = u32::try_from(value.len()).expect("the host bounds values");
+        let tag = head.tag();
+        let start = key_start(tag);
+        let len = allocation_len(start + key.len() + value.len() + room);
         let mut bytes = Vec::with_capacity(len);
-        bytes.push(kind as u8);
-        bytes.extend_from_slice(&u16::try_from(key.len()).unwrap_or(u16::MAX).to_le_bytes());
-        bytes.extend_from_slice(&u32::try_from(value.len()).unwrap_or(u32::MAX).to_le_bytes());
-        bytes.extend_from_slice(&UNARMED.to_le_bytes()[..6]);
+        bytes.push(tag);
+        bytes.extend_from_slice(&key_len.to_le_bytes());
+        bytes.extend_from_slice(&value_len.to_le_bytes());
+        bytes.resize(start, 0);
         bytes.extend_from_slice(key);
         bytes.extend_from_slice(value);
         bytes.resize(len, 0);
-        Entry(bytes.into_boxed_slice())
+        let mut entry = Entry(bytes.into_boxed_slice());
+        entry.arm(Armed { timer: 0, tick: UNARMED });
+        entry.set_head(head);
+        entry
     }
 
     pub(crate) fn kind(&self) -> Kind {
-        if self.0[0] == Kind::Account as u8 { Kind::Account } else { Kind::Value }
+        kind(self.0[0])
+    }
+
+    pub(crate) fn head(&self) -> Head {
+        Head { kind: self.kind(), expires: self.expires(), version: self.version() }
+    }
+
+    /// True when such a head fits where this entry's is.
+    pub(crate) fn has_shape_of(&self, head: Head) -> bool {
+        self.0[0] == head.tag()
+    }
+
+    /// Replaces the head by one of the same shape.
+    pub(crate) fn set_head(&mut self, head: Head) {
+        debug_assert!(self.has_shape_of(head));
+        let tag = self.0[0];
+        if let Some(time) = head.expires {
+            let at = time_start(tag);
+            self.0[at..at + TIME_LEN].copy_from_slice(&time.0.to_le_bytes());
+        }
+        if has_version(tag) {
+            let at = version_start(tag);
+            self.0[at..at + VERSION_LEN].copy_from_slice(&head.version.get().to_le_bytes());
+        }
+    }
+
+    pub(crate) fn expires(&self) -> Option<Time> {
+        let tag = self.0[0];
+        let at = time_start(tag);
+        (tag & EXPIRES != 0).then(|| {
+            Time(i64::from_le_bytes(self.0[at..at + TIME_LEN].try_into().unwrap_or([0; 8])))
+        })
+    }
+
+    /// True when the entry counts as absent.
+    pub(crate) fn is_over(&self, now: Time) -> bool {
+        self.expires().is_some_and(|expires| expires <= now)
+    }
+
+    pub(crate) fn version(&self) -> Version {
+        let tag = self.0[0];
+        if !has_version(tag) {
+            return Version::ABSENT;
+        }
+        let at = version_start(tag);
+        let number = self.0[at..at + VERSION_LEN].try_into().unwrap_or([0; 8]);
+        Version::new(u64::from_le_bytes(number)).unwrap_or(Version::LAST)
     }
 
     pub(crate) fn key(&self) -> &[u8] {
-        &self.0[HEAD_LEN..HEAD_LEN + self.key_len()]
+        let start = key_start(self.0[0]);
+        &self.0[start..start + self.key_len()]
     }
 
     pub(crate) fn value(&self) -> &[u8] {
-        let start = HEAD_LEN + self.key_len();
+        let start = self.value_start();
         &self.0[start..start + self.value_len()]
     }
 
     /// Replaces the value, in place where it fits without wasting half of the allocation.
     pub(crate) fn set_value(&mut self, value: &[u8]) {
-        let start = HEAD_LEN + self.key_len();
-        let len = (start + value.len()).next_multiple_of(STEP);
+        let start = self.value_start();
+        let len = allocation_len(start + value.len());
         if len > self.0.len() || len * 2 < self.0.len() {
             let armed = self.armed();
-            *self = Entry::new(self.kind(), self.key(), value);
+            *self = Entry::new(self.head(), self.key(), value);
             self.arm(armed);
             return;
         }
         self.0[start..start + value.len()].copy_from_slice(value);
-        let len = u32::try_from(value.len()).unwrap_or(u32::MAX);
-        self.0[3..7].copy_from_slice(&len.to_le_bytes());
+        self.set_value_len(value.len());
     }
 
-    /// The tick at which a timer looks at this account.
-    pub(crate) fn armed(&self) -> u64 {
+    /// Puts a tail at the end of the value. Room is made for more than it takes, a quarter of
+    /// the whole, so that many small tails cost as much as one of their length.
+    pub(crate) fn append(&mut self, tail: &[u8]) {
+        let (from, len) = (self.value_start() + self.value_len(), self.value_len() + tail.len());
+        if from + tail.len() > self.0.len() {
+            let mut bytes = std::mem::take(&mut self.0).into_vec();
+            let len = from + tail.len();
+            let len = allocation_len(len + len / 4);
+            bytes.reserve_exact(len - bytes.len());
+            bytes.resize(len, 0);
+            self.0 = bytes.into_boxed_slice();
+        }
+        self.0[from..from + tail.len()].copy_from_slice(tail);
+        self.set_value_len(len);
+    }
+
+    /// Its timer; unarmed where nothing can come due.
+    pub(crate) fn armed(&self) -> Armed {
+        if !is_timed(self.0[0]) {
+            return Armed { timer: 0, tick: UNARMED };
+        }
+        let timer = self.0[FIXED_LEN..FIXED_LEN + 4].try_into().unwrap_or([0; 4]);
         let mut tick = [0; 8];
-        tick[..6].copy_from_slice(&self.0[7..13]);
-        u64::from_le_bytes(tick)
+        tick[..5].copy_from_slice(&self.0[FIXED_LEN + 4..FIXED_LEN + TIMER_LEN]);
+        Armed { timer: u32::from_le_bytes(timer), tick: u64::from_le_bytes(tick) }
     }
 
-    pub(crate) fn arm(&mut self, tick: u64) {
-        self.0[7..13].copy_from_slice(&tick.to_le_bytes()[..6]);
+    pub(crate) fn arm(&mut self, armed: Armed) {
+        if is_timed(self.0[0]) {
+            self.0[FIXED_LEN..FIXED_LEN + 4].copy_from_slice(&armed.timer.to_le_bytes());
+            let tick = &armed.tick.to_le_bytes()[..5];
+            self.0[FIXED_LEN + 4..FIXED_LEN + TIMER_LEN].copy_from_slice(tick);
+        }
     }
 
     /// Bytes of the allocation, with what an allocator keeps beside it.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        self.0.len() as u64 + 8
+        (self.0.len() + BESIDE_LEN) as u64
+    }
+
+    /// Loads a byte of each cache line, some lines at most, for [`crate::Shard::touch`]. How many
+    /// there are is known from the slot, so no load waits for another.
+    pub(crate) fn lines(&self) -> u8 {
+        let last = self.0.len() - 1;
+        let mut sum = self.0[last.min(TOUCHED_LEN_MAX)];
+        for byte in self.0.iter().take(TOUCHED_LEN_MAX).step_by(LINE_LEN) {
+            sum ^= byte;
+        }
+        sum
+    }
+
+    /// Loads where the entry lies, and not the entry.
+    pub(crate) fn address(&self) -> *const u8 {
+        self.0.as_ptr()
     }
 
     fn key_len(&self) -> usize {
         usize::from(u16::from_le_bytes([self.0[1], self.0[2]]))
     }
 
+    fn value_start(&self) -> usize {
+        key_start(self.0[0]) + self.key_len()
+    }
+
     fn value_len(&self) -> usize {
         u32::from_le_bytes(self.0[3..7].try_into().unwrap_or([0; 4])) as usize
     }
+
+    fn set_value_len(&mut self, len: usize) {
+        let len = u32::try_from(len).expect("the host bounds values");
+        self.0[3..7].copy_from_slice(&len.to_le_bytes());
+    }
+}
+
+/// The length of the allocation for so many bytes.
+fn allocation_len(bytes: usize) -> usize {
+    (bytes + BESIDE_LEN).next_multiple_of(STEP) - BESIDE_LEN
+}
+
+fn kind(tag: u8) -> Kind {
+    match tag & 3 {
+        0 => Kind::Value,
+        1 => Kind::Account,
+        2 => Kind::Entity,
+        _ => Kind::Tombstone,
+    }
+}
+
+fn has_version(tag: u8) -> bool {
+    tag & 3 >= Kind::Entity as u8
+}
+
+fn is_timed(tag: u8) -> bool {
+    tag & EXPIRES != 0 || tag & 3 == Kind::Account as u8
+}
+
+fn time_start(tag: u8) -> usize {
+    FIXED_LEN + if is_timed(tag) { TIMER_LEN } else { 0 }
+}
+
+fn version_start(tag: u8) -> usize {
+    time_start(tag) + if tag & EXPIRES != 0 { TIME_LEN } else { 0 }
+}
+
+fn key_start(tag: u8) -> usize {
+    version_start(tag) + if has_version(tag) { VERSION_LEN } else { 0 }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn values_grow_and_shrink_and_keep_key_and_timer() {
-        let mut entry = Entry::new(Kind::Account, b"alice", b"one");
-        entry.arm(7);
-        for len in [0, 3, 100, 5, 1_000, 0] {
-            let value = vec![b'v'; len];
-            entry.set_value(&value);
-            assert_eq!(entry.value(), value);
-            assert_eq!(
-                (entry.key(), entry.kind(), entry.armed()),
-                (&b"alice"[..], Kind::Account, 7)
-            );
+    fn heads() -> Vec<Head> {
+        let version = Version::new(77).expect("63 bits");
+        let mut heads = vec![Head::plain(Kind::Value), Head::plain(Kind::Account)];
+        for expires in [None, Some(Time(5)), Some(Time(i64::MAX))] {
+            heads.push(Head { kind: Kind::Value, expires, version: Version::ABSENT });
+            heads.push(Head { kind: Kind::Entity, expires, version });
+            heads.push(Head { kind: Kind::Tombstone, expires, version });
         }
-        assert!(entry.memory_bytes() <= 40, "a small value gives memory back");
+        heads
+    }
+
+    #[test]
+    fn values_grow_and_shrink_and_keep_key_head_and_timer() {
+        for head in heads() {
+            let mut entry = Entry::new(head, b"alice", b"one");
+            let timed = head.expires.is_some() || head.kind == Kind::Account;
+            let armed = if timed {
+                Armed { timer: u32::MAX - 1, tick: UNARMED - 1 }
+            } else {
+                Armed { timer: 0, tick: UNARMED }
+            };
+            entry.arm(armed);
+            for len in [0, 3, 100, 5, 1_000, 0] {
+                let value = vec![b'v'; len];
+                entry.set_value(&value);
+                assert_eq!(entry.value(), value);
+                assert_eq!(
+                    (entry.key(), entry.head(), entry.armed()),
+                    (&b"alice"[..], head, armed)
+                );
+            }
+            assert!(entry.memory_bytes() <= 56, "a small value gives memory back");
+        }
+    }
+
+    #[test]
+    fn tails_make_one_value_and_waste_a_quarter_at_most() {
+        for head in heads() {
+            let (mut entry, mut value) = (Entry::new(head, b"k", b""), vec![]);
+            let armed = entry.armed();
+            for step in 0..2_000_usize {
+                let tail = vec![b'a' + u8::try_from(step % 26).expect("small"); step % 7];
+                entry.append(&tail);
+                value.extend_from_slice(&tail);
+            }
+            assert_eq!((entry.value(), entry.key()), (&value[..], &b"k"[..]));
+            assert_eq!((entry.head(), entry.armed()), (head, armed));
+            assert!(entry.memory_bytes() as usize <= (value.len() + 64) * 5 / 4 + STEP);
+        }
+    }
+
+    #[test]
+    fn a_value_without_expiry_has_a_head_of_seven_bytes() {
+        assert_eq!(key_start(Head::plain(Kind::Value).tag()), 7);
+        assert_eq!(key_start(Head::plain(Kind::Account).tag()), 16);
     }
 }

@@ -1,6 +1,7 @@
 //! What a shard answers.
 
 use scurry_ledger::{Answer, Rejection};
+use thiserror::Error;
 
 /// The outcome of a command to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,30 +15,49 @@ pub enum Outcome {
     },
     /// It was refused.
     Reject(Rejection),
-    /// The key holds a plain value.
+    /// The key holds something else.
     WrongType,
     /// The shard has no memory left for it.
     OutOfMemory,
 }
 
 /// Why an account cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum ReadError {
     /// Nothing is at the key.
+    #[error("no account has this id: create it")]
     UnknownAccount,
-    /// The key holds a plain value.
+    /// The key holds something else.
+    #[error("the key holds no account: use another id")]
     WrongType,
 }
 
-/// Why a plain value cannot be written.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Why a plain value or an entity cannot be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WriteError {
-    /// The key holds an account.
+    /// The key holds another kind of thing, or the tombstone of an entity.
+    #[error("the key holds another kind of value: use another key")]
     WrongType,
     /// The shard has no memory left for it.
+    #[error("the shard is full: delete something or raise the memory limit")]
     OutOfMemory,
+    /// The key is longer than [`crate::KEY_LEN_MAX`] bytes.
+    #[error("the key is longer than 65535 bytes: use a shorter one")]
+    KeyTooLong,
+    /// The value is longer than [`crate::VALUE_LEN_MAX`] bytes.
+    #[error("the value is longer than 4294967295 bytes: divide it")]
+    ValueTooLong,
+    /// The version lies too far ahead of this shard's clock.
+    #[error("the version lies too far ahead of the clock: check the clocks of the writers")]
+    VersionAhead,
 }
 
-/// The key holds an account.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The key holds another kind of thing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the key holds another kind of value: use another key")]
 pub struct WrongType;
+
+/// Entities cannot be found by value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("entities are not indexed by value: set entity_index")]
+pub struct NoIndex;

@@ -3,12 +3,24 @@
 /// Counts since the shard began, and what it holds now.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stats {
-    /// Bytes of entries, table and timers, as the shard counts them.
+    /// Bytes of all that the shard holds, as it counts them: the sum of [`Stats::memory`].
     pub memory_bytes: u64,
-    /// Keys that exist.
+    /// The same by kind.
+    pub memory: Memory,
+    /// Keys that exist. Those that have expired count until a timer has removed them.
     pub keys: u64,
     /// Of these, accounts.
     pub accounts: u64,
+    /// Of these, plain values.
+    pub values: u64,
+    /// Of these, entities that live.
+    pub entities: u64,
+    /// Of values and entities, those that expire.
+    pub expiring: u64,
+    /// Deleted entities that are remembered. They are not keys.
+    pub tombstones: u64,
+    /// Timers that are armed: one at most for each entry that can come due.
+    pub timers: u64,
     /// Commits, denials and those of timers included.
     pub commits: u64,
     /// Denials.
@@ -19,6 +31,63 @@ pub struct Stats {
     pub rejects: u64,
     /// Commits made by timers.
     pub expiries: u64,
+    /// Plain values and entities that expired, and tombstones that were forgotten.
+    pub expired: u64,
     /// Commands refused for want of memory.
     pub out_of_memory: u64,
+}
+
+/// Bytes by kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Memory {
+    /// Entries of accounts.
+    pub accounts: u64,
+    /// Entries of plain values.
+    pub values: u64,
+    /// Entries of entities, and tombstones.
+    pub entities: u64,
+    /// Slots and directory of the table.
+    pub table: u64,
+    /// Timers.
+    pub timers: u64,
+    /// The index of entities by value.
+    pub index: u64,
+}
+
+impl Memory {
+    /// Adds that of another shard.
+    pub fn add(&mut self, other: &Memory) {
+        self.accounts += other.accounts;
+        self.values += other.values;
+        self.entities += other.entities;
+        self.table += other.table;
+        self.timers += other.timers;
+        self.index += other.index;
+    }
+
+    /// All of it.
+    pub fn sum(&self) -> u64 {
+        self.accounts + self.values + self.entities + self.table + self.timers + self.index
+    }
+}
+
+impl Stats {
+    /// Adds those of another shard.
+    pub fn add(&mut self, other: &Stats) {
+        self.memory_bytes += other.memory_bytes;
+        self.memory.add(&other.memory);
+        self.keys += other.keys;
+        self.accounts += other.accounts;
+        self.values += other.values;
+        self.entities += other.entities;
+        self.tombstones += other.tombstones;
+        self.timers += other.timers;
+        self.commits += other.commits;
+        self.denials += other.denials;
+        self.replays += other.replays;
+        self.rejects += other.rejects;
+        self.expiries += other.expiries;
+        self.expired += other.expired;
+        self.out_of_memory += other.out_of_memory;
+    }
 }

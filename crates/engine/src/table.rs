@@ -1,90 +1,382 @@
 //! The hash table of entries. It stores no hash and no key beside the entry.
+//!
+//! Extendible hashing (docs/adr/0009-table.md): a directory over the first bits of
+//! [`position`] names segments, each a small hashbrown table. A full segment is split alone, so
+//! no insert waits for more than one segment's entries to move, however large the table is; and
+//! since the directory is in the order of positions, so is a scan, whatever splits meanwhile.
 
 use crate::entry::{Entry, Kind};
-use foldhash::fast::FixedState;
+use crate::key::{CURSOR_SHIFT, Key, KeyHasher, position};
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
+
+/// Slots of a segment, while the directory can tell more segments apart.
+const SEGMENT_SLOTS_MAX: usize = 512;
+/// Entries of a segment before it is split: hashbrown fills seven of eight slots. A split moves
+/// so many at most.
+const SEGMENT_LEN_MAX: usize = SEGMENT_SLOTS_MAX / 8 * 7;
+/// Two neighbours that together hold no more than this become one segment. Far below what a
+/// split leaves, so that a key that comes and goes cannot make a segment split and merge.
+const MERGED_LEN_MAX: usize = SEGMENT_LEN_MAX / 4;
+/// First bits of a position that the directory tells apart at most: room for 10^9 keys. Beyond
+/// that, segments grow.
+const DEPTH_MAX: u32 = 22;
+/// Segments that one call of a scan looks into.
+const SCAN_SEGMENTS_MAX: usize = 4;
+/// What an allocator keeps beside a block.
+const BLOCK_BYTES: u64 = 8;
+
+/// Where an entry lies, until the next entry comes or goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    segment: u32,
+    bucket: usize,
+}
+
+/// Bytes and number of the entries of a kind.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KindSum {
+    pub(crate) entries: u64,
+    pub(crate) bytes: u64,
+}
 
 /// Entries by key.
 #[derive(Debug)]
 pub(crate) struct Table {
-    entries: HashTable<Entry>,
-    hasher: FixedState,
-    /// Bytes of all entries.
-    entry_bytes: u64,
-    accounts: u64,
+    /// Segment numbers, 2^depth of them, in the order of positions.
+    directory: Vec<u32>,
+    depth: u32,
+    segments: Vec<HashTable<Entry>>,
+    /// First bits that all positions of a segment share, by segment number.
+    depths: Vec<u8>,
+    /// Segments of each depth: where there are none of the greatest, the directory is halved.
+    at_depth: [u32; DEPTH_MAX as usize + 1],
+    /// Numbers of segments that are not used.
+    free: Vec<u32>,
+    hasher: KeyHasher,
+    sums: [KindSum; 4],
+    /// Bytes of the segments' slots.
+    slot_bytes: u64,
 }
 
-/// Bytes of one slot of the table: the entry's pointer and length, and a byte of the hash.
-const SLOT_BYTES: u64 = size_of::<Entry>() as u64 + 1;
-
 impl Table {
-    pub(crate) fn new(seed: u64) -> Table {
-        let hasher = FixedState::with_seed(seed);
-        Table { entries: HashTable::new(), hasher, entry_bytes: 0, accounts: 0 }
+    pub(crate) fn new(hasher: KeyHasher) -> Table {
+        let mut at_depth = [0; DEPTH_MAX as usize + 1];
+        at_depth[0] = 1;
+        Table {
+            directory: vec![0],
+            depth: 0,
+            segments: vec![HashTable::new()],
+            depths: vec![0],
+            at_depth,
+            free: vec![],
+            hasher,
+            sums: Default::default(),
+            slot_bytes: 0,
+        }
     }
 
-    pub(crate) fn hash(&self, key: &[u8]) -> u64 {
-        self.hasher.hash_one(key)
+    pub(crate) fn hasher(&self) -> &KeyHasher {
+        &self.hasher
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.sums.iter().map(|sum| sum.entries as usize).sum()
     }
 
-    pub(crate) fn accounts(&self) -> u64 {
-        self.accounts
+    pub(crate) fn sum(&self, kind: Kind) -> KindSum {
+        self.sums[kind as usize]
     }
 
-    pub(crate) fn memory_bytes(&self) -> u64 {
-        // The table fills up to 7/8 of its slots before it grows.
-        let slots = (self.entries.capacity() as u64 * 8).div_ceil(7);
-        self.entry_bytes + slots * SLOT_BYTES
+    /// Bytes of all that is not an entry.
+    pub(crate) fn slots_memory_bytes(&self) -> u64 {
+        let numbers = (self.directory.capacity() + self.free.capacity()) * size_of::<u32>();
+        let segments = self.segments.capacity() * size_of::<HashTable<Entry>>();
+        (numbers + segments + self.depths.capacity()) as u64 + self.slot_bytes
     }
 
-    pub(crate) fn find(&self, hash: u64, key: &[u8]) -> Option<&Entry> {
-        self.entries.find(hash, |entry| entry.key() == key)
+    pub(crate) fn find(&self, key: Key<'_>) -> Option<Place> {
+        self.find_by(key.hash(), |entry| entry.key() == key.bytes())
     }
 
-    /// The entry whose key has exactly this hash and whose timer is armed for this tick.
-    pub(crate) fn find_armed(&self, hash: u64, tick: u64) -> Option<&Entry> {
-        self.entries
-            .find(hash, |entry| entry.armed() == tick && self.hasher.hash_one(entry.key()) == hash)
+    /// The entry of this hash that has this timer.
+    pub(crate) fn find_timer(&self, hash: u64, timer: u32) -> Option<Place> {
+        use crate::entry::UNARMED;
+        self.find_by(hash, |entry| {
+            let armed = entry.armed();
+            armed.tick != UNARMED && armed.timer == timer
+        })
     }
 
-    pub(crate) fn find_mut(&mut self, hash: u64, key: &[u8]) -> Option<&mut Entry> {
-        self.entries.find_mut(hash, |entry| entry.key() == key)
+    /// Entries whose key has exactly this hash: one, but for a rare accident.
+    pub(crate) fn of_hash(&self, hash: u64) -> impl Iterator<Item = &Entry> {
+        self.segments[self.segment_of(hash) as usize]
+            .iter_hash(hash)
+            .filter(move |entry| self.hasher.hash(entry.key()) == hash)
     }
 
-    /// Sets what a key holds. An entry that exists keeps its kind.
-    pub(crate) fn set(&mut self, hash: u64, kind: Kind, key: &[u8], value: &[u8]) {
-        match self.entries.find_mut(hash, |entry| entry.key() == key) {
-            Some(entry) => {
-                self.entry_bytes -= entry.memory_bytes();
-                entry.set_value(value);
-                self.entry_bytes += entry.memory_bytes();
+    pub(crate) fn at(&self, place: Place) -> &Entry {
+        let entry = self.segments[place.segment as usize].get_bucket(place.bucket);
+        entry.expect("a place is used before the next entry comes or goes")
+    }
+
+    /// For what does not change the length of the entry's allocation.
+    pub(crate) fn at_mut(&mut self, place: Place) -> &mut Entry {
+        let entry = self.segments[place.segment as usize].get_bucket_mut(place.bucket);
+        entry.expect("a place is used before the next entry comes or goes")
+    }
+
+    /// For what may change it. Key stays; kind may change.
+    pub(crate) fn update(&mut self, place: Place, change: impl FnOnce(&mut Entry)) {
+        let entry = self.segments[place.segment as usize].get_bucket_mut(place.bucket);
+        let entry = entry.expect("a place is used before the next entry comes or goes");
+        let sum = &mut self.sums[entry.kind() as usize];
+        sum.entries -= 1;
+        sum.bytes -= entry.memory_bytes();
+        change(entry);
+        let sum = &mut self.sums[entry.kind() as usize];
+        sum.entries += 1;
+        sum.bytes += entry.memory_bytes();
+    }
+
+    /// Puts an entry whose key is not in the table.
+    pub(crate) fn insert(&mut self, hash: u64, entry: Entry) -> Place {
+        let sum = &mut self.sums[entry.kind() as usize];
+        sum.entries += 1;
+        sum.bytes += entry.memory_bytes();
+        let mut segment = self.segment_of(hash);
+        while self.is_full(segment) {
+            self.split(segment, position(hash));
+            segment = self.segment_of(hash);
+        }
+        let hasher = &self.hasher;
+        let entries = &mut self.segments[segment as usize];
+        let before = slot_bytes(entries);
+        let bucket =
+            entries.insert_unique(hash, entry, |entry| hasher.hash(entry.key())).bucket_index();
+        self.slot_bytes = self.slot_bytes - before + slot_bytes(entries);
+        Place { segment, bucket }
+    }
+
+    pub(crate) fn remove(&mut self, place: Place) -> Entry {
+        let entries = &mut self.segments[place.segment as usize];
+        let found = entries.get_bucket_entry(place.bucket);
+        let Ok(found) = found else {
+            panic!("a place is used before the next entry comes or goes");
+        };
+        let (entry, _) = found.remove();
+        let sum = &mut self.sums[entry.kind() as usize];
+        sum.entries -= 1;
+        sum.bytes -= entry.memory_bytes();
+        let (len, buckets) = (entries.len(), entries.num_buckets());
+        if len * 8 < buckets && buckets > 16 {
+            self.shrink(place.segment);
+            self.merge(place.segment, position(self.hasher.hash(entry.key())));
+        }
+        entry
+    }
+
+    /// Visits entries in the order of their positions, from the cursor on, until `visit` was
+    /// called `count` times or some segments were looked into. Returns where to go on, 0 at the
+    /// end. Entries that share the cursor's place are visited together, so none that is there
+    /// all the time is left out.
+    pub(crate) fn scan<'a>(
+        &'a self,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&'a Entry),
+    ) -> u64 {
+        let (mut next, mut visited) = (cursor, 0);
+        for _ in 0..SCAN_SEGMENTS_MAX {
+            if next > u64::MAX >> CURSOR_SHIFT {
+                return 0;
             }
-            None => {
-                let entry = Entry::new(kind, key, value);
-                self.entry_bytes += entry.memory_bytes();
-                self.accounts += u64::from(kind == Kind::Account);
-                let hasher = &self.hasher;
-                self.entries.insert_unique(hash, entry, |entry| hasher.hash_one(entry.key()));
+            let (segment, end) = self.segment_at(next << CURSOR_SHIFT);
+            let entries = self.segments[segment as usize].iter();
+            let place = |entry: &Entry| position(self.hasher.hash(entry.key())) >> CURSOR_SHIFT;
+            let mut found: Vec<(u64, &Entry)> =
+                entries.map(|entry| (place(entry), entry)).filter(|at| at.0 >= next).collect();
+            found.sort_unstable_by_key(|(place, _)| *place);
+            let mut last = None;
+            for (place, entry) in found {
+                if visited >= count && last != Some(place) {
+                    return place;
+                }
+                visit(entry);
+                visited += 1;
+                last = Some(place);
+            }
+            let Some(end) = end else { return 0 };
+            next = end;
+            if visited >= count {
+                break;
             }
         }
+        next
     }
 
-    pub(crate) fn remove(&mut self, hash: u64, key: &[u8]) {
-        if let Ok(found) = self.entries.find_entry(hash, |entry| entry.key() == key) {
-            let (entry, _) = found.remove();
-            self.entry_bytes -= entry.memory_bytes();
-            self.accounts -= u64::from(entry.kind() == Kind::Account);
-        }
+    /// The bucket in which an entry of this hash would be found first, for
+    /// [`crate::Shard::touch`]: it loads control bytes and neither slot nor entry.
+    pub(crate) fn guess(&self, hash: u64) -> Option<Place> {
+        self.find_by(hash, |_| true)
     }
 
     pub(crate) fn clear(&mut self) {
-        self.entries = HashTable::new();
-        self.entry_bytes = 0;
-        self.accounts = 0;
+        *self = Table::new(self.hasher.clone());
+    }
+
+    fn find_by(&self, hash: u64, mut eq: impl FnMut(&Entry) -> bool) -> Option<Place> {
+        let segment = self.segment_of(hash);
+        let bucket = self.segments[segment as usize].find_bucket_index(hash, |e| eq(e))?;
+        Some(Place { segment, bucket })
+    }
+
+    fn segment_of(&self, hash: u64) -> u32 {
+        self.directory[self.slot(position(hash))]
+    }
+
+    /// The slot of the directory; a shift by 64 would be none, so it is done in two.
+    fn slot(&self, position: u64) -> usize {
+        (position >> 1 >> (63 - self.depth)) as usize
+    }
+
+    /// The segment of a position, and the cursor at which the next one begins.
+    fn segment_at(&self, position: u64) -> (u32, Option<u64>) {
+        let segment = self.directory[self.slot(position)];
+        let depth = u32::from(self.depths[segment as usize]);
+        let prefix = position >> 1 >> (63 - depth);
+        let is_last = prefix + 1 == 1 << depth;
+        let end = (!is_last).then(|| (prefix + 1) << (64 - depth) >> CURSOR_SHIFT);
+        (segment, end)
+    }
+
+    /// The slots of a segment.
+    fn slots(&self, position: u64, depth: u32) -> std::ops::Range<usize> {
+        let prefix = (position >> 1 >> (63 - depth)) as usize;
+        let wide = self.depth - depth;
+        prefix << wide..(prefix + 1) << wide
+    }
+
+    /// True when a segment must be split before the next insert. Slots of removed entries can
+    /// make hashbrown double a table that is only half full; such a segment is split as well.
+    fn is_full(&self, segment: u32) -> bool {
+        let entries = &self.segments[segment as usize];
+        let len = entries.len();
+        let would_double = entries.num_buckets() >= SEGMENT_SLOTS_MAX
+            && entries.capacity() == len
+            && len >= SEGMENT_LEN_MAX / 2;
+        (len >= SEGMENT_LEN_MAX || would_double)
+            && u32::from(self.depths[segment as usize]) < DEPTH_MAX
+    }
+
+    /// Divides a segment in two by one more bit of the positions.
+    fn split(&mut self, segment: u32, at: u64) {
+        let depth = u32::from(self.depths[segment as usize]);
+        if depth == self.depth {
+            self.directory = self.directory.iter().flat_map(|&segment| [segment; 2]).collect();
+            self.depth += 1;
+        }
+        let old = std::mem::take(&mut self.segments[segment as usize]);
+        self.slot_bytes -= slot_bytes(&old);
+        let mut halves = [0; 2].map(|_| HashTable::with_capacity(SEGMENT_LEN_MAX));
+        for entry in old {
+            let hash = self.hasher.hash(entry.key());
+            let half = &mut halves[(position(hash) >> (63 - depth) & 1) as usize];
+            half.insert_unique(hash, entry, |entry| self.hasher.hash(entry.key()));
+        }
+        let [low, high] = halves;
+        self.slot_bytes += slot_bytes(&low) + slot_bytes(&high);
+        self.segments[segment as usize] = low;
+        let new = self.add_segment(high);
+        self.set_depth(segment, depth + 1);
+        self.at_depth[depth as usize + 1] += 1;
+        self.depths[new as usize] = self.depths[segment as usize];
+        let slots = self.slots(at, depth);
+        let middle = slots.start + slots.len() / 2;
+        self.directory[middle..slots.end].fill(new);
+    }
+
+    fn add_segment(&mut self, entries: HashTable<Entry>) -> u32 {
+        if let Some(number) = self.free.pop() {
+            self.segments[number as usize] = entries;
+            return number;
+        }
+        self.segments.push(entries);
+        self.depths.push(0);
+        u32::try_from(self.segments.len() - 1).expect("the directory's depth bounds segments")
+    }
+
+    fn set_depth(&mut self, segment: u32, depth: u32) {
+        let old = &mut self.depths[segment as usize];
+        self.at_depth[usize::from(*old)] -= 1;
+        *old = u8::try_from(depth).expect("at most DEPTH_MAX");
+        self.at_depth[depth as usize] += 1;
+    }
+
+    /// Gives back slots of a segment that is nearly empty.
+    fn shrink(&mut self, segment: u32) {
+        let hasher = &self.hasher;
+        let entries = &mut self.segments[segment as usize];
+        let before = slot_bytes(entries);
+        entries.shrink_to(entries.len() * 2, |entry| hasher.hash(entry.key()));
+        self.slot_bytes = self.slot_bytes - before + slot_bytes(entries);
+    }
+
+    /// Joins a segment that is nearly empty and its neighbour, while both hold little.
+    fn merge(&mut self, mut segment: u32, at: u64) {
+        loop {
+            let depth = u32::from(self.depths[segment as usize]);
+            if depth == 0 {
+                return;
+            }
+            let neighbour = self.directory[self.slot(at ^ 1 << (64 - depth))];
+            let len = |segment: u32| self.segments[segment as usize].len();
+            if u32::from(self.depths[neighbour as usize]) != depth
+                || len(segment) + len(neighbour) > MERGED_LEN_MAX
+            {
+                return;
+            }
+            let (from, to) = if len(segment) < len(neighbour) {
+                (segment, neighbour)
+            } else {
+                (neighbour, segment)
+            };
+            self.join(from, to);
+            self.set_depth(to, depth - 1);
+            self.at_depth[depth as usize] -= 1;
+            let slots = self.slots(at, depth - 1);
+            self.directory[slots].fill(to);
+            self.free.push(from);
+            self.halve_directory();
+            segment = to;
+        }
+    }
+
+    fn join(&mut self, from: u32, to: u32) {
+        let moved = std::mem::take(&mut self.segments[from as usize]);
+        let hasher = &self.hasher;
+        let entries = &mut self.segments[to as usize];
+        self.slot_bytes -= slot_bytes(&moved) + slot_bytes(entries);
+        for entry in moved {
+            let hash = hasher.hash(entry.key());
+            entries.insert_unique(hash, entry, |entry| hasher.hash(entry.key()));
+        }
+        self.slot_bytes += slot_bytes(entries);
+    }
+
+    fn halve_directory(&mut self) {
+        while self.depth > 0 && self.at_depth[self.depth as usize] == 0 {
+            self.directory = self.directory.iter().copied().step_by(2).collect();
+            self.depth -= 1;
+        }
     }
 }
+
+fn slot_bytes(entries: &HashTable<Entry>) -> u64 {
+    match entries.allocation_size() {
+        0 => 0,
+        bytes => bytes as u64 + BLOCK_BYTES,
+    }
+}
+
+#[cfg(test)]
+mod tests;

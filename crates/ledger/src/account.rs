@@ -214,6 +214,23 @@ pub struct Session {
     pub blob: Vec<u8>,
 }
 
+impl Session {
+    /// A session without id, for codecs to fill in.
+    pub fn empty() -> Session {
+        Session {
+            id: Id::EMPTY,
+            version: 0,
+            validity_ms: 0,
+            tcc_ms: 0,
+            deadline: Time(0),
+            overrun: Overrun::Overdraw,
+            items: SmallVec::new(),
+            answers: Answers::default(),
+            blob: Vec::new(),
+        }
+    }
+}
+
 /// One rating group of a session (MSCC). Amounts are totals over the session's life.
 ///
 /// I5: granted = from_hold + released + outstanding. I6: used = from_hold + direct + uncollected.

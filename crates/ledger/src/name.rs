@@ -23,10 +23,42 @@ impl Name {
         Some(Name(name))
     }
 
+    /// The same from the first `len` of 16 bytes, for codecs: no loop and no call.
+    #[inline]
+    pub fn from_padded(bytes: [u8; NAME_LEN_MAX], len: usize) -> Option<Name> {
+        if len == 0 || len > NAME_LEN_MAX {
+            return None;
+        }
+        let mask = u128::MAX >> (8 * (NAME_LEN_MAX - len));
+        let value = u128::from_le_bytes(bytes) & mask;
+        // In each byte of the name the highest bit shows whether it is out of range: above 0x7e
+        // after adding 1, below 0x21 unless adding 0x5f sets it. No sum of 7-bit bytes carries.
+        const EACH: u128 = u128::MAX / 255;
+        let low = value & (EACH * 0x7f);
+        let above = value | (low + EACH);
+        let below = !(low + EACH * 0x5f);
+        if (above | below) & (EACH * 0x80) & mask != 0 {
+            return None;
+        }
+        Some(Name(value.to_le_bytes()))
+    }
+
     /// The bytes, without padding.
     pub fn as_bytes(&self) -> &[u8] {
-        let len = self.0.iter().position(|&b| b == 0).unwrap_or(NAME_LEN_MAX);
-        &self.0[..len]
+        &self.0[..self.byte_len()]
+    }
+
+    /// How many bytes: 1 to 16.
+    #[inline]
+    pub fn byte_len(&self) -> usize {
+        let zeros = u128::from_le_bytes(self.0).leading_zeros() as usize;
+        NAME_LEN_MAX - zeros / 8
+    }
+
+    /// The bytes with their padding of zeros, for codecs.
+    #[inline]
+    pub fn padded(&self) -> &[u8; NAME_LEN_MAX] {
+        &self.0
     }
 
     /// The text; ids are ASCII.

@@ -57,7 +57,8 @@ impl Portion {
         account.map_or_else(Portion::default, |account| Portion {
             accounts: 1,
             sessions: account.sessions.len() as u64,
-            buckets: account.buckets.clone(),
+            // Copied as one piece: `clone` would go bucket by bucket.
+            buckets: SmallVec::from_slice(&account.buckets),
             uncollected: account.uncollected.clone(),
         })
     }
@@ -74,6 +75,25 @@ impl Totals {
             self.accounts += 1;
             self.sessions += after.sessions.len() as u64;
             self.count(&after.buckets, &after.uncollected, i128::wrapping_add);
+        }
+    }
+
+    /// Takes in the sums of another part of the store, whose accounts are others: so the shards
+    /// of one server are summed.
+    pub fn add(&mut self, part: &Totals) {
+        self.accounts += part.accounts;
+        self.sessions += part.sessions;
+        for from in &part.units {
+            let unit = self.unit(from.unit);
+            unit.available += from.available;
+            unit.held += from.held;
+            unit.credited += from.credited;
+            unit.refunded += from.refunded;
+            unit.consumed += from.consumed;
+            unit.expired += from.expired;
+            unit.voided += from.voided;
+            unit.overdrawn += from.overdrawn;
+            unit.uncollected += from.uncollected;
         }
     }
 
@@ -130,5 +150,37 @@ impl UnitTotals {
     pub fn conserves(&self) -> bool {
         self.available + self.held
             == self.credited + self.refunded - self.consumed - self.expired - self.voided
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Sums that differ in each field, so that none can stand for another.
+    fn sums(unit: &[u8], factor: i128) -> UnitTotals {
+        let unit = Name::new(unit).expect("a name");
+        UnitTotals {
+            unit,
+            available: factor,
+            held: 2 * factor,
+            credited: 3 * factor,
+            refunded: 4 * factor,
+            consumed: 5 * factor,
+            expired: 6 * factor,
+            voided: 7 * factor,
+            overdrawn: 8 * factor,
+            uncollected: 9 * factor,
+        }
+    }
+
+    #[test]
+    fn parts_add_up_field_by_field_and_unit_by_unit() {
+        let part = |accounts, sessions, units| Totals { accounts, sessions, units };
+        let mut whole = Totals::default();
+        whole.add(&part(1, 10, alloc::vec![sums(b"octets", 1)]));
+        whole.add(&part(2, 20, alloc::vec![sums(b"eur", 10), sums(b"octets", 100)]));
+        whole.add(&part(4, 40, alloc::vec![]));
+        assert_eq!(whole, part(7, 70, alloc::vec![sums(b"octets", 101), sums(b"eur", 10)]));
     }
 }

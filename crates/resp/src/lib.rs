@@ -11,7 +11,9 @@ mod reference;
 mod render;
 mod reply;
 mod request;
+mod requests;
 mod scratch;
+mod slot;
 pub mod table;
 
 pub use fault::Fault;
@@ -23,4 +25,6 @@ pub use render::{
 };
 pub use reply::{Protocol, Reply};
 pub use request::{Args, Parsed, Parser, ProtocolError, RequestLimits};
+pub use requests::Requests;
 pub use scratch::Scratch;
+pub use slot::{SLOTS, slot};

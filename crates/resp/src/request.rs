@@ -34,7 +34,7 @@ const UNAUTHENTICATED_ARGUMENT_LEN_MAX: i64 = 16 * 1024;
 /// A count line holds at most this many bytes: no i64 is longer.
 const COUNT_LINE_LEN_MAX: usize = 32;
 /// Spans kept for the next request; a larger array is given back.
-const SPANS_KEPT_MAX: usize = 1024;
+const SPANS_KEPT_MAX: usize = 4096;
 
 /// Why a connection cannot go on: the position of the next request is lost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +88,9 @@ impl std::fmt::Display for ProtocolError {
 pub enum Parsed {
     /// The request is not complete: at least this many bytes are missing.
     Incomplete(usize),
-    /// A request of this many bytes; [`Parser::args`] has its arguments. An empty line and an
-    /// empty array are requests without arguments, to be passed over in silence.
+    /// A request of this many bytes, the last one of the batch; [`Parser::args`] has its
+    /// arguments. An empty line and an empty array are requests without arguments, to be passed
+    /// over in silence.
     Request(usize),
     /// The connection cannot go on.
     Error(ProtocolError),
@@ -111,10 +112,10 @@ impl Span {
 }
 
 /// The arguments of one request, borrowed from the input. The first one is the command's name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Args<'a> {
-    bytes: &'a [u8],
-    spans: &'a [Span],
+    pub(crate) bytes: &'a [u8],
+    pub(crate) spans: &'a [Span],
 }
 
 impl<'a> Args<'a> {
@@ -157,17 +158,32 @@ enum Stage {
     Line,
 }
 
-/// Parses the requests of one connection. It keeps its place within a request that has not
-/// arrived in full, so that a request costs its length whatever pieces it comes in.
+/// A request of the batch.
+#[derive(Clone, Copy, Debug)]
+struct Found {
+    /// Its first byte, counted from the first byte of the batch.
+    start: usize,
+    /// Behind its last span.
+    spans_end: usize,
+    /// Its arguments are in `unquoted`.
+    inline: bool,
+}
+
+/// Parses the requests of one connection, in batches: requests that have arrived in full and are
+/// looked at together before the first one is executed. It keeps its place within a request that
+/// has not arrived in full, so that a request costs its length whatever pieces it comes in.
 #[derive(Debug, Default)]
 pub struct Parser {
     stage: Stage,
-    /// Bytes of the request that need not be looked at again.
+    /// Bytes of the request under way that need not be looked at again.
     position: usize,
+    /// Of the batch, then of the request under way.
     spans: Vec<Span>,
-    /// Arguments of an inline request, without their quotes.
+    found: Vec<Found>,
+    /// Bytes of the batch.
+    len: usize,
+    /// Arguments of the batch's inline request, without their quotes.
     unquoted: Vec<u8>,
-    inline: bool,
 }
 
 enum Count {
@@ -208,48 +224,86 @@ fn count(line: &[u8]) -> Count {
 }
 
 impl Parser {
-    /// Goes on with the request whose first byte is `input[0]`. Until it answers with a request,
-    /// each call must see the same bytes again, and more of them.
+    /// Goes on with the request whose first byte is `input[0]`, and adds it to the batch when it is
+    /// complete. Until it is, each call must see the same bytes again, and more of them.
     pub fn parse(&mut self, input: &[u8], limits: &RequestLimits, authenticated: bool) -> Parsed {
+        let mut inline = false;
         let outcome = match self.stage {
             Stage::Arguments(remaining) => self.arguments(input, remaining, limits, authenticated),
-            Stage::Line => self.line(input, limits),
-            Stage::Start => match input.first() {
-                None => return Parsed::Incomplete(1),
-                Some(b'*') => self.header(input, limits, authenticated),
-                Some(_) => self.line(input, limits),
-            },
+            Stage::Start if input.is_empty() => return Parsed::Incomplete(1),
+            Stage::Start if input[0] == b'*' => self.header(input, limits, authenticated),
+            Stage::Start | Stage::Line => {
+                inline = true;
+                self.line(input, limits)
+            }
         };
-        if let Parsed::Request(_) = outcome {
+        if let Parsed::Request(len) = outcome {
+            self.found.push(Found { start: self.len, spans_end: self.spans.len(), inline });
+            self.len += len;
             self.stage = Stage::Start;
             self.position = 0;
         }
         outcome
     }
 
-    /// The arguments of the request that was found last; `input` is what it was found in.
-    pub fn args<'a>(&'a self, input: &'a [u8]) -> Args<'a> {
-        Args { bytes: if self.inline { &self.unquoted } else { input }, spans: &self.spans }
+    /// How many requests the batch has.
+    pub fn found(&self) -> usize {
+        self.found.len()
     }
 
-    /// True between requests: nothing of the next one has been seen.
-    pub fn is_at_start(&self) -> bool {
-        self.stage == Stage::Start
+    /// True when no more should be added to the batch: the room for the arguments of an inline
+    /// request holds one.
+    pub fn is_full(&self) -> bool {
+        self.found.last().is_some_and(|last| last.inline)
     }
 
-    /// Gives back what an unusually large request needed. To be called between requests.
+    /// The arguments of a request of the batch; `input` is what the batch begins.
+    pub fn args<'a>(&'a self, input: &'a [u8], index: usize) -> Args<'a> {
+        let Some(found) = self.found.get(index) else { return Args::default() };
+        let first = index.checked_sub(1).map_or(0, |before| self.found[before].spans_end);
+        let bytes = if found.inline { &self.unquoted } else { &input[found.start..] };
+        Args { bytes, spans: &self.spans[first..found.spans_end] }
+    }
+
+    /// Bytes of this request of the batch and of those before it.
+    pub fn end(&self, index: usize) -> usize {
+        self.found.get(index + 1).map_or(self.len, |next| next.start)
+    }
+
+    /// Forgets the batch; the request under way stays.
+    pub fn forget(&mut self) {
+        if let Some(last) = self.found.last() {
+            self.spans.drain(..last.spans_end);
+        }
+        self.found.clear();
+        self.len = 0;
+    }
+
+    /// Forgets the batch and the request under way: parsing begins anew where the caller says.
+    pub fn restart(&mut self) {
+        self.spans.clear();
+        self.found.clear();
+        self.len = 0;
+        self.stage = Stage::Start;
+        self.position = 0;
+    }
+
+    /// True when the batch is empty and no request is under way.
+    pub fn is_idle(&self) -> bool {
+        self.stage == Stage::Start && self.found.is_empty()
+    }
+
+    /// Gives back what an unusually large request needed. To be called when the parser is idle.
     pub fn shrink(&mut self) {
-        if self.is_at_start() && self.spans.capacity() > SPANS_KEPT_MAX {
+        if self.spans.capacity() > SPANS_KEPT_MAX {
             self.spans = Vec::new();
         }
-        if self.is_at_start() && self.unquoted.capacity() > 0 {
+        if self.unquoted.capacity() > SPANS_KEPT_MAX {
             self.unquoted = Vec::new();
         }
     }
 
     fn header(&mut self, input: &[u8], limits: &RequestLimits, authenticated: bool) -> Parsed {
-        self.spans.clear();
-        self.inline = false;
         let (value, len) = match count(&input[1..]) {
             Count::Value { value, len } => (value, len),
             Count::Incomplete => return Parsed::Incomplete(1),
@@ -333,9 +387,7 @@ impl Parser {
         if end > inline_len_max {
             return Parsed::Error(ProtocolError::TooBigInline);
         }
-        self.spans.clear();
         self.unquoted.clear();
-        self.inline = true;
         let line = input[..end].strip_suffix(b"\r").unwrap_or(&input[..end]);
         match inline::split(line, &mut self.unquoted, &mut self.spans) {
             Some(()) => Parsed::Request(end + 1),

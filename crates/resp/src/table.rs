@@ -2,17 +2,20 @@
 //! server's dispatch, COMMAND DOCS and COMMAND INFO, the reference page and the conformance checker.
 
 mod acl;
+mod cluster;
 mod find;
 mod generic;
 mod id;
 mod role;
 mod scur;
+mod spread;
 
 use scurry_ledger::Code;
 
 pub use find::find;
 pub use id::CommandId;
 pub use role::Role;
+pub use spread::Spread;
 
 /// One command, or one subcommand of a container.
 #[derive(Debug)]
@@ -29,6 +32,8 @@ pub struct Spec {
     pub role: Role,
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
     pub keys: (i32, i32, i32),
+    /// Over which cores it goes when the server has several.
+    pub spread: Spread,
     /// Group in COMMAND DOCS.
     pub group: &'static str,
     /// One sentence.
@@ -59,6 +64,7 @@ const BLANK: Spec = Spec {
     role: Role::Anyone,
     flags: &[],
     keys: (0, 0, 0),
+    spread: Spread::One,
     group: "generic",
     summary: "",
     term: "",
@@ -83,11 +89,17 @@ pub fn all() -> impl Iterator<Item = &'static Spec> {
 }
 
 impl Spec {
-    /// True when this many arguments, the name included, are right.
+    /// True when this many arguments, the name included, are right. Where keys come with values,
+    /// each has one.
     #[inline]
     pub const fn accepts(&self, arguments: usize) -> bool {
         let arity = self.arity.unsigned_abs() as usize;
-        if self.arity < 0 { arguments >= arity } else { arguments == arity }
+        if self.arity >= 0 {
+            return arguments == arity;
+        }
+        let (_, last, step) = self.keys;
+        let whole = last >= 0 || (arguments - 1).is_multiple_of(step.unsigned_abs() as usize);
+        arguments >= arity && whole
     }
 
     /// The name as Redis writes it in errors and in COMMAND.

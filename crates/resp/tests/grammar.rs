@@ -12,7 +12,7 @@ fn parse(line: &str, assert: impl FnOnce(Result<ScurRequest<'_>, String>)) {
     let mut parser = Parser::default();
     let parsed = parser.parse(input.as_bytes(), &RequestLimits::default(), true);
     assert!(matches!(parsed, Parsed::Request(_)), "{line}: {parsed:?}");
-    let args = parser.args(input.as_bytes());
+    let args = parser.args(input.as_bytes(), 0);
     let spec = table::find(args.at(0)).expect("a known command");
     assert!(spec.accepts(args.len()), "{line}: the arity is wrong");
     let mut scratch = Scratch::default();

@@ -5,23 +5,41 @@ use scurry_resp::{Parsed, Parser, RequestLimits};
 
 type Command = Vec<Vec<u8>>;
 
-/// Feeds the input in pieces of these lengths (over and over), as a connection would, and says
-/// what was found: commands with arguments, then the error if there was one.
+/// Feeds the input in pieces of these lengths (over and over), as a connection would, in batches
+/// of as many requests as the length of the piece says, and says what was found: commands with
+/// arguments, then the error if there was one.
 fn feed(input: &[u8], pieces: &[usize], limits: &RequestLimits) -> (Vec<Command>, Option<String>) {
     let (mut parser, mut commands) = (Parser::default(), Vec::new());
     let (mut start, mut end) = (0, 0);
     for piece in pieces.iter().cycle() {
         end = input.len().min(end + (*piece).max(1));
         loop {
-            match parser.parse(&input[start..end], limits, true) {
-                Parsed::Request(len) => {
-                    let args = parser.args(&input[start..end]);
-                    assert!(len > 0 && start + len <= end, "consumed what was there");
-                    if !args.is_empty() {
-                        commands.push(args.iter_from(0).map(<[u8]>::to_vec).collect());
+            let mut at = start;
+            let parsed = loop {
+                match parser.parse(&input[at..end], limits, true) {
+                    Parsed::Request(len) => {
+                        at += len;
+                        assert!(len > 0 && at <= end, "consumed what was there");
+                        if parser.found() == piece % 7 + 1 || parser.is_full() {
+                            break Parsed::Request(len);
+                        }
                     }
-                    start += len;
+                    other => break other,
                 }
+            };
+            for index in 0..parser.found() {
+                let args = parser.args(&input[start..end], index);
+                if !args.is_empty() {
+                    commands.push(args.iter_from(0).map(<[u8]>::to_vec).collect());
+                }
+            }
+            if let Some(last) = parser.found().checked_sub(1) {
+                assert_eq!(start + parser.end(last), at);
+            }
+            parser.forget();
+            start = at;
+            match parsed {
+                Parsed::Request(_) => {}
                 Parsed::Incomplete(missing) => {
                     assert!(missing > 0);
                     break;
@@ -34,6 +52,24 @@ fn feed(input: &[u8], pieces: &[usize], limits: &RequestLimits) -> (Vec<Command>
         }
     }
     (commands, None)
+}
+
+#[test]
+fn a_batch_that_was_not_executed_in_full_is_parsed_again() {
+    let input = b"*1\r\n$1\r\na\r\n*2\r\n$1\r\nb\r\n$1\r\nc\r\n*1\r\n$9\r\npart";
+    let (mut parser, limits) = (Parser::default(), RequestLimits::default());
+    let mut at = 0;
+    while let Parsed::Request(len) = parser.parse(&input[at..], &limits, true) {
+        at += len;
+    }
+    assert_eq!((parser.found(), parser.end(0), parser.end(1)), (2, 11, 29));
+    assert_eq!(parser.args(input, 1).iter_from(0).collect::<Vec<_>>(), [b"b", b"c"]);
+    // Only the first one was executed.
+    let rest = &input[parser.end(0)..];
+    parser.restart();
+    assert_eq!(parser.parse(rest, &limits, true), Parsed::Request(18));
+    assert_eq!(parser.args(rest, 0).iter_from(0).collect::<Vec<_>>(), [b"b", b"c"]);
+    assert!(parser.args(rest, 1).is_empty());
 }
 
 fn whole(input: &[u8]) -> (Vec<Command>, Option<String>) {

@@ -2,16 +2,35 @@
 
 use crate::clock::Reading;
 use crate::commands::auth::Entry;
+use crate::report::Answer;
 use crate::users::{Roles, Ticket, User, Users};
 use scurry_resp::Protocol;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+/// Through which port a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The main port: every key is served, here or by another core.
+    Main,
+    /// A core's own port: only its keys are served, as by a node of a cluster.
+    Core,
+}
+
+/// Who sent a request, as far as a core that executes it for another needs to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Caller {
+    pub(crate) protocol: Protocol,
+}
+
 /// The state of a connection that commands know.
 pub(crate) struct Client {
     pub(crate) id: u64,
     pub(crate) peer: SocketAddr,
+    /// The server's end of the connection.
+    pub(crate) local: SocketAddr,
+    pub(crate) door: Door,
     pub(crate) protocol: Protocol,
     pub(crate) authenticated: bool,
     pub(crate) user: Arc<User>,
@@ -21,6 +40,8 @@ pub(crate) struct Client {
     pub(crate) ticket: Ticket,
     /// An AUTH or HELLO that waits for its verdict.
     pub(crate) entry: Option<Box<Entry>>,
+    /// What the cores have said to the question that the next command asked.
+    pub(crate) told: Option<Vec<Answer>>,
     pub(crate) name: Vec<u8>,
     pub(crate) library_name: Vec<u8>,
     pub(crate) library_version: Vec<u8>,
@@ -31,18 +52,27 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A connection in this place of its loop, before any command.
-    pub(crate) fn new(ticket: Ticket, peer: SocketAddr, users: &Users, now: Reading) -> Client {
+    /// A connection in this place of its core, before any command.
+    pub(crate) fn new(
+        ticket: Ticket,
+        (peer, local): (SocketAddr, SocketAddr),
+        door: Door,
+        users: &Users,
+        now: Reading,
+    ) -> Client {
         let user = Arc::clone(users.default_user());
         Client {
             id: ticket.client,
             peer,
+            local,
+            door,
             ticket,
             entry: None,
-            roles: user.roles,
-            user,
+            told: None,
             protocol: Protocol::default(),
             authenticated: users.is_open(),
+            roles: user.roles,
+            user,
             name: Vec::new(),
             library_name: Vec::new(),
             library_version: Vec::new(),
@@ -50,6 +80,11 @@ impl Client {
             created_ms: now.uptime_ms,
             active_ms: now.uptime_ms,
         }
+    }
+
+    /// For requests that other cores execute.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller { protocol: self.protocol }
     }
 
     /// Back to how it began, as RESET promises.
@@ -68,15 +103,16 @@ impl Client {
     }
 
     /// Its line of CLIENT LIST, without the line break. Names are printable: they were checked.
-    pub(crate) fn describe(&self, laddr: SocketAddr, now: Reading, out: &mut String) {
+    pub(crate) fn describe(&self, now: Reading, out: &mut String) {
         let text = String::from_utf8_lossy;
         // Writing to a string cannot fail.
         let _ = write!(
             out,
-            "id={} addr={} laddr={laddr} name={} age={} idle={} flags=N db=0 resp={} cmd={} \
+            "id={} addr={} laddr={} name={} age={} idle={} flags=N db=0 resp={} cmd={} \
              user={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
+            self.local,
             text(&self.name),
             (now.uptime_ms - self.created_ms) / 1000,
             (now.uptime_ms - self.active_ms) / 1000,

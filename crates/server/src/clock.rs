@@ -4,7 +4,7 @@ use scurry_ledger::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Reads the wall clock for the ledger, and a monotonic one for everything else.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     started: Instant,
 }

@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod acl;
 pub(crate) mod auth;
+pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod connection;
 pub(crate) mod info;

@@ -1,15 +1,20 @@
 //! One connection: reads a bounded amount, executes every complete request, sends the replies
 //! with one call, and remembers what is left to do.
 
+use crate::bundle::Bundle;
 use crate::client::Client;
 use crate::clock::Reading;
-use crate::dispatch::{self, Effect};
+use crate::dispatch::{self, BATCH_MAX, Effect, Route};
+use crate::gather::{Gather, Merged, Spreader};
+use crate::message::{Message, Sender};
 use crate::node::Node;
-use crate::pool::Pool;
-use crate::tls;
+use crate::pool::{Pool, Spare};
+use crate::report::{Answer, Question};
+use crate::tls::{self, Fault};
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
-use scurry_resp::{Parsed, Parser, Reply};
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Parsed, Parser, Reply};
 use std::io;
 use std::sync::Arc;
 
@@ -29,8 +34,8 @@ pub(crate) enum Turn {
     Wait,
     /// Another turn, after those of the others.
     Again,
-    /// Answer CLIENT LIST with [`Connection::reply_text`], then go on.
-    ListClients,
+    /// Ask every core, this one included, and go on when [`Connection::told`] has all answers.
+    Ask(Question),
     /// Another turn, and the end after a while: the peer has been told, and is waited for.
     Linger,
     /// It is over.
@@ -53,13 +58,30 @@ enum Phase {
     Lingering,
 }
 
+/// What a connection waits for before it executes more.
+#[derive(Debug, Default)]
+enum Pause {
+    #[default]
+    None,
+    /// Replies of other cores.
+    Gather(Box<Gather>),
+    /// What every core says to a question: so many have still to say it.
+    Answers { missing: usize, told: Vec<Answer> },
+    /// The verdict on the password of an AUTH or HELLO.
+    Verdict,
+}
+
 /// A transport, a parser and a client.
 pub(crate) struct Connection<T> {
+    /// Its number on its core.
+    key: usize,
     pub(crate) transport: T,
     pub(crate) client: Client,
     /// In the loop's queue.
     pub(crate) queued: bool,
-    parser: Parser,
+    /// None while nothing has arrived: it is the pool's then.
+    parser: Option<Box<Parser>>,
+    pause: Pause,
     phase: Phase,
     /// The socket may hold more than was read.
     readable: bool,
@@ -74,17 +96,17 @@ pub(crate) struct Connection<T> {
     /// Something was answered since draining began.
     answered: bool,
     discarded: usize,
-    /// Executes nothing until the verdict on a password is there.
-    paused: bool,
 }
 
 impl<T: Transport> Connection<T> {
-    pub(crate) fn new(transport: T, client: Client) -> Connection<T> {
+    pub(crate) fn new(key: usize, transport: T, client: Client) -> Connection<T> {
         Connection {
+            key,
             transport,
             client,
             queued: false,
-            parser: Parser::default(),
+            parser: None,
+            pause: Pause::None,
             phase: Phase::Open,
             readable: false,
             blocked: false,
@@ -93,7 +115,6 @@ impl<T: Transport> Connection<T> {
             arrived_ms: 0,
             answered: false,
             discarded: 0,
-            paused: false,
         }
     }
 
@@ -129,50 +150,119 @@ impl<T: Transport> Connection<T> {
         if !self.blocked {
             self.publish(node)?;
         }
-        if self.paused {
-            return Ok(Turn::Wait);
-        }
-        if self.may_go_on(node) && self.readable && !self.ended {
+        self.merge(node, pool);
+        if !self.is_paused() && self.may_go_on(node) && self.readable && !self.ended {
             self.receive(node, pool)?;
         }
         let executed = self.execute(node, pool);
-        if executed == Turn::ListClients {
+        if let Turn::Ask(_) = executed {
             return Ok(executed);
         }
         if !self.blocked {
             self.publish(node)?;
         }
-        if self.paused {
-            self.transport.settle(pool);
-            return Ok(Turn::Wait);
-        }
-        let waits = executed == Turn::Wait;
+        let waits = executed == Turn::Wait && !self.is_paused();
         if waits && (self.ended || self.is_quiet(node.now)) {
             self.phase = Phase::Closing;
         }
-        if self.phase == Phase::Closing && self.transport.unsent() == 0 {
+        if self.phase == Phase::Closing && !self.is_paused() && self.transport.unsent() == 0 {
             return Ok(self.close());
         }
         self.transport.settle(pool);
-        self.parser.shrink();
-        let more = self.phase != Phase::Closing && (!waits || self.readable);
+        self.give_parser(pool);
+        // What pauses comes back with a message.
+        let more = self.phase != Phase::Closing && (!waits || self.readable) && !self.is_away();
         Ok(if more && self.may_go_on(node) { Turn::Again } else { Turn::Wait })
     }
 
-    /// Answers a command that needs to know about other connections.
-    pub(crate) fn reply_text(&mut self, text: &str, pool: &mut Pool) {
-        let protocol = self.client.protocol;
-        let (_, out) = self.transport.parts(pool);
-        Reply::new(out, protocol).verbatim(text);
-        self.transport.commit();
+    fn is_paused(&self) -> bool {
+        !matches!(self.pause, Pause::None)
+    }
+
+    /// True when nothing can be done before another core says something.
+    fn is_away(&self) -> bool {
+        match &self.pause {
+            Pause::None => false,
+            Pause::Gather(gather) => gather.away > 0,
+            Pause::Answers { .. } | Pause::Verdict => true,
+        }
+    }
+
+    pub(crate) fn sender(&self, core: u16) -> Sender {
+        Sender { core, connection: self.key, client: self.client.id }
+    }
+
+    /// A core has executed requests of this connection.
+    pub(crate) fn returned(&mut self, core: u16, bundle: Box<Bundle>) {
+        if let Pause::Gather(gather) = &mut self.pause {
+            gather.returned(core, bundle);
+        }
+    }
+
+    /// So many cores will be asked; answers come with [`Connection::told`].
+    pub(crate) fn asks(&mut self, cores: usize) {
+        self.pause = Pause::Answers { missing: cores, told: Vec::with_capacity(cores) };
+    }
+
+    /// A core has answered the question. True when it was the last one.
+    pub(crate) fn told(&mut self, answer: Answer) -> bool {
+        let Pause::Answers { missing, told } = &mut self.pause else { return false };
+        told.push(answer);
+        *missing = missing.saturating_sub(1);
+        if *missing > 0 {
+            return false;
+        }
+        self.client.told = Some(std::mem::take(told));
+        self.pause = Pause::None;
+        true
     }
 
     /// Answers the AUTH or HELLO that has waited for the verdict, and goes on.
     pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
+        debug_assert!(matches!(self.pause, Pause::Verdict), "one verdict for each wait");
         let (_, out) = self.transport.parts(pool);
         dispatch::finish(node, &mut self.client, user, out);
         self.transport.commit();
-        self.paused = false;
+        self.answered = true;
+        self.pause = Pause::None;
+    }
+
+    /// Writes the replies that have come from other cores, and sends them more to do when what
+    /// they had was cut.
+    fn merge(&mut self, node: &mut Node, pool: &mut Pool) {
+        let Pause::Gather(gather) = &mut self.pause else { return };
+        if gather.away > 0 {
+            return;
+        }
+        let unsent = self.transport.unsent();
+        let (_, out) = self.transport.parts(pool);
+        let room = node.settings.unsent_len_max.saturating_sub(unsent);
+        let len_max = out.len() + room;
+        loop {
+            match gather.merge(out, self.client.protocol, len_max) {
+                Merged::Full => break,
+                Merged::Done => {
+                    if let Pause::Gather(gather) = std::mem::take(&mut self.pause) {
+                        gather.end(&mut pool.bundles);
+                    }
+                    break;
+                }
+                Merged::Cut(core) => {
+                    let Some(mut bundle) = gather.again(core) else { break };
+                    if core == node.core {
+                        bundle.execute(node);
+                        gather.returned(core, bundle);
+                        continue;
+                    }
+                    let sender =
+                        Sender { core: node.core, connection: self.key, client: self.client.id };
+                    node.mesh.send(core, Message::Work(sender, bundle));
+                    break;
+                }
+            }
+        }
+        self.transport.commit();
+        self.answered = true;
     }
 
     /// False while the peer has not taken enough of its replies.
@@ -208,62 +298,121 @@ impl<T: Transport> Connection<T> {
             }
         }
         if self.client.command.is_empty() && tls::is_client_hello(self.transport.parts(pool).0) {
-            tracing::info!(peer = %self.client.peer, "a TLS client on a port without TLS");
+            node.faults.note(self.client.peer, Fault::NotSpoken);
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(())
     }
 
-    /// Executes complete requests until there is none (`Wait`), or until there are too many
-    /// replies (`Again`).
+    /// Executes complete requests until there is none (`Wait`), until there are too many replies
+    /// (`Again`), or until somebody else has to do something first (`Ask`, or `Wait` and a pause).
     fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Turn {
-        let unsent_len_max = node.settings.unsent_len_max;
+        if self.is_paused() {
+            return Turn::Wait;
+        }
+        let mut parser = self.parser.take().unwrap_or_else(|| pool.take_parser());
         let unsent = self.transport.unsent();
         let (input, out) = self.transport.parts(pool);
         let begin = out.len();
+        let mut batch = Batch {
+            core: node.core,
+            out_len_max: begin + node.settings.unsent_len_max.saturating_sub(unsent),
+            out,
+            gather: Gather::default(),
+            spare: &mut pool.bundles,
+        };
         let mut done = 0;
         let turn = loop {
             if self.phase == Phase::Closing {
+                parser.restart();
                 done = input.len();
                 break Turn::Wait;
             }
-            if unsent + out.len() - begin >= unsent_len_max {
-                break Turn::Again;
-            }
             let rest = &input[done..];
-            let len =
-                match self.parser.parse(rest, &node.settings.request, self.client.authenticated) {
-                    Parsed::Request(len) => len,
-                    Parsed::Incomplete(_) => break Turn::Wait,
-                    Parsed::Error(error) => {
-                        node.counters.protocol_errors += 1;
-                        Reply::new(out, self.client.protocol).error(format_args!("ERR {error}"));
-                        self.phase = Phase::Closing;
-                        continue;
+            let (specs, parsed) = find(&mut parser, rest, node, &self.client);
+            let found = parser.found();
+            let requests = (0..found).filter_map(|at| Some((specs[at]?, parser.args(rest, at))));
+            dispatch::touch(node, requests);
+            let mut stop = None;
+            let mut executed = 0;
+            while executed < found && stop.is_none() {
+                let args = parser.args(rest, executed);
+                match batch.request(node, &mut self.client, specs[executed], args) {
+                    Next::Go => executed += 1,
+                    Next::Stop(turn) => stop = Some(turn),
+                    Next::Pause => {
+                        executed += 1;
+                        self.pause = Pause::Verdict;
+                        stop = Some(Turn::Wait);
                     }
-                };
-            let args = self.parser.args(rest);
-            done += len;
-            if args.is_empty() {
-                continue;
-            }
-            match dispatch::execute(node, &mut self.client, args, out) {
-                Effect::None => {}
-                Effect::Close => self.phase = Phase::Closing,
-                Effect::ListClients => break Turn::ListClients,
-                Effect::Wait => {
-                    self.paused = true;
-                    break Turn::Wait;
+                    Next::Close => {
+                        executed += 1;
+                        self.phase = Phase::Closing;
+                        break;
+                    }
                 }
             }
+            if let Some(last) = executed.checked_sub(1) {
+                done += parser.end(last);
+            }
+            if executed == found {
+                parser.forget()
+            } else {
+                parser.restart()
+            }
+            match (stop, parsed) {
+                (Some(turn), _) => break turn,
+                // Its place is behind the replies that other cores have still to give.
+                (None, Parsed::Error(_)) if found == 0 && !batch.gather.is_empty() => {
+                    parser.restart();
+                    break Turn::Wait;
+                }
+                (None, Parsed::Error(error)) if found == 0 => {
+                    node.counters.protocol_errors += 1;
+                    Reply::new(batch.out, self.client.protocol).error(format_args!("ERR {error}"));
+                    self.phase = Phase::Closing;
+                }
+                (None, Parsed::Incomplete(_)) if found == 0 => break Turn::Wait,
+                _ => {}
+            }
         };
-        self.answered |= out.len() > begin;
+        self.answered |= batch.out.len() > begin;
+        let gather = batch.gather;
+        self.parser = Some(parser);
         if done > 0 {
             self.client.active_ms = node.now.uptime_ms;
         }
         self.transport.consume(done);
         self.transport.commit();
+        if !gather.is_empty() {
+            self.scatter(node, gather);
+        }
         turn
+    }
+
+    /// Sends what other cores have to execute, and executes meanwhile what is to be done here.
+    fn scatter(&mut self, node: &mut Node, mut gather: Gather) {
+        let (core, sender) = (node.core, self.sender(node.core));
+        let mut own = None;
+        for (to, bundle) in gather.leaving() {
+            if to == core {
+                own = Some(bundle);
+            } else {
+                node.mesh.send(to, Message::Work(sender, bundle));
+            }
+        }
+        if let Some(mut bundle) = own {
+            bundle.execute(node);
+            gather.returned(core, bundle);
+        }
+        self.pause = Pause::Gather(Box::new(gather));
+    }
+
+    /// The pool has the parser while nothing is under way.
+    fn give_parser(&mut self, pool: &mut Pool) {
+        if let Some(parser) = self.parser.take_if(|parser| parser.is_idle()) {
+            pool.give_parser(parser);
+        }
     }
 
     fn close(&mut self) -> Turn {
@@ -293,6 +442,119 @@ impl<T: Transport> Connection<T> {
                 self.readable = len > 0 && self.end_announced;
                 Ok(if self.readable { Turn::Again } else { Turn::Wait })
             }
+        }
+    }
+}
+
+/// Requests of one turn.
+struct Batch<'t> {
+    core: u16,
+    out: &'t mut Vec<u8>,
+    out_len_max: usize,
+    /// Requests since the first one that another core has to execute.
+    gather: Gather,
+    spare: &'t mut Spare,
+}
+
+/// What comes after a request.
+enum Next {
+    /// The next one.
+    Go,
+    /// This one again, later.
+    Stop(Turn),
+    /// Nothing until the verdict on its password is there.
+    Pause,
+    /// Nothing: the client has said so.
+    Close,
+}
+
+impl Batch<'_> {
+    /// Executes a request, or sees to it that another core does.
+    #[inline]
+    fn request(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: Option<&'static Spec>,
+        args: Args<'_>,
+    ) -> Next {
+        if args.is_empty() {
+            return Next::Go;
+        }
+        if self.out.len() >= self.out_len_max {
+            return Next::Stop(Turn::Again);
+        }
+        let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
+        let here = match route {
+            Route::Here => self.gather.is_empty(),
+            Route::Alone if self.gather.is_empty() => true,
+            Route::Alone => return Next::Stop(Turn::Wait),
+            Route::Core(_) | Route::Keys | Route::Every => false,
+        };
+        let mut route = route;
+        if here {
+            match dispatch::execute(node, client, spec, args, self.out) {
+                Effect::None => return Next::Go,
+                Effect::Close => return Next::Close,
+                Effect::Ask(question) => return Next::Stop(Turn::Ask(question)),
+                Effect::Wait => return Next::Pause,
+                Effect::Every => route = Route::Every,
+            }
+        }
+        let Some(spec) = spec else { return Next::Go };
+        if self.gather.is_empty() {
+            if !dispatch::check(node, client, spec, args, self.out) {
+                return Next::Go;
+            }
+        } else if dispatch::is_refused(node, client, spec, args) {
+            return Next::Stop(Turn::Wait);
+        }
+        self.spread(node, client, spec, args, route);
+        Next::Go
+    }
+
+    fn spread(
+        &mut self,
+        node: &Node,
+        client: &mut Client,
+        spec: &'static Spec,
+        args: Args<'_>,
+        route: Route,
+    ) {
+        client.command = spec.name;
+        let slots = node.shared.slots;
+        let (caller, cores) = (client.caller(), slots.cores());
+        let mut spreader = Spreader { spare: self.spare, caller, cores };
+        match route {
+            Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
+            Route::Keys => {
+                spreader.keys(&mut self.gather, spec, args, |key| slots.owner_of(key));
+            }
+            Route::Every => spreader.every(&mut self.gather, spec, args),
+            Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
+        }
+    }
+}
+
+type Specs = [Option<&'static Spec>; BATCH_MAX];
+
+/// Finds the next requests, and what the table says about each.
+fn find(parser: &mut Parser, input: &[u8], node: &Node, client: &Client) -> (Specs, Parsed) {
+    let mut specs = [None; BATCH_MAX];
+    // Before AUTH each request is bounded by what the ones before it have changed.
+    let most = if client.authenticated { BATCH_MAX } else { 1 };
+    let mut at = 0;
+    loop {
+        match parser.parse(&input[at..], &node.settings.request, client.authenticated) {
+            Parsed::Request(len) => {
+                let index = parser.found() - 1;
+                specs[index] = dispatch::look_up(parser.args(input, index));
+                at += len;
+                if index + 1 >= most || parser.is_full() {
+                    return (specs, Parsed::Request(len));
+                }
+            }
+            other => return (specs, other),
         }
     }
 }

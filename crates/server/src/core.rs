@@ -1,21 +1,27 @@
-//! The event loop: waits, accepts, gives each connection its turn, runs what is due. A core owns
-//! all that it touches; more cores would be more of these, each with its own.
+//! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
+//! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
-use crate::client::Client;
+use crate::acceptor::Acceptor;
+use crate::client::{Client, Door};
 use crate::connection::{Connection, Turn};
 use crate::deadlines::Deadlines;
-use crate::door::Door;
 use crate::listener;
+use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::Pool;
+use crate::port::Port;
+use crate::report::{Answer, Question};
 use crate::signals::Signals;
 use crate::socket::Socket;
-use crate::users::{Checker, Desk, Ticket};
-use mio::{Events, Interest, Poll, Token, Waker};
+use crate::tls::Fault;
+use crate::users::Ticket;
+use mio::net::TcpStream;
+use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Arc;
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// The loop wakes at least this often.
@@ -24,91 +30,113 @@ const WAKE_MS_MAX: i64 = 100;
 const DRAIN_WAKE_MS: i64 = 10;
 /// Events taken from the poller at once.
 const EVENTS_MAX: usize = 1024;
-/// Connections accepted in one turn.
-const ACCEPTS_MAX: usize = 128;
-/// Pause after accepting has failed, ms.
-const ACCEPT_PAUSE_MS: i64 = 1_000;
+/// Packets of mail read in one turn.
+const MAIL_PACKETS_MAX: usize = 256;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 
-/// Of the doors, by their place.
-const DOORS: [Token; 2] = [Token(usize::MAX), Token(usize::MAX - 3)];
-const SIGNALS: Token = Token(usize::MAX - 1);
-const VERDICTS: Token = Token(usize::MAX - 2);
+/// Listeners of one core: the main ports, and its own.
+const PORTS: [Token; 3] = [Token(usize::MAX), Token(usize::MAX - 1), Token(usize::MAX - 2)];
+const SIGNALS: Token = Token(usize::MAX - 3);
+/// Other cores ring, and so does the checker of passwords.
+pub(crate) const MAIL: Token = Token(usize::MAX - 4);
 
 /// One thread's worth of server.
 pub(crate) struct Core {
     poll: Poll,
-    signals: Signals,
-    /// None of them while stopping.
-    doors: Vec<Door>,
-    /// When to try again after accepting has failed.
-    accept_again_ms: Option<i64>,
+    /// The first core's alone.
+    signals: Option<Signals>,
+    /// The main ports (the first core's alone) and the core's own. None while stopping.
+    acceptors: Vec<Acceptor>,
+    /// The core that serves the next connection of a main port.
+    next_core: u16,
     node: Node,
     pool: Pool,
     connections: Slab<Connection<Socket>>,
-    next_client: u64,
     /// Connections with work left, in the order in which they get their turns.
     queue: VecDeque<usize>,
-    /// Connections that wait for their peer's end, until then at the longest.
+    /// Those that wait for their peer's end.
     lingering: Deadlines,
-    /// Connections that speak TLS, until when they must have shaken hands.
+    /// Those whose handshake may not be done yet.
     handshaking: Deadlines,
     /// More timers are due than were run in the last turn.
     ticking: bool,
+    /// Some mail could not be delivered yet.
+    undelivered: bool,
     /// When draining ends at the latest.
     drain_until_ms: Option<i64>,
+    /// Its clients have their replies; it goes on for those of other cores.
+    drained: bool,
 }
 
 impl Core {
     pub(crate) fn new(
-        mut doors: Vec<Door>,
-        mut signals: Signals,
-        checker: &Checker,
-        node: impl FnOnce(Desk) -> Node,
+        poll: Poll,
+        mut acceptors: Vec<Acceptor>,
+        mut signals: Option<Signals>,
+        node: Node,
     ) -> io::Result<Core> {
-        let poll = Poll::new()?;
-        let node = node(checker.desk(Arc::new(Waker::new(poll.registry(), VERDICTS)?)));
-        for (door, token) in doors.iter_mut().zip(DOORS) {
-            poll.registry().register(&mut door.listener, token, Interest::READABLE)?;
+        let registry = poll.registry();
+        debug_assert!(acceptors.len() <= PORTS.len(), "each has a token");
+        for (acceptor, token) in acceptors.iter_mut().zip(PORTS) {
+            acceptor.register(registry, token)?;
         }
-        poll.registry().register(signals.source(), SIGNALS, Interest::READABLE)?;
+        if let Some(signals) = &mut signals {
+            registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
+        }
         Ok(Core {
             poll,
             signals,
-            doors,
-            accept_again_ms: None,
+            acceptors,
+            next_core: 0,
             node,
             pool: Pool::default(),
             connections: Slab::new(),
-            next_client: 1,
             queue: VecDeque::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
             ticking: false,
+            undelivered: false,
             drain_until_ms: None,
+            drained: false,
         })
     }
 
-    /// Runs until a signal has stopped it.
+    /// Runs until the server has stopped.
     pub(crate) fn run(&mut self) -> io::Result<()> {
+        let outcome = self.turns();
+        if outcome.is_err() {
+            // The others stop as well.
+            self.end_drain();
+            self.tell_others_to_drain();
+            self.node.mesh.deliver();
+        }
+        outcome
+    }
+
+    fn turns(&mut self) -> io::Result<()> {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
-            if let Err(error) = self.poll.poll(&mut events, Some(self.patience()))
+            let mut patience = self.patience();
+            if !patience.is_zero() && !self.node.mesh.fall_asleep() {
+                patience = Duration::ZERO;
+            }
+            if let Err(error) = self.poll.poll(&mut events, Some(patience))
                 && error.kind() != io::ErrorKind::Interrupted
             {
                 return Err(error);
             }
+            self.node.mesh.wake_up();
             self.node.now = self.node.clock.read();
             for event in &events {
                 match event.token() {
-                    token if DOORS.contains(&token) => {
-                        for (door, own) in self.doors.iter_mut().zip(DOORS) {
-                            door.accepting |= own == token;
-                        }
+                    token if PORTS.contains(&token) => {
+                        let own = self.acceptors.iter_mut().zip(PORTS);
+                        own.filter(|(_, own)| *own == token).for_each(|(found, _)| found.notice());
                     }
                     SIGNALS => self.signalled(),
-                    VERDICTS => self.take_verdicts(),
+                    // The mail is looked for in every turn; verdicts always ring.
+                    MAIL => self.take_verdicts(),
                     Token(key) => {
                         if let Some(connection) = self.connections.get_mut(key) {
                             let end = event.is_read_closed() || event.is_error();
@@ -118,13 +146,8 @@ impl Core {
                     }
                 }
             }
-            if self.accept_again_ms.is_some_and(|at| at <= self.node.now.uptime_ms) {
-                self.accept_again_ms = None;
-                self.doors.iter_mut().for_each(|door| door.accepting = true);
-            }
-            for door in 0..self.doors.len() {
-                self.accept(door);
-            }
+            self.accept();
+            self.mail();
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
@@ -134,7 +157,11 @@ impl Core {
             }
             self.tick();
             self.end_late();
-            if self.is_drained() {
+            self.tell_faults();
+            self.node.share();
+            self.undelivered = !self.node.mesh.deliver();
+            if self.has_ended() {
+                self.node.faults.tell();
                 return Ok(());
             }
         }
@@ -143,8 +170,8 @@ impl Core {
     /// How long to wait for events.
     fn patience(&self) -> Duration {
         let due = self.node.shard.next_due();
-        let waiting =
-            self.ticking || !self.queue.is_empty() || self.doors.iter().any(|door| door.accepting);
+        let accepting = self.acceptors.iter().any(Acceptor::is_ready);
+        let waiting = self.ticking || self.undelivered || accepting || !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
         // What is due and was not run yet will be within a millisecond or so: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
@@ -166,10 +193,10 @@ impl Core {
             let Some(connection) = self.connections.get_mut(key) else { return };
             connection.queued = false;
             match connection.turn(&mut self.node, &mut self.pool) {
-                Ok(Turn::ListClients) => {
-                    let text = self.list_clients();
-                    self.connections[key].reply_text(&text, &mut self.pool);
-                    continue;
+                Ok(Turn::Ask(question)) => {
+                    if self.ask(key, question) {
+                        continue;
+                    }
                 }
                 Ok(Turn::Wait) => {}
                 Ok(Turn::Again) => self.enqueue(key),
@@ -188,6 +215,88 @@ impl Core {
         }
     }
 
+    /// Asks every core that the connection's port stands for. True when all have answered.
+    fn ask(&mut self, key: usize, question: Question) -> bool {
+        let own = self.answer(question);
+        let Some(connection) = self.connections.get_mut(key) else { return false };
+        let sender = connection.sender(self.node.core);
+        let others: Vec<u16> = match connection.client.door {
+            Door::Main => self.node.mesh.others().collect(),
+            Door::Core => Vec::new(),
+        };
+        connection.asks(others.len() + 1);
+        for core in others {
+            self.node.mesh.send(core, Message::Ask(sender, question));
+        }
+        connection.told(own)
+    }
+
+    fn answer(&self, question: Question) -> Answer {
+        match question {
+            Question::Report => Answer::Report(Box::new(self.node.report())),
+            Question::Clients => {
+                let mut text = String::new();
+                for (_, connection) in &self.connections {
+                    connection.client.describe(self.node.now, &mut text);
+                    text.push('\n');
+                }
+                Answer::Clients(text)
+            }
+        }
+    }
+
+    /// Reads what other cores have sent.
+    fn mail(&mut self) {
+        // Not more than was there when the turn began, or nearly so: clients have their turns.
+        for _ in 0..MAIL_PACKETS_MAX {
+            let Some(mut packet) = self.node.mesh.receive() else { return };
+            for message in packet.drain(..) {
+                self.read(message);
+            }
+            self.node.mesh.recycle(packet);
+        }
+    }
+
+    fn read(&mut self, message: Message) {
+        match message {
+            Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
+            Message::Work(sender, mut bundle) => {
+                bundle.execute(&mut self.node);
+                let done = Sender { core: self.node.core, ..sender };
+                self.node.mesh.send(sender.core, Message::Done(done, bundle));
+            }
+            Message::Done(sender, bundle) => {
+                if let Some(connection) = self.addressee(sender) {
+                    connection.returned(sender.core, bundle);
+                    self.enqueue(sender.connection);
+                }
+            }
+            Message::Ask(sender, question) => {
+                let answer = self.answer(question);
+                self.node.mesh.send(sender.core, Message::Tell(sender, answer));
+            }
+            Message::Tell(sender, answer) => {
+                if let Some(connection) = self.addressee(sender)
+                    && connection.told(answer)
+                {
+                    self.enqueue(sender.connection);
+                }
+            }
+            Message::Drain => self.drain(),
+        }
+    }
+
+    /// The connection that a message is for, when it still exists.
+    fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Socket>> {
+        self.connection(Ticket { key: sender.connection, client: sender.client })
+    }
+
+    /// The connection, unless it is gone.
+    fn connection(&mut self, ticket: Ticket) -> Option<&mut Connection<Socket>> {
+        let connection = self.connections.get_mut(ticket.key)?;
+        (connection.client.id == ticket.client).then_some(connection)
+    }
+
     /// Passwords were checked: their connections go on. Those that are gone are passed over.
     fn take_verdicts(&mut self) {
         while let Some(verdict) = self.node.desk.verdict() {
@@ -203,74 +312,88 @@ impl Core {
 
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
+        if let Some(fault) = connection.transport.take_fault() {
+            self.node.faults.note(connection.client.peer, fault);
+        }
         // Closing the socket ends its registration as well.
         let _ = self.poll.registry().deregister(connection.transport.stream());
         self.node.clients = self.connections.len();
+        self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
     }
 
-    fn list_clients(&self) -> String {
-        let mut text = String::new();
-        for (_, connection) in &self.connections {
-            connection.client.describe(self.node.local_addr, self.node.now, &mut text);
-            text.push('\n');
-        }
-        text
-    }
-
-    fn accept(&mut self, place: usize) {
-        for _ in 0..ACCEPTS_MAX {
-            let door = &mut self.doors[place];
-            if !door.accepting {
-                return;
-            }
-            let (stream, peer) = match listener::accept(&door.listener) {
-                Ok(Some(accepted)) => accepted,
-                Ok(None) => {
-                    door.accepting = false;
-                    return;
-                }
-                Err(error) => {
-                    // Such as too many open files: tried again when some may have been closed.
-                    tracing::warn!("cannot accept a connection: {error}");
-                    door.accepting = false;
-                    self.accept_again_ms = Some(self.node.now.uptime_ms + ACCEPT_PAUSE_MS);
-                    return;
-                }
-            };
-            self.node.counters.connections_accepted += 1;
-            if self.connections.len() >= self.node.settings.clients_max {
-                self.node.counters.connections_refused += 1;
-                if door.acceptor.is_none() {
-                    listener::refuse(stream);
-                }
+    fn accept(&mut self) {
+        let now_ms = self.node.now.uptime_ms;
+        for place in 0..self.acceptors.len() {
+            let acceptor = &mut self.acceptors[place];
+            let accepted = acceptor.accept(now_ms);
+            if accepted.is_empty() {
                 continue;
             }
-            if let Err(error) = self.welcome(place, stream, peer) {
-                tracing::debug!(%peer, "connection lost: {error}");
+            let port = acceptor.port.clone();
+            for (stream, peer) in accepted {
+                self.deal_out(stream, peer, &port);
             }
         }
     }
 
-    fn welcome(
-        &mut self,
-        door: usize,
-        stream: mio::net::TcpStream,
-        peer: std::net::SocketAddr,
-    ) -> io::Result<()> {
+    /// Connections of the main ports are dealt out among the cores.
+    fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
+        self.node.counters.connections_accepted += 1;
+        let shared = &self.node.shared;
+        if shared.clients.fetch_add(1, Ordering::Relaxed) >= self.node.settings.clients_max {
+            shared.clients.fetch_sub(1, Ordering::Relaxed);
+            self.node.counters.connections_refused += 1;
+            // Who speaks TLS could not read why.
+            if port.tls.is_none() {
+                listener::refuse(stream);
+            }
+            return;
+        }
+        let core = match port.door {
+            Door::Main => self.next_core,
+            Door::Core => self.node.core,
+        };
+        if port.door == Door::Main {
+            self.next_core = (core + 1) % shared.slots.cores();
+        }
+        if core == self.node.core {
+            self.welcome(stream, peer, port);
+        } else {
+            let port = port.clone();
+            self.node.mesh.send(core, Message::Welcome { stream, peer, port });
+        }
+    }
+
+    /// Takes a connection in, which is counted already.
+    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
+        let outcome = match self.drain_until_ms {
+            // It came between the signal and the end of listening.
+            Some(_) => Err(io::ErrorKind::ConnectionAborted.into()),
+            None => self.register(stream, peer, port),
+        };
+        if let Err(error) = outcome {
+            tracing::debug!(%peer, "connection lost: {error}");
+            self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
+    fn register(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) -> io::Result<()> {
         listener::tune(&stream)?;
-        let mut transport = self.doors[door].transport(stream, peer)?;
+        let local = stream.local_addr()?;
+        let mut transport = port.transport(stream)?;
         let entry = self.connections.vacant_entry();
+        let key = entry.key();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(transport.stream(), Token(entry.key()), interest)?;
-        let ticket = Ticket { key: entry.key(), client: self.next_client };
-        let client = Client::new(ticket, peer, &self.node.settings.users, self.node.now);
-        self.next_client += 1;
+        self.poll.registry().register(transport.stream(), Token(key), interest)?;
+        let ticket = Ticket { key, client: self.node.shared.next_client() };
+        let users = &self.node.settings.users;
+        let client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
         if transport.is_handshaking()
             && let Some(tls) = &self.node.settings.tls
         {
             self.handshaking.push(ticket, self.node.now.uptime_ms + tls.handshake_ms_max);
         }
-        entry.insert(Connection::new(transport, client));
+        entry.insert(Connection::new(key, transport, client));
         self.node.clients = self.connections.len();
         Ok(())
     }
@@ -284,43 +407,59 @@ impl Core {
 
     /// Closes what has waited long enough: for a peer's end, or for its handshake.
     fn end_late(&mut self) {
-        while let Some(ticket) = self.lingering.pop_due(self.node.now.uptime_ms) {
+        let now_ms = self.node.now.uptime_ms;
+        while let Some(ticket) = self.lingering.pop_due(now_ms) {
             if self.connection(ticket).is_some() {
                 self.close(ticket.key);
             }
         }
-        let (mut closed, mut last) = (0, None);
-        while let Some(ticket) = self.handshaking.pop_due(self.node.now.uptime_ms) {
+        while let Some(ticket) = self.handshaking.pop_due(now_ms) {
             let Some(connection) = self.connection(ticket) else { continue };
             if connection.transport.is_handshaking() {
-                (closed, last) = (closed + 1, Some(connection.client.peer));
+                let peer = connection.client.peer;
+                self.node.faults.note(peer, Fault::Late);
                 self.close(ticket.key);
             }
         }
-        // One line for all of them: they can be many at once.
-        if let Some(last) = last {
-            tracing::info!(closed, %last, "TLS handshakes took too long");
+    }
+
+    /// At most a line a second for the whole server, however many connections fail.
+    fn tell_faults(&mut self) {
+        let now_ms = self.node.now.uptime_ms;
+        if !self.node.faults.is_empty() && self.node.shared.may_tell_faults(now_ms) {
+            self.node.faults.tell();
         }
     }
 
-    /// The connection, unless it is gone.
-    fn connection(&mut self, ticket: Ticket) -> Option<&mut Connection<Socket>> {
-        let connection = self.connections.get_mut(ticket.key)?;
-        (connection.client.id == ticket.client).then_some(connection)
-    }
-
     fn signalled(&mut self) {
-        for _ in 0..self.signals.pending() {
+        let pending = self.signals.as_mut().map_or(0, Signals::pending);
+        for _ in 0..pending {
             if self.drain_until_ms.is_some() {
                 tracing::warn!("stopping at once: a second signal came");
                 std::process::exit(1);
             }
-            tracing::info!(clients = self.connections.len(), "stopping: answering what was sent");
-            self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
-            self.doors.clear();
-            for (_, connection) in &mut self.connections {
-                connection.drain(self.node.now);
-            }
+            let clients = self.node.shared.clients.load(Ordering::Relaxed);
+            tracing::info!(clients, "stopping: answering what was sent");
+            self.drain();
+            self.tell_others_to_drain();
+        }
+    }
+
+    fn tell_others_to_drain(&mut self) {
+        for core in self.node.mesh.others() {
+            self.node.mesh.send(core, Message::Drain);
+        }
+    }
+
+    /// Stops listening and lets connections end.
+    fn drain(&mut self) {
+        if self.drain_until_ms.is_some() {
+            return;
+        }
+        self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
+        self.acceptors.clear();
+        for (_, connection) in &mut self.connections {
+            connection.drain(self.node.now);
         }
     }
 
@@ -334,17 +473,30 @@ impl Core {
         }
     }
 
-    fn is_drained(&self) -> bool {
+    /// True when this core and all others are done with their clients.
+    fn has_ended(&mut self) -> bool {
         let Some(until_ms) = self.drain_until_ms else { return false };
-        if self.connections.is_empty() {
-            tracing::info!("stopped: every client has its replies");
-            return true;
+        if !self.drained {
+            let late = self.node.now.uptime_ms >= until_ms;
+            if !self.connections.is_empty() && !late {
+                return false;
+            }
+            if late {
+                let clients = self.connections.len();
+                tracing::warn!(clients, "stopped: some clients did not take their replies in time");
+            }
+            self.end_drain();
         }
-        if self.node.now.uptime_ms >= until_ms {
-            let clients = self.connections.len();
-            tracing::warn!(clients, "stopped: some clients did not take their replies in time");
-            return true;
+        self.node.shared.draining.load(Ordering::Acquire) == 0
+    }
+
+    fn end_drain(&mut self) {
+        if !self.drained {
+            self.drained = true;
+            let left = self.node.shared.draining.fetch_sub(1, Ordering::AcqRel) - 1;
+            if left == 0 && self.connections.is_empty() {
+                tracing::info!("stopped: every client has its replies");
+            }
         }
-        false
     }
 }

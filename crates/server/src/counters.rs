@@ -13,3 +13,29 @@ pub(crate) struct Counters {
     pub(crate) hits: u64,
     pub(crate) misses: u64,
 }
+
+impl Counters {
+    /// Adds those of another core.
+    pub(crate) fn add(&mut self, other: &Counters) {
+        let Counters {
+            connections_accepted,
+            connections_refused,
+            commands,
+            errors,
+            protocol_errors,
+            bytes_in,
+            bytes_out,
+            hits,
+            misses,
+        } = other;
+        self.connections_accepted += connections_accepted;
+        self.connections_refused += connections_refused;
+        self.commands += commands;
+        self.errors += errors;
+        self.protocol_errors += protocol_errors;
+        self.bytes_in += bytes_in;
+        self.bytes_out += bytes_out;
+        self.hits += hits;
+        self.misses += misses;
+    }
+}

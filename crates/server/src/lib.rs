@@ -1,7 +1,9 @@
-//! The RESP front door: sockets, connections and an event loop around one shard of the engine.
-//! A [`Server`] is one core's worth: it shares nothing, so that more cores are more of them.
+//! The RESP front door: a thread per core, each with its own shard of the engine, its connections
+//! and its event loop. Cores share nothing but mail.
 
+mod acceptor;
 mod buffer;
+mod bundle;
 mod client;
 mod clock;
 mod commands;
@@ -10,16 +12,23 @@ mod core;
 mod counters;
 mod deadlines;
 mod dispatch;
-mod door;
+mod gather;
 mod glob;
 mod listener;
+mod mesh;
+mod message;
 mod node;
 mod open_files;
 mod password;
 mod pool;
+mod port;
+mod ports;
+mod report;
 mod server;
 mod settings;
+mod shared;
 mod signals;
+mod slots;
 mod socket;
 mod start_error;
 mod tcp;

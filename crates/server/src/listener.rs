@@ -1,6 +1,7 @@
 //! Accepts connections: bounded per turn, refused above the limit in Redis's words.
 
 use crate::StartError;
+use crate::settings::Settings;
 use mio::net::{TcpListener, TcpStream};
 use std::io::{self, Write};
 use std::net::SocketAddr;
@@ -17,6 +18,30 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
         io::ErrorKind::AddrInUse => StartError::AddressInUse(address),
         _ => StartError::Listen { address, source },
     })
+}
+
+/// The address of each core's own port. With one core there is none: its port is the main one.
+pub(crate) fn core_addresses(
+    settings: &Settings,
+    main: SocketAddr,
+) -> Result<Vec<SocketAddr>, StartError> {
+    if settings.threads == 1 {
+        return Ok(Vec::new());
+    }
+    // A main port that was free gets core ports that are free.
+    let first = settings.core_port.unwrap_or(match settings.listen.port() {
+        0 => 0,
+        port => port.checked_add(1).ok_or(StartError::CorePorts)?,
+    });
+    (0..settings.threads)
+        .map(|core| {
+            let port = match first {
+                0 => 0,
+                first => first.checked_add(core).ok_or(StartError::CorePorts)?,
+            };
+            Ok(SocketAddr::new(main.ip(), port))
+        })
+        .collect()
 }
 
 /// The next connection, none when there is none for now.

@@ -2,49 +2,84 @@
 
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
+use crate::mesh::Mesh;
+use crate::report::Report;
 use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::tls::Faults;
 use crate::users::Desk;
 use scurry_engine::{Config, Shard};
 use scurry_resp::Scratch;
-use std::net::SocketAddr;
+use std::sync::Arc;
 
-/// One core's state, apart from its connections. Nothing of it is shared.
+/// One core's state, apart from its connections.
 pub(crate) struct Node {
+    pub(crate) core: u16,
     pub(crate) shard: Shard,
     pub(crate) settings: Settings,
-    /// Where it really listens.
-    pub(crate) local_addr: SocketAddr,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) mesh: Mesh,
     pub(crate) clock: Clock,
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
-    /// Open connections.
+    /// Open connections of this core.
     pub(crate) clients: usize,
-    /// The engine's hash seed, which also names this run of the server.
-    pub(crate) run_id: u64,
     pub(crate) scratch: Scratch<'static>,
     /// Where passwords are given to be checked.
     pub(crate) desk: Desk,
+    /// Connections that TLS has ended, and that the log has still to tell of.
+    pub(crate) faults: Faults,
 }
 
 impl Node {
-    pub(crate) fn new(settings: Settings, local_addr: SocketAddr, run_id: u64, desk: Desk) -> Node {
-        let clock = Clock::start();
+    pub(crate) fn new(
+        core: u16,
+        settings: Settings,
+        shared: Arc<Shared>,
+        mesh: Mesh,
+        desk: Desk,
+        clock: Clock,
+    ) -> Node {
         Node {
+            core,
             shard: Shard::new(Config {
                 limits: settings.limits.clone(),
                 memory_max: settings.memory_max,
-                hash_seed: run_id,
+                hash_seed: shared.run_id,
+                ..Config::default()
             }),
             now: clock.read(),
             clock,
             settings,
-            local_addr,
+            shared,
+            mesh,
             counters: Counters::default(),
             clients: 0,
-            run_id,
             scratch: Scratch::default(),
             desk,
+            faults: Faults::default(),
         }
+    }
+
+    /// What this core knows for commands that show the whole server.
+    pub(crate) fn report(&self) -> Report {
+        Report {
+            stats: self.shard.stats(),
+            totals: self.shard.totals().clone(),
+            counters: self.counters.clone(),
+            clients: self.clients,
+        }
+    }
+
+    /// Tells the other cores what this one holds, and learns how much memory they leave.
+    pub(crate) fn share(&mut self) {
+        if self.shared.slots.cores() == 1 {
+            return;
+        }
+        self.shared.publish(self.core, self.shard.stats().memory_bytes);
+        let beside = self.shared.memory_bytes_beside(self.core);
+        let left = self.settings.memory_max.map(|max| max.saturating_sub(beside));
+        self.shard.set_memory_max(left);
     }
 }

@@ -1,16 +1,26 @@
-//! Buffers that connections borrow for as long as they hold bytes, so that idle connections
+//! Buffers and parsers that connections borrow for as long as they hold bytes, so that idle connections
 //! hold none and busy ones use memory that is warm.
+
+use crate::bundle::Bundle;
+use scurry_resp::Parser;
+
+/// Bundles that are empty; they travel as pointers.
+pub(crate) type Spare = Vec<Box<Bundle>>;
 
 /// A borrowed buffer's size, bytes: what is read from a connection in one turn.
 pub(crate) const BUFFER_LEN: usize = 64 * 1024;
-/// Buffers of each kind kept at most.
-const KEPT_MAX: usize = 64;
+/// Kept of each kind at most.
+pub(crate) const KEPT_MAX: usize = 64;
 
 /// Input buffers are filled in full (so that reading needs no zeroing), output buffers are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
+    #[expect(clippy::vec_box, reason = "they move to connections as pointers")]
+    parsers: Vec<Box<Parser>>,
+    /// Empty; see [`crate::gather::Gather::end`].
+    pub(crate) bundles: Spare,
 }
 
 impl Pool {
@@ -27,6 +37,18 @@ impl Pool {
 
     pub(crate) fn take_output(&mut self) -> Vec<u8> {
         self.outputs.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN))
+    }
+
+    pub(crate) fn take_parser(&mut self) -> Box<Parser> {
+        self.parsers.pop().unwrap_or_default()
+    }
+
+    /// The parser must be idle.
+    pub(crate) fn give_parser(&mut self, mut parser: Box<Parser>) {
+        parser.shrink();
+        if self.parsers.len() < KEPT_MAX {
+            self.parsers.push(parser);
+        }
     }
 
     /// A buffer that has grown is not kept.

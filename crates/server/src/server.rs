@@ -1,20 +1,26 @@
-//! A server: bound first, so that its address is known, then run.
+//! A server: bound first, so that its address is known, then run, a thread per core.
 
-use crate::core::Core;
-use crate::door::Door;
+use crate::clock::Clock;
+use crate::core::{self, Core};
+use crate::mesh::Mesh;
 use crate::node::Node;
+use crate::ports::Ports;
+use crate::shared::Shared;
 use crate::signals::Signals;
 use crate::users::Checker;
-use crate::{Settings, StartError, open_files};
+use crate::{Settings, StartError, mesh, open_files};
+use mio::Poll;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread;
 
-/// A server that listens and is ready to run on the thread that calls [`Server::run`].
+/// A server that listens and is ready to run.
 pub struct Server {
-    core: Core,
-    local_addr: SocketAddr,
-    tls_addr: Option<SocketAddr>,
+    /// The first one has the main port and the signals.
+    cores: Vec<Core>,
+    shared: Arc<Shared>,
+    tls_address: Option<SocketAddr>,
 }
 
 impl Server {
@@ -23,39 +29,73 @@ impl Server {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
-        let doors = Door::open_all(&settings)?;
-        let address =
-            |door: &Door| door.listener.local_addr().map_err(StartError::system("the listener"));
-        let local_addr = address(&doors[0])?;
-        let with_tls = doors.iter().find(|door| door.acceptor.is_some());
-        let tls_addr = with_tls.map(address).transpose()?;
-        let signals = Signals::new().map_err(StartError::system("the signals"))?;
-        let run_id = getrandom::u64()
-            .map_err(|error| StartError::system("a random seed")(io::Error::other(error)))?;
+        let system = StartError::system;
+        let ports = Ports::open(&settings)?;
+        let tls_address = ports.tls_address();
+        let run_id =
+            getrandom::u64().map_err(|error| system("a random seed")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
+        let mut signals = Some(Signals::new().map_err(system("the signals"))?);
+        let shared = Shared::new(ports.main_address(), ports.core_addresses(), run_id);
+        let shared = Arc::new(shared);
         let checker = Checker::start(Arc::clone(&settings.users))
-            .map_err(StartError::system("the thread that checks passwords"))?;
-        let node = |desk| Node::new(settings, local_addr, run_id, desk);
-        let core = Core::new(doors, signals, &checker, node)
-            .map_err(StartError::system("the event loop"))?;
-        Ok(Server { core, local_addr, tls_addr })
+            .map_err(system("the thread that checks passwords"))?;
+        let clock = Clock::start();
+        let (mut polls, mut wakers) = (Vec::new(), Vec::new());
+        for _ in 0..settings.threads {
+            let poll = Poll::new().map_err(system("the poller"))?;
+            wakers.push(Arc::new(mesh::waker(&poll, core::MAIL).map_err(system("the waker"))?));
+            polls.push(poll);
+        }
+        // A poller has one waker: whoever wakes the core rings the same bell.
+        let desks: Vec<_> = wakers.iter().map(|waker| checker.desk(Arc::clone(waker))).collect();
+        let (mut main, mut own) = (ports.main, ports.own.into_iter());
+        let places = polls.into_iter().zip(Mesh::places(wakers)).zip(desks);
+        let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
+            let mut acceptors = std::mem::take(&mut main);
+            acceptors.extend(own.next());
+            let node = Node::new(core, settings.clone(), shared.clone(), mesh, desk, clock);
+            Core::new(poll, acceptors, signals.take(), node)
+        });
+        let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;
+        Ok(Server { cores, shared, tls_address })
     }
 
     /// Where it listens, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
-        self.local_addr
+        self.shared.main
     }
 
-    /// Where it speaks TLS: the main address, or the one beside it.
+    /// Where TLS is spoken for every key: the main address, or the one beside it.
     pub fn tls_addr(&self) -> Option<SocketAddr> {
-        self.tls_addr
+        self.tls_address
     }
 
-    /// Runs until SIGTERM or SIGINT, then answers what was sent and returns.
+    /// Where each core listens for clients that know clusters; with one core the same address.
+    pub fn core_addrs(&self) -> &[SocketAddr] {
+        &self.shared.doors
+    }
+
+    /// Runs until SIGTERM or SIGINT, then answers what was sent and returns. The calling thread
+    /// is the first core's.
     ///
     /// # Errors
-    /// When the system fails the event loop itself.
-    pub fn run(mut self) -> io::Result<()> {
-        self.core.run()
+    /// When the system fails an event loop itself; the others are stopped then.
+    pub fn run(self) -> io::Result<()> {
+        thread::scope(|scope| {
+            let mut cores = self.cores.into_iter();
+            let Some(mut first) = cores.next() else { return Ok(()) };
+            let mut threads = Vec::new();
+            for (number, mut core) in (1..).zip(cores) {
+                let thread = thread::Builder::new().name(format!("core-{number}"));
+                threads.push(thread.spawn_scoped(scope, move || core.run())?);
+            }
+            let mut outcome = first.run();
+            for thread in threads {
+                let ended = thread.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
+                outcome = outcome.and(ended);
+            }
+            outcome
+        })
     }
 }

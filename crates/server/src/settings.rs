@@ -3,7 +3,7 @@
 use crate::{TlsSettings, Users};
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
 /// Where the server listens when nobody says otherwise.
@@ -14,6 +14,13 @@ pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
 pub struct Settings {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// Threads, each with its share of the keys; at least 1.
+    pub threads: u16,
+    /// Port of the first core; each further one has the next. None takes those behind the main
+    /// port (free ones when that is 0). One thread has no port but the main one.
+    pub core_port: Option<u16>,
+    /// What MOVED and CLUSTER name as this machine; none names the address that the client reached.
+    pub announce_ip: Option<IpAddr>,
     /// Who may come in, and what they may do.
     pub users: Arc<Users>,
     /// TLS on the main address, or on one beside it; none for plain TCP alone.
@@ -41,6 +48,9 @@ impl Settings {
     pub fn new(listen: SocketAddr, users: Users) -> Settings {
         Settings {
             listen,
+            threads: 1,
+            core_port: None,
+            announce_ip: None,
             users: Arc::new(users),
             tls: None,
             open_access_allowed: false,

@@ -2,7 +2,7 @@
 
 use crate::pool::Pool;
 use crate::tcp::Tcp;
-use crate::tls::Tls;
+use crate::tls::{Fault, Tls};
 use crate::transport::{Arrival, Transport};
 use mio::net::TcpStream;
 use std::io;
@@ -18,6 +18,14 @@ impl Socket {
         match self {
             Socket::Tcp(tcp) => &mut tcp.stream,
             Socket::Tls(tls) => &mut tls.stream,
+        }
+    }
+
+    /// Why TLS has failed; told once.
+    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
+        match self {
+            Socket::Tcp(_) => None,
+            Socket::Tls(tls) => tls.take_fault(),
         }
     }
 

@@ -21,7 +21,8 @@ pub enum StartError {
     /// Somebody else listens there.
     #[error(
         "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \
-         port with --listen (port 0 takes a free one)"
+         port with --listen (port 0 takes a free one); with several --threads each core has a port \
+         of its own behind it, or from --core-port on"
     )]
     AddressInUse(SocketAddr),
     /// The address cannot be listened on.
@@ -32,6 +33,11 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// There are no ports left for the cores.
+    #[error(
+        "the ports of the cores would go beyond 65535: choose a lower --core-port, or fewer --threads"
+    )]
+    CorePorts,
     /// Something else that the loop needs.
     #[error("cannot set up {what}: {source}")]
     System {

@@ -1,11 +1,13 @@
 //! TLS on the RESP ports: files that say who the server is, and the transport that speaks it.
 
-mod acceptor;
 mod error;
+mod fault;
+mod handshaker;
 mod stream;
 
-pub(crate) use acceptor::Acceptor;
 pub use error::TlsError;
+pub(crate) use fault::{Fault, Faults};
+pub(crate) use handshaker::Handshaker;
 pub(crate) use stream::Tls;
 
 use std::net::SocketAddr;
@@ -20,7 +22,7 @@ pub struct TlsSettings {
     pub key: PathBuf,
     /// Roots of the certificates that clients must show; none asks for no certificate.
     pub client_ca: Option<PathBuf>,
-    /// A second address, for TLS; none makes the main address speak TLS.
+    /// A second main address, for TLS; none makes the main address and those of the cores speak TLS.
     pub listen: Option<SocketAddr>,
     /// A connection whose handshake takes longer is closed, ms.
     pub handshake_ms_max: i64,

@@ -2,25 +2,25 @@
 
 /// Rows of cells under headings. The first columns read as text, the rest as numbers.
 #[derive(Debug)]
-pub(super) struct Grid {
+pub(crate) struct Grid {
     rows: Vec<Vec<String>>,
     left: Vec<bool>,
 }
 
 impl Grid {
     /// A grid with these headings; one that begins with `<` is of a column aligned to the left.
-    pub(super) fn new(headings: &[&str]) -> Grid {
+    pub(crate) fn new(headings: &[&str]) -> Grid {
         let left = headings.iter().map(|heading| heading.starts_with('<')).collect();
         let names = headings.iter().map(|heading| heading.trim_start_matches('<').to_owned());
         Grid { rows: vec![names.collect()], left }
     }
 
-    pub(super) fn push(&mut self, cells: Vec<String>) {
+    pub(crate) fn push(&mut self, cells: Vec<String>) {
         debug_assert_eq!(cells.len(), self.left.len());
         self.rows.push(cells);
     }
 
-    pub(super) fn render(&self) -> String {
+    pub(crate) fn render(&self) -> String {
         let width = |column: usize| {
             self.rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0)
         };
@@ -42,7 +42,7 @@ impl Grid {
 }
 
 /// Whole numbers with thousands apart.
-pub(super) fn grouped(value: f64) -> String {
+pub(crate) fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {

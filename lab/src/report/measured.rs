@@ -90,7 +90,7 @@ fn shortened(verdict: &str) -> String {
 }
 
 /// A latency with its unit, three digits.
-fn duration(micros: f64) -> String {
+pub(crate) fn duration(micros: f64) -> String {
     match micros {
         _ if micros < 1_000.0 => format!("{micros:.0}us"),
         _ if micros < 100_000.0 => format!("{:.2}ms", micros / 1_000.0),
@@ -104,9 +104,12 @@ fn conditions(row: &Row) -> String {
         .ops_per_session
         .map(|count| format!(", {count} operations per session"))
         .unwrap_or_default();
-    let cores = match (load.loader_core, load.target_core) {
-        (Some(loader), Some(target)) => format!("loader on core {loader}, target on core {target}"),
-        _ => "nothing bound to cores".to_owned(),
+    let cores = match load.loader_core {
+        Some(loader) => {
+            let target: Vec<String> = load.target_cores.iter().map(usize::to_string).collect();
+            format!("loader on core {loader}, target on core {}", target.join(" and "))
+        }
+        None => "nothing bound to cores".to_owned(),
     };
     let commit = if row.host.git_commit.is_empty() {
         String::new()
@@ -138,6 +141,9 @@ fn details(row: &Row) -> String {
     }
     if let Some(bytes) = row.figures.memory_bytes_per_account {
         parts.push(format!("{bytes:.0} bytes per account or key"));
+    }
+    if let Some(threads) = row.load.threads {
+        parts.push(format!("{threads} threads"));
     }
     if let Some(spread) = row.spread {
         parts.push(format!(

@@ -6,6 +6,9 @@ mod published;
 
 use anyhow::Result;
 
+pub(crate) use grid::{Grid, grouped};
+pub(crate) use measured::duration;
+
 use crate::row::Report;
 use crate::scenario::Scenario;
 

@@ -9,6 +9,7 @@ use crate::errors::ErrorTally;
 use crate::names::{AccountText, SessionText, account_text, session_text};
 use crate::random::Random;
 use crate::resp::{Stop, Template, read_write_reply, skip};
+use crate::routes::Owners;
 use crate::scenario::{Charging, Operation};
 
 /// What the workload needs to know.
@@ -26,6 +27,8 @@ pub struct ChargingPlan<'a> {
     pub seed: u64,
     /// The replies are filler, as the echo server's are: they are only skipped.
     pub opaque: bool,
+    /// Which accounts a session may use, where its connection goes to one core of several.
+    pub routes: Option<Owners>,
 }
 
 /// The workload.
@@ -38,6 +41,7 @@ pub struct ChargingWorkload {
     accounts: u32,
     session_counter: u64,
     opaque: bool,
+    routes: Option<Owners>,
     consumed: Vec<i64>,
     consumed_total: i128,
     replays: u64,
@@ -107,6 +111,7 @@ impl ChargingWorkload {
             accounts: plan.accounts,
             session_counter: 0,
             opaque: plan.opaque,
+            routes: plan.routes.clone(),
             consumed: vec![0; plan.accounts as usize],
             consumed_total: 0,
             replays: 0,
@@ -165,6 +170,11 @@ impl Workload for ChargingWorkload {
         let state = &mut self.sessions[session as usize];
         if state.step == 0 {
             state.account = self.random.below(self.accounts);
+            // A core owns some of the accounts at least, so this ends.
+            while self.routes.as_ref().is_some_and(|owners| !owners.serves(session, state.account))
+            {
+                state.account = self.random.below(self.accounts);
+            }
             state.account_text = account_text(state.account);
             state.session_text = session_text(self.session_counter);
             self.session_counter += 1;
@@ -237,6 +247,8 @@ fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::resp::Value;
+    use crate::routes::Routes;
     use crate::scenario::Scenario;
 
     const OK_1000: &[u8] =
@@ -248,8 +260,15 @@ mod tests {
         let scenario = Scenario::built_in("moaf-scur").unwrap();
         let charging = scenario.charging.as_ref().unwrap();
         let dialect = Dialect::Scur;
-        let plan =
-            ChargingPlan { charging, dialect, accounts: 3, sessions: 1, seed: 1, opaque: false };
+        let plan = ChargingPlan {
+            charging,
+            dialect,
+            accounts: 3,
+            sessions: 1,
+            seed: 1,
+            opaque: false,
+            routes: None,
+        };
         ChargingWorkload::new(&plan).unwrap()
     }
 
@@ -288,6 +307,36 @@ mod tests {
         workload.accept(0, OK_CLOSED).unwrap();
         assert_eq!(workload.consumed_total(), 700);
         assert_eq!(workload.emit_closing(0, &mut out), None);
+    }
+
+    #[test]
+    fn a_session_uses_only_accounts_of_the_core_that_it_talks_to() {
+        let scenario = Scenario::built_in("moaf-scur").unwrap();
+        let reply = "*2|*3|:0|:8191|*2|$0||:7001|*3|:8192|:16383|*2|$0||:7002|";
+        let (_, reply) = Value::read(reply.replace('|', "\r\n").as_bytes()).unwrap();
+        let routes = Routes::read(&reply, ([127, 0, 0, 1], 7000).into()).unwrap();
+        let owners = routes.owners(100, 4, account_text).unwrap();
+        let mut workload = ChargingWorkload::new(&ChargingPlan {
+            charging: scenario.charging.as_ref().unwrap(),
+            dialect: Dialect::Scur,
+            accounts: 100,
+            sessions: 8,
+            seed: 1,
+            opaque: false,
+            routes: Some(owners),
+        })
+        .unwrap();
+        let mut seen = [0; 2];
+        for session in (0..8).cycle().take(400) {
+            workload.emit(session, &mut Vec::new());
+            let account = workload.sessions[session as usize].account_text;
+            let owner = usize::from(routes.owner_of(&account));
+            assert_eq!(owner, session as usize % 4 % 2);
+            seen[owner] += 1;
+            // The next one begins anew.
+            workload.accept(session, b"-BUSY 50 later\r\n").unwrap();
+        }
+        assert_eq!(seen, [200, 200]);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::errors::ErrorTally;
 use crate::names::{AccountText, digits, key_text};
 use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
+use crate::routes::Owners;
 use crate::scenario::KeyValue;
 
 /// Bytes of the write's number at the start of a value, in base 36.
@@ -31,6 +32,7 @@ pub struct KeyValueWorkload {
     wrong: u64,
     errors: ErrorTally,
     opaque: bool,
+    routes: Option<Owners>,
 }
 
 /// What the store must hold for one key.
@@ -86,7 +88,13 @@ impl KeyValueWorkload {
             wrong: 0,
             errors: ErrorTally::default(),
             opaque,
+            routes: None,
         }
+    }
+
+    /// Lets each session use only keys of the core that its connection goes to.
+    pub fn route(&mut self, owners: Owners) {
+        self.routes = Some(owners);
     }
 
     /// Appends the SET that gives a key its first value.
@@ -149,7 +157,11 @@ impl Workload for KeyValueWorkload {
 
     #[inline]
     fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8 {
-        let key = self.random.below(self.keys());
+        let mut key = self.random.below(self.keys());
+        // A core owns some of the keys at least, so this ends.
+        while self.routes.as_ref().is_some_and(|owners| !owners.serves(session, key)) {
+            key = self.random.below(self.keys());
+        }
         let draw = self.random.below(self.shares);
         let text: AccountText = key_text(key);
         let operation = if draw < self.get_below {

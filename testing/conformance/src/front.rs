@@ -37,7 +37,7 @@ impl<S: Store> Visit for Front<S> {
         let mut parser = Parser::default();
         let parsed = parser.parse(&request, &RequestLimits::default(), true);
         ensure!(parsed == Parsed::Request(request.len()), "the parser says {parsed:?}");
-        let args = parser.args(&request);
+        let args = parser.args(&request, 0);
         let mut out = Vec::new();
         let mut reply = Reply::new(&mut out, self.protocol);
         let Some(spec) = table::find(args.at(0)) else { bail!("no such command") };

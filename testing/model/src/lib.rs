@@ -1,10 +1,11 @@
 //! The independent oracle of the ledger, and what compares the two: a naive model, owned
 //! commands, seeded generators, a pair that runs ledger and model side by side, invariants
-//! written a second time, and a shrinker.
+//! written a second time, and a shrinker; and a naive map of the keys of a shard.
 
 mod desk;
 mod generate;
 mod invariants;
+mod keys;
 mod model;
 mod op;
 mod pair;
@@ -13,6 +14,7 @@ mod shrink;
 
 pub use desk::Desk;
 pub use generate::Generator;
+pub use keys::{EntityOp, Held, Keys, Refused, Until};
 pub use model::{BucketShot, ItemShot, Model, ModelResult, SessionShot, Snapshot};
 pub use op::{Op, Request, name};
 pub use pair::{Came, Event, Pair, What};

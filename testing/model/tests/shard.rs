@@ -3,7 +3,7 @@
 
 use scurry_engine::{Config, Outcome, Shard};
 use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
-use scurry_model::{Came, Event, Generator, Op, Pair, What};
+use scurry_model::{Came, Event, Generator, Op, Pair, Random, What};
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = 500;
@@ -18,14 +18,15 @@ struct Hosted {
 
 impl Hosted {
     fn new(limits: &Limits, seed: u64) -> Hosted {
-        let config = Config { limits: limits.clone(), memory_max: None, hash_seed: seed };
+        let config = Config { limits: limits.clone(), hash_seed: seed, ..Config::default() };
         let pair = || Pair::new(limits.clone());
         Hosted { shard: Shard::new(config), pairs: [pair(), pair(), pair()] }
     }
 
     fn run(&mut self, index: usize, at: i64, op: &Op) -> Result<(), String> {
         let came = self.pairs[index].step(&Event { at, what: What::Do(op.clone()) })?;
-        let outcome = op.with(|command| self.shard.execute(Time(at), ACCOUNTS[index], command));
+        let outcome = op
+            .with(|command| self.shard.execute(Time(at), self.shard.key(ACCOUNTS[index]), command));
         let same = match (&came, &outcome) {
             (Came::Replay(expected), Outcome::Answer { answer, replayed: true }) => {
                 expected == answer
@@ -39,10 +40,37 @@ impl Hosted {
         if same { Ok(()) } else { Err(format!("ledger {came:?}, shard {outcome:?}")) }
     }
 
+    /// Some steps of the shard's timers: each release is the first of all that are due, in the
+    /// order (deadline, id), whatever commands came since the order was begun.
+    fn tick_torn(&mut self, at: i64, steps: usize) -> Result<(), String> {
+        let at = self.latest(at);
+        let mut released = vec![];
+        let note = |id: &[u8], change: &Change| released.push((change.at, id.to_vec()));
+        self.shard.tick_some(Time(at), steps, note);
+        for release in released {
+            let due = self.pairs.iter().zip(ACCOUNTS).filter_map(|(pair, id)| {
+                let due = pair.account.as_ref().and_then(next_due)?;
+                Some((due, id.to_vec())).filter(|_| due.0 <= at)
+            });
+            let first = due.min();
+            if first.as_ref() != Some(&release) {
+                return Err(format!("I9: {first:?} is due first, released was {release:?}"));
+            }
+            let index = ACCOUNTS.iter().position(|id| *id == release.1).unwrap_or(0);
+            self.pairs[index].step(&Event { at: release.0.0, what: What::Tick })?;
+        }
+        Ok(())
+    }
+
+    /// The time, but no earlier than the last Change of any account.
+    fn latest(&self, at: i64) -> i64 {
+        let changed = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
+        changed.map(|account| account.changed_at.0).fold(at, i64::max)
+    }
+
     /// Every timer of the shard, and of the pairs at the same time.
     fn tick(&mut self, at: i64) -> Result<(), String> {
-        let changed = self.pairs.iter().filter_map(|pair| pair.account.as_ref());
-        let at = changed.map(|account| account.changed_at.0).fold(at, i64::max);
+        let at = self.latest(at);
         // A shard commits each thing that is due at its own time.
         let mut expected = vec![];
         for (pair, id) in self.pairs.iter_mut().zip(ACCOUNTS) {
@@ -60,7 +88,7 @@ impl Hosted {
             return Err(format!("I9: due in the order {expected:?}, released in {order:?}"));
         }
         for id in ACCOUNTS {
-            let due = self.shard.account(Time(at), id).ok().and_then(next_due);
+            let due = self.shard.account(Time(at), self.shard.key(id)).ok().and_then(next_due);
             if due.is_some_and(|due| due <= Time(at)) {
                 return Err(format!("I9: something is due after a tick at {at}: {due:?}"));
             }
@@ -77,7 +105,7 @@ impl Hosted {
         for (pair, id) in self.pairs.iter().zip(ACCOUNTS) {
             totals.replace(&Portion::default(), pair.account.as_ref());
             let seen = pair.account.as_ref().map(|a| scurry_ledger::view(a, Time(at), limits));
-            let read = self.shard.account(Time(at), id).ok();
+            let read = self.shard.account(Time(at), self.shard.key(id)).ok();
             if seen.as_deref() != read {
                 return Err(format!("ledger {seen:?}, shard {read:?}"));
             }
@@ -117,12 +145,14 @@ fn a_shard_hosts_accounts_as_the_ledger_alone_would() {
         let (limits, first) = Generator::new(seed);
         let mut generators = [first, Generator::new(seed + 1).1, Generator::new(seed + 2).1];
         let mut hosted = Hosted::new(&limits, seed);
+        let mut random = Random::new(seed);
         for step in 0..STEPS {
             let index = step % ACCOUNTS.len();
             let event = generators[index].next(&hosted.pairs[index]);
             let done = match &event.what {
                 What::Do(op) => hosted.run(index, event.at, op),
-                What::Tick => hosted.tick(event.at),
+                What::Tick if random.one_in(2) => hosted.tick(event.at),
+                What::Tick => hosted.tick_torn(event.at, random.below(5)),
             };
             let done = done.and_then(|()| hosted.look(event.at, &limits));
             assert!(done.is_ok(), "seed {seed}, step {step}, {event:?}: {}", done.unwrap_err());

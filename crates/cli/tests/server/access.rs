@@ -16,8 +16,9 @@ pub(crate) const CHEAP: &str =
 const SLOW: &str =
     "$argon2id$v=19$m=65536,t=8,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
 
-const WRONG_PASS: &str = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
-const NO_AUTH: &str = "-NOAUTH Authentication required.\r\n";
+pub(crate) const WRONG_PASS: &str =
+    "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+pub(crate) const NO_AUTH: &str = "-NOAUTH Authentication required.\r\n";
 
 /// A settings file with these users; `name` is the test's own.
 pub(crate) fn settings(name: &str, before: &str, users: &[(&str, &str, &str)]) -> PathBuf {
@@ -49,7 +50,8 @@ fn request(spec: &Spec) -> Vec<u8> {
     let mut words: Vec<&[u8]> = spec.name.split('|').map(str::as_bytes).collect();
     let least = usize::try_from(spec.arity.unsigned_abs()).expect("small");
     let wanted = if spec.arity < 0 && spec.subcommands.is_empty() { least + 1 } else { least };
-    words.resize(wanted.max(words.len()), b"x");
+    let accepted = (wanted.max(words.len())..).find(|&len| spec.accepts(len));
+    words.resize(accepted.expect("some number of arguments is right"), b"x");
     array(&words)
 }
 

@@ -3,8 +3,10 @@
 mod access;
 mod bad_input;
 mod life;
+mod log;
 mod random_commands;
 mod real_clients;
 mod support;
+mod threads;
 mod timers;
 mod tls;

@@ -1,8 +1,20 @@
-//! The clients that people use: redis-cli, redis-benchmark, redis-py.
+//! The clients that people use. Here are the tools that come with Redis and Valkey; below are
+//! the libraries of five languages, each with the same small session, and all of them again
+//! where the server is a cluster.
 
-use crate::support::{Server, python, tool};
+mod cluster;
+mod peer;
+mod programs;
+mod redis_rs;
+
+use crate::support::{Server, tool};
 use std::process::Output;
 
+/// False as long as the server refuses the options of SET and has no TTL: a test compares this
+/// with the server, and the sessions leave out the part `expiry` as long as it is false.
+const HAS_EXPIRY: bool = false;
+
+/// Standard output, then standard error.
 fn text(output: &Output) -> String {
     let both = [&output.stdout[..], &output.stderr].concat();
     String::from_utf8_lossy(&both).into_owned()
@@ -58,12 +70,21 @@ fn redis_cli_shows_maps_in_resp3() {
 
 #[test]
 fn redis_benchmark_runs_its_own_tests_and_ours() {
+    benchmark_runs_its_own_tests_and_ours("redis-benchmark");
+}
+
+#[test]
+fn valkey_benchmark_runs_its_own_tests_and_ours() {
+    benchmark_runs_its_own_tests_and_ours("valkey-benchmark");
+}
+
+fn benchmark_runs_its_own_tests_and_ours(benchmark: &str) {
     let server = Server::start(&[]);
     redis_cli(&server, &["SCUR.CREATE", "alice", "BUCKET", "main", "cent", "1000000"]);
     let port = server.port.to_string();
     let bench = |arguments: &[&str]| {
         let common = ["-p", port.as_str(), "-n", "20000", "-P", "16", "-q", "--csv"];
-        let output = tool("redis-benchmark", &[&common, arguments].concat());
+        let output = tool(benchmark, &[&common, arguments].concat());
         let shown = text(&output);
         assert!(output.status.success(), "{shown}");
         assert!(!shown.to_ascii_lowercase().contains("err"), "{shown}");
@@ -81,16 +102,8 @@ fn redis_benchmark_runs_its_own_tests_and_ours() {
 }
 
 #[test]
-fn redis_py_in_both_protocols() {
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/python/session.py");
-    let has_redis = tool(&python(), &["-c", "import redis"]);
-    assert!(
-        has_redis.status.success(),
-        "python has no redis package: run scripts/install-tools.sh"
-    );
-    for protocol in ["2", "3"] {
-        let server = Server::start(&["--requirepass", "secret"]);
-        let output = tool(&python(), &[script, &server.port.to_string(), "secret", protocol]);
-        assert!(output.status.success(), "protocol {protocol}: {}", text(&output));
-    }
+fn the_switch_says_what_the_server_has() {
+    let server = Server::start(&[]);
+    let set = redis_cli(&server, &["SET", "key", "value", "EX", "100"]);
+    assert_eq!(set.starts_with("OK"), HAS_EXPIRY, "change HAS_EXPIRY: SET EX said {set}");
 }

@@ -37,12 +37,25 @@ impl Server {
     }
 
     pub(crate) fn connect(&self) -> Client {
-        Client::over(connect(self.port))
+        self.connect_to(self.port)
+    }
+
+    /// Connects to another of its ports.
+    pub(crate) fn connect_to(&self, port: u16) -> Client {
+        Client::over(connect(port))
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a pid");
         kill(Pid::from_raw(pid), signal).expect("it runs");
+    }
+
+    /// The next line that it logs, without its end; at least one comes.
+    pub(crate) fn log_line(&mut self) -> String {
+        let mut line = String::new();
+        let len = self.log.read_line(&mut line).expect("a line is read");
+        assert!(len > 0, "the log has ended");
+        line.trim_end().to_owned()
     }
 
     /// Waits for its end; what it logged after the first line.
@@ -152,6 +165,28 @@ impl<S: Read + Write> Client<S> {
         let mut line = String::new();
         self.reader.read_line(&mut line).expect("a line comes");
         line.trim_end().to_owned()
+    }
+
+    /// A bulk string.
+    pub(crate) fn bulk(&mut self) -> String {
+        let head = self.line();
+        let len = head.strip_prefix('$').and_then(|len| len.parse::<usize>().ok());
+        let mut bytes = vec![0; len.unwrap_or_else(|| panic!("not a bulk string: {head}")) + 2];
+        self.reader.read_exact(&mut bytes).expect("all of it comes");
+        String::from_utf8_lossy(&bytes[..bytes.len() - 2]).into_owned()
+    }
+
+    /// Everything up to this, which is the last to come.
+    pub(crate) fn until(&mut self, end: &str) -> String {
+        let mut got = Vec::new();
+        while !got.ends_with(end.as_bytes()) {
+            let more = self.reader.fill_buf().expect("more comes");
+            assert!(!more.is_empty(), "closed after {:?}", String::from_utf8_lossy(&got));
+            let len = more.len();
+            got.extend_from_slice(more);
+            self.reader.consume(len);
+        }
+        String::from_utf8_lossy(&got).into_owned()
     }
 
     /// Everything until the server closes.

@@ -6,7 +6,8 @@ mod real_clients;
 mod sessions;
 
 use crate::support::{Client, Server, connect};
-use certificates::Certificates;
+pub(crate) use certificates::Certificates;
+use nix::sys::signal::Signal;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{
@@ -16,10 +17,10 @@ use std::net::TcpStream;
 use std::sync::Arc;
 
 /// A client that speaks TLS.
-type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
+pub(crate) type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 
 /// What a client of the tests trusts and shows.
-struct Trust<'a> {
+pub(crate) struct Trust<'a> {
     /// File of the roots.
     ca: &'a str,
     /// Files of its own certificate and key.
@@ -49,18 +50,33 @@ impl Trust<'_> {
         ClientConnection::new(Arc::new(config), name).expect("a client")
     }
 
-    fn connect(&self, port: u16) -> TlsClient {
+    pub(crate) fn connect(&self, port: u16) -> TlsClient {
         Client::over(StreamOwned::new(self.session(), connect(port)))
     }
 }
 
 /// Trusts the good CA and shows nothing.
-fn trust(files: &Certificates) -> Trust<'_> {
+pub(crate) fn trust(files: &Certificates) -> Trust<'_> {
     Trust { ca: &files.ca, own: None, versions: rustls::ALL_VERSIONS }
 }
 
 /// A server with the good certificate, and these arguments too.
-fn start(files: &Certificates, arguments: &[&str]) -> Server {
+pub(crate) fn start(files: &Certificates, arguments: &[&str]) -> Server {
     let own = ["--tls-cert", &files.server.0, "--tls-key", &files.server.1];
     Server::start(&[&own, arguments].concat())
+}
+
+/// What the server logs until it is stopped.
+pub(crate) fn log_of(server: Server) -> String {
+    server.signal(Signal::SIGTERM);
+    let (status, log) = server.wait();
+    assert_eq!(status.code(), Some(0), "{log}");
+    log
+}
+
+/// Connections that were closed for this reason: a line may tell of many.
+pub(crate) fn closed(log: &str, reason: &str) -> u64 {
+    let lines = log.lines().filter_map(|line| line.split_once(reason)?.1.split_once(" closed="));
+    let counts = lines.map(|(_, rest)| rest.split_whitespace().next().and_then(|n| n.parse().ok()));
+    counts.map(|count: Option<u64>| count.expect("a number")).sum()
 }

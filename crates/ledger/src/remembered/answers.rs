@@ -68,7 +68,8 @@ impl Answers {
     /// Replaces the content by bytes that [`Answers::as_bytes`] gave; false, and empty, when
     /// they are not whole.
     pub fn load(&mut self, bytes: &[u8]) -> bool {
-        *self = Answers::default();
+        self.bytes.clear();
+        (self.count, self.last) = (0, 0);
         let mut rest = bytes;
         let mut last = None;
         while let Some((request, entry)) = split(rest) {

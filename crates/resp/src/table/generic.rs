@@ -1,6 +1,6 @@
 //! The commands that clients of Redis expect, as far as this release has them.
 
-use super::{BLANK, CommandId, Role, Spec, acl};
+use super::{BLANK, CommandId, Role, Spec, Spread, acl, cluster};
 
 const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
 const GENERIC: Spec = Spec { group: "generic", keys: (1, -1, 1), ..BLANK };
@@ -38,6 +38,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::MGet,
         name: "MGET",
+        spread: Spread::Elements,
         role: Role::Read,
         arity: -2,
         flags: &["readonly", "fast"],
@@ -51,6 +52,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::MSet,
         name: "MSET",
+        spread: Spread::Success,
         role: Role::Charge,
         arity: -3,
         flags: &["write", "denyoom"],
@@ -58,24 +60,26 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key value [key value ...]",
         reply: "OK",
         summary: "Writes many plain values.",
-        notes: "With an account among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays.",
+        notes: "With an account among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays. Keys of several threads are not written at one moment, and an error of one thread leaves what the others have written.",
         ..STRING
     },
     Spec {
         id: CommandId::Del,
         name: "DEL",
+        spread: Spread::Sum,
         role: Role::Charge,
         arity: -2,
         flags: &["write"],
         grammar: "key [key ...]",
         reply: "how many keys were deleted",
         summary: "Deletes plain values.",
-        notes: "With an account among the keys it is WRONGTYPE and nothing is deleted: accounts go by SCUR.DELETE.",
+        notes: "With an account among the keys it is WRONGTYPE and nothing is deleted (on several threads: nothing by the thread that has the account); accounts go by SCUR.DELETE.",
         ..GENERIC
     },
     Spec {
         id: CommandId::Exists,
         name: "EXISTS",
+        spread: Spread::Sum,
         role: Role::Read,
         arity: -2,
         flags: &["readonly", "fast"],
@@ -87,6 +91,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::DbSize,
         name: "DBSIZE",
+        spread: Spread::EverySum,
         role: Role::Read,
         arity: 1,
         flags: &["readonly", "fast"],
@@ -97,6 +102,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::FlushAll,
         name: "FLUSHALL",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -1,
         flags: &["write"],
@@ -109,6 +115,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::FlushDb,
         name: "FLUSHDB",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: -1,
         flags: &["write"],
@@ -192,6 +199,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::Info,
         name: "INFO",
+        spread: Spread::Special,
         role: Role::Read,
         arity: -1,
         flags: &["loading", "stale"],
@@ -247,6 +255,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         subcommands: acl::SUBCOMMANDS,
         ..SERVER
     },
+    cluster::CLUSTER,
+    cluster::READ_ONLY,
+    cluster::READ_WRITE,
 ];
 
 const CLIENT: &[Spec] = &[
@@ -300,6 +311,7 @@ const CLIENT: &[Spec] = &[
     Spec {
         id: CommandId::ClientList,
         name: "CLIENT|LIST",
+        spread: Spread::Special,
         role: Role::Admin,
         arity: -2,
         flags: &["admin", "noscript", "loading", "stale"],
@@ -418,6 +430,7 @@ const CONFIG: &[Spec] = &[
     Spec {
         id: CommandId::ConfigResetStat,
         name: "CONFIG|RESETSTAT",
+        spread: Spread::EverySuccess,
         role: Role::Admin,
         arity: 2,
         flags: &["admin", "noscript", "loading", "stale"],

@@ -1,6 +1,6 @@
 //! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Role, Spec, Spread};
 use scurry_ledger::Code::{
     AccountExists, BucketExpired, Busy, CreditLimitReached, Invalid, NotApplicable, NotEmpty,
     OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
@@ -340,6 +340,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     Spec {
         id: CommandId::ScurTotals,
         name: "SCUR.TOTALS",
+        spread: Spread::Special,
         role: Role::Read,
         arity: 1,
         flags: READ_LONG,

@@ -2,7 +2,7 @@
 //! elsewhere, and the connection waits meanwhile.
 
 use super::SYNTAX_ERROR;
-use crate::client::Client;
+use crate::client::{Client, Door};
 use crate::commands::connection;
 use crate::dispatch::Effect;
 use crate::node::Node;
@@ -164,7 +164,7 @@ fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
     reply.text("id");
     reply.unsigned(client.id);
     reply.text("mode");
-    reply.text("standalone");
+    reply.text(if client.door == Door::Core { "cluster" } else { "standalone" });
     reply.text("role");
     reply.text("master");
     reply.text("modules");

@@ -11,8 +11,8 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
     let settings = &node.settings;
     let limits = &settings.limits;
     vec![
-        ("bind", node.local_addr.ip().to_string()),
-        ("port", node.local_addr.port().to_string()),
+        ("bind", node.shared.main.ip().to_string()),
+        ("port", node.shared.main.port().to_string()),
         ("maxclients", settings.clients_max.to_string()),
         ("maxmemory", settings.memory_max.unwrap_or(0).to_string()),
         ("maxmemory-policy", "noeviction".to_owned()),
@@ -21,7 +21,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("tcp-keepalive", KEEPALIVE.as_secs().to_string()),
         ("timeout", "0".to_owned()),
         ("databases", "1".to_owned()),
-        ("io-threads", "1".to_owned()),
+        ("io-threads", node.shared.slots.cores().to_string()),
         ("save", String::new()),
         ("appendonly", "no".to_owned()),
         ("cluster-enabled", "no".to_owned()),

@@ -4,6 +4,7 @@ use super::{NOT_AN_INTEGER, SYNTAX_ERROR};
 use crate::client::Client;
 use crate::dispatch::{Effect, wrong_arity};
 use crate::node::Node;
+use crate::report::{Answer, Question};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply, parse_integer};
 
@@ -71,18 +72,26 @@ pub(crate) fn set_info(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_
 
 pub(crate) fn describe(node: &Node, client: &Client, reply: &mut Reply<'_>) {
     let mut text = String::new();
-    client.describe(node.local_addr, node.now, &mut text);
+    client.describe(node.now, &mut text);
     text.push('\n');
     reply.verbatim(&text);
 }
 
-/// The list itself is written by the loop, which knows the other connections.
-pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+/// Needs what all cores know of their connections.
+pub(crate) fn list(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
     if args.len() > 2 {
         reply.error(SYNTAX_ERROR);
         return Effect::None;
     }
-    Effect::ListClients
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Clients) };
+    let mut text = String::new();
+    for answer in told {
+        if let Answer::Clients(lines) = answer {
+            text.push_str(&lines);
+        }
+    }
+    reply.verbatim(&text);
+    Effect::None
 }
 
 pub(crate) fn on_off(args: Args<'_>, reply: &mut Reply<'_>) {

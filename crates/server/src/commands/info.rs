@@ -1,12 +1,22 @@
 //! INFO: the server described in lines of `name:value`.
 
+use crate::client::{Client, Door};
+use crate::dispatch::Effect;
 use crate::node::Node;
+use crate::report::{Question, Report};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use scurry_resp::{Args, Reply};
 use std::fmt::Write;
 
-type Section = (&'static str, fn(&Node, &mut Lines));
+/// What sections are written from: this core's settings and what all cores have said.
+struct Source<'a> {
+    node: &'a Node,
+    client: &'a Client,
+    all: Report,
+}
+
+type Section = (&'static str, fn(&Source<'_>, &mut Lines));
 
 const SECTIONS: &[Section] = &[
     ("Server", server),
@@ -15,6 +25,7 @@ const SECTIONS: &[Section] = &[
     ("Stats", stats),
     ("Scurry", scurry),
     ("CPU", cpu),
+    ("Cluster", cluster),
     ("Keyspace", keyspace),
 ];
 
@@ -28,7 +39,15 @@ impl Lines {
     }
 }
 
-pub(crate) fn info(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+/// Needs the reports of all cores.
+pub(crate) fn info(
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    let source = Source { node, client, all: Report::of_all(&told) };
     let all = |name: &[u8]| {
         [&b"default"[..], b"all", b"everything"].iter().any(|word| name.eq_ignore_ascii_case(word))
     };
@@ -45,23 +64,27 @@ pub(crate) fn info(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
             lines.0.push_str("# ");
             lines.0.push_str(title);
             lines.0.push_str("\r\n");
-            write(node, &mut lines);
+            write(&source, &mut lines);
         }
     }
     reply.verbatim(&lines.0);
+    Effect::None
 }
 
-fn server(node: &Node, lines: &mut Lines) {
+fn server(source: &Source<'_>, lines: &mut Lines) {
+    let node = source.node;
+    let cluster = source.client.door == Door::Core;
     // The level of the generic commands that clients may assume; our own version follows.
     lines.line("redis_version", "7.2.4");
     lines.line("server_name", "scurry");
     lines.line("scurry_version", env!("CARGO_PKG_VERSION"));
-    lines.line("redis_mode", "standalone");
+    lines.line("redis_mode", if cluster { "cluster" } else { "standalone" });
     lines.line("os", std::env::consts::OS);
     lines.line("arch_bits", usize::BITS);
     lines.line("process_id", std::process::id());
-    lines.line("run_id", format_args!("{:040x}", node.run_id));
-    lines.line("tcp_port", node.local_addr.port());
+    lines.line("run_id", format_args!("{:040x}", node.shared.run_id));
+    lines.line("tcp_port", source.client.local.port());
+    lines.line("threads", node.shared.slots.cores());
     lines.line("server_time_usec", node.now.time.0.saturating_mul(1000));
     lines.line("uptime_in_seconds", node.now.uptime_ms / 1000);
     lines.line("uptime_in_days", node.now.uptime_ms / 86_400_000);
@@ -69,16 +92,16 @@ fn server(node: &Node, lines: &mut Lines) {
     lines.line("durability", "none");
 }
 
-fn clients(node: &Node, lines: &mut Lines) {
-    lines.line("connected_clients", node.clients);
-    lines.line("maxclients", node.settings.clients_max);
+fn clients(source: &Source<'_>, lines: &mut Lines) {
+    lines.line("connected_clients", source.all.clients);
+    lines.line("maxclients", source.node.settings.clients_max);
 }
 
-fn memory(node: &Node, lines: &mut Lines) {
-    let stats = node.shard.stats();
+fn memory(source: &Source<'_>, lines: &mut Lines) {
+    let stats = &source.all.stats;
     lines.line("used_memory", stats.memory_bytes);
     lines.line("used_memory_rss", resident_bytes());
-    lines.line("maxmemory", node.settings.memory_max.unwrap_or(0));
+    lines.line("maxmemory", source.node.settings.memory_max.unwrap_or(0));
     lines.line("maxmemory_policy", "noeviction");
 }
 
@@ -89,22 +112,22 @@ fn resident_bytes() -> u64 {
     pages.unwrap_or(0).saturating_mul(4096)
 }
 
-fn stats(node: &Node, lines: &mut Lines) {
-    let counters = &node.counters;
+fn stats(source: &Source<'_>, lines: &mut Lines) {
+    let counters = &source.all.counters;
     lines.line("total_connections_received", counters.connections_accepted);
     lines.line("rejected_connections", counters.connections_refused);
     lines.line("total_commands_processed", counters.commands);
     lines.line("total_error_replies", counters.errors);
     lines.line("protocol_errors", counters.protocol_errors);
-    lines.line("password_hashes_computed", node.settings.users.computed());
+    lines.line("password_hashes_computed", source.node.settings.users.computed());
     lines.line("total_net_input_bytes", counters.bytes_in);
     lines.line("total_net_output_bytes", counters.bytes_out);
     lines.line("keyspace_hits", counters.hits);
     lines.line("keyspace_misses", counters.misses);
 }
 
-fn scurry(node: &Node, lines: &mut Lines) {
-    let (stats, totals) = (node.shard.stats(), node.shard.totals());
+fn scurry(source: &Source<'_>, lines: &mut Lines) {
+    let (stats, totals) = (&source.all.stats, &source.all.totals);
     lines.line("accounts", totals.accounts);
     lines.line("sessions", totals.sessions);
     lines.line("commits", stats.commits);
@@ -132,7 +155,7 @@ fn scurry(node: &Node, lines: &mut Lines) {
     }
 }
 
-fn cpu(_: &Node, lines: &mut Lines) {
+fn cpu(_: &Source<'_>, lines: &mut Lines) {
     let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return };
     for (name, time) in
         [("used_cpu_sys", usage.system_time()), ("used_cpu_user", usage.user_time())]
@@ -145,8 +168,13 @@ fn cpu(_: &Node, lines: &mut Lines) {
     }
 }
 
-fn keyspace(node: &Node, lines: &mut Lines) {
-    let keys = node.shard.len();
+fn cluster(_: &Source<'_>, lines: &mut Lines) {
+    // Whether it looks like one depends on the client; the commands are there.
+    lines.line("cluster_enabled", 1);
+}
+
+fn keyspace(source: &Source<'_>, lines: &mut Lines) {
+    let keys = source.all.stats.keys;
     if keys > 0 {
         lines.line("db0", format_args!("keys={keys},expires=0,avg_ttl=0"));
     }

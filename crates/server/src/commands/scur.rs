@@ -1,7 +1,10 @@
 //! SCUR commands: grammar, engine, reply.
 
 use super::{OUT_OF_MEMORY, WRONG_TYPE};
+use crate::client::Client;
+use crate::dispatch::Effect;
 use crate::node::Node;
+use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};
 use scurry_ledger::{Account, Code, Time};
 use scurry_resp::table::CommandId;
@@ -15,7 +18,8 @@ pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut R
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
     match scurry_resp::parse(id, args, &mut scratch) {
         Ok(Some(ScurRequest::Write { account, command })) => {
-            match node.shard.execute(node.now.time, account, &command) {
+            let key = node.shard.key(account);
+            match node.shard.execute(node.now.time, key, &command) {
                 Outcome::Answer { answer, replayed } => {
                     scurry_resp::answer(reply, &command, &answer, replayed);
                 }
@@ -29,6 +33,13 @@ pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut R
         Err(fault) => reply.error(fault),
     }
     node.scratch = scratch.reuse();
+}
+
+/// TOTALS, over all cores that the client's port stands for.
+pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    scurry_resp::totals_map(reply, &Report::of_all(&told).totals);
+    Effect::None
 }
 
 fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
@@ -68,7 +79,8 @@ fn account<'n>(
     id: &[u8],
     reply: &mut Reply<'_>,
 ) -> Option<(&'n Account, Time)> {
-    match node.shard.account(node.now.time, id) {
+    let key = node.shard.key(id);
+    match node.shard.account(node.now.time, key) {
         Ok(account) => Some((account, node.now.time.on(Some(account)))),
         Err(ReadError::UnknownAccount) => {
             scurry_resp::reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);

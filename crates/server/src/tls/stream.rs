@@ -2,13 +2,14 @@
 //! was read goes through the session from a borrowed buffer, and replies leave in one call with
 //! as many records as they need, up to 64 KiB; longer ones take a call for each 64 KiB.
 
+use super::Fault;
 use crate::buffer::Buffer;
 use crate::pool::Pool;
 use crate::transport::{Arrival, Transport};
 use mio::net::TcpStream;
 use rustls::ServerConnection;
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr};
+use std::net::Shutdown;
 
 /// Records that wait within the session to be sent, at most, bytes.
 const RECORDS_LEN_MAX: usize = 64 * 1024;
@@ -16,7 +17,6 @@ const RECORDS_LEN_MAX: usize = 64 * 1024;
 /// A socket, a session, and the plain bytes on their way in and out.
 pub(crate) struct Tls {
     pub(crate) stream: TcpStream,
-    peer: SocketAddr,
     session: ServerConnection,
     input: Buffer,
     output: Vec<u8>,
@@ -26,14 +26,15 @@ pub(crate) struct Tls {
     /// Nothing more will come: the peer said so, or the session has failed.
     ended: bool,
     failed: bool,
+    /// Why it has failed, until somebody asks.
+    fault: Option<Fault>,
 }
 
 impl Tls {
-    pub(crate) fn new(stream: TcpStream, peer: SocketAddr, mut session: ServerConnection) -> Tls {
+    pub(crate) fn new(stream: TcpStream, mut session: ServerConnection) -> Tls {
         session.set_buffer_limit(Some(RECORDS_LEN_MAX));
         Tls {
             stream,
-            peer,
             session,
             input: Buffer::default(),
             output: Vec::new(),
@@ -41,12 +42,18 @@ impl Tls {
             encrypted: 0,
             ended: false,
             failed: false,
+            fault: None,
         }
     }
 
     /// True until the peer has proved to be able to talk.
     pub(crate) fn is_handshaking(&self) -> bool {
         self.session.is_handshaking()
+    }
+
+    /// Why the session has failed; told once.
+    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
+        self.fault.take()
     }
 
     fn receive(&mut self, wire: &mut [u8], pool: &mut Pool) -> io::Result<Arrival> {
@@ -65,7 +72,7 @@ impl Tls {
                     self.ended = state.peer_has_closed();
                     self.take_plain(state.plaintext_bytes_to_read(), pool)?;
                 }
-                Err(error) => self.fail(&error),
+                Err(error) => self.fail(error),
             }
         }
         // The length on the wire, so that it is 0 only when the socket was empty. After the
@@ -87,15 +94,9 @@ impl Tls {
     }
 
     /// The session is over. The alert that tells the peer why waits to be published.
-    fn fail(&mut self, error: &rustls::Error) {
-        let step = if self.is_handshaking() { "handshake" } else { "session" };
-        let hint = match error {
-            rustls::Error::InvalidMessage(_) if self.is_handshaking() => {
-                " (does the client speak TLS on this port?)"
-            }
-            _ => "",
-        };
-        tracing::info!(peer = %self.peer, "TLS {step} failed: {error}{hint}");
+    fn fail(&mut self, error: rustls::Error) {
+        let fault = if self.is_handshaking() { Fault::Handshake } else { Fault::Session };
+        self.fault = Some(fault(error));
         self.ended = true;
         self.failed = true;
     }

@@ -44,14 +44,14 @@ impl Checked {
 
 impl Store for Checked {
     fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome> {
-        let outcome = self.shard.execute(now, id, command);
+        let outcome = self.shard.execute(now, self.shard.key(id), command);
         self.check()?;
         self.account(now, id)?;
         Ok(outcome)
     }
 
     fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>> {
-        let account = match self.shard.account(now, id) {
+        let account = match self.shard.account(now, self.shard.key(id)) {
             Ok(account) => account.clone(),
             Err(ReadError::UnknownAccount) => return Ok(None),
             Err(ReadError::WrongType) => bail!("no plain value was set"),
@@ -67,12 +67,11 @@ impl Store for Checked {
     fn tick(&mut self, now: Time) -> Result<usize> {
         let mut changed = 0;
         loop {
-            let more = self.shard.tick(now);
+            let more = self.shard.tick_with(now, |_, _| changed += 1);
             self.check()?;
             if more == 0 {
                 return Ok(changed);
             }
-            changed += more;
         }
     }
 }

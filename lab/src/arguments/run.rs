@@ -1,60 +1,18 @@
-//! The command line: each flag beside its help.
+//! The flags of `scurry-lab run`.
 
-use std::ffi::OsString;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ValueEnum};
 
+use super::CommonArguments;
+use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
-use crate::target::Target;
+use crate::target::{ScurryOptions, Target};
 
 const RUNS_MAX: u32 = 1_000;
-
-/// The load laboratory: charging and key-value workloads, side by side, audited.
-#[derive(Debug, Parser)]
-#[command(name = "scurry-lab", version, arg_required_else_help = true)]
-pub struct Arguments {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: LabCommand,
-}
-
-/// What the lab can do.
-#[derive(Debug, Subcommand)]
-pub enum LabCommand {
-    /// Load targets with a scenario, audit each, and print one table.
-    Run(Box<RunArguments>),
-    /// Show the scenarios and the targets, and what helps where a target is missing.
-    List {
-        /// Where the scurry binary is [default: beside the lab, then PATH].
-        #[arg(long, value_name = "PATH")]
-        scurry_bin: Option<PathBuf>,
-    },
-    /// The echo server, started by `run`.
-    #[command(hide = true)]
-    EchoServer {
-        /// Port on loopback.
-        #[arg(long)]
-        port: u16,
-        /// Reply lengths, NAME=BYTES,...
-        #[arg(long, default_value = "")]
-        sizes: String,
-    },
-    /// Becomes a server that ends with the lab, started by `run`.
-    #[command(hide = true)]
-    Launch {
-        /// The core to run on.
-        #[arg(long)]
-        core: Option<usize>,
-        /// Process id of the lab.
-        #[arg(long)]
-        parent: i32,
-        /// Program and arguments.
-        #[arg(last = true, required = true)]
-        command: Vec<OsString>,
-    },
-}
+/// Threads of one server at most, as many as a core's number can tell apart.
+const THREADS_MAX: u32 = 1_024;
 
 /// Yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,22 +94,24 @@ pub struct RunArguments {
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 
-    /// Where the scurry binary is [default: beside the lab, then PATH].
-    #[arg(long, value_name = "PATH")]
-    pub scurry_bin: Option<PathBuf>,
+    /// Threads of scurry, each on a core of its own where there are so many; other targets
+    /// keep their one [default: the server's own default, on one core].
+    #[arg(long, value_name = "N")]
+    pub threads: Option<u32>,
+
+    /// Which ports of scurry are used: `main`, the one that plain clients know; or `cores`, as a
+    /// client of a cluster does, each request to the core that owns its key. Give both to compare.
+    #[arg(long = "door", value_name = "main|cores", default_values = ["main"])]
+    pub doors: Vec<Door>,
 
     /// A Lua library to load into valkey+lua and redis+lua instead of the built-in one
     /// (lab/peers/scur.lua): to try a faster opponent, or one with a known bug.
     #[arg(long, value_name = "FILE")]
     pub lua_library: Option<PathBuf>,
 
-    /// Write the rows there as JSON (docs/lab.md has the fields).
-    #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-
-    /// Show no progress.
-    #[arg(long)]
-    pub quiet: bool,
+    /// The server and the output.
+    #[command(flatten)]
+    pub common: CommonArguments,
 }
 
 impl RunArguments {
@@ -203,6 +163,19 @@ impl RunArguments {
         Ok(targets)
     }
 
+    /// How scurry is started.
+    ///
+    /// # Errors
+    /// When the number of threads is none, or a door is named twice.
+    pub fn scurry(&self) -> Result<ScurryOptions> {
+        if let Some(threads) = self.threads {
+            ensure!((1..=THREADS_MAX).contains(&threads), "--threads must be 1 to {THREADS_MAX}");
+        }
+        let twice = self.doors.len() > 1 && self.doors[1..].contains(&self.doors[0]);
+        ensure!(!twice, "a --door is named twice: use --runs to repeat");
+        Ok(ScurryOptions { threads: self.threads, arguments: self.common.server_arg.clone() })
+    }
+
     fn find(&self) -> Result<Scenario> {
         if self.scenario.ends_with(".toml") {
             let text = std::fs::read_to_string(&self.scenario)
@@ -239,14 +212,31 @@ fn set<T>(place: &mut T, value: Option<T>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::arguments::{LabCommand, parse_words};
 
-    fn parse(line: &str) -> Result<Scenario> {
-        let words = format!("scurry-lab run {line}");
-        let LabCommand::Run(run) = Arguments::try_parse_from(words.split(' '))?.command else {
+    fn parse_run(line: &str) -> Result<Box<RunArguments>> {
+        let LabCommand::Run(run) = parse_words(&format!("run {line}"))? else {
             anyhow::bail!("not a run");
         };
+        Ok(run)
+    }
+
+    fn parse(line: &str) -> Result<Scenario> {
+        let run = parse_run(line)?;
         run.targets()?;
+        run.scurry()?;
         run.scenario()
+    }
+
+    #[test]
+    fn what_the_server_is_told_is_taken_as_it_is() {
+        let run = parse_run("kv --threads 2 --server-arg --io --server-arg epoll").unwrap();
+        let expected =
+            ScurryOptions { threads: Some(2), arguments: vec!["--io".into(), "epoll".into()] };
+        assert_eq!(run.scurry().unwrap(), expected);
+        assert_eq!(run.doors, [Door::Main]);
+        let both = parse_run("kv --door main --door cores").unwrap();
+        assert_eq!(both.doors, [Door::Main, Door::Cores]);
     }
 
     #[test]
@@ -279,6 +269,9 @@ mod tests {
             ("kv --target redis --target redis", "named twice"),
             ("kv --target mongo", "no target `mongo`"),
             ("kv --runs 0", "--runs must be"),
+            ("kv --threads 0", "--threads must be"),
+            ("kv --door main --door main", "named twice"),
+            ("kv --door side", "side"),
             ("nothing", "no scenario `nothing`"),
             ("kv --seconds -1", ""),
         ] {

@@ -1,4 +1,4 @@
-//! Reads certificates and keys once, and makes a transport of each accepted socket.
+//! Reads certificates and keys once, and begins TLS on each accepted socket of a port.
 
 use super::{Tls, TlsError, TlsSettings};
 use mio::net::TcpStream;
@@ -7,8 +7,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{RootCertStore, ServerConfig, ServerConnection};
+use std::fmt;
 use std::io;
-use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,15 +16,17 @@ use std::sync::Arc;
 /// Permissions that a private key should not give: any to those who are neither owner nor group.
 const OTHERS: u32 = 0o007;
 
-/// Cheap to clone; every loop has one.
+/// The server's side of every handshake. Cheap to clone: it goes with a connection to its core.
 #[derive(Clone)]
-pub(crate) struct Acceptor {
+pub(crate) struct Handshaker {
     config: Arc<ServerConfig>,
+    /// Clients must show a certificate.
+    pub(crate) demands_certificate: bool,
 }
 
-impl Acceptor {
+impl Handshaker {
     /// Reads the files.
-    pub(crate) fn new(settings: &TlsSettings) -> Result<Acceptor, TlsError> {
+    pub(crate) fn new(settings: &TlsSettings) -> Result<Handshaker, TlsError> {
         let provider = Arc::new(ring::default_provider());
         let chain = certificates("the certificate", &settings.certificate)?;
         let key = private_key(&settings.key)?;
@@ -61,13 +63,20 @@ impl Acceptor {
             _ => refused("the private key", &settings.key, error.into()),
         })?;
         warn_of_readers(&settings.key);
-        Ok(Acceptor { config: Arc::new(config) })
+        let demands_certificate = settings.client_ca.is_some();
+        Ok(Handshaker { config: Arc::new(config), demands_certificate })
     }
 
     /// A transport that has not shaken hands yet.
-    pub(crate) fn accept(&self, stream: TcpStream, peer: SocketAddr) -> io::Result<Tls> {
+    pub(crate) fn begin(&self, stream: TcpStream) -> io::Result<Tls> {
         let session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
-        Ok(Tls::new(stream, peer, session))
+        Ok(Tls::new(stream, session))
+    }
+}
+
+impl fmt::Debug for Handshaker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("(TLS)")
     }
 }
 

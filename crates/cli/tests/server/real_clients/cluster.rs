@@ -1,0 +1,121 @@
+//! Clients that know clusters: each finds the owner of a key by itself, and follows a MOVED
+//! answer when its map is wrong.
+
+use super::peer::Peer;
+use super::programs::{ALL, Session};
+use super::{HAS_EXPIRY, redis_rs, text};
+use crate::support::{Server, tool};
+
+/// Threads of our server, each with a port.
+const THREADS: &str = "3";
+
+/// Where a cluster is, and what it can answer.
+struct Cluster<'a> {
+    /// Of one node, or of our main port.
+    address: &'a str,
+    /// `-` for none.
+    password: &'a str,
+    parts: &'a str,
+}
+
+/// Valkey's cluster shows that the sessions are right about clusters.
+const VALKEY_PARTS: &str = "plain,expiry,moved";
+
+fn our_parts() -> String {
+    format!("charging,plain{},moved", if HAS_EXPIRY { ",expiry" } else { "" })
+}
+
+fn every_client(cluster: &Cluster<'_>) {
+    for protocol in [2, 3] {
+        for (name, program) in ALL {
+            let (right, shown) = program.run(&Session {
+                address: cluster.address,
+                mode: "cluster",
+                protocol,
+                password: cluster.password,
+                parts: cluster.parts,
+            });
+            assert!(right, "{name} in RESP{protocol}: {shown}");
+            delete_accounts(cluster);
+        }
+    }
+    for protocol in [redis::ProtocolVersion::RESP2, redis::ProtocolVersion::RESP3] {
+        redis_rs::in_cluster(cluster.address, protocol, cluster.password, cluster.parts);
+        delete_accounts(cluster);
+    }
+}
+
+/// The sessions create the same accounts, and the next one wants them fresh.
+fn delete_accounts(cluster: &Cluster<'_>) {
+    if cluster.parts.contains("charging") {
+        assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
+        assert_eq!(redis_cli(cluster, &["DBSIZE"]), "0\n");
+    }
+}
+
+/// Options of the tools that come with Redis and Valkey.
+fn connection<'a>(cluster: &Cluster<'a>) -> Vec<&'a str> {
+    let (_, port) = cluster.address.split_once(':').expect("host and port");
+    match cluster.password {
+        "-" => vec!["-p", port],
+        password => vec!["-p", port, "-a", password],
+    }
+}
+
+fn redis_cli(cluster: &Cluster<'_>, words: &[&str]) -> String {
+    let output =
+        tool("redis-cli", &[&connection(cluster)[..], &["--no-auth-warning"], words].concat());
+    assert!(output.status.success(), "redis-cli {words:?}: {}", text(&output));
+    text(&output)
+}
+
+/// redis-cli -c follows MOVED; without -c it shows it.
+fn redis_cli_follows(node: &Cluster<'_>) {
+    let mut moved = 0;
+    for number in 0..30 {
+        let (key, value) = (format!("cli{number}"), number.to_string());
+        assert_eq!(redis_cli(node, &["-c", "SET", &key, &value]), "OK\n");
+        assert_eq!(redis_cli(node, &["-c", "GET", &key]), format!("{value}\n"));
+        let direct = redis_cli(node, &["GET", &key]);
+        let slot = redis_cli(node, &["CLUSTER", "KEYSLOT", &key]);
+        if direct != format!("{value}\n") {
+            assert!(direct.starts_with(&format!("MOVED {} 127.0.0.1:", slot.trim())), "{direct}");
+            moved += 1;
+        }
+    }
+    assert!((1..30).contains(&moved), "{moved} of 30 keys belong to others");
+    assert!(redis_cli(node, &["MGET", "cli1", "cli2"]).starts_with("CROSSSLOT"));
+    assert!(redis_cli(node, &["CLUSTER", "INFO"]).contains("cluster_state:ok"));
+}
+
+/// valkey-benchmark asks for the slots and goes to every node.
+fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
+    let load = ["--cluster", "-n", "20000", "-P", "16", "-r", "1000", "-t", "set,get", "-q"];
+    let output = tool("valkey-benchmark", &[&connection(cluster)[..], &load].concat());
+    let shown = text(&output);
+    assert!(output.status.success() && !shown.contains("rror"), "{shown}");
+    assert!(shown.contains("3 primary nodes"), "{shown}");
+    assert!(shown.contains("SET: ") && shown.contains("GET: "), "{shown}");
+}
+
+#[test]
+fn every_client_in_a_cluster_of_valkey() {
+    let valkey = Peer::cluster();
+    let cluster = Cluster { address: valkey.address(), password: "-", parts: VALKEY_PARTS };
+    every_client(&cluster);
+    redis_cli_follows(&cluster);
+    valkey_benchmark_goes_to_every_node(&cluster);
+}
+
+#[test]
+fn every_client_in_a_cluster_of_ours() {
+    let server = Server::start(&["--threads", THREADS, "--requirepass", "secret"]);
+    let main = format!("127.0.0.1:{}", server.port);
+    let cluster = Cluster { address: &main, password: "secret", parts: &our_parts() };
+    every_client(&cluster);
+    // The main port forwards; a port of one core says MOVED.
+    let slots = redis_cli(&cluster, &["CLUSTER", "SLOTS"]);
+    let core = format!("127.0.0.1:{}", slots.lines().nth(3).expect("the first range's port"));
+    redis_cli_follows(&Cluster { address: &core, ..cluster });
+    valkey_benchmark_goes_to_every_node(&cluster);
+}

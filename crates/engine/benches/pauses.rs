@@ -1,0 +1,146 @@
+//! How long the longest calls take while a shard grows to millions of keys, and while a million
+//! timers fall due in one millisecond: what a client would wait for. The machine's own pauses
+//! are in the figures too, so the longest few are shown and not only the longest.
+
+use scurry_engine::{Config, EntityPut, Expiry, Outcome, Shard};
+use scurry_ledger::{
+    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
+};
+use std::error::Error;
+use std::time::{Duration, Instant};
+
+const NOW: Time = Time(1_700_000_000_000);
+const DUE: Time = Time(NOW.0 + 60_000);
+const KEYS: u64 = 4_000_000;
+const TIMERS: u64 = 1_000_000;
+
+/// Durations of many calls.
+#[derive(Default)]
+struct Calls(Vec<Duration>);
+
+impl Calls {
+    fn time<T>(&mut self, call: impl FnOnce() -> T) -> T {
+        let begin = now();
+        let result = call();
+        self.0.push(begin.elapsed());
+        result
+    }
+
+    fn print(mut self, what: &str) {
+        self.0.sort_unstable();
+        let (count, sum) = (self.0.len(), self.0.iter().sum::<Duration>());
+        let at = |one_in: usize| self.0[count - 1 - (count - 1) / one_in];
+        let longest: Vec<_> = self.0.iter().rev().take(5).collect();
+        println!(
+            "{what}: {count} calls, mean {:?}, p99 {:?}, p99.99 {:?}, longest {longest:?}",
+            sum / u32::try_from(count).unwrap_or(u32::MAX),
+            at(100),
+            at(10_000),
+        );
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a benchmark reads the clock")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    grow()?;
+    values()?;
+    entities()?;
+    sessions()
+}
+
+/// Inserts, then pages of a scan, then removals.
+fn grow() -> Result<(), Box<dyn Error>> {
+    let mut shard = Shard::new(Config::default());
+    let (mut inserts, mut scans, mut removals) =
+        (Calls::default(), Calls::default(), Calls::default());
+    for index in 0..KEYS {
+        let name = format!("key:{index:07}");
+        let key = shard.key(name.as_bytes());
+        inserts.time(|| shard.set(NOW, key, &[7; 100], Expiry::Never))?;
+    }
+    inserts.print("insert, 100 bytes");
+    let mut cursor = 0;
+    for _ in 0..20_000 {
+        cursor = scans.time(|| shard.scan(NOW, cursor, 10, |_, _| ()));
+    }
+    scans.print("scan, count 10");
+    for index in 0..KEYS {
+        let name = format!("key:{index:07}");
+        let key = shard.key(name.as_bytes());
+        removals.time(|| shard.del(NOW, key))?;
+    }
+    removals.print("delete");
+    Ok(())
+}
+
+fn values() -> Result<(), Box<dyn Error>> {
+    let mut shard = Shard::new(Config::default());
+    let mut inserts = Calls::default();
+    for index in 0..TIMERS {
+        let name = format!("key:{index:07}");
+        let key = shard.key(name.as_bytes());
+        inserts.time(|| shard.set(NOW, key, &[7; 100], Expiry::At(DUE)))?;
+    }
+    inserts.print("insert with expiry");
+    drain(shard, "tick, values due in one millisecond");
+    Ok(())
+}
+
+fn entities() -> Result<(), Box<dyn Error>> {
+    let mut shard = Shard::new(Config { entity_index: true, ..Config::default() });
+    let mut inserts = Calls::default();
+    let put = EntityPut { expiry: Expiry::At(DUE), ..EntityPut::default() };
+    for index in 0..TIMERS {
+        let name = format!("key:{index:07}");
+        let key = shard.key(name.as_bytes());
+        inserts.time(|| shard.entity_put(NOW, key, b"one value for all", put))?;
+    }
+    inserts.print("put of an entity, indexed");
+    drain(shard, "tick, entities of one value due in one millisecond");
+    Ok(())
+}
+
+fn sessions() -> Result<(), Box<dyn Error>> {
+    let mut shard = Shard::new(Config::default());
+    let name = |text: &[u8]| Name::new(text).ok_or("a name");
+    let unit = name(b"octets")?;
+    let attributes = BucketAttributes::default();
+    let bucket = NewBucket { bucket: name(b"main")?, unit, amount: 1_000_000, attributes };
+    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    let items = [ItemRequest { key: 1, unit, used: None, requested: Some(1_000), min: None }];
+    let reserve = SessionRequest {
+        session: b"s",
+        request: 0,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: Some(DUE.0 - NOW.0),
+        overrun: None,
+        close_on_denial: false,
+        blob: None,
+        items: &items,
+    };
+    let mut calls = Calls::default();
+    for index in 0..TIMERS {
+        let id = format!("acc:{index:07}");
+        let key = shard.key(id.as_bytes());
+        for command in [Command::Create(create), Command::Reserve(reserve)] {
+            let outcome = calls.time(|| shard.execute(NOW, key, &command));
+            if !matches!(outcome, Outcome::Answer { .. }) {
+                return Err(format!("{outcome:?}").into());
+            }
+        }
+    }
+    calls.print("CREATE and RESERVE");
+    drain(shard, "tick, sessions due in one millisecond");
+    Ok(())
+}
+
+fn drain(mut shard: Shard, what: &str) {
+    let (mut ticks, now) = (Calls::default(), DUE.plus_ms(16));
+    while ticks.time(|| shard.tick(now)) > 0 {}
+    ticks.print(what);
+}

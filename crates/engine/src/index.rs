@@ -1,0 +1,48 @@
+//! Which entities have a value. It holds no value: only hashes of values and of keys, in an
+//! order in which a page can be taken up again whatever came and went in between. What it
+//! finds, the shard compares.
+
+use crate::key::{CURSOR_SHIFT, KeyHasher, position};
+use std::collections::BTreeSet;
+
+/// Pairs of the hash of a value and the position of a key.
+#[derive(Debug)]
+pub(crate) struct Index {
+    pairs: BTreeSet<(u64, u64)>,
+    hasher: KeyHasher,
+}
+
+/// A pair of 16 bytes in a B-tree that is two thirds full.
+const PAIR_BYTES: u64 = 30;
+
+impl Index {
+    pub(crate) fn new(hasher: KeyHasher) -> Index {
+        Index { pairs: BTreeSet::new(), hasher }
+    }
+
+    /// The hash under which entities of a value stand.
+    pub(crate) fn value_hash(&self, value: &[u8]) -> u64 {
+        self.hasher.hash(value)
+    }
+
+    pub(crate) fn insert(&mut self, value_hash: u64, key_hash: u64) {
+        self.pairs.insert((value_hash, position(key_hash)));
+    }
+
+    pub(crate) fn remove(&mut self, value_hash: u64, key_hash: u64) {
+        self.pairs.remove(&(value_hash, position(key_hash)));
+    }
+
+    /// Hashes of keys whose entities may have the value, from the cursor on, each with its cursor.
+    pub(crate) fn find(&self, value: &[u8], cursor: u64) -> impl Iterator<Item = (u64, u64)> {
+        let value = self.value_hash(value);
+        let first = cursor.min(u64::MAX >> CURSOR_SHIFT) << CURSOR_SHIFT;
+        self.pairs
+            .range((value, first)..=(value, u64::MAX))
+            .map(|(_, position)| (position.rotate_right(7), position >> CURSOR_SHIFT))
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.pairs.len() as u64 * PAIR_BYTES
+    }
+}

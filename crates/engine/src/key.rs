@@ -1,0 +1,56 @@
+//! A key with its hash. The hash is needed to choose a place in the table, to load that place
+//! early and to remember a timer; it is computed once.
+
+use foldhash::fast::FixedState;
+use std::hash::BuildHasher;
+
+/// A key and its hash. All shards of one server share the seed, so a key that was made for one
+/// of them fits the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Key<'a> {
+    bytes: &'a [u8],
+    hash: u64,
+}
+
+impl<'a> Key<'a> {
+    /// The key itself.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Its hash under the seed of the shard that made it.
+    pub fn hash(&self) -> u64 {
+        self.hash
+    }
+}
+
+/// Makes keys: what a host needs that prepares a batch before it knows the shard.
+#[derive(Clone, Debug)]
+pub struct KeyHasher(FixedState);
+
+impl KeyHasher {
+    /// The seed is [`crate::Config::hash_seed`].
+    pub fn new(seed: u64) -> KeyHasher {
+        KeyHasher(FixedState::with_seed(seed))
+    }
+
+    /// The key with its hash.
+    pub fn key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        Key { bytes, hash: self.hash(bytes) }
+    }
+
+    pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
+        self.0.hash_one(bytes)
+    }
+}
+
+/// Where a hash stands in the order in which [`crate::Shard::scan`] walks. hashbrown chooses
+/// the bucket by the lowest bits and the tag by the highest seven, so the bits that divide the
+/// table into segments, the first of this order, are those below the tag.
+pub(crate) fn position(hash: u64) -> u64 {
+    hash.rotate_left(7)
+}
+
+/// Bits of a position that a cursor leaves out, so that a host finds room above a cursor for
+/// the number of a shard. Entries that differ in these alone are visited together.
+pub(crate) const CURSOR_SHIFT: u32 = 16;

@@ -1,0 +1,113 @@
+//! Commands on accounts: the shard as a host of the ledger.
+
+use super::Shard;
+use crate::entry::{Entry, Head, Kind};
+use crate::table::Place;
+use crate::{Key, Outcome, ReadError, WrongType};
+use scurry_codec::{decode_account, encode_account};
+use scurry_ledger::{
+    Account, Answer, Code, Command, Decision, Portion, Status, Time, decide_in_place, next_due,
+    view_in_place,
+};
+
+impl Shard {
+    /// Runs a command on an account. The host has checked that the id is one that
+    /// docs/ledger.md section 1 allows.
+    pub fn execute(&mut self, now: Time, key: Key<'_>, command: &Command<'_>) -> Outcome {
+        let place = self.settle(now, key);
+        if self.load(place).is_err() {
+            return Outcome::WrongType;
+        }
+        if takes_memory(command) && self.refuses_memory() {
+            return Outcome::OutOfMemory;
+        }
+        let before = Portion::of(self.scratch.as_ref());
+        match decide_in_place(&mut self.scratch, command, now, &self.config.limits) {
+            Decision::Replay(answer) => {
+                self.stats.replays += 1;
+                Outcome::Answer { answer, replayed: true }
+            }
+            Decision::Reject(rejection) => {
+                self.stats.rejects += 1;
+                Outcome::Reject(rejection)
+            }
+            Decision::Commit(_change, answer) => {
+                self.stats.commits += 1;
+                self.stats.denials += u64::from(is_denial(&answer));
+                self.store(key, place, &before);
+                Outcome::Answer { answer, replayed: false }
+            }
+        }
+    }
+
+    /// An account as it is at `now`: what is due is applied, nothing is written.
+    pub fn account(&mut self, now: Time, key: Key<'_>) -> Result<&Account, ReadError> {
+        let place = self.find(now, key);
+        self.load(place).map_err(|WrongType| ReadError::WrongType)?;
+        view_in_place(&mut self.scratch, now, &self.config.limits);
+        self.scratch.as_ref().ok_or(ReadError::UnknownAccount)
+    }
+
+    /// Unpacks the account at a place into the scratch, none where there is no place.
+    pub(super) fn load(&mut self, place: Option<Place>) -> Result<(), WrongType> {
+        let Some(place) = place else {
+            self.scratch = None;
+            return Ok(());
+        };
+        let entry = self.table.at(place);
+        if entry.kind() != Kind::Account {
+            return Err(WrongType);
+        }
+        let scratch = self.scratch.get_or_insert_with(|| Account::empty(Status::Active));
+        if let Err(error) = decode_account(entry.value(), scratch) {
+            // Only this shard writes images, and only into its own memory.
+            panic!("the image of an account in memory is broken: {error}");
+        }
+        Ok(())
+    }
+
+    /// Packs the scratch back after a Commit, and keeps totals and timers right.
+    pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>, before: &Portion) {
+        self.totals.replace(before, self.scratch.as_ref());
+        let Some(account) = &self.scratch else {
+            if let Some(place) = place {
+                self.remove(key.hash(), place);
+            }
+            return;
+        };
+        self.image.clear();
+        encode_account(account, &mut self.image);
+        let due = next_due(account);
+        let place = match place {
+            Some(place) => {
+                self.table.update(place, |entry| entry.set_value(&self.image));
+                place
+            }
+            None => {
+                let entry = Entry::new(Head::plain(Kind::Account), key.bytes(), &self.image);
+                self.table.insert(key.hash(), entry)
+            }
+        };
+        if let Some(due) = due {
+            self.arm(key.hash(), place, due);
+        }
+    }
+}
+
+/// True for commands that may need more memory. What ends or corrects something always runs.
+fn takes_memory(command: &Command<'_>) -> bool {
+    matches!(
+        command,
+        Command::Create(_)
+            | Command::TopUp { .. }
+            | Command::Debit { .. }
+            | Command::Counter { .. }
+            | Command::Reserve(_)
+    )
+}
+
+fn is_denial(answer: &Answer) -> bool {
+    let (Answer::Account { code, .. } | Answer::Amount { code, .. } | Answer::Session { code, .. }) =
+        answer;
+    *code != Code::Ok
+}

@@ -1,0 +1,135 @@
+//! What is due and nobody touches: released, expired and forgotten in small steps, so that
+//! commands get their turn also when a million things fall due at once.
+
+use super::Shard;
+use crate::timers::{Lane, tick_of};
+use scurry_ledger::{Change, Portion, Time, next_due, tick_in_place};
+
+/// Steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
+const TICK_STEPS_MAX: usize = 256;
+
+impl Shard {
+    /// Takes some steps of what is due, and returns how many; 0 says that nothing is left. What
+    /// is due in accounts is committed each at its own time and in the order (time, id), also
+    /// when the tick is late; a step may also find an account that is due and commit it in a
+    /// later call. Values, entities and tombstones are removed once they have expired, at the
+    /// latest some milliseconds after.
+    pub fn tick(&mut self, now: Time) -> usize {
+        self.tick_with(now, |_, _| {})
+    }
+
+    /// As [`Shard::tick`], and hands each account and its Change to the host.
+    pub fn tick_with(&mut self, now: Time, committed: impl FnMut(&[u8], &Change)) -> usize {
+        self.tick_some(now, TICK_STEPS_MAX, committed)
+    }
+
+    /// As [`Shard::tick_with`], with another bound on the steps: a host that is idle may take
+    /// more of them. One more than the bound may be taken.
+    pub fn tick_some(
+        &mut self,
+        now: Time,
+        steps_max: usize,
+        mut committed: impl FnMut(&[u8], &Change),
+    ) -> usize {
+        let now = now.clamp(Time(0), Time::LAST);
+        let mut steps = 0;
+        while steps < steps_max {
+            let account = self.step_accounts(now, &mut committed);
+            let other = self.step_others(now);
+            if !account && !other {
+                break;
+            }
+            steps += usize::from(account) + usize::from(other);
+        }
+        steps
+    }
+
+    /// No timer has to run before this; in the past while work is left.
+    pub fn next_due(&self) -> Option<Time> {
+        self.timers.next()
+    }
+
+    /// One step of accounts: false when nothing is due.
+    fn step_accounts(&mut self, now: Time, committed: &mut impl FnMut(&[u8], &Change)) -> bool {
+        let tick = self.timers.first_tick(Lane::Accounts);
+        // Nothing is committed before all that may come earlier has its place in the order.
+        let near = self.timers.first_near().map(|(time, _)| time);
+        if let Some(time) = near.filter(|&time| time <= now)
+            && tick.is_none_or(|tick| tick > tick_of(time))
+        {
+            self.commit_near(time, committed);
+            return true;
+        }
+        match tick {
+            Some(tick) if tick <= tick_of(now) => self.gather(tick),
+            _ => return false,
+        }
+        true
+    }
+
+    /// Gives one account of the tick its place in the order, by what is due in it now.
+    fn gather(&mut self, tick: u64) {
+        let Some((timer, hash)) = self.timers.first(Lane::Accounts) else { return };
+        let place = self.table.find_timer(hash, timer);
+        let place = place.expect("a timer goes with its entry");
+        self.load(Some(place)).expect("a timer of accounts is an account's");
+        match self.scratch.as_ref().and_then(next_due) {
+            Some(due) if tick_of(due) <= tick => {
+                let armed = self.timers.bring_near(timer, due, self.table.at(place).key());
+                self.table.at_mut(place).arm(armed);
+            }
+            // The timer was early: the account's turn comes with another tick.
+            due => {
+                self.disarm(place);
+                if let Some(due) = due {
+                    self.arm(hash, place, due);
+                }
+            }
+        }
+    }
+
+    /// Commits what is due in the first account of the order, at its time.
+    fn commit_near(&mut self, time: Time, committed: &mut impl FnMut(&[u8], &Change)) {
+        let Some((_, id)) = self.timers.first_near() else { return };
+        let id = Box::<[u8]>::from(id);
+        let key = self.table.hasher().key(&id);
+        let place = self.table.find(key).expect("a timer goes with its entry");
+        self.disarm(place);
+        self.load(Some(place)).expect("a timer of accounts is an account's");
+        match self.scratch.as_ref().and_then(next_due) {
+            Some(due) if due <= time => {
+                let before = Portion::of(self.scratch.as_ref());
+                let change = tick_in_place(&mut self.scratch, time, &self.config.limits);
+                let change = change.expect("what is due gives a Change");
+                self.stats.commits += 1;
+                self.stats.expiries += 1;
+                self.store(key, Some(place), &before);
+                committed(&id, &change);
+            }
+            // A command moved it back since it was gathered.
+            Some(due) => self.arm(key.hash(), place, due),
+            None => {}
+        }
+    }
+
+    /// One step of values, entities and tombstones: false when no tick is over that has some.
+    fn step_others(&mut self, now: Time) -> bool {
+        if self.timers.first_tick(Lane::Others).is_none_or(|tick| tick >= tick_of(now)) {
+            return false;
+        }
+        let Some((timer, hash)) = self.timers.first(Lane::Others) else { return false };
+        let place = self.table.find_timer(hash, timer);
+        let place = place.expect("a timer goes with its entry");
+        match self.table.at(place).expires() {
+            Some(expires) if expires > now => {
+                self.disarm(place);
+                self.arm(hash, place, expires);
+            }
+            _ => {
+                self.stats.expired += 1;
+                self.remove(hash, place);
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,206 @@
+//! Entities: each write has a version, and the greatest version stands, in whatever order
+//! writes arrive. So copies of an entity that saw the same writes are the same.
+//!
+//! A deletion is a write: it leaves a tombstone with its version, which refuses older writes
+//! for [`crate::Config::entity_tombstone_ms`] and then goes. While it is there the key belongs
+//! to entities: a plain value or an account there would forget it early.
+//!
+//! An entity that expires is simply gone: its expiry is part of the write, so every copy ends
+//! it by itself at the same time, and nothing has to be remembered for as many entities as a
+//! cache may expire in a day. The price: a write that is older than the one that expired and
+//! arrives after the expiry is taken for a new entity. Who replicates must deliver the writes
+//! of a key in order, or within the shortest time to live.
+
+use super::Shard;
+use super::values::check_lens;
+use crate::entry::{Head, Kind};
+use crate::table::Place;
+use crate::{
+    Entity, EntityDelete, EntityPut, EntityState, EntityWrite, Key, NoIndex, Version, WriteError,
+    WrongType,
+};
+use scurry_ledger::Time;
+
+/// What a write finds at its key.
+struct Stored {
+    place: Option<Place>,
+    version: Version,
+    /// An entity lives there.
+    lives: bool,
+    /// When that expires.
+    expires: Option<Time>,
+}
+
+/// On what conditions a write is applied.
+struct Terms {
+    version: Option<Version>,
+    if_version: Option<Version>,
+}
+
+impl Shard {
+    /// An entity, or the tombstone of one.
+    pub fn entity(&self, now: Time, key: Key<'_>) -> Result<Option<Entity<'_>>, WrongType> {
+        let Some(place) = self.find(now, key) else { return Ok(None) };
+        let entry = self.table.at(place);
+        let (version, expires) = (entry.version(), entry.expires());
+        let state = match entry.kind() {
+            Kind::Entity => EntityState::Live { value: entry.value(), expires },
+            Kind::Tombstone => {
+                let forget_at = expires.unwrap_or(now);
+                let at = forget_at.plus_ms(-self.config.entity_tombstone_ms);
+                EntityState::Deleted { at, forget_at }
+            }
+            Kind::Value | Kind::Account => return Err(WrongType),
+        };
+        Ok(Some(Entity { version, state }))
+    }
+
+    /// Writes an entity, if its terms hold. Where the stored version is as great or greater
+    /// nothing changes, and the stored version is the answer.
+    pub fn entity_put(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        value: &[u8],
+        options: EntityPut,
+    ) -> Result<EntityWrite, WriteError> {
+        check_lens(key, value.len())?;
+        let terms = Terms { version: options.version, if_version: options.if_version };
+        let stored = self.stored(now, key)?;
+        let Some(version) = self.agree(now, &stored, &terms)? else {
+            return Ok(stored.stands());
+        };
+        let expires = options.expiry.time(stored.expires);
+        let is_over = expires.is_some_and(|time| time <= now);
+        if !is_over && self.refuses_memory() {
+            return Err(WriteError::OutOfMemory);
+        }
+        self.version_last = self.version_last.max(version);
+        if is_over {
+            if let Some(place) = stored.place {
+                self.remove(key.hash(), place);
+            }
+        } else {
+            let head = Head { kind: Kind::Entity, expires, version };
+            self.write_entity(key, stored.place, head, value);
+        }
+        Ok(EntityWrite { applied: true, version, existed: stored.lives })
+    }
+
+    /// Deletes an entity, if the terms hold. With a version of the writer's it leaves a
+    /// tombstone also where nothing was, for the write that it overtook.
+    pub fn entity_del(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        options: EntityDelete,
+    ) -> Result<EntityWrite, WriteError> {
+        check_lens(key, 0)?;
+        let terms = Terms { version: options.version, if_version: options.if_version };
+        let stored = self.stored(now, key)?;
+        if !stored.lives && options.version.is_none() {
+            return Ok(stored.stands());
+        }
+        let Some(version) = self.agree(now, &stored, &terms)? else {
+            return Ok(stored.stands());
+        };
+        if stored.place.is_none() && self.refuses_memory() {
+            return Err(WriteError::OutOfMemory);
+        }
+        self.version_last = self.version_last.max(version);
+        let forget_at = now.plus_ms(self.config.entity_tombstone_ms);
+        let head = Head { kind: Kind::Tombstone, expires: Some(forget_at), version };
+        self.write_entity(key, stored.place, head, b"");
+        Ok(EntityWrite { applied: true, version, existed: stored.lives })
+    }
+
+    /// Visits the ids of entities that live and have this value: from the cursor on, `count`
+    /// candidates at most, but for ids of one hash. Returns the cursor to go on with, 0 at the
+    /// end. Cursors are below 2^48. Every entity that has the value from the first call to the
+    /// last is visited, once.
+    pub fn entities_with_value(
+        &self,
+        now: Time,
+        value: &[u8],
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8]),
+    ) -> Result<u64, NoIndex> {
+        let index = self.index.as_ref().ok_or(NoIndex)?;
+        let (mut visited, mut last) = (0, None);
+        for (hash, at) in index.find(value, cursor) {
+            if visited >= count.max(1) && last != Some(at) {
+                return Ok(at);
+            }
+            for entry in self.table.of_hash(hash) {
+                if entry.kind() == Kind::Entity && entry.value() == value && !entry.is_over(now) {
+                    visit(entry.key());
+                }
+            }
+            visited += 1;
+            last = Some(at);
+        }
+        Ok(0)
+    }
+
+    fn stored(&mut self, now: Time, key: Key<'_>) -> Result<Stored, WrongType> {
+        let place = self.settle(now, key);
+        let Some(entry) = place.map(|place| self.table.at(place)) else {
+            return Ok(Stored { place, version: Version::ABSENT, lives: false, expires: None });
+        };
+        let (version, expires) = (entry.version(), entry.expires());
+        match entry.kind() {
+            Kind::Entity => Ok(Stored { place, version, lives: true, expires }),
+            Kind::Tombstone => Ok(Stored { place, version, lives: false, expires: None }),
+            Kind::Value | Kind::Account => Err(WrongType),
+        }
+    }
+
+    /// The version of a write, if its terms hold.
+    fn agree(
+        &self,
+        now: Time,
+        stored: &Stored,
+        terms: &Terms,
+    ) -> Result<Option<Version>, WriteError> {
+        let ahead = |version: Version| version.is_ahead(now, self.config.version_ahead_ms_max);
+        if terms.version.is_some_and(ahead) {
+            return Err(WriteError::VersionAhead);
+        }
+        let expected = terms.if_version.is_none_or(|version| {
+            version == stored.version || version == Version::ABSENT && !stored.lives
+        });
+        if !expected {
+            return Ok(None);
+        }
+        match terms.version {
+            Some(version) => Ok(Some(version).filter(|&version| version > stored.version)),
+            None => {
+                let last = self.version_last.max(stored.version);
+                let next = last.next(now, self.config.node);
+                next.map(Some).ok_or(WriteError::VersionAhead)
+            }
+        }
+    }
+
+    /// Writes an entity or a tombstone, and what the index says of it.
+    fn write_entity(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
+        let old = place.and_then(|place| self.value_hash(self.table.at(place)));
+        self.write(key, place, head, value);
+        if let Some(old) = old {
+            self.unindex(key.hash(), old);
+        }
+        if let Some(index) = &mut self.index
+            && head.kind == Kind::Entity
+        {
+            index.insert(index.value_hash(value), key.hash());
+        }
+    }
+}
+
+impl Stored {
+    /// The answer to a write that is not applied.
+    fn stands(&self) -> EntityWrite {
+        EntityWrite { applied: false, version: self.version, existed: self.lives }
+    }
+}

@@ -1,0 +1,76 @@
+//! What a host asks about keys of any kind.
+
+use super::Shard;
+use crate::entry::{Entry, Kind};
+use crate::{Key, KeyHasher, KeyKind};
+use scurry_ledger::Time;
+use std::hint::black_box;
+
+/// Keys that [`Shard::touch`] takes at once.
+const TOUCHED_MAX: usize = 64;
+
+/// Bytes of a slot of the table: the entry's place and length, and a byte of the hash.
+const SLOT_BYTES: u64 = size_of::<Entry>() as u64 + 1;
+
+impl Shard {
+    /// What makes keys of this shard's seed, apart from it.
+    pub fn hasher(&self) -> KeyHasher {
+        self.table.hasher().clone()
+    }
+
+    /// What a key holds; none for nothing, and for a deleted entity.
+    pub fn kind(&self, now: Time, key: Key<'_>) -> Option<KeyKind> {
+        self.shown(now, self.table.at(self.table.find(key)?))
+    }
+
+    /// True when the key holds anything.
+    pub fn exists(&self, now: Time, key: Key<'_>) -> bool {
+        self.kind(now, key).is_some()
+    }
+
+    /// Bytes that a key and what it holds take, with its slot of the table.
+    pub fn memory_usage(&self, now: Time, key: Key<'_>) -> Option<u64> {
+        let entry = self.table.at(self.table.find(key)?);
+        self.shown(now, entry).map(|_| entry.memory_bytes() + SLOT_BYTES)
+    }
+
+    /// Visits keys in the order of their hashes: from the cursor on, about `count` of them, a
+    /// bounded number at any rate. Returns the cursor to go on with, 0 at the end. Cursors are
+    /// below 2^48. Every key that is there from the first call to the last is visited, once.
+    pub fn scan(
+        &self,
+        now: Time,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8], KeyKind),
+    ) -> u64 {
+        self.table.scan(cursor, count.max(1), |entry| {
+            if let Some(kind) = self.shown(now, entry) {
+                visit(entry.key(), kind);
+            }
+        })
+    }
+
+    /// Loads what the next commands need, for up to 64 keys of a batch: in each pass the loads
+    /// do not wait for each other, so that their cache misses overlap.
+    pub fn touch(&self, keys: &[Key<'_>]) {
+        let mut places = [None; TOUCHED_MAX];
+        let keys = &keys[..keys.len().min(TOUCHED_MAX)];
+        for (place, key) in places.iter_mut().zip(keys) {
+            *place = self.table.guess(key.hash());
+        }
+        let entries = || places.iter().flatten().map(|&place| self.table.at(place));
+        for entry in entries() {
+            black_box(entry.address());
+        }
+        for entry in entries() {
+            black_box(entry.lines());
+        }
+    }
+
+    /// The kind under which an entry is shown, if it is.
+    fn shown(&self, now: Time, entry: &Entry) -> Option<KeyKind> {
+        let shown = entry.kind() != Kind::Tombstone && !entry.is_over(now);
+        shown.then(|| entry.kind().key_kind())
+    }
+}

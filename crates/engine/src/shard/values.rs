@@ -1,0 +1,128 @@
+//! Plain values. What has expired is absent, whether or not a timer has run.
+
+use super::Shard;
+use crate::entry::{Entry, Head, KEY_LEN_MAX, Kind, VALUE_LEN_MAX};
+use crate::table::Place;
+use crate::{Expiry, Key, Value, Version, WriteError, WrongType};
+use scurry_ledger::Time;
+
+impl From<WrongType> for WriteError {
+    fn from(_: WrongType) -> WriteError {
+        WriteError::WrongType
+    }
+}
+
+impl Shard {
+    /// A plain value.
+    pub fn value(&self, now: Time, key: Key<'_>) -> Result<Option<Value<'_>>, WrongType> {
+        let place = self.only(Kind::Value, self.find(now, key))?;
+        Ok(place.map(|place| {
+            let entry = self.table.at(place);
+            Value { bytes: entry.value(), expires: entry.expires() }
+        }))
+    }
+
+    /// Sets a plain value. One that expires at once leaves nothing, and is refused for its key
+    /// alone.
+    pub fn set(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        bytes: &[u8],
+        expiry: Expiry,
+    ) -> Result<(), WriteError> {
+        check_lens(key, bytes.len())?;
+        let place = self.settle(now, key);
+        let place = self.only(Kind::Value, place)?;
+        let stored = place.and_then(|place| self.table.at(place).expires());
+        let expires = expiry.time(stored);
+        if expires.is_some_and(|time| time <= now) {
+            if let Some(place) = place {
+                self.remove(key.hash(), place);
+            }
+            return Ok(());
+        }
+        if self.refuses_memory() {
+            return Err(WriteError::OutOfMemory);
+        }
+        self.write(key, place, value_head(expires), bytes);
+        Ok(())
+    }
+
+    /// Puts a tail at the end of a plain value, or of none. Returns the length that the value
+    /// has then. The expiry stays.
+    pub fn append(&mut self, now: Time, key: Key<'_>, tail: &[u8]) -> Result<usize, WriteError> {
+        check_lens(key, tail.len())?;
+        let place = self.settle(now, key);
+        let place = self.only(Kind::Value, place)?;
+        let len = place.map_or(0, |place| self.table.at(place).value().len()) + tail.len();
+        check_lens(key, len)?;
+        if self.refuses_memory() {
+            return Err(WriteError::OutOfMemory);
+        }
+        match place {
+            Some(place) => self.table.update(place, |entry| entry.append(tail)),
+            None => self.write(key, None, value_head(None), tail),
+        }
+        Ok(len)
+    }
+
+    /// Deletes a plain value; true when there was one.
+    pub fn del(&mut self, now: Time, key: Key<'_>) -> Result<bool, WrongType> {
+        let place = self.settle(now, key);
+        let place = self.only(Kind::Value, place)?;
+        if let Some(place) = place {
+            self.remove(key.hash(), place);
+        }
+        Ok(place.is_some())
+    }
+
+    /// Changes when a plain value expires, none for never; a time that is not later than `now`
+    /// deletes it. False when there is no value.
+    pub fn set_expiry(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        expires: Option<Time>,
+    ) -> Result<bool, WrongType> {
+        let place = self.settle(now, key);
+        let Some(place) = self.only(Kind::Value, place)? else { return Ok(false) };
+        if expires.is_some_and(|time| time <= now) {
+            self.remove(key.hash(), place);
+            return Ok(true);
+        }
+        let (entry, head) = (self.table.at(place), value_head(expires));
+        if entry.has_shape_of(head) {
+            self.table.at_mut(place).set_head(head);
+        } else {
+            self.replace(place, Entry::new(head, key.bytes(), entry.value()));
+        }
+        if let Some(expires) = expires {
+            self.arm(key.hash(), place, expires);
+        }
+        Ok(true)
+    }
+
+    /// The place, if nothing else is there.
+    fn only(&self, kind: Kind, place: Option<Place>) -> Result<Option<Place>, WrongType> {
+        match place {
+            Some(place) if self.table.at(place).kind() != kind => Err(WrongType),
+            place => Ok(place),
+        }
+    }
+}
+
+/// Refuses what an entry cannot hold.
+pub(super) fn check_lens(key: Key<'_>, value_len: usize) -> Result<(), WriteError> {
+    if key.bytes().len() > KEY_LEN_MAX {
+        return Err(WriteError::KeyTooLong);
+    }
+    if value_len > VALUE_LEN_MAX {
+        return Err(WriteError::ValueTooLong);
+    }
+    Ok(())
+}
+
+fn value_head(expires: Option<Time>) -> Head {
+    Head { kind: Kind::Value, expires, version: Version::ABSENT }
+}

@@ -1,0 +1,98 @@
+//! CLUSTER and what else clients of a cluster say to a node.
+
+use super::{BLANK, CommandId, Spec};
+
+const BASE: Spec = Spec { group: "cluster", flags: &["loading", "stale"], ..BLANK };
+const FAST: &[&str] = &["loading", "stale", "fast"];
+
+pub(super) const CLUSTER: Spec = Spec {
+    id: CommandId::Cluster,
+    name: "CLUSTER",
+    arity: -2,
+    reply: "that of the subcommand",
+    summary: "The server as a cluster: one node per core, each with a port of its own.",
+    subcommands: SUBCOMMANDS,
+    ..BASE
+};
+
+pub(super) const READ_ONLY: Spec = Spec {
+    id: CommandId::ReadOnly,
+    name: "READONLY",
+    arity: 1,
+    flags: FAST,
+    reply: "OK",
+    summary: "Accepted and of no effect: there are no replicas to read from.",
+    ..BASE
+};
+
+pub(super) const READ_WRITE: Spec = Spec {
+    id: CommandId::ReadWrite,
+    name: "READWRITE",
+    arity: 1,
+    flags: FAST,
+    reply: "OK",
+    summary: "Accepted and of no effect: there are no replicas to read from.",
+    ..BASE
+};
+
+const SUBCOMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::ClusterHelp,
+        name: "CLUSTER|HELP",
+        arity: 2,
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ClusterInfo,
+        name: "CLUSTER|INFO",
+        arity: 2,
+        reply: "lines of name:value",
+        summary: "The state of the cluster, which is always ok.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ClusterKeySlot,
+        name: "CLUSTER|KEYSLOT",
+        arity: 3,
+        grammar: "key",
+        reply: "0 to 16383",
+        summary: "The hash slot of a key.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ClusterMyId,
+        name: "CLUSTER|MYID",
+        arity: 2,
+        reply: "40 hexadecimal digits",
+        summary: "The name of this port's node.",
+        notes: "The main port belongs to no node: it names the first.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ClusterNodes,
+        name: "CLUSTER|NODES",
+        arity: 2,
+        reply: "a line per core",
+        summary: "The cores as nodes, with their ports and slots.",
+        notes: "There is no cluster bus: its port is 0.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ClusterShards,
+        name: "CLUSTER|SHARDS",
+        arity: 2,
+        reply: "array of maps",
+        summary: "The cores as shards of one node each.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ClusterSlots,
+        name: "CLUSTER|SLOTS",
+        arity: 2,
+        reply: "array of [first, last, [ip, port, id, []]]",
+        summary: "Which core's port serves which slots.",
+        ..BASE
+    },
+];

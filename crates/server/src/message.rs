@@ -1,0 +1,33 @@
+//! What cores write to each other.
+
+use crate::bundle::Bundle;
+use crate::port::Port;
+use crate::report::{Answer, Question};
+use mio::net::TcpStream;
+use std::net::SocketAddr;
+
+/// Where an answer goes: a connection of a core, and the client that it was, because the
+/// connection's number may have passed to another client since.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    pub(crate) core: u16,
+    pub(crate) connection: usize,
+    pub(crate) client: u64,
+}
+
+/// One message.
+#[derive(Debug)]
+pub(crate) enum Message {
+    /// A connection that this core shall serve.
+    Welcome { stream: TcpStream, peer: SocketAddr, port: Port },
+    /// Requests to execute here.
+    Work(Sender, Box<Bundle>),
+    /// Requests that were executed, with their replies.
+    Done(Sender, Box<Bundle>),
+    /// What only this core knows.
+    Ask(Sender, Question),
+    /// It has been told.
+    Tell(Sender, Answer),
+    /// The server stops.
+    Drain,
+}

@@ -1,0 +1,79 @@
+//! The command line: each flag beside its help, one file per sub-command.
+
+mod common;
+mod expiry;
+mod fill;
+mod ladder;
+mod neighbours;
+mod run;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+pub use common::{CommonArguments, HealthyArguments};
+pub use expiry::ExpiryArguments;
+pub use fill::FillArguments;
+pub use ladder::LadderArguments;
+pub use neighbours::NeighboursArguments;
+pub use run::{Choice, RunArguments};
+
+/// The load laboratory: charging and key-value workloads, side by side, audited.
+#[derive(Debug, Parser)]
+#[command(name = "scurry-lab", version, arg_required_else_help = true)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: LabCommand,
+}
+
+/// What the lab can do.
+#[derive(Debug, Subcommand)]
+pub enum LabCommand {
+    /// Load targets with a scenario, audit each, and print one table.
+    Run(Box<RunArguments>),
+    /// Show what each layer costs: the ledger, the engine, the bytes around it, the sockets.
+    Ladder(LadderArguments),
+    /// Show what a healthy client feels while another one misbehaves.
+    Neighbours(NeighboursArguments),
+    /// Show what a healthy client feels while a million things expire at once.
+    Expiry(ExpiryArguments),
+    /// Fill a store with many accounts, weigh it, and load it.
+    Fill(FillArguments),
+    /// Show the scenarios and the targets, and what helps where a target is missing.
+    List {
+        /// Where the scurry binary is [default: beside the lab, then PATH].
+        #[arg(long, value_name = "PATH")]
+        scurry_bin: Option<PathBuf>,
+    },
+    /// The echo server, started by `run`.
+    #[command(hide = true)]
+    EchoServer {
+        /// Port on loopback.
+        #[arg(long)]
+        port: u16,
+        /// Reply lengths, NAME=BYTES,...
+        #[arg(long, default_value = "")]
+        sizes: String,
+    },
+    /// Becomes a server that ends with the lab, started by `run`.
+    #[command(hide = true)]
+    Launch {
+        /// A core that it may run on; any core without.
+        #[arg(long = "core")]
+        cores: Vec<usize>,
+        /// Process id of the lab.
+        #[arg(long)]
+        parent: i32,
+        /// Program and arguments.
+        #[arg(last = true, required = true)]
+        command: Vec<OsString>,
+    },
+}
+
+#[cfg(test)]
+fn parse_words(line: &str) -> anyhow::Result<LabCommand> {
+    let words = format!("scurry-lab {line}");
+    Ok(Arguments::try_parse_from(words.split_whitespace())?.command)
+}

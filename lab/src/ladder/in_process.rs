@@ -1,0 +1,177 @@
+//! The third rung: request bytes in, reply bytes out, as the server does between its sockets.
+
+use anyhow::{Context, Result, bail, ensure};
+use scurry_ledger::{Account, Time};
+use scurry_resp::{
+    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest, table,
+};
+
+use super::meter::{Meter, Rung, TURN};
+use super::session_loop::Population;
+use super::store::{EPOCH, Outcome, ReadError, Store};
+use crate::dialect::Dialect;
+use crate::scenario::Charging;
+use crate::workload::{ChargingPlan, ChargingWorkload, Workload};
+
+/// Requests that lie together, as those of one connection do.
+const DEPTH: usize = 64;
+
+/// The rung.
+#[derive(Debug)]
+pub(super) struct InProcessRung {
+    door: Door,
+    unit: String,
+    workload: ChargingWorkload,
+    population: Population,
+    turn: u32,
+    batches: Vec<Batch>,
+}
+
+/// The requests of one connection and their replies.
+#[derive(Debug, Default)]
+struct Batch {
+    sessions: Vec<u32>,
+    requests: Vec<u8>,
+    replies: Vec<u8>,
+}
+
+/// What stands between two sockets.
+#[derive(Debug)]
+struct Door {
+    store: Store,
+    parser: Parser,
+    limits: RequestLimits,
+    scratch: Scratch<'static>,
+}
+
+impl InProcessRung {
+    pub(super) fn new(charging: &Charging, population: Population) -> Result<InProcessRung> {
+        let store = Store::with_accounts(charging, population.accounts)?;
+        let workload = ChargingWorkload::new(&ChargingPlan {
+            charging,
+            dialect: Dialect::Scur,
+            accounts: population.accounts,
+            sessions: population.sessions,
+            seed: population.seed,
+            opaque: false,
+            routes: None,
+        })?;
+        Ok(InProcessRung {
+            door: Door {
+                store,
+                parser: Parser::default(),
+                limits: RequestLimits::default(),
+                scratch: Scratch::default(),
+            },
+            unit: charging.unit.clone(),
+            workload,
+            population,
+            turn: 0,
+            batches: (0..TURN / DEPTH).map(|_| Batch::default()).collect(),
+        })
+    }
+}
+
+impl Rung for InProcessRung {
+    fn name(&self) -> &'static str {
+        "in-process"
+    }
+
+    fn turn(&mut self, meter: &mut Meter) -> Result<()> {
+        for batch in &mut self.batches {
+            batch.sessions.clear();
+            batch.requests.clear();
+            batch.replies.clear();
+            for _ in 0..DEPTH {
+                batch.sessions.push(self.turn);
+                self.workload.emit(self.turn, &mut batch.requests);
+                self.turn = (self.turn + 1) % self.population.sessions;
+            }
+        }
+        let now = Time(EPOCH.0 + meter.elapsed_ms());
+        let (door, batches) = (&mut self.door, &mut self.batches);
+        meter.time(|| {
+            batches.iter_mut().try_for_each(|batch| door.batch(now, batch))?;
+            door.store.tick(now);
+            anyhow::Ok(())
+        })?;
+        for batch in &self.batches {
+            let mut at = 0;
+            for session in &batch.sessions {
+                at += self.workload.accept(*session, &batch.replies[at..])?;
+            }
+        }
+        match self.workload.errors().describe() {
+            Some(errors) => bail!("{errors}"),
+            None => Ok(()),
+        }
+    }
+
+    fn audit(&self) -> Result<()> {
+        ensure!(self.workload.replays() == 0, "new requests were called replays");
+        self.door.store.audit(&self.unit, self.workload.consumed_total())
+    }
+}
+
+impl Door {
+    fn batch(&mut self, now: Time, batch: &mut Batch) -> Result<()> {
+        let mut parser = std::mem::take(&mut self.parser);
+        let mut at = 0;
+        while at < batch.requests.len() {
+            let input = &batch.requests[at..];
+            match parser.parse(input, &self.limits, true) {
+                Parsed::Request(length) => {
+                    let mut reply = Reply::new(&mut batch.replies, Protocol::Resp2);
+                    self.request(now, parser.args(input), &mut reply)?;
+                    at += length;
+                }
+                other => bail!("the parser does not take the lab's request: {other:?}"),
+            }
+        }
+        self.parser = parser;
+        Ok(())
+    }
+
+    #[inline]
+    fn request(&mut self, now: Time, args: Args<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        let spec = table::find(args.at(0)).filter(|spec| spec.accepts(args.len()));
+        let spec = spec.context("the command table does not know the lab's request")?;
+        let mut scratch: Scratch<'_> = std::mem::take(&mut self.scratch).reuse();
+        match scurry_resp::parse(spec.id, args, &mut scratch) {
+            Ok(Some(ScurRequest::Write { account, command })) => {
+                match self.store.execute(now, account, &command) {
+                    Outcome::Answer { answer, replayed } => {
+                        scurry_resp::answer(reply, &command, &answer, replayed);
+                    }
+                    Outcome::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+                    other => bail!("the store does not take a command: {other:?}"),
+                }
+            }
+            Ok(Some(ScurRequest::Read(read))) => self.read(now, read, reply)?,
+            Ok(None) => bail!("the lab's request is no SCUR command"),
+            Err(fault) => reply.error(fault),
+        }
+        self.scratch = scratch.reuse();
+        Ok(())
+    }
+
+    fn read(&mut self, now: Time, read: Read<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        match read {
+            Read::Account(id) => {
+                let account = found(self.store.account(now, id))?;
+                scurry_resp::account_map(reply, account, now.on(Some(account)));
+            }
+            Read::Session { account: id, session } => {
+                let account = found(self.store.account(now, id))?;
+                let open = account.session(session).context("a session is gone")?;
+                scurry_resp::session_map(reply, account, open, now.on(Some(account)));
+            }
+            other => bail!("the scenario has no {other:?}"),
+        }
+        Ok(())
+    }
+}
+
+fn found(account: Result<&Account, ReadError>) -> Result<&Account> {
+    account.map_err(|error| anyhow::anyhow!("an account cannot be read: {error:?}"))
+}

@@ -1,0 +1,121 @@
+//! What the sub-commands that drive scurry by itself need: the program, the cores, the signals.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use serde::Serialize;
+
+use crate::arguments::CommonArguments;
+use crate::cores::{Cores, bind_this_thread};
+use crate::host::Host;
+use crate::process::{ServerProcess, free_address};
+use crate::scenario::Kind;
+use crate::target::{ScurryOptions, Target};
+
+/// The machine, and how a server is started on it.
+#[derive(Debug)]
+pub struct Testbed {
+    /// The scurry program.
+    pub program: PathBuf,
+    /// The cores to use; none are bound without.
+    pub cores: Option<Cores>,
+    /// The machine.
+    pub host: Host,
+    /// How scurry is started.
+    pub scurry: ScurryOptions,
+    /// Set by Ctrl-C.
+    pub interrupted: Arc<AtomicBool>,
+    /// No live line.
+    pub quiet: bool,
+}
+
+impl Testbed {
+    /// Finds everything.
+    ///
+    /// # Errors
+    /// When there is no scurry.
+    pub fn prepare(common: &CommonArguments) -> Result<Testbed> {
+        Ok(Testbed {
+            program: Target::Scurry.locate(Kind::Charging, common.scurry_bin.as_deref())?,
+            cores: Cores::choose(1)?,
+            host: Host::look(),
+            scurry: ScurryOptions { threads: None, arguments: common.server_arg.clone() },
+            interrupted: catch_signals()?,
+            quiet: common.quiet,
+        })
+    }
+
+    /// Starts a fresh scurry with these arguments and those of the command line.
+    ///
+    /// # Errors
+    /// When it does not start.
+    pub fn start(&self, arguments: &[&str]) -> Result<ServerProcess> {
+        let mut scurry = self.scurry.clone();
+        let own = arguments.iter().map(|argument| (*argument).to_owned());
+        scurry.arguments = own.chain(scurry.arguments).collect();
+        let cores = self.cores.as_ref().map(|cores| cores.target.clone()).unwrap_or_default();
+        let address = free_address(None)?;
+        let command = Target::Scurry.command(self.program.clone(), address, cores, "", &scurry);
+        ServerProcess::start(&command, &self.interrupted)
+    }
+
+    /// Puts the calling thread on the loader's core.
+    ///
+    /// # Errors
+    /// When it may not be used.
+    pub fn bind_loader(&self) -> Result<()> {
+        self.cores.as_ref().map_or(Ok(()), |cores| bind_this_thread(cores.loader))
+    }
+
+    /// Ends a long loop on Ctrl-C.
+    ///
+    /// # Errors
+    /// When there was one.
+    pub fn go_on(&self) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        Ok(())
+    }
+}
+
+/// A flag that Ctrl-C and SIGTERM set.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn catch_signals() -> Result<Arc<AtomicBool>> {
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, Arc::clone(&interrupted))?;
+    }
+    Ok(interrupted)
+}
+
+/// Raises the limit of open files where it is too low; the servers inherit it.
+///
+/// # Errors
+/// When it may not be raised so far.
+pub fn allow_files(needed: u64) -> Result<()> {
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_none_or(|current| current >= needed) {
+        return Ok(());
+    }
+    ensure!(
+        limit.maximum.is_none_or(|maximum| maximum >= needed),
+        "{needed} open files are needed: raise the limit (ulimit -n) or lower the number of \
+         connections"
+    );
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
+    setrlimit(Resource::Nofile, raised).context("raising the limit of open files")
+}
+
+/// Writes a result as JSON, where it was asked for.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn write_json(path: Option<&Path>, result: &impl Serialize) -> Result<()> {
+    let Some(path) = path else { return Ok(()) };
+    let json = serde_json::to_string_pretty(result)?;
+    std::fs::write(path, json + "\n").with_context(|| format!("writing {}", path.display()))
+}

@@ -1,0 +1,174 @@
+//! The sub-commands that drive scurry itself, end to end and tiny. Only functions are tested,
+//! never figures.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+use serde_json::Value;
+
+/// The binary that `SCURRY_BIN` names, else the one of this build, brought up to date first.
+fn scurry() -> &'static Path {
+    static FOUND: OnceLock<PathBuf> = OnceLock::new();
+    FOUND.get_or_init(|| {
+        if let Some(binary) = std::env::var_os("SCURRY_BIN") {
+            return PathBuf::from(binary);
+        }
+        let directory = Path::new(env!("CARGO_BIN_EXE_scurry-lab")).parent().unwrap();
+        let profile = directory.file_name().and_then(|name| name.to_str()).unwrap();
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "scurry-cli", "--bin", "scurry"]);
+        cargo.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
+        cargo.arg("--target-dir").arg(directory.parent().unwrap());
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().unwrap().success(), "scurry does not build: set SCURRY_BIN");
+        directory.join("scurry")
+    })
+}
+
+/// Runs the lab with these words. Gives its JSON, where it wrote one, and all that it said.
+fn lab(line: &str) -> (Value, Output) {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("result.json");
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
+        .args(line.split(' '))
+        .arg("--scurry-bin")
+        .arg(scurry())
+        .args(["--quiet", "--json"])
+        .arg(&json)
+        .output()
+        .unwrap();
+    let result = std::fs::read(json).ok();
+    (result.map_or(Value::Null, |text| serde_json::from_slice(&text).unwrap()), output)
+}
+
+fn said(output: &Output) -> String {
+    let text = [output.stdout.as_slice(), output.stderr.as_slice()].concat();
+    String::from_utf8(text).unwrap()
+}
+
+/// As [`lab`], for a run that must succeed.
+fn sound(line: &str) -> (Value, String) {
+    let (result, output) = lab(line);
+    assert!(output.status.success(), "{line}: {}", said(&output));
+    (result, said(&output))
+}
+
+#[test]
+fn the_ladder_has_every_rung_on_the_one_below() {
+    let (ladder, text) = sound("ladder --accounts 500 --seconds 0.1 --runs 2");
+    let rungs = ladder["rungs"].as_array().unwrap();
+    let names: Vec<&str> = rungs.iter().map(|rung| rung["rung"].as_str().unwrap()).collect();
+    let expected = [
+        "ledger",
+        "engine",
+        "in-process",
+        "loopback 50x64",
+        "echo 50x64",
+        "loopback 600x1",
+        "echo 600x1",
+    ];
+    assert_eq!(names, expected);
+    for rung in rungs {
+        let name = rung["rung"].as_str().unwrap();
+        assert!(rung["operations_per_s"].as_f64().unwrap() > 0.0, "{rung}");
+        assert_eq!(rung["runs"].as_array().unwrap().len(), 2, "{rung}");
+        let stands = !(name == "ledger" || name.starts_with("echo"));
+        assert_eq!(rung["percent_of_below"].is_number(), stands, "{rung}");
+        assert_eq!(rung["percent_of_echo"].is_number(), name.starts_with("loopback"), "{rung}");
+    }
+    assert!(text.contains("of ledger") && text.contains("of in-process"), "{text}");
+}
+
+#[test]
+fn each_neighbour_is_served_or_refused_and_the_healthy_client_is_audited() {
+    let (report, text) = sound(
+        "neighbours --seconds 0.3 --idle 300 --pipeline 5000 --storm 300 --accounts 500 --rate 500",
+    );
+    let rows = report["rows"].as_array().unwrap();
+    let happened = |name: &str| {
+        let row = rows.iter().find(|row| row["neighbour"] == name).unwrap();
+        assert!(row["failed"].is_null(), "{row}");
+        assert!(row["during"]["operations"].as_u64().unwrap() > 0, "{row}");
+        assert!(row["memory"]["rss_peak"].as_u64() >= row["memory"]["rss_before"].as_u64());
+        row["what_happened"].as_str().unwrap().to_owned()
+    };
+    for (name, expected) in [
+        ("none", "nobody"),
+        ("idle", "300 open, 0 closed, 0 reset at the end; 300 answered a PING"),
+        ("slow-reader", "16 open"),
+        ("no-reader", "read 0.000 MB; 16 open"),
+        ("half-closed", "500 answered; 1000 ended, 0 not"),
+        ("one-byte", "answered requests; 16 open"),
+        ("pipeline", "pipelines of 5000 commands, all answered"),
+        ("giant", "on 8 connections, all answered OK"),
+        ("too-big", "a length beyond any: "),
+        ("storm", "came and went, "),
+    ] {
+        let found = happened(name);
+        assert!(found.contains(expected), "{name}: {found}");
+        assert!(text.contains(&format!("{name}: {found}")), "{text}");
+    }
+    assert_eq!(rows.len(), 10);
+    assert!(!happened("too-big").contains(" 0 refused"), "{}", happened("too-big"));
+    assert!(happened("storm").contains(", 0 failed"), "{}", happened("storm"));
+}
+
+#[test]
+fn what_falls_due_goes_and_not_before() {
+    let (report, text) =
+        sound("expiry --count 2000 --spread 50 --lead 2.5 --seconds 0.3 --accounts 500 --rate 500");
+    let rows = report["rows"].as_array().unwrap();
+    let kinds: Vec<&str> = rows.iter().map(|row| row["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["keys", "entities", "sessions", "buckets"]);
+    for row in rows {
+        assert!(row["failed"].is_null(), "{row}");
+        let old = matches!(row["kind"].as_str(), Some("sessions" | "buckets"));
+        if row["not_measured"].is_null() {
+            assert!(row["before"]["operations"].as_u64().unwrap() > 0, "{row}");
+            assert!(row["after"]["operations"].as_u64().unwrap() > 0, "{row}");
+            assert!(row["gone_after_ms"].as_i64().unwrap() > -50, "{row}");
+        } else {
+            assert!(!old, "every server knows {row}");
+        }
+    }
+    assert!(text.contains("2000 of each kind, due within 50 ms"), "{text}");
+}
+
+#[test]
+fn a_lead_that_is_too_short_fails_its_row_and_says_so() {
+    let (report, output) =
+        lab("expiry --kind buckets --count 1000 --lead 0.2 --seconds 1 --accounts 100");
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    let why = report["rows"][0]["failed"].as_str().unwrap();
+    assert!(why.contains("give more --lead"), "{why}");
+}
+
+#[test]
+fn two_stores_are_filled_weighed_and_compared() {
+    let (report, text) = sound("fill --accounts 3000 --compare 2000 --buckets 3 --seconds 0.3");
+    let stores = report["stores"].as_array().unwrap();
+    let records: Vec<u64> =
+        stores.iter().map(|store| store["filling"]["records"].as_u64().unwrap()).collect();
+    assert_eq!(records, [3_000, 2_000]);
+    for store in stores {
+        assert!(store["bytes_per_account"].as_f64().unwrap() > 0.0, "{store}");
+        assert!(store["load"]["business_ops_per_s"].as_f64().unwrap() > 0.0, "{store}");
+        let info = store["filling"]["info"].as_array().unwrap();
+        assert!(info.iter().any(|line| line.as_str().unwrap().starts_with("used_memory:")));
+    }
+    assert!(report["percent_of_second"].as_f64().unwrap() > 0.0);
+    assert!(text.contains("memory with 3 000 accounts"), "{text}");
+}
+
+#[test]
+fn the_server_gets_the_arguments_of_the_command_line() {
+    let words = "--sessions 8 --keys 100 --seconds 0.2 --warmup 0 --server-arg --max-clients";
+    let (report, _) = sound(&format!("run kv --target scurry {words} --server-arg 50"));
+    let row = &report["rows"][0];
+    assert_eq!((&row["audit"], &row["door"]), (&"ok".into(), &"main".into()));
+    assert!(row["notes"].to_string().contains("started with --max-clients 50"), "{row}");
+    let (_, output) = lab(&format!("run kv --target scurry {words} --server-arg 0"));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(said(&output).contains("--max-clients must be at least 1"), "{}", said(&output));
+}

@@ -1,0 +1,253 @@
+//! The grammar and what it lets through: every line is a command to one store, or moves its
+//! clock. After each line the accounts are valid, a refusal has changed nothing, a duplicate gets
+//! the same answer, replies are well-formed, images come back and totals add up.
+
+use crate::image::comes_back;
+use crate::wire::assert_replies;
+use scurry_engine::{Config, Expiry, Outcome, ReadError, Shard};
+use scurry_ledger::{Account, Code, Command, Limits, Portion, Time, Totals, UnitTotals, validate};
+use scurry_resp::table::{self, CommandId};
+use scurry_resp::{
+    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest,
+};
+use std::collections::BTreeSet;
+
+/// Lines of one input at most.
+const LINES_MAX: usize = 100;
+
+/// The moment at which an input begins, UTC ms.
+const BEGIN: Time = Time(1_700_000_000_000);
+
+/// A line that begins so moves the clock by the milliseconds behind it.
+const CLOCK: u8 = b'+';
+
+/// An input that begins with this line runs under narrow limits.
+const NARROW: &[u8] = b"narrow\n";
+
+/// The input is lines of text, as a person would type them.
+pub fn check(data: &[u8]) {
+    images(data);
+}
+
+/// Checks an input, and gives the images of the accounts that it leaves.
+pub fn images(data: &[u8]) -> Vec<Vec<u8>> {
+    let (limits, lines) = match data.strip_prefix(NARROW) {
+        Some(lines) => (narrow(), lines),
+        None => (Limits::default(), data),
+    };
+    let mut store = Store::new(limits);
+    for line in lines.split(|&byte| byte == b'\n').take(LINES_MAX) {
+        store.line(line);
+    }
+    store.settle()
+}
+
+/// Bounds that a few lines reach.
+fn narrow() -> Limits {
+    Limits {
+        identities_max: 2,
+        buckets_max: 3,
+        counters_max: 2,
+        sessions_max: 2,
+        session_ids_max: 3,
+        items_max: 3,
+        answers_max: 2,
+        transactions_max: 4,
+        blob_len_max: 8,
+        tombstone_ms: 1_000,
+        transaction_ms: 2_000,
+        validity_ms_default: 500,
+        tcc_ms_max: 5_000,
+        ..Limits::default()
+    }
+}
+
+struct Store {
+    shard: Shard,
+    now: Time,
+    /// Every id that a command named.
+    accounts: BTreeSet<Vec<u8>>,
+    scratch: Scratch<'static>,
+}
+
+impl Store {
+    fn new(limits: Limits) -> Store {
+        let config = Config { limits, ..Config::default() };
+        let shard = Shard::new(config);
+        Store { shard, now: BEGIN, accounts: BTreeSet::new(), scratch: Scratch::default() }
+    }
+
+    fn line(&mut self, line: &[u8]) {
+        if let [CLOCK, digits @ ..] = line {
+            let moved = scurry_resp::parse_integer(digits).unwrap_or_default();
+            self.now = self.now.plus_ms(moved).clamp(Time(0), Time::LAST);
+            while self.shard.tick(self.now) > 0 {}
+            return;
+        }
+        if line.first() == Some(&b'*') {
+            return;
+        }
+        let sent = [line, b"\n"].concat();
+        let mut parser = Parser::default();
+        if let Parsed::Request(_) = parser.parse(&sent, &RequestLimits::default(), true) {
+            self.request(parser.args(&sent, 0));
+        }
+    }
+
+    fn request(&mut self, args: Args<'_>) {
+        let Some(spec) = table::find(args.at(0)).filter(|spec| spec.accepts(args.len())) else {
+            return;
+        };
+        let mut scratch: Scratch<'_> = std::mem::take(&mut self.scratch).reuse();
+        match scurry_resp::parse(spec.id, args, &mut scratch) {
+            Ok(Some(ScurRequest::Write { account, command })) => self.write(account, &command),
+            Ok(Some(ScurRequest::Read(read))) => self.read(read),
+            Ok(None) => self.plain(spec.id, args),
+            Err(fault) => well_formed(|reply| reply.error(fault)),
+        }
+        self.scratch = scratch.reuse();
+    }
+
+    fn write(&mut self, id: &[u8], command: &Command<'_>) {
+        self.accounts.insert(id.to_vec());
+        let key = self.shard.key(id);
+        let before = self.valid_account(id);
+        let outcome = self.shard.execute(self.now, key, command);
+        let after = self.valid_account(id);
+        match &outcome {
+            Outcome::Answer { answer, replayed } => {
+                well_formed(|reply| scurry_resp::answer(reply, command, answer, *replayed));
+                if *replayed {
+                    assert_eq!(before, after, "a duplicate changed the account: {command:?}");
+                }
+            }
+            Outcome::Reject(rejection) => {
+                well_formed(|reply| scurry_resp::rejection(reply, rejection));
+                assert_eq!(before, after, "a refusal changed the account: {command:?}");
+            }
+            Outcome::WrongType => assert_eq!((before, &after), (None, &None)),
+            Outcome::OutOfMemory => panic!("there is no bound on memory"),
+        }
+        if let (Outcome::Answer { answer, .. }, true) = (&outcome, is_remembered(command)) {
+            let again = self.shard.execute(self.now, key, command);
+            let expected = Outcome::Answer { answer: answer.clone(), replayed: true };
+            assert_eq!(again, expected, "not the same again: {command:?}");
+            assert_eq!(self.valid_account(id), after, "the same again: {command:?}");
+        }
+    }
+
+    fn read(&mut self, read: Read<'_>) {
+        let id = match read {
+            Read::Totals => {
+                let totals = self.shard.totals();
+                return well_formed(|reply| scurry_resp::totals_map(reply, totals));
+            }
+            Read::Account(id) | Read::Audit(id) => id,
+            Read::Session { account, .. } | Read::Check { account, .. } => account,
+        };
+        let Some(account) = self.valid_account(id) else { return };
+        let now = self.now.on(Some(&account));
+        well_formed(|reply| match read {
+            Read::Audit(_) => scurry_resp::audit_map(reply, &account, true),
+            Read::Session { session, .. } => match account.session(session) {
+                Some(session) => scurry_resp::session_map(reply, &account, session, now),
+                None => reply.null(),
+            },
+            Read::Check { unit, amount, .. } => {
+                let (code, grantable) = scurry_ledger::check(&account, unit, amount, now);
+                assert!(grantable >= 0, "{grantable}");
+                let suffices = grantable >= amount || code == Code::ServiceDenied;
+                assert_eq!(code != Code::CreditLimitReached, suffices, "{code:?} {grantable}");
+                scurry_resp::check_answer(reply, code, grantable);
+            }
+            _ => scurry_resp::account_map(reply, &account, now),
+        });
+    }
+
+    /// Plain values lie among the accounts.
+    fn plain(&mut self, id: CommandId, args: Args<'_>) {
+        let (now, key) = (self.now, self.shard.key(args.at(1)));
+        let is_account = self.valid_account(args.at(1)).is_some();
+        match id {
+            CommandId::Set if args.len() == 3 => {
+                let set = self.shard.set(now, key, args.at(2), Expiry::Never);
+                assert_eq!(set.is_err(), is_account);
+                if !is_account {
+                    let value = self.shard.value(now, key).expect("it is no account");
+                    assert_eq!(value.map(|value| value.bytes), Some(args.at(2)), "as it was set");
+                }
+            }
+            CommandId::Del => assert_eq!(self.shard.del(now, key).is_err(), is_account),
+            CommandId::Get => assert_eq!(self.shard.value(now, key).is_err(), is_account),
+            _ => {}
+        }
+    }
+
+    /// The account as it is now, checked; none when there is none.
+    fn valid_account(&mut self, id: &[u8]) -> Option<Account> {
+        match self.shard.account(self.now, self.shard.key(id)) {
+            Ok(account) => {
+                let now = self.now.on(Some(account));
+                assert_eq!(validate(account, now), Ok(()), "{account:?}");
+                comes_back(account);
+                Some(account.clone())
+            }
+            Err(ReadError::UnknownAccount | ReadError::WrongType) => None,
+        }
+    }
+
+    /// When everything due is committed, the totals are the sum of the accounts. Their images.
+    fn settle(&mut self) -> Vec<Vec<u8>> {
+        let mut images = Vec::new();
+        while self.shard.tick(self.now) > 0 {}
+        let mut sum = Totals::default();
+        for id in std::mem::take(&mut self.accounts) {
+            let account = self.valid_account(&id);
+            sum.replace(&Portion::default(), account.as_ref());
+            images.extend(account.as_ref().map(comes_back));
+        }
+        let kept = self.shard.totals();
+        assert_eq!((kept.accounts, kept.sessions), (sum.accounts, sum.sessions));
+        assert_eq!(units(kept), units(&sum), "totals are not the sum of the accounts");
+        assert!(kept.units.iter().all(UnitTotals::conserves), "{kept:?}");
+        images
+    }
+}
+
+/// In one order, without units that nothing is left of.
+fn units(totals: &Totals) -> Vec<String> {
+    let mut units: Vec<String> = totals
+        .units
+        .iter()
+        .filter(|unit| unit.credited != 0 || unit.uncollected != 0 || unit.consumed != 0)
+        .map(|unit| format!("{unit:?}"))
+        .collect();
+    units.sort();
+    units
+}
+
+/// Commands whose answers are stored by request number or transaction id.
+fn is_remembered(command: &Command<'_>) -> bool {
+    match command {
+        Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => false,
+        Command::Release { .. } => false,
+        Command::TopUp { .. }
+        | Command::Adjust { .. }
+        | Command::Bucket { .. }
+        | Command::Debit { .. }
+        | Command::Refund { .. }
+        | Command::Counter { .. }
+        | Command::Reserve(_)
+        | Command::Update(_)
+        | Command::Terminate(_) => true,
+    }
+}
+
+/// One whole reply in either protocol.
+fn well_formed(write: impl Fn(&mut Reply<'_>)) {
+    for protocol in [Protocol::Resp2, Protocol::Resp3] {
+        let mut out = Vec::new();
+        write(&mut Reply::new(&mut out, protocol));
+        assert_replies(&out, protocol, 1);
+    }
+}

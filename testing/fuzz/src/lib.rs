@@ -1,0 +1,34 @@
+//! What must hold for any bytes from outside. Each module has one property, `check`, that panics
+//! when it is broken; the fuzz targets search for such bytes, the tests try the seeds.
+#![forbid(unsafe_code)]
+
+pub mod commands;
+pub mod image;
+pub mod inline;
+mod random;
+pub mod replies;
+pub mod requests;
+mod wire;
+
+pub use random::Random;
+
+/// Panics when the bytes break it.
+pub type Property = fn(&[u8]);
+
+/// The properties, by the names of their fuzz targets and of their directories of seeds.
+pub const PROPERTIES: [(&str, Property); 5] = [
+    ("commands", commands::check),
+    ("image", image::check),
+    ("inline", inline::check),
+    ("replies", replies::check),
+    ("requests", requests::check),
+];
+
+/// Checks the files that the command line names.
+pub fn replay(check: Property) -> std::io::Result<()> {
+    for path in std::env::args_os().skip(1) {
+        check(&std::fs::read(&path)?);
+        println!("{} holds", path.display());
+    }
+    Ok(())
+}

@@ -1,0 +1,216 @@
+//! The naive model of the keys of a shard: plain values, entities, tombstones, and accounts as
+//! far as they are in the way. A map in the order of keys; nothing is removed when it expires,
+//! it is only not looked at any more.
+
+use std::collections::BTreeMap;
+
+/// What a key holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names of the engine, which documents them")]
+pub enum Held {
+    Account,
+    Value { bytes: Vec<u8>, expires: Option<i64> },
+    Entity { value: Vec<u8>, version: u64, expires: Option<i64> },
+    Tombstone { version: u64, at: i64, expires: Option<i64> },
+}
+
+impl Held {
+    /// When it is over.
+    pub fn expires(&self) -> Option<i64> {
+        match self {
+            Held::Account => None,
+            Held::Value { expires, .. }
+            | Held::Entity { expires, .. }
+            | Held::Tombstone { expires, .. } => *expires,
+        }
+    }
+}
+
+/// When something written expires.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as the engine's Expiry")]
+pub enum Until {
+    Forever,
+    Keep,
+    At(i64),
+}
+
+/// Why something is refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as the engine's WriteError")]
+pub enum Refused {
+    WrongType,
+    Ahead,
+}
+
+/// What an entity's write is asked to be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "as the engine's EntityPut; None as a value deletes")]
+pub struct EntityOp {
+    pub value: Option<Vec<u8>>,
+    pub version: Option<u64>,
+    pub if_version: Option<u64>,
+    pub until: Until,
+}
+
+/// The bytes of a plain value, and when it expires.
+type Value<'a> = (&'a [u8], Option<i64>);
+
+/// The keys.
+#[derive(Clone, Debug, Default)]
+pub struct Keys {
+    /// All that was ever written and not overwritten, also what is over.
+    pub held: BTreeMap<Vec<u8>, Held>,
+    /// Number of the node in versions.
+    node: u64,
+    /// How long a tombstone stays, ms.
+    tombstone_ms: i64,
+    /// How far a version may be ahead, ms.
+    ahead_ms: i64,
+    /// Milliseconds and counter of the greatest version.
+    clock: (i64, u64),
+}
+
+impl Keys {
+    /// No keys yet; the number of the node, how long tombstones stay and how far a version may
+    /// be ahead, both in ms.
+    pub fn new(node: u64, tombstone_ms: i64, ahead_ms: i64) -> Keys {
+        Keys { node, tombstone_ms, ahead_ms, ..Keys::default() }
+    }
+
+    /// What a key holds at `now`.
+    pub fn at(&self, now: i64, key: &[u8]) -> Option<&Held> {
+        self.held.get(key).filter(|held| held.expires().is_none_or(|expires| expires > now))
+    }
+
+    /// Keys that are shown: all but tombstones.
+    pub fn shown(&self, now: i64) -> impl Iterator<Item = (&[u8], &Held)> {
+        self.held
+            .iter()
+            .filter(move |(key, held)| {
+                self.at(now, key).is_some() && !matches!(held, Held::Tombstone { .. })
+            })
+            .map(|(key, held)| (&key[..], held))
+    }
+
+    fn put(&mut self, now: i64, key: &[u8], held: Held) {
+        if held.expires().is_some_and(|expires| expires <= now) {
+            self.held.remove(key);
+        } else {
+            self.held.insert(key.to_vec(), held);
+        }
+    }
+
+    /// The bytes and the expiry of a plain value.
+    fn value(&self, now: i64, key: &[u8]) -> Result<Option<Value<'_>>, Refused> {
+        match self.at(now, key) {
+            None => Ok(None),
+            Some(Held::Value { bytes, expires }) => Ok(Some((bytes, *expires))),
+            Some(_) => Err(Refused::WrongType),
+        }
+    }
+
+    /// SET.
+    pub fn set(&mut self, now: i64, key: &[u8], bytes: &[u8], until: Until) -> Result<(), Refused> {
+        let stored = self.value(now, key)?.and_then(|(_, expires)| expires);
+        let expires = until.time(stored);
+        self.put(now, key, Held::Value { bytes: bytes.to_vec(), expires });
+        Ok(())
+    }
+
+    /// APPEND.
+    pub fn append(&mut self, now: i64, key: &[u8], tail: &[u8]) -> Result<usize, Refused> {
+        let (bytes, expires) = self.value(now, key)?.unwrap_or_default();
+        let bytes = [bytes, tail].concat();
+        let len = bytes.len();
+        self.put(now, key, Held::Value { bytes, expires });
+        Ok(len)
+    }
+
+    /// DEL.
+    pub fn del(&mut self, now: i64, key: &[u8]) -> Result<bool, Refused> {
+        let found = self.value(now, key)?.is_some();
+        if found {
+            self.held.remove(key);
+        }
+        Ok(found)
+    }
+
+    /// EXPIRE and PERSIST.
+    pub fn expire(&mut self, now: i64, key: &[u8], expires: Option<i64>) -> Result<bool, Refused> {
+        let Some((bytes, _)) = self.value(now, key)? else { return Ok(false) };
+        let bytes = bytes.to_vec();
+        self.put(now, key, Held::Value { bytes, expires });
+        Ok(true)
+    }
+
+    /// PUT and DELETE of an entity: whether it was applied, the version that stands then, and
+    /// whether an entity lived there.
+    pub fn write(
+        &mut self,
+        now: i64,
+        key: &[u8],
+        op: &EntityOp,
+    ) -> Result<(bool, u64, bool), Refused> {
+        let (stored, lives, stored_expires) = match self.at(now, key) {
+            None => (0, false, None),
+            Some(Held::Entity { version, expires, .. }) => (*version, true, *expires),
+            Some(Held::Tombstone { version, .. }) => (*version, false, None),
+            Some(_) => return Err(Refused::WrongType),
+        };
+        let stands = Ok((false, stored, lives));
+        if op.value.is_none() && op.version.is_none() && !lives {
+            return stands;
+        }
+        if op.version.is_some_and(|version| ms(version) > now.saturating_add(self.ahead_ms)) {
+            return Err(Refused::Ahead);
+        }
+        if let Some(expected) = op.if_version
+            && expected != stored
+            && (expected != 0 || lives)
+        {
+            return stands;
+        }
+        let version = match op.version {
+            Some(version) if version <= stored => return stands,
+            Some(version) => version,
+            None => self.next(now, stored),
+        };
+        let read = (ms(version), version >> 9 & 1023);
+        self.clock = self.clock.max(read);
+        let held = match &op.value {
+            Some(value) => {
+                let expires = op.until.time(stored_expires);
+                Held::Entity { value: value.clone(), version, expires }
+            }
+            None => {
+                let expires = Some(now.saturating_add(self.tombstone_ms));
+                Held::Tombstone { version, at: now, expires }
+            }
+        };
+        self.put(now, key, held);
+        Ok((true, version, lives))
+    }
+
+    /// After all that was seen, and not before now.
+    fn next(&self, now: i64, stored: u64) -> u64 {
+        let (last_ms, last_counter) = self.clock.max((ms(stored), stored >> 9 & 1023));
+        let (ms, counter) = if now > last_ms { (now, 0) } else { (last_ms, last_counter + 1) };
+        // A counter that is full counts on in milliseconds.
+        (u64::try_from(ms).unwrap_or(0) * 1024 + counter) * 512 + self.node
+    }
+}
+
+fn ms(version: u64) -> i64 {
+    i64::try_from(version >> 19).unwrap_or(i64::MAX)
+}
+
+impl Until {
+    fn time(self, stored: Option<i64>) -> Option<i64> {
+        match self {
+            Until::Forever => None,
+            Until::Keep => stored,
+            Until::At(time) => Some(time),
+        }
+    }
+}

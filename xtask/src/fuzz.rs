@@ -1,0 +1,173 @@
+//! Fuzzing within bounds: the seeds as ordinary tests, then each target for some seconds. What
+//! a run finds goes to cargo's target directory and nowhere else.
+
+use crate::host::Host;
+use crate::steps::Outcome;
+use anyhow::{Context, Result, bail};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+/// A workspace of its own, so that it can be built by another compiler.
+const DIR: &str = "testing/fuzz";
+pub(crate) const MANIFEST: &str = "testing/fuzz/Cargo.toml";
+
+/// Each target in the gate, seconds.
+pub(crate) const SECONDS_DEFAULT: u32 = 10;
+/// Each target at most, seconds: a run is bounded.
+const SECONDS_MAX: u32 = 24 * 3600;
+
+/// What a target may take: bytes of one input, MiB of one allocation, seconds of one input.
+const BOUNDS: [&str; 4] =
+    ["-max_len=4096", "-malloc_limit_mb=64", "-rss_limit_mb=2048", "-timeout=20"];
+
+/// Before the number of executions.
+const EXECUTIONS: &str = "stat::number_of_executed_units:";
+
+/// Reads `--seconds N`.
+pub(crate) fn seconds(args: &[String]) -> Result<u32> {
+    match args {
+        [] => Ok(SECONDS_DEFAULT),
+        [option, number] if option == "--seconds" => match number.parse() {
+            Ok(seconds @ 1..=SECONDS_MAX) => Ok(seconds),
+            _ => bail!("`{number}` is not a number of seconds from 1 to {SECONDS_MAX}"),
+        },
+        _ => bail!("`fuzz` takes --seconds N and nothing else"),
+    }
+}
+
+/// Runs the seeds, then every target for so many seconds.
+pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
+    let target_dir = host.target_dir()?.join("fuzz");
+    let target = target_dir.display().to_string();
+    host.cargo(&["fmt", "--manifest-path", MANIFEST, "--check"])
+        .context("repair with cargo xtask fix")?;
+    let own = ["--manifest-path", MANIFEST, "--locked", "--target-dir", &target];
+    host.cargo(
+        &[&["clippy", "-q", "--all-targets"], &own[..], &["--", "-D", "warnings"]].concat(),
+    )?;
+    host.cargo(&[&["test", "-q"], &own[..]].concat())?;
+    if !has_fuzzer() {
+        return Ok(Outcome::Skipped(
+            "the seeds ran as tests; to fuzz (nightly Rust, cargo-fuzz): scripts/install-tools.sh"
+                .to_owned(),
+        ));
+    }
+    let mut build = nightly();
+    build.args(["fuzz", "build", "--fuzz-dir", DIR, "--target-dir"]).arg(&target_dir);
+    host.show(&mut build)?;
+    let built = target_dir.join(triple(host)?).join("release");
+    for name in targets(&host.root)? {
+        let executions = fuzz(host, &target_dir, &built.join(&name), &name, seconds)?;
+        println!("{name}: {executions} executions in {seconds} s, nothing found");
+    }
+    Ok(Outcome::Passed)
+}
+
+/// One target; how often it was executed. What it learns stays in the target directory and makes
+/// the next run better.
+fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Result<u64> {
+    let (corpus, artifacts) = (dir.join("corpus").join(name), dir.join("artifacts"));
+    for dir in [&corpus, &artifacts] {
+        std::fs::create_dir_all(dir).with_context(|| format!("cannot make {}", dir.display()))?;
+    }
+    let mut command = Command::new(binary);
+    command.arg(&corpus).arg(format!("{DIR}/seeds/{name}")).args(BOUNDS);
+    let dictionary = format!("{DIR}/dictionaries/{name}.dict");
+    if host.root.join(&dictionary).exists() {
+        command.arg(format!("-dict={dictionary}"));
+    }
+    command.arg(format!("-artifact_prefix={}/{name}-", artifacts.display()));
+    command.args([&format!("-max_total_time={seconds}"), "-print_final_stats=1", "-verbosity=0"]);
+    let output = command.current_dir(&host.root).stdin(Stdio::null()).output();
+    let output = output.with_context(|| format!("cannot start {}", binary.display()))?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    if !output.status.success() {
+        println!("{said}");
+        bail!(
+            "{name} found a broken property; the input is in {}: \
+             cargo run --manifest-path {MANIFEST} --bin {name} FILE",
+            artifacts.display()
+        );
+    }
+    executions(&said).with_context(|| format!("{name} executed nothing: {said}"))
+}
+
+/// What libFuzzer counted; none when it is nothing.
+fn executions(said: &str) -> Option<u64> {
+    let line = said.lines().find_map(|line| line.strip_prefix(EXECUTIONS))?;
+    line.trim().parse().ok().filter(|&executions| executions > 0)
+}
+
+/// The name of this machine's target, as cargo-fuzz passes it to cargo.
+fn triple(host: &Host) -> Result<String> {
+    let shown = host.output(Command::new("rustc").arg("-vV"))?;
+    let triple = shown.lines().find_map(|line| line.strip_prefix("host: "));
+    Ok(triple.context("rustc names no host")?.to_owned())
+}
+
+/// Cargo of the nightly toolchain; the one that runs this has left its traces in the environment.
+fn nightly() -> Command {
+    let mut command = Command::new("rustup");
+    command.args(["run", "nightly", "cargo"]).env_remove("RUSTUP_TOOLCHAIN").env_remove("CARGO");
+    command
+}
+
+fn has_fuzzer() -> bool {
+    let mut command = nightly();
+    command.args(["fuzz", "--version"]);
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
+
+/// The names of the targets, in their order.
+fn targets(root: &Path) -> Result<Vec<String>> {
+    let dir = root.join(DIR).join("targets");
+    let mut names = Vec::new();
+    for entry in dir.read_dir().with_context(|| format!("cannot read {}", dir.display()))? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "rs") {
+            names.extend(path.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
+        }
+    }
+    names.sort();
+    if names.is_empty() {
+        bail!("{} has no targets", dir.display());
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn args(line: &str) -> Vec<String> {
+        line.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn seconds_are_bounded() {
+        assert_eq!(seconds(&[]).unwrap(), SECONDS_DEFAULT);
+        assert_eq!(seconds(&args("--seconds 600")).unwrap(), 600);
+        for line in ["--seconds", "--seconds 0", "--seconds ten", "--seconds 86401", "600"] {
+            assert!(seconds(&args(line)).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_run_without_executions_is_noticed() {
+        assert_eq!(executions("seed\nstat::number_of_executed_units: 12\n"), Some(12));
+        for said in ["", "stat::number_of_executed_units: 0", "stat::number_of_executed_units:"] {
+            assert_eq!(executions(said), None, "{said}");
+        }
+    }
+
+    #[test]
+    fn every_target_has_a_directory_of_seeds() {
+        let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        let names = targets(root).unwrap();
+        assert!(names.len() >= 5, "{names:?}");
+        for name in names {
+            assert!(root.join(DIR).join("seeds").join(&name).is_dir(), "{name}");
+        }
+    }
+}
