@@ -172,3 +172,21 @@ fn the_server_gets_the_arguments_of_the_command_line() {
     assert_eq!(output.status.code(), Some(1));
     assert!(said(&output).contains("--max-clients must be at least 1"), "{}", said(&output));
 }
+
+#[test]
+fn both_doors_of_a_server_with_two_threads_are_audited() {
+    for scenario in ["moaf-scur --accounts 300", "kv --keys 300"] {
+        let (report, text) = sound(&format!(
+            "run {scenario} --target scurry --threads 2 --door main --door cores --sessions 16 \
+             --connections 4 --depth 4 --seconds 0.3 --warmup 0"
+        ));
+        let rows = report["rows"].as_array().unwrap();
+        let names: Vec<&str> = rows.iter().map(|row| row["target"].as_str().unwrap()).collect();
+        assert_eq!(names, ["scurry", "scurry cores"], "{text}");
+        for (row, door) in rows.iter().zip(["main", "cores"]) {
+            assert_eq!(row["audit"], "ok", "{row}");
+            assert_eq!((&row["threads"], &row["door"]), (&2.into(), &door.into()));
+            assert!(row["cpu_us_per_op"].as_f64().is_some(), "{row}");
+        }
+    }
+}

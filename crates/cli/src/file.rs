@@ -29,6 +29,9 @@ pub(crate) struct File {
     pub(crate) tls_client_ca: Option<PathBuf>,
     pub(crate) tls_listen: Option<SocketAddr>,
     pub(crate) tls_handshake_ms_max: Option<i64>,
+    pub(crate) entity_index: Option<bool>,
+    pub(crate) entity_tombstone_ms: Option<i64>,
+    pub(crate) node: Option<u16>,
     #[serde(default)]
     users: Vec<UserTable>,
     #[serde(default)]
@@ -195,7 +198,8 @@ impl File {
     }
 }
 
-const YEAR_MS: i64 = 366 * 24 * 3_600_000;
+/// The longest time that a setting may be, ms.
+pub(crate) const YEAR_MS: i64 = 366 * 24 * 3_600_000;
 
 #[cfg(test)]
 mod tests {

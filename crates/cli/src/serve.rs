@@ -1,6 +1,6 @@
 //! `scurry serve`: settings from the command line and the file, then the server.
 
-use crate::file::File;
+use crate::file::{File, YEAR_MS};
 use crate::log::Log;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
@@ -83,6 +83,15 @@ pub(crate) struct Serve {
     /// Longest whole command, which bounds the input buffer of a connection [default: 16mb]
     #[arg(long, value_name = "SIZE")]
     max_request: Option<Size>,
+
+    /// Let ENTITY.FIND find entities by their value: costs memory for each entity
+    #[arg(long)]
+    entity_index: bool,
+
+    /// Number of this server in versions of entities, 0 to 511: servers with copies of the same
+    /// entities need different ones [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=511))]
+    node: Option<u16>,
 
     /// File of settings (TOML); the command line goes before it. See scurry.example.toml
     #[arg(long, value_name = "FILE")]
@@ -203,6 +212,15 @@ impl Serve {
             request.argument_len_max = usize::try_from(size.0)?;
         }
         settings.limits = file.limits()?;
+        settings.entity_index = self.entity_index || file.entity_index.unwrap_or(false);
+        if let Some(node) = self.node.or(file.node) {
+            ensure!(node <= 511, "node must be 0 to 511");
+            settings.node = node;
+        }
+        if let Some(ms) = file.entity_tombstone_ms {
+            ensure!((0..=YEAR_MS).contains(&ms), "entity_tombstone_ms must be 0 to {YEAR_MS} ms");
+            settings.entity_tombstone_ms = ms;
+        }
         Ok(settings)
     }
 }

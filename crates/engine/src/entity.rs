@@ -58,7 +58,8 @@ pub struct EntityDelete {
 pub struct EntityWrite {
     /// False when the stored version stands.
     pub applied: bool,
-    /// The version that is stored now; [`Version::ABSENT`] when there is none.
+    /// That of this write when it was applied, else the stored one, which is
+    /// [`Version::ABSENT`] where nothing is.
     pub version: Version,
     /// True when an entity lived there before.
     pub existed: bool,

@@ -5,8 +5,10 @@
 //! no insert waits for more than one segment's entries to move, however large the table is; and
 //! since the directory is in the order of positions, so is a scan, whatever splits meanwhile.
 
+mod scan;
+
 use crate::entry::{Entry, Kind};
-use crate::key::{CURSOR_SHIFT, Key, KeyHasher, position};
+use crate::key::{Key, KeyHasher, position};
 use hashbrown::HashTable;
 
 /// Slots of a segment, while the directory can tell more segments apart.
@@ -20,8 +22,6 @@ const MERGED_LEN_MAX: usize = SEGMENT_LEN_MAX / 4;
 /// First bits of a position that the directory tells apart at most: room for 10^9 keys. Beyond
 /// that, segments grow.
 const DEPTH_MAX: u32 = 22;
-/// Segments that one call of a scan looks into.
-const SCAN_SEGMENTS_MAX: usize = 4;
 /// What an allocator keeps beside a block.
 const BLOCK_BYTES: u64 = 8;
 
@@ -175,45 +175,6 @@ impl Table {
         entry
     }
 
-    /// Visits entries in the order of their positions, from the cursor on, until `visit` was
-    /// called `count` times or some segments were looked into. Returns where to go on, 0 at the
-    /// end. Entries that share the cursor's place are visited together, so none that is there
-    /// all the time is left out.
-    pub(crate) fn scan<'a>(
-        &'a self,
-        cursor: u64,
-        count: usize,
-        mut visit: impl FnMut(&'a Entry),
-    ) -> u64 {
-        let (mut next, mut visited) = (cursor, 0);
-        for _ in 0..SCAN_SEGMENTS_MAX {
-            if next > u64::MAX >> CURSOR_SHIFT {
-                return 0;
-            }
-            let (segment, end) = self.segment_at(next << CURSOR_SHIFT);
-            let entries = self.segments[segment as usize].iter();
-            let place = |entry: &Entry| position(self.hasher.hash(entry.key())) >> CURSOR_SHIFT;
-            let mut found: Vec<(u64, &Entry)> =
-                entries.map(|entry| (place(entry), entry)).filter(|at| at.0 >= next).collect();
-            found.sort_unstable_by_key(|(place, _)| *place);
-            let mut last = None;
-            for (place, entry) in found {
-                if visited >= count && last != Some(place) {
-                    return place;
-                }
-                visit(entry);
-                visited += 1;
-                last = Some(place);
-            }
-            let Some(end) = end else { return 0 };
-            next = end;
-            if visited >= count {
-                break;
-            }
-        }
-        next
-    }
-
     /// The bucket in which an entry of this hash would be found first, for
     /// [`crate::Shard::touch`]: it loads control bytes and neither slot nor entry.
     pub(crate) fn guess(&self, hash: u64) -> Option<Place> {
@@ -237,16 +198,6 @@ impl Table {
     /// The slot of the directory; a shift by 64 would be none, so it is done in two.
     fn slot(&self, position: u64) -> usize {
         (position >> 1 >> (63 - self.depth)) as usize
-    }
-
-    /// The segment of a position, and the cursor at which the next one begins.
-    fn segment_at(&self, position: u64) -> (u32, Option<u64>) {
-        let segment = self.directory[self.slot(position)];
-        let depth = u32::from(self.depths[segment as usize]);
-        let prefix = position >> 1 >> (63 - depth);
-        let is_last = prefix + 1 == 1 << depth;
-        let end = (!is_last).then(|| (prefix + 1) << (64 - depth) >> CURSOR_SHIFT);
-        (segment, end)
     }
 
     /// The slots of a segment.

@@ -197,3 +197,24 @@ fn without_an_index_find_is_refused() {
     let shard = Shard::new(Config::default());
     assert!(shard.entities_with_value(NOW, b"x", 0, 10, |_| ()).is_err());
 }
+
+/// Touching loads and does nothing else, whatever the keys are and however many.
+#[test]
+fn keys_may_be_touched_before_they_are_used() {
+    let mut shard = shard(4);
+    (0..2_000).for_each(|n| set(&mut shard, &format!("key:{n}")));
+    let names: Vec<String> = (0..200).map(|n| format!("key:{}", n * 20)).collect();
+    let keys: Vec<_> = names.iter().map(|name| shard.key(name.as_bytes())).collect();
+    let before = shard.stats();
+    shard.touch(&keys);
+    shard.touch(&[]);
+    assert_eq!(shard.stats(), before);
+    let other = Shard::new(Config { hash_seed: 4, ..Config::default() });
+    let same = names.iter().zip(&keys).all(|(name, key)| {
+        other.key(name.as_bytes()).hash() == key.hash()
+            && shard.hasher().key(name.as_bytes()).hash() == key.hash()
+    });
+    assert!(same, "shards of one seed share their keys");
+    let found = keys.iter().filter(|key| shard.exists(NOW, **key)).count();
+    assert_eq!(found, 100, "those below 2,000");
+}

@@ -10,7 +10,7 @@ use scurry_ledger::{
 };
 
 const START: Time = Time(1_700_000_000_000);
-const STEPS_MAX: usize = 256;
+const STEPS_MAX: usize = 128;
 /// A value is removed when its tick is over.
 const LATE_MS_MAX: i64 = 16;
 

@@ -18,6 +18,13 @@ pub enum Fault<'a> {
         /// Longest, bytes.
         len_max: usize,
     },
+    /// A key that is empty or too long.
+    NotAKey {
+        /// The field.
+        field: &'static str,
+        /// Longest, bytes.
+        len_max: usize,
+    },
     /// Neither an option nor in its place.
     Unexpected(&'a [u8]),
     /// An option without what belongs to it.
@@ -57,6 +64,7 @@ impl fmt::Display for Fault<'_> {
             Fault::NotAnId { field, len_max } => {
                 write!(f, "{field} must be 1 to {len_max} printable ASCII characters without space")
             }
+            Fault::NotAKey { field, len_max } => write!(f, "{field} must be 1 to {len_max} bytes"),
             Fault::Unexpected(argument) => {
                 let shown = &argument[..argument.len().min(QUOTE_LEN_MAX)];
                 let more = if shown.len() < argument.len() { "..." } else { "" };

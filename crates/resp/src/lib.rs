@@ -2,11 +2,13 @@
 //! replies. Pure: bytes in, bytes out; no sockets, no clock, no state of the store.
 #![forbid(unsafe_code)]
 
+mod entity_request;
 mod fault;
 mod grammar;
 mod inline;
 mod number;
 mod options;
+pub mod plain;
 mod reference;
 mod render;
 mod reply;
@@ -16,6 +18,10 @@ mod scratch;
 mod slot;
 pub mod table;
 
+pub use entity_request::{
+    EntityFind, EntityOptions, parse_entity_del, parse_entity_find, parse_entity_get,
+    parse_entity_put,
+};
 pub use fault::Fault;
 pub use grammar::{Read, ScurRequest, parse};
 pub use number::parse_integer;

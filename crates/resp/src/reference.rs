@@ -1,7 +1,7 @@
 //! Renders docs/commands.md from the table, so that the page cannot say anything else than
 //! what the server does.
 
-use crate::table::{GENERIC, SCUR, Spec};
+use crate::table::{ENTITY, GENERIC, SCUR, Spec};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, NAME_LEN_MAX};
 use std::fmt::Write;
 
@@ -10,10 +10,11 @@ pub fn reference() -> String {
     let mut page = String::new();
     introduction(&mut page);
     codes(&mut page);
-    overview(&mut page);
+    overview(&mut page, "SCUR commands", SCUR);
     for spec in SCUR {
-        scur_command(&mut page, spec);
+        command(&mut page, spec);
     }
+    entities(&mut page);
     generic_commands(&mut page);
     page
 }
@@ -108,9 +109,9 @@ nowhere.
     line(page, "");
 }
 
-fn overview(page: &mut String) {
-    line(page, "## SCUR commands\n\n| command | term of the field | does |\n|---|---|---|");
-    for spec in SCUR {
+fn overview(page: &mut String, title: &str, specs: &[Spec]) {
+    line(page, format_args!("## {title}\n\n| command | term of the field | does |\n|---|---|---|"));
+    for spec in specs {
         let anchor = spec.lower_name().replace('.', "");
         line(
             page,
@@ -120,7 +121,7 @@ fn overview(page: &mut String) {
     line(page, "");
 }
 
-fn scur_command(page: &mut String, spec: &Spec) {
+fn command(page: &mut String, spec: &Spec) {
     line(page, format_args!("### {}\n\n{}\n", spec.name, spec.summary));
     line(page, format_args!("    {}\n", synopsis(spec)));
     let mut reply = spec.reply.lines();
@@ -143,6 +144,24 @@ fn scur_command(page: &mut String, spec: &Spec) {
     line(page, "");
 }
 
+fn entities(page: &mut String) {
+    overview(page, "Entity commands", ENTITY);
+    line(
+        page,
+        "An entity is a record with a version: bytes under a key of their own kind, which the plain
+commands do not write and the SCUR commands do not know. An id is 1 to 65535 bytes, any bytes. A
+version is an integer from 1 to 9223372036854775807, and a greater one is a later write: the time
+in UTC milliseconds, a counter and the number of the node that gave it, in this order. A version
+whose time is far ahead of the server's clock is refused, because no write could win against it.
+A refusal because of an argument is `-INVALID 10 why`, as for SCUR commands. While the deletion of
+an entity is remembered its id belongs to entities: to write something else there is WRONGTYPE.
+",
+    );
+    for spec in ENTITY {
+        command(page, spec);
+    }
+}
+
 /// Name and arguments; a long grammar is broken before ITEM and BUCKET.
 fn synopsis(spec: &Spec) -> String {
     let text = format!("{} {}", spec.name, spec.grammar);
@@ -161,10 +180,28 @@ fn generic_commands(page: &mut String) {
         page,
         "## Generic commands
 
-What ordinary clients of Redis and load tools need. They answer as Redis 7 does, in RESP2 and
-RESP3, but for what the last column says. Keys of plain values are at most 65535 bytes long, values
-at most as long as `--max-argument`. A database other than 0, expiry, and transactions are not in
-this release; nor is persistence: nothing survives a restart.
+What ordinary clients of Redis and load tools need. They answer as Valkey 8.0 does, in RESP2 and
+RESP3, but for what the last column says; a test sends random commands to both and compares. Keys
+of plain values are at most 65535 bytes long, values at most as long as `--max-argument`. A database
+other than 0 and transactions are not in this release; nor is persistence: nothing survives a
+restart. HELP of a container lists what there is here. Keywords and numbers are taken as they are
+written: Valkey overlooks what follows a zero byte in a keyword, and a space or a plus sign before
+a cursor.
+
+**Accounts and entities.** A plain write to a key that holds one of them is WRONGTYPE and changes
+nothing; so is a plain read of its value.
+
+**Many keys.** MGET, MSET, DEL, UNLINK, EXISTS and TOUCH over keys of several cores are not one
+step: other clients may see some of it done. MSETNX is always one step.
+
+**Slow commands.** SLOWLOG keeps every command that takes at least `slowlog-log-slower-than`
+microseconds (10000 unless set; 0 for all, negative for none): each thread the newest
+`slowlog-max-len` (128 unless set) of them. A command that another thread has executed has no
+connection name. A command that may take long (more than 16
+arguments, or not `fast` in the table) is measured by itself. The others, which take well below a
+microsecond each, are measured up to 16 at once: when they together took as long as the limit, one
+entry tells of all of them, with the last one's arguments and how many they were. With a limit below
+1000 microseconds each one is measured by itself.
 
 | command | does | role | reply | differs from Redis |
 |---|---|---|---|---|",

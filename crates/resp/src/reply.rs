@@ -102,6 +102,23 @@ impl<'a> Reply<'a> {
         self.out.extend_from_slice(b"\r\n");
     }
 
+    /// An error that quotes a client's bytes as Redis does: as they are, up to the first zero byte,
+    /// line breaks as spaces. The caller bounds their length.
+    pub fn error_quoting(&mut self, before: &str, quoted: &[u8], after: &str) {
+        let end = quoted.iter().position(|&byte| byte == 0).unwrap_or(quoted.len());
+        self.out.push(b'-');
+        let start = self.out.len();
+        for part in [before.as_bytes(), &quoted[..end], after.as_bytes()] {
+            self.out.extend_from_slice(part);
+        }
+        for byte in &mut self.out[start..] {
+            if matches!(byte, b'\r' | b'\n') {
+                *byte = b' ';
+            }
+        }
+        self.out.extend_from_slice(b"\r\n");
+    }
+
     /// An integer.
     pub fn integer(&mut self, value: i64) {
         match u8::try_from(value) {
@@ -148,6 +165,11 @@ impl<'a> Reply<'a> {
         } else {
             self.text(text);
         }
+    }
+
+    /// Whole replies that were formed elsewhere, in the same protocol.
+    pub fn formed(&mut self, replies: &[u8]) {
+        self.out.extend_from_slice(replies);
     }
 
     /// Nothing.

@@ -3,12 +3,16 @@
 
 mod acl;
 mod cluster;
+mod entity;
 mod find;
 mod generic;
 mod id;
+mod key;
 mod role;
 mod scur;
 mod spread;
+mod string;
+mod watch;
 
 use scurry_ledger::Code;
 
@@ -18,7 +22,7 @@ pub use role::Role;
 pub use spread::Spread;
 
 /// One command, or one subcommand of a container.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Spec {
     /// What the server dispatches on.
     pub id: CommandId,
@@ -56,6 +60,27 @@ pub struct Spec {
     pub subcommands: &'static [Spec],
 }
 
+/// Lists of entries as one list, when the crate is compiled.
+macro_rules! join {
+    ($($list:expr),+) => {{
+        const LEN: usize = 0 $(+ $list.len())+;
+        &const {
+            let mut joined = [BLANK; LEN];
+            let mut at = 0;
+            $(
+                let mut from = 0;
+                while from < $list.len() {
+                    joined[at] = $list[from];
+                    at += 1;
+                    from += 1;
+                }
+            )+
+            assert!(at == LEN);
+            joined
+        }
+    }};
+}
+
 /// What most entries leave empty.
 const BLANK: Spec = Spec {
     id: CommandId::Ping,
@@ -80,12 +105,19 @@ const BLANK: Spec = Spec {
 /// The SCUR commands, in the order of the reference page.
 pub static SCUR: &[Spec] = scur::COMMANDS;
 
+/// The commands on entities.
+pub static ENTITY: &[Spec] = entity::COMMANDS;
+
 /// The commands that clients of Redis expect.
-pub static GENERIC: &[Spec] = generic::COMMANDS;
+pub static GENERIC: &[Spec] =
+    join!(string::COMMANDS, key::COMMANDS, generic::COMMANDS, watch::COMMANDS);
+
+/// Every command, containers once: [`SCUR`], [`ENTITY`], [`GENERIC`].
+static ALL: &[Spec] = join!(SCUR, ENTITY, GENERIC);
 
 /// Every command, containers once.
 pub fn all() -> impl Iterator<Item = &'static Spec> {
-    SCUR.iter().chain(GENERIC)
+    ALL.iter()
 }
 
 impl Spec {
@@ -164,7 +196,7 @@ mod tests {
     #[test]
     fn entries_are_complete_and_codes_stand_in_order_of_precedence() {
         let place = |code: &Code| Code::ALL.iter().position(|other| other == code);
-        for spec in SCUR {
+        for spec in SCUR.iter().chain(ENTITY) {
             for text in [spec.summary, spec.term, spec.reply, spec.since, spec.example, spec.group]
             {
                 assert!(!text.is_empty(), "{}", spec.name);

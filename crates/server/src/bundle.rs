@@ -3,6 +3,7 @@
 use crate::client::Caller;
 use crate::dispatch;
 use crate::node::Node;
+use crate::watch::Origin;
 use scurry_resp::Requests;
 use scurry_resp::table::Spec;
 
@@ -42,6 +43,7 @@ impl Bundle {
         self.replies.clear();
         self.ends.clear();
         self.taken = 0;
+        node.batch_began();
         while self.executed < self.requests.len() && self.replies.len() < REPLIES_LEN_MAX {
             let first = self.executed;
             let last = self.requests.len().min(first + dispatch::BATCH_MAX);
@@ -54,6 +56,7 @@ impl Bundle {
                 self.executed += 1;
             }
         }
+        node.batch_ended(Origin::Core(&self.caller));
     }
 
     /// True when there are requests left to execute.

@@ -22,6 +22,7 @@ pub(crate) enum Door {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) protocol: Protocol,
+    pub(crate) peer: Option<SocketAddr>,
 }
 
 /// The state of a connection that commands know.
@@ -84,7 +85,7 @@ impl Client {
 
     /// For requests that other cores execute.
     pub(crate) fn caller(&self) -> Caller {
-        Caller { protocol: self.protocol }
+        Caller { protocol: self.protocol, peer: Some(self.peer) }
     }
 
     /// Back to how it began, as RESET promises.

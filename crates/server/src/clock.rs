@@ -1,4 +1,5 @@
-//! The one place where the server reads clocks; once per turn of the loop.
+//! The one place where the server reads clocks: once per turn of the loop for everything that
+//! happens in it, and more often only to find out what took long.
 
 use scurry_ledger::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
@@ -32,5 +33,11 @@ impl Clock {
             time: Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX)),
             uptime_ms: i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX),
         }
+    }
+
+    /// Nanoseconds since the start: for durations.
+    #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
+    pub(crate) fn monotonic_ns(&self) -> u64 {
+        u64::try_from(Instant::now().duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
     }
 }

@@ -6,9 +6,22 @@ pub(crate) mod auth;
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod connection;
+pub(crate) mod entity;
+pub(crate) mod expiry;
 pub(crate) mod info;
 pub(crate) mod keys;
+pub(crate) mod latency;
+pub(crate) mod numbers;
+pub(crate) mod object;
+pub(crate) mod replication;
+pub(crate) mod scan;
 pub(crate) mod scur;
+pub(crate) mod shutdown;
+pub(crate) mod slowlog;
+pub(crate) mod values;
+
+use scurry_engine::WriteError;
+use scurry_resp::Reply;
 
 /// Redis's words for options that a command does not know.
 const SYNTAX_ERROR: &str = "ERR syntax error";
@@ -18,3 +31,14 @@ const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
 const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
 /// Redis's words for a write when memory is short.
 const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
+
+/// A write that the engine refuses, in Redis's words where it has them.
+fn write_error(error: WriteError, reply: &mut Reply<'_>) {
+    match error {
+        WriteError::WrongType => reply.error(WRONG_TYPE),
+        WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
+        WriteError::KeyTooLong | WriteError::ValueTooLong | WriteError::VersionAhead => {
+            reply.error(format_args!("ERR {error}"));
+        }
+    }
+}

@@ -13,6 +13,7 @@ use crate::report::{Answer, Question};
 use crate::tls::{self, Fault};
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
+use crate::watch::Origin;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser, Reply};
 use std::io;
@@ -322,6 +323,7 @@ impl<T: Transport> Connection<T> {
             spare: &mut pool.bundles,
         };
         let mut done = 0;
+        node.batch_began();
         let turn = loop {
             if self.phase == Phase::Closing {
                 parser.restart();
@@ -376,6 +378,7 @@ impl<T: Transport> Connection<T> {
                 _ => {}
             }
         };
+        node.batch_ended(Origin::Client(&self.client));
         self.answered |= batch.out.len() > begin;
         let gather = batch.gather;
         self.parser = Some(parser);

@@ -5,6 +5,7 @@ use crate::acceptor::Acceptor;
 use crate::client::{Client, Door};
 use crate::connection::{Connection, Turn};
 use crate::deadlines::Deadlines;
+use crate::latency::Event;
 use crate::listener;
 use crate::message::{Message, Sender};
 use crate::node::Node;
@@ -128,6 +129,7 @@ impl Core {
             }
             self.node.mesh.wake_up();
             self.node.now = self.node.clock.read();
+            self.node.turn_began();
             for event in &events {
                 match event.token() {
                     token if PORTS.contains(&token) => {
@@ -156,10 +158,14 @@ impl Core {
                 self.turn(key);
             }
             self.tick();
+            if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
+                self.stop();
+            }
             self.end_late();
             self.tell_faults();
             self.node.share();
             self.undelivered = !self.node.mesh.deliver();
+            self.node.turn_ended();
             if self.has_ended() {
                 self.node.faults.tell();
                 return Ok(());
@@ -234,6 +240,8 @@ impl Core {
     fn answer(&self, question: Question) -> Answer {
         match question {
             Question::Report => Answer::Report(Box::new(self.node.report())),
+            Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
+            Question::Latency => Answer::Latency(Box::new(self.node.watch.latency.clone())),
             Question::Clients => {
                 let mut text = String::new();
                 for (_, connection) in &self.connections {
@@ -402,7 +410,8 @@ impl Core {
     fn tick(&mut self) {
         let now = self.node.now.time;
         let due = self.node.shard.next_due().is_some_and(|due| due <= now);
-        self.ticking = due && self.node.shard.tick(now) > 0;
+        self.ticking =
+            due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
     }
 
     /// Closes what has waited long enough: for a peer's end, or for its handshake.
@@ -438,11 +447,16 @@ impl Core {
                 tracing::warn!("stopping at once: a second signal came");
                 std::process::exit(1);
             }
-            let clients = self.node.shared.clients.load(Ordering::Relaxed);
-            tracing::info!(clients, "stopping: answering what was sent");
-            self.drain();
-            self.tell_others_to_drain();
+            self.stop();
         }
+    }
+
+    /// The server stops: every core answers what its clients have sent.
+    fn stop(&mut self) {
+        let clients = self.node.shared.clients.load(Ordering::Relaxed);
+        tracing::info!(clients, "stopping: answering what was sent");
+        self.drain();
+        self.tell_others_to_drain();
     }
 
     fn tell_others_to_drain(&mut self) {

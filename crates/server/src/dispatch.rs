@@ -1,13 +1,19 @@
 //! From the arguments of a request to the command that handles them.
 
 use crate::client::{Caller, Client, Door};
-use crate::commands::{about, acl, auth, cluster, config, connection, info, keys, scur};
+use crate::commands::expiry::Shown;
+use crate::commands::{
+    about, acl, auth, cluster, config, connection, entity, expiry, info, keys, latency, numbers,
+    object, replication, scan, scur, shutdown, slowlog, values,
+};
 use crate::node::Node;
 use crate::report::Question;
+use crate::stopwatch;
 use crate::users::User;
+use crate::watch::Origin;
+use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{self, CommandId, Spec, Spread};
 use scurry_resp::{Args, Reply};
-use std::fmt::Write;
 use std::sync::Arc;
 
 /// What a command does beyond its reply.
@@ -84,14 +90,17 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
             // Refused while there are accounts anywhere: every core is asked first.
             _ if matches!(spec.id, CommandId::FlushAll | CommandId::FlushDb) => Route::Alone,
             Spread::EverySum | Spread::EverySuccess => Route::Every,
+            // Each step of these is one core's.
+            _ if spec.id == CommandId::Scan => Route::Core(scan::core_of(node, args)),
+            _ if spec.id == CommandId::EntityFind => Route::Core(entity::core_of(node, args)),
             _ => Route::Alone,
         };
     }
     if slots.cores() == 1 || client.door == Door::Core {
         return Route::Here;
     }
-    let first = slots.owner_of(args.at(1));
-    let several = spec.keys.1 != 1
+    let first = slots.owner_of(args.at(usize::try_from(spec.keys.0).unwrap_or(1)));
+    let several = spec.keys.1 != spec.keys.0
         && spec
             .key_positions(args.len())
             .any(|position| slots.owner_of(args.at(position)) != first);
@@ -106,20 +115,20 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
 
 /// Why this connection may not have the request executed; none when it may.
 #[inline]
-fn refusal(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Option<String> {
+fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Option<Refusal<'a>> {
     if !client.authenticated
         && !matches!(
             spec.id,
             CommandId::Auth | CommandId::Hello | CommandId::Quit | CommandId::Reset
         )
     {
-        return Some("NOAUTH Authentication required.".to_owned());
+        return Some(Refusal::NotAuthenticated);
     }
     if !client.roles.permit(spec.role) {
-        return Some(no_permission(spec, client));
+        return Some(Refusal::NoPermission(no_permission(spec, client)));
     }
     if spec.keys.0 != 0 && node.shared.slots.cores() > 1 {
-        return cluster::redirection(node, client, spec, args);
+        return cluster::redirection(node, client, spec, args).map(Refusal::Elsewhere);
     }
     None
 }
@@ -134,25 +143,37 @@ pub(crate) fn execute(
 ) -> Effect {
     let begin = out.len();
     let refusal = match spec {
-        None => Some(unknown(args)),
+        None => Some(Refusal::of(args)),
         Some(spec) => refusal(node, client, spec, args),
     };
     let effect = match (spec, refusal) {
         (Some(spec), None) => {
+            let alone = stopwatch::is_alone(spec.id, args.len());
+            if node.watch.stopwatch.ends_before(alone) {
+                node.span_ended(Origin::Client(client), None);
+            }
             client.command = spec.name;
             let mut reply = Reply::new(out, client.protocol);
-            match run_for_client(node, client, spec, args, &mut reply) {
+            let effect = match run_for_client(node, client, spec, args, &mut reply) {
                 Some(effect) => effect,
                 None => {
                     run(node, spec, args, &mut reply);
                     Effect::None
                 }
+            };
+            // A command that others have a part in is measured when it is executed again, or there.
+            if !matches!(effect, Effect::Ask(_) | Effect::Every)
+                && node.watch.stopwatch.ends_after(alone, spec.name)
+            {
+                node.span_ended(Origin::Client(client), Some((spec, args)));
             }
+            effect
         }
-        (_, text) => {
-            Reply::new(out, client.protocol).error(text.unwrap_or_default());
+        (_, Some(refusal)) => {
+            refusal.write(&mut Reply::new(out, client.protocol));
             Effect::None
         }
+        (None, None) => Effect::None,
     };
     if !matches!(effect, Effect::Ask(_) | Effect::Every) {
         count(node, out.get(begin));
@@ -184,8 +205,8 @@ pub(crate) fn check(
     client.command = spec.name;
     match refusal(node, client, spec, args) {
         None => true,
-        Some(text) => {
-            Reply::new(out, client.protocol).error(text);
+        Some(refusal) => {
+            refusal.write(&mut Reply::new(out, client.protocol));
             count(node, Some(&b'-'));
             false
         }
@@ -206,7 +227,14 @@ pub(crate) fn run_here(
     out: &mut Vec<u8>,
 ) {
     let begin = out.len();
+    let alone = stopwatch::is_alone(spec.id, args.len());
+    if node.watch.stopwatch.ends_before(alone) {
+        node.span_ended(Origin::Core(caller), None);
+    }
     run(node, spec, args, &mut Reply::new(out, caller.protocol));
+    if node.watch.stopwatch.ends_after(alone, spec.name) {
+        node.span_ended(Origin::Core(caller), Some((spec, args)));
+    }
     count(node, out.get(begin));
 }
 
@@ -215,27 +243,50 @@ fn count(node: &mut Node, first: Option<&u8>) {
     node.counters.errors += u64::from(first == Some(&b'-'));
 }
 
-/// Why the table has no entry for a request.
-fn unknown(args: Args<'_>) -> String {
-    let spec = match table::find(args.at(0)) {
-        Some(spec) if spec.subcommands.is_empty() => spec,
-        Some(container) => match subcommand(container, args) {
-            Ok(spec) => spec,
-            Err(text) => return text,
-        },
-        None => return unknown_command(args),
-    };
-    wrong_arity(spec)
+/// A request that is refused before any command runs.
+enum Refusal<'a> {
+    UnknownCommand(Args<'a>),
+    UnknownSubcommand {
+        container: &'static Spec,
+        name: &'a [u8],
+    },
+    WrongArity(&'static Spec),
+    NotAuthenticated,
+    /// Its user has not the role.
+    NoPermission(String),
+    /// Its keys are not this core's.
+    Elsewhere(String),
 }
 
-fn subcommand(container: &'static Spec, args: Args<'_>) -> Result<&'static Spec, String> {
-    let Some(name) = args.get(1) else {
-        return Ok(container);
-    };
-    container.subcommand(name).ok_or_else(|| {
-        let name = &name[..name.len().min(QUOTE_LEN_MAX)];
-        format!("ERR unknown subcommand '{}'. Try {} HELP.", name.escape_ascii(), container.name)
-    })
+impl<'a> Refusal<'a> {
+    /// Why the table has no entry for a request.
+    fn of(args: Args<'a>) -> Refusal<'a> {
+        let Some(spec) = table::find(args.at(0)) else { return Refusal::UnknownCommand(args) };
+        let Some(name) = args.get(1).filter(|_| !spec.subcommands.is_empty()) else {
+            return Refusal::WrongArity(spec);
+        };
+        match spec.subcommand(name) {
+            Some(spec) => Refusal::WrongArity(spec),
+            None => Refusal::UnknownSubcommand { container: spec, name },
+        }
+    }
+}
+
+impl Refusal<'_> {
+    #[cold]
+    fn write(&self, reply: &mut Reply<'_>) {
+        match self {
+            Refusal::UnknownCommand(args) => unknown_command(*args, reply),
+            Refusal::UnknownSubcommand { container, name } => reply.error_quoting(
+                "ERR unknown subcommand '",
+                quoted(name, QUOTE_LEN_MAX),
+                &format!("'. Try {} HELP.", container.name),
+            ),
+            Refusal::WrongArity(spec) => reply.error(wrong_arity(spec)),
+            Refusal::NoPermission(text) | Refusal::Elsewhere(text) => reply.error(text),
+            Refusal::NotAuthenticated => reply.error("NOAUTH Authentication required."),
+        }
+    }
 }
 
 /// Redis's words for arguments of the wrong number.
@@ -250,22 +301,27 @@ fn no_permission(spec: &Spec, client: &Client) -> String {
     format!("NOPERM User {user} has no permissions to run the '{command}' command")
 }
 
-fn unknown_command(args: Args<'_>) -> String {
-    let quote = |bytes: &[u8], len_max: usize| {
-        let bytes = &bytes[..bytes.len().min(len_max)];
-        bytes.escape_ascii().to_string()
-    };
-    let mut quoted = String::new();
+/// What Redis quotes of an argument: up to a zero byte, and so many bytes.
+fn quoted(bytes: &[u8], len_max: usize) -> &[u8] {
+    let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
+    &bytes[..end.min(len_max)]
+}
+
+fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
+    let mut text = b"unknown command '".to_vec();
+    text.extend_from_slice(quoted(args.at(0), QUOTE_LEN_MAX));
+    text.extend_from_slice(b"', with args beginning with: ");
+    let begin = text.len();
     for argument in args.iter_from(1) {
-        if quoted.len() >= QUOTE_LEN_MAX {
+        let len = text.len() - begin;
+        if len >= QUOTE_LEN_MAX {
             break;
         }
-        let left = QUOTE_LEN_MAX - quoted.len();
-        // Writing to a string cannot fail.
-        let _ = write!(quoted, "'{}' ", quote(argument, left));
+        text.push(b'\'');
+        text.extend_from_slice(quoted(argument, QUOTE_LEN_MAX - len));
+        text.extend_from_slice(b"' ");
     }
-    let name = quote(args.at(0), QUOTE_LEN_MAX);
-    format!("ERR unknown command '{name}', with args beginning with: {quoted}")
+    reply.error_quoting("ERR ", &text, "");
 }
 
 /// Commands about the connection or the server; none for one of the others.
@@ -319,15 +375,33 @@ fn run_for_client(
         CommandId::ConfigGet => config::get(node, args, reply),
         CommandId::AclWhoAmI => acl::who_am_i(client, reply),
         CommandId::AclUsers => acl::users(node, reply),
+        CommandId::Wait => replication::wait(node, args, reply),
+        // A port of one core stands for that core's keys.
+        CommandId::Scan if client.door == Door::Core => scan::scan_core(node, args, reply),
+        CommandId::EntityFind if client.door == Door::Core => entity::find_core(node, args, reply),
+        CommandId::SlowlogGet => return Some(slowlog::get(client, args, reply)),
+        CommandId::LatencyLatest => return Some(latency::latest(client, reply)),
+        CommandId::LatencyHistory => return Some(latency::history(client, args, reply)),
+        CommandId::LatencyDoctor => return Some(latency::doctor(client, reply)),
+        CommandId::Shutdown => shutdown::shutdown(node, args, reply),
         CommandId::AclHelp
         | CommandId::ClientHelp
         | CommandId::ClusterHelp
         | CommandId::CommandHelp
-        | CommandId::ConfigHelp => about::help(args, reply),
+        | CommandId::ConfigHelp
+        | CommandId::ObjectHelp
+        | CommandId::MemoryHelp
+        | CommandId::SlowlogHelp
+        | CommandId::LatencyHelp => about::help(args, reply),
         // A container without subcommand has failed its arity.
-        CommandId::Acl | CommandId::Client | CommandId::Cluster | CommandId::Config => {
-            reply.error(wrong_arity(spec));
-        }
+        CommandId::Acl
+        | CommandId::Client
+        | CommandId::Cluster
+        | CommandId::Config
+        | CommandId::Object
+        | CommandId::Memory
+        | CommandId::Slowlog
+        | CommandId::Latency => reply.error(wrong_arity(spec)),
         _ => return None,
     }
     Some(Effect::None)
@@ -337,12 +411,53 @@ fn run_for_client(
 #[inline]
 fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match spec.id {
-        CommandId::Get => keys::get(node, args, reply),
-        CommandId::Set => keys::set(node, args, reply),
+        CommandId::Get => values::get(node, args, reply),
+        CommandId::Set => values::set(node, spec, args, reply),
+        CommandId::SetNx => values::set_nx(node, args, reply),
+        CommandId::SetEx => values::set_ex(node, spec, DeadlineUnit::Seconds, args, reply),
+        CommandId::PSetEx => values::set_ex(node, spec, DeadlineUnit::Milliseconds, args, reply),
+        CommandId::GetSet => values::get_set(node, args, reply),
+        CommandId::GetDel => values::get_del(node, args, reply),
+        CommandId::GetEx => values::get_ex(node, spec, args, reply),
+        CommandId::Append => values::append(node, args, reply),
+        CommandId::StrLen => values::str_len(node, args, reply),
+        CommandId::GetRange => values::get_range(node, args, reply),
+        CommandId::SetRange => values::set_range(node, args, reply),
+        CommandId::Incr => numbers::add(node, args.at(1), 1, reply),
+        CommandId::Decr => numbers::add(node, args.at(1), -1, reply),
+        CommandId::IncrBy => numbers::increment_by(node, args, reply),
+        CommandId::DecrBy => numbers::decrement_by(node, args, reply),
         CommandId::MGet => keys::mget(node, args, reply),
-        CommandId::MSet => keys::mset(node, args, reply),
-        CommandId::Del => keys::del(node, args, reply),
-        CommandId::Exists => keys::exists(node, args, reply),
+        CommandId::MSet => keys::mset(node, args, false, reply),
+        CommandId::MSetNx => keys::mset(node, args, true, reply),
+        CommandId::Del | CommandId::Unlink => keys::del(node, args, reply),
+        CommandId::Exists | CommandId::Touch => keys::exists(node, args, reply),
+        CommandId::Type => keys::kind(node, args, reply),
+        CommandId::Expire => expiry::expire(node, spec, DeadlineUnit::Seconds, args, reply),
+        CommandId::PExpire => expiry::expire(node, spec, DeadlineUnit::Milliseconds, args, reply),
+        CommandId::ExpireAt => expiry::expire(node, spec, DeadlineUnit::SecondsAt, args, reply),
+        CommandId::PExpireAt => {
+            expiry::expire(node, spec, DeadlineUnit::MillisecondsAt, args, reply);
+        }
+        CommandId::Persist => expiry::persist(node, args, reply),
+        CommandId::Ttl => expiry::ttl(node, Shown::TTL, args, reply),
+        CommandId::PTtl => expiry::ttl(node, Shown::PTTL, args, reply),
+        CommandId::ExpireTime => expiry::ttl(node, Shown::EXPIRE_TIME, args, reply),
+        CommandId::PExpireTime => expiry::ttl(node, Shown::PEXPIRE_TIME, args, reply),
+        CommandId::Scan => scan::scan(node, args, reply),
+        CommandId::ObjectEncoding => object::encoding(node, args, reply),
+        CommandId::ObjectFreq => object::frequency(node, args, reply),
+        CommandId::ObjectIdleTime => object::idle_time(node, args, reply),
+        CommandId::ObjectRefCount => object::reference_count(node, args, reply),
+        CommandId::MemoryUsage => object::memory_usage(node, args, reply),
+        CommandId::EntityPut => entity::put(node, args, reply),
+        CommandId::EntityGet => entity::get(node, args, reply),
+        CommandId::EntityDel => entity::del(node, args, reply),
+        CommandId::EntityFind => entity::find(node, args, reply),
+        CommandId::SlowlogLen => slowlog::len(node, reply),
+        CommandId::SlowlogReset => slowlog::reset(node, reply),
+        CommandId::LatencyReset => latency::reset(node, args, reply),
+        CommandId::ConfigSet => config::set(node, args, reply),
         CommandId::DbSize => keys::db_size(node, reply),
         CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),

@@ -8,6 +8,7 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::tls::Faults;
 use crate::users::Desk;
+use crate::watch::Watch;
 use scurry_engine::{Config, Shard};
 use scurry_resp::Scratch;
 use std::sync::Arc;
@@ -30,6 +31,10 @@ pub(crate) struct Node {
     pub(crate) desk: Desk,
     /// Connections that TLS has ended, and that the log has still to tell of.
     pub(crate) faults: Faults,
+    /// What took long.
+    pub(crate) watch: Watch,
+    /// SHUTDOWN was asked for.
+    pub(crate) stop_asked: bool,
 }
 
 impl Node {
@@ -46,6 +51,9 @@ impl Node {
             shard: Shard::new(Config {
                 limits: settings.limits.clone(),
                 memory_max: settings.memory_max,
+                node: settings.node,
+                entity_index: settings.entity_index,
+                entity_tombstone_ms: settings.entity_tombstone_ms,
                 hash_seed: shared.run_id,
                 ..Config::default()
             }),
@@ -59,6 +67,8 @@ impl Node {
             scratch: Scratch::default(),
             desk,
             faults: Faults::default(),
+            watch: Watch::default(),
+            stop_asked: false,
         }
     }
 

@@ -1,6 +1,8 @@
 //! What only a core knows about itself, for commands that show the whole server.
 
 use crate::counters::Counters;
+use crate::latency::Latency;
+use crate::slowlog::SlowCommand;
 use scurry_engine::Stats;
 use scurry_ledger::Totals;
 
@@ -11,6 +13,10 @@ pub(crate) enum Question {
     Report,
     /// The connections.
     Clients,
+    /// Slow commands.
+    Slowlog,
+    /// What took long.
+    Latency,
 }
 
 /// What one core says.
@@ -20,6 +26,10 @@ pub(crate) enum Answer {
     Report(Box<Report>),
     /// Lines of CLIENT LIST.
     Clients(String),
+    /// Newest first.
+    Slowlog(Vec<SlowCommand>),
+    /// What took long.
+    Latency(Box<Latency>),
 }
 
 /// Counts and sums of one core, or of several together.

@@ -33,6 +33,13 @@ pub struct Settings {
     pub memory_max: Option<u64>,
     /// Bounds of accounts.
     pub limits: Limits,
+    /// Entities can be found by their value.
+    pub entity_index: bool,
+    /// How long the deletion of an entity is remembered, ms.
+    pub entity_tombstone_ms: i64,
+    /// Number of this server in versions of entities, 0 to 511: servers that hold copies of the
+    /// same entities need different ones.
+    pub node: u16,
     /// Bounds of requests.
     pub request: RequestLimits,
     /// Unsent replies above which a connection is neither read nor executed, bytes.
@@ -57,6 +64,9 @@ impl Settings {
             clients_max: 10_000,
             memory_max: None,
             limits: Limits::default(),
+            entity_index: false,
+            entity_tombstone_ms: 24 * 3_600_000,
+            node: 0,
             request: RequestLimits::default(),
             unsent_len_max: 1024 * 1024,
             reply_len_max: 64 * 1024 * 1024,

@@ -7,7 +7,7 @@ use scurry_ledger::Time;
 use super::ledger::{answers, is_there};
 use super::meter::{Meter, Rung, TURN};
 use super::session_loop::{Population, Request, SessionLoop};
-use super::store::{EPOCH, Outcome, Store};
+use super::store::{BATCH, EPOCH, Outcome, Store};
 use crate::scenario::Charging;
 
 /// The rung.
@@ -42,7 +42,11 @@ impl Rung for EngineRung {
         let EngineRung { store, requests, .. } = self;
         let wrong = meter.time(|| {
             let mut wrong = 0u64;
-            for request in requests.iter() {
+            for (index, request) in requests.iter().enumerate() {
+                if index % BATCH == 0 {
+                    let batch = requests[index..].iter().take(BATCH);
+                    store.touch(batch.map(|request| request.account.as_slice()));
+                }
                 let right = match request.command() {
                     Some(command) => match store.execute(now, &request.account, &command) {
                         Outcome::Answer { answer, replayed: false } => {

@@ -8,13 +8,10 @@ use scurry_resp::{
 
 use super::meter::{Meter, Rung, TURN};
 use super::session_loop::Population;
-use super::store::{EPOCH, Outcome, ReadError, Store};
+use super::store::{BATCH, EPOCH, Outcome, ReadError, Store};
 use crate::dialect::Dialect;
 use crate::scenario::Charging;
 use crate::workload::{ChargingPlan, ChargingWorkload, Workload};
-
-/// Requests that lie together, as those of one connection do.
-const DEPTH: usize = 64;
 
 /// The rung.
 #[derive(Debug)]
@@ -67,7 +64,7 @@ impl InProcessRung {
             workload,
             population,
             turn: 0,
-            batches: (0..TURN / DEPTH).map(|_| Batch::default()).collect(),
+            batches: (0..TURN / BATCH).map(|_| Batch::default()).collect(),
         })
     }
 }
@@ -82,7 +79,7 @@ impl Rung for InProcessRung {
             batch.sessions.clear();
             batch.requests.clear();
             batch.replies.clear();
-            for _ in 0..DEPTH {
+            for _ in 0..BATCH {
                 batch.sessions.push(self.turn);
                 self.workload.emit(self.turn, &mut batch.requests);
                 self.turn = (self.turn + 1) % self.population.sessions;
@@ -117,17 +114,19 @@ impl Door {
     fn batch(&mut self, now: Time, batch: &mut Batch) -> Result<()> {
         let mut parser = std::mem::take(&mut self.parser);
         let mut at = 0;
-        while at < batch.requests.len() {
-            let input = &batch.requests[at..];
-            match parser.parse(input, &self.limits, true) {
-                Parsed::Request(length) => {
-                    let mut reply = Reply::new(&mut batch.replies, Protocol::Resp2);
-                    self.request(now, parser.args(input), &mut reply)?;
-                    at += length;
-                }
+        let input = &batch.requests;
+        while at < input.len() {
+            match parser.parse(&input[at..], &self.limits, true) {
+                Parsed::Request(length) => at += length,
                 other => bail!("the parser does not take the lab's request: {other:?}"),
             }
         }
+        self.store.touch((0..parser.found()).map(|index| parser.args(input, index).at(1)));
+        for index in 0..parser.found() {
+            let mut reply = Reply::new(&mut batch.replies, Protocol::Resp2);
+            self.request(now, parser.args(input, index), &mut reply)?;
+        }
+        parser.forget();
         self.parser = parser;
         Ok(())
     }

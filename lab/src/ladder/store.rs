@@ -15,6 +15,9 @@ pub(super) const EPOCH: Time = Time(1_700_000_000_000);
 /// Seed of the table's hash: a run is repeatable.
 const HASH_SEED: u64 = 0x5C02_2217;
 
+/// Requests that a host takes together: those that one connection has waiting.
+pub(super) const BATCH: usize = 64;
+
 /// A shard and its accounts.
 #[derive(Debug)]
 pub(super) struct Store {
@@ -37,14 +40,27 @@ impl Store {
         Ok(store)
     }
 
+    /// Asks memory for what a batch of requests will need, as a host does before it executes
+    /// them. More than a batch is left alone.
+    #[inline]
+    pub(super) fn touch<'a>(&self, ids: impl Iterator<Item = &'a [u8]>) {
+        let mut keys = [self.shard.key(&[]); BATCH];
+        let mut length = 0;
+        for (place, id) in keys.iter_mut().zip(ids) {
+            *place = self.shard.key(id);
+            length += 1;
+        }
+        self.shard.touch(&keys[..length]);
+    }
+
     #[inline]
     pub(super) fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Outcome {
-        self.shard.execute(now, id, command)
+        self.shard.execute(now, self.shard.key(id), command)
     }
 
     #[inline]
     pub(super) fn account(&mut self, now: Time, id: &[u8]) -> Result<&Account, ReadError> {
-        self.shard.account(now, id)
+        self.shard.account(now, self.shard.key(id))
     }
 
     /// What a host does once in a turn.

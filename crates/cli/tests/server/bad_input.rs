@@ -103,7 +103,7 @@ fn errors_in_the_words_of_redis() {
     for (line, reply) in [
         ("FOO", "-ERR unknown command 'FOO', with args beginning with: "),
         ("foo bar 'b z'", "-ERR unknown command 'foo', with args beginning with: 'bar' 'b z' "),
-        (r#""f\r\n-o""#, r"-ERR unknown command 'f\r\n-o', with args beginning with: "),
+        (r#""f\r\n-o""#, "-ERR unknown command 'f  -o', with args beginning with: "),
         ("GET", "-ERR wrong number of arguments for 'get' command"),
         ("SCUR.GET", "-ERR wrong number of arguments for 'scur.get' command"),
         ("scur.get a b", "-ERR wrong number of arguments for 'scur.get' command"),
@@ -112,7 +112,8 @@ fn errors_in_the_words_of_redis() {
         ("CLIENT", "-ERR wrong number of arguments for 'client' command"),
         ("CLIENT ID x", "-ERR wrong number of arguments for 'client|id' command"),
         ("CLIENT FOO", "-ERR unknown subcommand 'FOO'. Try CLIENT HELP."),
-        ("SET a b EX 10", "-ERR syntax error"),
+        ("SET a b EX", "-ERR syntax error"),
+        ("SET a b EX 0", "-ERR invalid expire time in 'set' command"),
         ("SELECT 1", "-ERR DB index is out of range"),
         ("SELECT x", "-ERR value is not an integer or out of range"),
         ("HELLO 4", "-NOPROTO unsupported protocol version"),

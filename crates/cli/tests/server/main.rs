@@ -2,11 +2,15 @@
 
 mod access;
 mod bad_input;
+mod differential;
 mod life;
 mod log;
+mod random;
 mod random_commands;
 mod real_clients;
 mod support;
 mod threads;
 mod timers;
 mod tls;
+mod valkey;
+mod watch;

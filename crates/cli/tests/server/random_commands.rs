@@ -1,30 +1,11 @@
 //! Thousands of commands put together at random, most of them wrong: the server answers each
 //! one, stays up, and no unit is made or lost.
 
+use crate::random::Random;
 use crate::support::{Client, Server, array};
 
 const ACCOUNTS: [&str; 3] = ["a", "b", "c"];
 const COMMANDS: usize = 20_000;
-
-/// A small generator with a seed (xorshift), so that a failure comes again.
-pub(crate) struct Random(u64);
-
-impl Random {
-    pub(crate) fn new(seed: u64) -> Random {
-        Random(seed)
-    }
-
-    pub(crate) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        usize::try_from(self.0 >> 11).expect("64 bits") % bound
-    }
-
-    pub(crate) fn of<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        words[self.below(words.len())]
-    }
-}
 
 /// Mostly in the shape of the grammar, sometimes not.
 fn command(random: &mut Random, step: usize) -> Vec<String> {
@@ -135,7 +116,7 @@ fn reply(client: &mut Client, out: &mut Vec<String>) {
 fn random_commands_are_answered_and_conserve_units() {
     let server = Server::start(&[]);
     for seed in 1..=4u64 {
-        let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut random = Random::new(seed);
         let mut client = server.connect();
         let (mut good, mut refused) = (0, 0);
         for step in 0..COMMANDS / 4 {

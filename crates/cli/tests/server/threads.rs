@@ -2,7 +2,7 @@
 
 mod access;
 
-use crate::random_commands::Random;
+use crate::random::Random;
 use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
 use std::io::{Read, Write};

@@ -6,7 +6,7 @@ use crate::timers::{Lane, tick_of};
 use scurry_ledger::{Change, Portion, Time, next_due, tick_in_place};
 
 /// Steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
-const TICK_STEPS_MAX: usize = 256;
+const TICK_STEPS_MAX: usize = 128;
 
 impl Shard {
     /// Takes some steps of what is due, and returns how many; 0 says that nothing is left. What

@@ -88,7 +88,8 @@ impl Shard {
     }
 
     /// Deletes an entity, if the terms hold. With a version of the writer's it leaves a
-    /// tombstone also where nothing was, for the write that it overtook.
+    /// tombstone also where nothing was, for the write that it overtook; that alone is refused
+    /// for want of memory.
     pub fn entity_del(
         &mut self,
         now: Time,

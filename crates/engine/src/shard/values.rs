@@ -78,7 +78,7 @@ impl Shard {
     }
 
     /// Changes when a plain value expires, none for never; a time that is not later than `now`
-    /// deletes it. False when there is no value.
+    /// deletes it. False when there is no value. Never refused for want of memory.
     pub fn set_expiry(
         &mut self,
         now: Time,

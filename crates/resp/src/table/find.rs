@@ -1,12 +1,15 @@
 //! Finds a command by its name, in any case: one multiplication and one comparison, by a hash
 //! without collisions that is searched for when the crate is compiled.
 
-use super::{GENERIC, SCUR, Spec, generic, scur};
+use super::{ALL, Spec};
 
 /// No name of a command is longer.
 const NAME_LEN_MAX: usize = 16;
-const SLOTS: usize = 256;
-const COMMANDS: usize = scur::COMMANDS.len() + generic::COMMANDS.len();
+/// Many more than commands, so that the search below ends soon: with n commands a multiplier is
+/// good with a probability of about exp(-n * n / 2 / SLOTS).
+const SLOTS: usize = 1 << SLOT_BITS;
+const SLOT_BITS: u32 = 11;
+const COMMANDS: usize = ALL.len();
 /// Marks a slot without a command.
 const FREE: u8 = u8::MAX;
 
@@ -26,15 +29,7 @@ const fn pack(name: &[u8]) -> u128 {
 #[expect(clippy::cast_possible_truncation, reason = "the halves of a number are folded into one")]
 const fn slot(packed: u128, multiplier: u64) -> usize {
     let folded = (packed as u64) ^ ((packed >> 64) as u64).rotate_left(29);
-    (folded.wrapping_mul(multiplier) >> 56) as usize
-}
-
-const fn command(index: usize) -> &'static Spec {
-    if index < scur::COMMANDS.len() {
-        &scur::COMMANDS[index]
-    } else {
-        &generic::COMMANDS[index - scur::COMMANDS.len()]
-    }
+    (folded.wrapping_mul(multiplier) >> (u64::BITS - SLOT_BITS)) as usize
 }
 
 struct Index {
@@ -51,7 +46,7 @@ const fn build() -> Index {
     let mut packed = [0u128; COMMANDS];
     let mut at = 0;
     while at < COMMANDS {
-        let name = command(at).name.as_bytes();
+        let name = ALL[at].name.as_bytes();
         assert!(name.len() <= NAME_LEN_MAX);
         packed[at] = pack(name);
         at += 1;
@@ -95,8 +90,5 @@ pub fn find(name: &[u8]) -> Option<&'static Spec> {
     if INDEX.packed.get(index) != Some(&packed) {
         return None;
     }
-    match index.checked_sub(scur::COMMANDS.len()) {
-        None => SCUR.get(index),
-        Some(index) => GENERIC.get(index),
-    }
+    ALL.get(index)
 }

@@ -1,9 +1,7 @@
-//! The commands that clients of Redis expect, as far as this release has them.
+//! The commands about the server and the connection that clients of Redis expect.
 
 use super::{BLANK, CommandId, Role, Spec, Spread, acl, cluster};
 
-const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
-const GENERIC: Spec = Spec { group: "generic", keys: (1, -1, 1), ..BLANK };
 const SERVER: Spec = Spec { group: "server", ..BLANK };
 const CONNECTION: Spec = Spec { group: "connection", ..BLANK };
 
@@ -12,82 +10,6 @@ const NO_AUTH: &[&str] = &["noscript", "loading", "stale", "fast", "no_auth", "a
 const SLOW: &[&str] = &["noscript", "loading", "stale"];
 
 pub(super) const COMMANDS: &[Spec] = &[
-    Spec {
-        id: CommandId::Get,
-        name: "GET",
-        role: Role::Read,
-        arity: 2,
-        flags: &["readonly", "fast"],
-        grammar: "key",
-        reply: "the value, or nil",
-        summary: "Reads a plain value.",
-        ..STRING
-    },
-    Spec {
-        id: CommandId::Set,
-        name: "SET",
-        role: Role::Charge,
-        arity: -3,
-        flags: &["write", "denyoom"],
-        grammar: "key value",
-        reply: "OK",
-        summary: "Writes a plain value.",
-        notes: "No options in this release: they are a syntax error. Over an account it is WRONGTYPE: an account is never overwritten.",
-        ..STRING
-    },
-    Spec {
-        id: CommandId::MGet,
-        name: "MGET",
-        spread: Spread::Elements,
-        role: Role::Read,
-        arity: -2,
-        flags: &["readonly", "fast"],
-        keys: (1, -1, 1),
-        grammar: "key [key ...]",
-        reply: "array of values; nil where there is none, and for accounts",
-        summary: "Reads many plain values.",
-        notes: "A reply of more than 64 MiB is an error.",
-        ..STRING
-    },
-    Spec {
-        id: CommandId::MSet,
-        name: "MSET",
-        spread: Spread::Success,
-        role: Role::Charge,
-        arity: -3,
-        flags: &["write", "denyoom"],
-        keys: (1, -1, 2),
-        grammar: "key value [key value ...]",
-        reply: "OK",
-        summary: "Writes many plain values.",
-        notes: "With an account among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays. Keys of several threads are not written at one moment, and an error of one thread leaves what the others have written.",
-        ..STRING
-    },
-    Spec {
-        id: CommandId::Del,
-        name: "DEL",
-        spread: Spread::Sum,
-        role: Role::Charge,
-        arity: -2,
-        flags: &["write"],
-        grammar: "key [key ...]",
-        reply: "how many keys were deleted",
-        summary: "Deletes plain values.",
-        notes: "With an account among the keys it is WRONGTYPE and nothing is deleted (on several threads: nothing by the thread that has the account); accounts go by SCUR.DELETE.",
-        ..GENERIC
-    },
-    Spec {
-        id: CommandId::Exists,
-        name: "EXISTS",
-        spread: Spread::Sum,
-        role: Role::Read,
-        arity: -2,
-        flags: &["readonly", "fast"],
-        grammar: "key [key ...]",
-        reply: "how many of the keys exist, accounts included",
-        summary: "Counts the keys that exist.",
-        ..GENERIC
-    },
     Spec {
         id: CommandId::DbSize,
         name: "DBSIZE",
@@ -239,7 +161,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about settings.",
-        notes: "There is no CONFIG SET: settings are given at the start.",
+        notes: "There is no CONFIG REWRITE: the file of settings is never written.",
         subcommands: CONFIG,
         ..SERVER
     },
@@ -425,6 +347,19 @@ const CONFIG: &[Spec] = &[
         reply: "map of name to value",
         summary: "Shows settings.",
         notes: "requirepass is never shown. Settings of Redis that clients ask for (save, appendonly, databases) have fixed values.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::ConfigSet,
+        name: "CONFIG|SET",
+        spread: Spread::EverySuccess,
+        role: Role::Admin,
+        arity: -4,
+        flags: &["admin", "noscript", "loading", "stale"],
+        grammar: "name value [name value ...]",
+        reply: "OK",
+        summary: "Changes settings while the server runs: all of them or none.",
+        notes: "Can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold. Every other setting is `can't set immutable config`. On the port of one core it changes that core alone.",
         ..SERVER
     },
     Spec {

@@ -82,6 +82,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
         "connection" => categories.push("@connection"),
         "generic" => categories.push("@keyspace"),
         "scur" => categories.push("@scur"),
+        "entity" => categories.push("@entity"),
         _ => {}
     }
     categories
@@ -202,7 +203,11 @@ pub(crate) fn list(args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn get_keys(args: Args<'_>, reply: &mut Reply<'_>) {
-    let Some(spec) = table::find(args.at(2)) else {
+    let named = |spec: &'static Spec| match args.get(3) {
+        Some(sub) if !spec.subcommands.is_empty() => spec.subcommand(sub),
+        _ => Some(spec),
+    };
+    let Some(spec) = table::find(args.at(2)).and_then(named) else {
         return reply.error("ERR Invalid command specified");
     };
     if !spec.accepts(args.len() - 2) {

@@ -1,60 +1,16 @@
-//! Plain keys: GET, SET and their like. They never touch accounts.
+//! Keys of any kind: MGET, MSET, DEL, EXISTS, TYPE and their like. Accounts and entities are
+//! seen, and never written.
 
-use super::{OUT_OF_MEMORY, SYNTAX_ERROR, WRONG_TYPE};
+use super::{SYNTAX_ERROR, WRONG_TYPE, write_error};
 use crate::client::Client;
 use crate::dispatch::Effect;
 use crate::node::Node;
 use crate::report::{Question, Report};
-use scurry_engine::{Expiry, WriteError};
+use scurry_engine::{Expiry, KEY_LEN_MAX, KeyKind, WriteError};
 use scurry_resp::{Args, Reply};
 
-/// Longest key of a plain value, bytes.
-const KEY_LEN_MAX: usize = 65_535;
-const KEY_TOO_LONG: &str = "ERR key is longer than 65535 bytes";
-
-const REPLY_TOO_LONG: &str = "ERR the reply is too long: ask for fewer keys at once";
-
-pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    match node.shard.value(node.now.time, node.shard.key(args.at(1))) {
-        Ok(Some(value)) => {
-            node.counters.hits += 1;
-            reply.bulk(value.bytes);
-        }
-        Ok(None) => {
-            node.counters.misses += 1;
-            reply.null();
-        }
-        Err(_) => reply.error(WRONG_TYPE),
-    }
-}
-
-pub(crate) fn set(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    if args.len() > 3 {
-        return reply.error(SYNTAX_ERROR);
-    }
-    if args.at(1).len() > KEY_LEN_MAX {
-        return reply.error(KEY_TOO_LONG);
-    }
-    let key = node.shard.key(args.at(1));
-    match node.shard.set(node.now.time, key, args.at(2), Expiry::Never) {
-        Ok(()) => reply.ok(),
-        Err(error) => write_error(error, reply),
-    }
-}
-
-fn write_error(error: WriteError, reply: &mut Reply<'_>) {
-    match error {
-        WriteError::WrongType => reply.error(WRONG_TYPE),
-        WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
-        WriteError::KeyTooLong => reply.error(KEY_TOO_LONG),
-        error => reply.error(format_args!("ERR {error}")),
-    }
-}
-
-/// True when a plain value may be at the key.
-fn is_plain(node: &Node, key: &[u8]) -> bool {
-    node.shard.value(node.now.time, node.shard.key(key)).is_ok()
-}
+/// The reply would be longer than a connection may be owed.
+pub(crate) const REPLY_TOO_LONG: &str = "ERR the reply is too long: ask for fewer keys at once";
 
 pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let begin = reply.len();
@@ -77,39 +33,63 @@ pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-pub(crate) fn mset(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+/// True when a key holds an account or an entity, which no plain command writes.
+fn is_protected(node: &Node, key: &[u8]) -> bool {
+    node.shard.value(node.now.time, node.shard.key(key)).is_err()
+}
+
+/// MSET, and MSETNX where `absent` is asked for. The table has seen to it that each key has a value.
+pub(crate) fn mset(node: &mut Node, args: Args<'_>, absent: bool, reply: &mut Reply<'_>) {
     let pairs = || (1..args.len()).step_by(2).map(|at| (args.at(at), args.at(at + 1)));
     if pairs().any(|(key, _)| key.len() > KEY_LEN_MAX) {
-        return reply.error(KEY_TOO_LONG);
+        return write_error(WriteError::KeyTooLong, reply);
     }
-    if pairs().any(|(key, _)| !is_plain(node, key)) {
+    if pairs().any(|(key, _)| is_protected(node, key)) {
         return reply.error(WRONG_TYPE);
+    }
+    let now = node.now.time;
+    if absent && pairs().any(|(key, _)| node.shard.kind(now, node.shard.key(key)).is_some()) {
+        return reply.integer(0);
     }
     for (key, value) in pairs() {
         let key = node.shard.key(key);
-        if let Err(error) = node.shard.set(node.now.time, key, value, Expiry::Never) {
+        if let Err(error) = node.shard.set(now, key, value, Expiry::Never) {
             return write_error(error, reply);
         }
     }
-    reply.ok();
+    if absent { reply.integer(1) } else { reply.ok() }
 }
 
 pub(crate) fn del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    if args.iter_from(1).any(|key| !is_plain(node, key)) {
+    if args.iter_from(1).any(|key| is_protected(node, key)) {
         return reply.error(WRONG_TYPE);
     }
+    let now = node.now.time;
     let mut deleted = 0;
     for key in args.iter_from(1) {
         let key = node.shard.key(key);
-        deleted += u64::from(node.shard.del(node.now.time, key).unwrap_or(false));
+        deleted += u64::from(node.shard.del(now, key) == Ok(true));
     }
     reply.unsigned(deleted);
 }
 
 pub(crate) fn exists(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let exists = |key: &&[u8]| node.shard.exists(node.now.time, node.shard.key(key));
-    let found = args.iter_from(1).filter(exists).count();
-    reply.unsigned(found as u64);
+    let exists = |key: &&[u8]| node.shard.kind(node.now.time, node.shard.key(key)).is_some();
+    reply.unsigned(args.iter_from(1).filter(exists).count() as u64);
+}
+
+/// The name that TYPE gives to a kind.
+pub(crate) fn kind_name(kind: KeyKind) -> &'static str {
+    match kind {
+        KeyKind::Value => "string",
+        KeyKind::Account => "scurryacc",
+        KeyKind::Entity => "scurryent",
+    }
+}
+
+pub(crate) fn kind(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let kind = node.shard.kind(node.now.time, node.shard.key(args.at(1)));
+    reply.simple(kind.map_or("none", kind_name));
 }
 
 pub(crate) fn db_size(node: &Node, reply: &mut Reply<'_>) {
@@ -148,13 +128,16 @@ fn refuse_flush(args: Args<'_>, reply: &mut Reply<'_>) {
     reply.error(format_args!("ERR accounts exist: {name} FORCE deletes balances for good"));
 }
 
-/// None when an option is not known.
+/// None when an option is not known or given twice.
 fn is_forced(args: Args<'_>) -> Option<bool> {
-    let mut force = false;
+    let (mut force, mut mode) = (false, false);
     for option in args.iter_from(1) {
-        if option.eq_ignore_ascii_case(b"FORCE") {
+        let is = |word: &[u8]| option.eq_ignore_ascii_case(word);
+        if is(b"FORCE") && !force {
             force = true;
-        } else if !option.eq_ignore_ascii_case(b"ASYNC") && !option.eq_ignore_ascii_case(b"SYNC") {
+        } else if (is(b"ASYNC") || is(b"SYNC")) && !mode {
+            mode = true;
+        } else {
             return None;
         }
     }

@@ -3,7 +3,7 @@
 
 use super::peer::Peer;
 use super::programs::{ALL, Session};
-use super::{HAS_EXPIRY, redis_rs, text};
+use super::{redis_rs, text};
 use crate::support::{Server, tool};
 
 /// Threads of our server, each with a port.
@@ -21,9 +21,7 @@ struct Cluster<'a> {
 /// Valkey's cluster shows that the sessions are right about clusters.
 const VALKEY_PARTS: &str = "plain,expiry,moved";
 
-fn our_parts() -> String {
-    format!("charging,plain{},moved", if HAS_EXPIRY { ",expiry" } else { "" })
-}
+const OUR_PARTS: &str = "charging,plain,expiry,moved";
 
 fn every_client(cluster: &Cluster<'_>) {
     for protocol in [2, 3] {
@@ -98,6 +96,19 @@ fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
     assert!(shown.contains("SET: ") && shown.contains("GET: "), "{shown}");
 }
 
+/// It routes commands that it has never heard of by the tag in their first argument.
+fn valkey_benchmark_creates_accounts_on_every_node(cluster: &Cluster<'_>) {
+    assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
+    let load = ["--cluster", "-n", "2000", "-P", "8", "-r", "1000000000", "-q"];
+    let create = ["SCUR.CREATE", "a{tag}__rand_int__", "BUCKET", "main", "cent", "5"];
+    let output = tool("valkey-benchmark", &[&connection(cluster)[..], &load[..], &create].concat());
+    assert!(output.status.success(), "{}", text(&output));
+    let totals = redis_cli(cluster, &["SCUR.TOTALS"]);
+    let accounts = totals.lines().nth(1).and_then(|count| count.parse::<u32>().ok());
+    // Its last pipelines may go a little beyond what was asked for.
+    assert!(accounts.is_some_and(|count| (2_000..2_500).contains(&count)), "{totals}");
+}
+
 #[test]
 fn every_client_in_a_cluster_of_valkey() {
     let valkey = Peer::cluster();
@@ -111,11 +122,12 @@ fn every_client_in_a_cluster_of_valkey() {
 fn every_client_in_a_cluster_of_ours() {
     let server = Server::start(&["--threads", THREADS, "--requirepass", "secret"]);
     let main = format!("127.0.0.1:{}", server.port);
-    let cluster = Cluster { address: &main, password: "secret", parts: &our_parts() };
+    let cluster = Cluster { address: &main, password: "secret", parts: OUR_PARTS };
     every_client(&cluster);
     // The main port forwards; a port of one core says MOVED.
     let slots = redis_cli(&cluster, &["CLUSTER", "SLOTS"]);
     let core = format!("127.0.0.1:{}", slots.lines().nth(3).expect("the first range's port"));
     redis_cli_follows(&Cluster { address: &core, ..cluster });
     valkey_benchmark_goes_to_every_node(&cluster);
+    valkey_benchmark_creates_accounts_on_every_node(&cluster);
 }

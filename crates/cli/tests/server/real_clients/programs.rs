@@ -2,7 +2,7 @@
 //! server of ours, and against one that is not ours to show that they notice.
 
 use super::peer::Peer;
-use super::{HAS_EXPIRY, text};
+use super::text;
 use crate::support::{Server, python, tool};
 use std::path::PathBuf;
 use std::sync::LazyLock;
@@ -117,13 +117,12 @@ fn build(words: &[&str]) {
 fn sessions_in_both_protocols(program: &Program, own_parts: &str) {
     for protocol in [2, 3] {
         let server = Server::start(&["--requirepass", "secret"]);
-        let expiry = if HAS_EXPIRY { ",expiry" } else { "" };
         let (right, shown) = program.run(&Session {
             address: &format!("127.0.0.1:{}", server.port),
             mode: "single",
             protocol,
             password: "secret",
-            parts: &format!("auth,charging,plain{expiry}{own_parts}"),
+            parts: &format!("auth,charging,plain,expiry{own_parts}"),
         });
         assert!(right, "protocol {protocol}: {shown}");
     }

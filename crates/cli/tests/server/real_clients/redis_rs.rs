@@ -1,6 +1,5 @@
 //! redis-rs, whose sessions need no program of their own.
 
-use super::HAS_EXPIRY;
 use super::peer::Peer;
 use crate::support::Server;
 use redis::cluster::{ClusterClient, ClusterConnection, cluster_pipe};
@@ -198,9 +197,7 @@ fn redis_rs_in_both_protocols() {
         }
         let replies: Vec<Value> = pipe.query(&mut client).expect("every reply");
         assert_eq!(replies.iter().map(shown).collect::<Vec<_>>(), pipeline_replies());
-        if HAS_EXPIRY {
-            expiry(&mut client);
-        }
+        expiry(&mut client);
     }
 }
 

@@ -1,0 +1,92 @@
+//! What counts as the same reply. Everything is compared byte for byte, but for what depends on
+//! a clock, on an order that nobody promises, or on how a server keeps its values.
+
+/// How the two replies to a command are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Check {
+    /// Byte for byte.
+    Exact,
+    /// Integers of the same sign, at most so far from each other: a time that each server took
+    /// from its own clock.
+    Near(i64),
+    /// The same keys in any order.
+    AnyOrder,
+    /// Both a positive integer: each counts its own bytes.
+    Size,
+    /// Valkey remembers how a value came about, ours sees the value alone.
+    Encoding,
+    /// Valkey shares small integers.
+    References,
+}
+
+/// True when they are the same, as far as they can be.
+pub(crate) fn same(check: Check, theirs: &[u8], ours: &[u8]) -> bool {
+    if theirs == ours {
+        return true;
+    }
+    match check {
+        Check::Exact => false,
+        Check::Near(distance) => match (integer(theirs), integer(ours)) {
+            (Some(theirs), Some(ours)) => {
+                theirs >= 0 && ours >= 0 && theirs.abs_diff(ours) <= distance.unsigned_abs()
+            }
+            _ => false,
+        },
+        Check::AnyOrder => sorted(theirs).is_some_and(|theirs| Some(theirs) == sorted(ours)),
+        Check::Size => {
+            matches!((integer(theirs), integer(ours)), (Some(1..), Some(1..)))
+        }
+        Check::Encoding => {
+            theirs == b"$3\r\nraw\r\n"
+                && [&b"$3\r\nint\r\n"[..], b"$6\r\nembstr\r\n"].contains(&ours)
+        }
+        Check::References => theirs == b":2147483647\r\n" && ours == b":1\r\n",
+    }
+}
+
+fn integer(reply: &[u8]) -> Option<i64> {
+    let text = std::str::from_utf8(reply).ok()?;
+    text.strip_prefix(':')?.strip_suffix("\r\n")?.parse().ok()
+}
+
+/// Cursor and keys of a SCAN, the keys sorted.
+fn sorted(reply: &[u8]) -> Option<Vec<&[u8]>> {
+    let (cursor, mut rest) = bulk(reply.strip_prefix(b"*2\r\n")?)?;
+    let end = rest.iter().position(|&byte| byte == b'\n')? + 1;
+    let mut keys = Vec::new();
+    let head = &rest[..end];
+    rest = &rest[end..];
+    while !rest.is_empty() {
+        let (key, after) = bulk(rest)?;
+        keys.push(key);
+        rest = after;
+    }
+    keys.sort_unstable();
+    keys.push(head);
+    keys.push(cursor);
+    Some(keys)
+}
+
+/// The first bulk string, and what follows.
+fn bulk(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let rest = bytes.strip_prefix(b"$")?;
+    let end = rest.iter().position(|&byte| byte == b'\r')?;
+    let len: usize = std::str::from_utf8(&rest[..end]).ok()?.parse().ok()?;
+    let value = rest.get(end + 2..end + 2 + len)?;
+    Some((value, rest.get(end + 2 + len + 2..)?))
+}
+
+#[test]
+fn what_differs_is_seen() {
+    let scan = |keys: &str| format!("*2\r\n$1\r\n0\r\n*2\r\n{keys}");
+    let (ab, ba) = (scan("$1\r\na\r\n$1\r\nb\r\n"), scan("$1\r\nb\r\n$1\r\na\r\n"));
+    assert!(same(Check::AnyOrder, ab.as_bytes(), ba.as_bytes()));
+    assert!(!same(Check::Exact, ab.as_bytes(), ba.as_bytes()));
+    let aa = scan("$1\r\na\r\n$1\r\na\r\n");
+    assert!(!same(Check::AnyOrder, ab.as_bytes(), aa.as_bytes()));
+    assert!(same(Check::Near(5), b":100\r\n", b":105\r\n"));
+    assert!(!same(Check::Near(5), b":100\r\n", b":106\r\n"));
+    assert!(!same(Check::Near(5), b":-1\r\n", b":0\r\n"));
+    assert!(!same(Check::Size, b":0\r\n", b":1\r\n"));
+    assert!(!same(Check::Encoding, b"$3\r\nint\r\n", b"$3\r\nraw\r\n"));
+}

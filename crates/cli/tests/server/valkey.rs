@@ -1,0 +1,57 @@
+//! A real valkey-server of a test's own, on a socket in a directory of its own.
+
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// No single read of a test waits longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running valkey-server, stopped when dropped.
+pub(crate) struct Valkey {
+    child: Child,
+    directory: PathBuf,
+}
+
+impl Valkey {
+    /// Starts one that keeps nothing, with the bounds of ours. The name is the test's.
+    pub(crate) fn start(name: &str) -> Valkey {
+        let directory = std::env::temp_dir().join(format!("scurry-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&directory).expect("a directory for the socket");
+        let child = Command::new("valkey-server")
+            .args(["--port", "0", "--unixsocket", "socket", "--save", "", "--appendonly", "no"])
+            .args(["--proto-max-bulk-len", "1mb", "--daemonize", "no"])
+            .current_dir(&directory)
+            .stdin(Stdio::null())
+            // It logs every CONFIG SET: a pipe that nobody reads would stop it.
+            .stdout(Stdio::null())
+            .spawn();
+        let Ok(mut child) = child else {
+            panic!("valkey-server is missing: run scripts/install-tools.sh");
+        };
+        let socket = directory.join("socket");
+        while UnixStream::connect(&socket).is_err() {
+            let ended = child.try_wait().expect("its state");
+            assert!(ended.is_none(), "valkey-server did not start: {ended:?}");
+            std::thread::yield_now();
+        }
+        Valkey { child, directory }
+    }
+
+    pub(crate) fn connect(&self) -> UnixStream {
+        let stream = UnixStream::connect(self.directory.join("socket")).expect("it listens");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
+        stream.set_write_timeout(Some(PATIENCE)).expect("a time-out is set");
+        stream
+    }
+}
+
+impl Drop for Valkey {
+    fn drop(&mut self) {
+        // It may have ended already; either way it is gone afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.directory);
+    }
+}

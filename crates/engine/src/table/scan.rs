@@ -1,0 +1,60 @@
+//! Walking over the table in the order of positions, in pages that stay right while segments
+//! split and merge.
+
+use super::Table;
+use crate::entry::Entry;
+use crate::key::{CURSOR_SHIFT, position};
+
+/// Segments that one call of a scan looks into.
+const SCAN_SEGMENTS_MAX: usize = 4;
+
+impl Table {
+    /// Visits entries in the order of their positions, from the cursor on, until `visit` was
+    /// called `count` times or some segments were looked into. Returns where to go on, 0 at the
+    /// end. Entries that share the cursor's place are visited together, so none that is there
+    /// all the time is left out.
+    pub(crate) fn scan<'a>(
+        &'a self,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&'a Entry),
+    ) -> u64 {
+        let (mut next, mut visited) = (cursor, 0);
+        for _ in 0..SCAN_SEGMENTS_MAX {
+            if next > u64::MAX >> CURSOR_SHIFT {
+                return 0;
+            }
+            let (segment, end) = self.segment_at(next << CURSOR_SHIFT);
+            let entries = self.segments[segment as usize].iter();
+            let place = |entry: &Entry| position(self.hasher.hash(entry.key())) >> CURSOR_SHIFT;
+            let mut found: Vec<(u64, &Entry)> =
+                entries.map(|entry| (place(entry), entry)).filter(|at| at.0 >= next).collect();
+            found.sort_unstable_by_key(|(place, _)| *place);
+            let mut last = None;
+            for (place, entry) in found {
+                if visited >= count && last != Some(place) {
+                    return place;
+                }
+                visit(entry);
+                visited += 1;
+                last = Some(place);
+            }
+            let Some(end) = end else { return 0 };
+            next = end;
+            if visited >= count {
+                break;
+            }
+        }
+        next
+    }
+
+    /// The segment of a position, and the cursor at which the next one begins.
+    fn segment_at(&self, position: u64) -> (u32, Option<u64>) {
+        let segment = self.directory[self.slot(position)];
+        let depth = u32::from(self.depths[segment as usize]);
+        let prefix = position >> 1 >> (63 - depth);
+        let is_last = prefix + 1 == 1 << depth;
+        let end = (!is_last).then(|| (prefix + 1) << (64 - depth) >> CURSOR_SHIFT);
+        (segment, end)
+    }
+}

@@ -1,0 +1,14 @@
+//! The options of plain commands, in Redis's order of checks: words first, numbers when the
+//! command says so, because some look at the key in between.
+
+mod deadline;
+mod expire;
+mod fault;
+mod scan;
+mod set;
+
+pub use deadline::{Deadline, DeadlineUnit};
+pub use expire::{ExpireCondition, parse_expire};
+pub use fault::PlainFault;
+pub use scan::{ScanKind, ScanRequest, parse_scan};
+pub use set::{Lifetime, SetCondition, SetOptions, parse_get_ex, parse_set};

@@ -1,0 +1,76 @@
+//! The options of SCAN.
+
+use super::PlainFault;
+use crate::{Args, parse_integer};
+
+/// Keys that one SCAN looks at unless told otherwise.
+const COUNT_DEFAULT: usize = 10;
+/// Keys that one SCAN looks at, at most: others want their turn.
+const COUNT_MAX: usize = 10_000;
+
+/// Which keys TYPE lets through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ScanKind {
+    /// `string`.
+    Value,
+    /// `scurryacc`.
+    Account,
+    /// `scurryent`.
+    Entity,
+    /// A type of Redis that this server has not.
+    Nothing,
+}
+
+/// A SCAN, understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScanRequest<'a> {
+    /// Where to go on.
+    pub cursor: u64,
+    /// MATCH; none for all.
+    pub pattern: Option<&'a [u8]>,
+    /// COUNT, bounded.
+    pub count: usize,
+    /// TYPE; none for all.
+    pub kind: Option<ScanKind>,
+}
+
+/// The arguments of SCAN.
+pub fn parse_scan(args: Args<'_>) -> Result<ScanRequest<'_>, PlainFault<'_>> {
+    let cursor = std::str::from_utf8(args.at(1)).ok().and_then(|text| text.parse().ok());
+    let cursor = cursor.ok_or(PlainFault::InvalidCursor)?;
+    let mut request = ScanRequest { cursor, pattern: None, count: COUNT_DEFAULT, kind: None };
+    let mut words = args.iter_from(2);
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(PlainFault::Syntax)?;
+        if word.eq_ignore_ascii_case(b"COUNT") {
+            let count = parse_integer(value).ok_or(PlainFault::NotAnInteger)?;
+            if count < 1 {
+                return Err(PlainFault::Syntax);
+            }
+            request.count = usize::try_from(count).unwrap_or(COUNT_MAX).min(COUNT_MAX);
+        } else if word.eq_ignore_ascii_case(b"MATCH") {
+            // As in Redis, where this one pattern matches the empty key too and others do not.
+            request.pattern = Some(value).filter(|&pattern| pattern != b"*");
+        } else if word.eq_ignore_ascii_case(b"TYPE") {
+            request.kind = Some(kind(value).ok_or(PlainFault::UnknownType(value))?);
+        } else {
+            return Err(PlainFault::Syntax);
+        }
+    }
+    Ok(request)
+}
+
+fn kind(name: &[u8]) -> Option<ScanKind> {
+    [
+        (&b"string"[..], ScanKind::Value),
+        (b"scurryacc", ScanKind::Account),
+        (b"scurryent", ScanKind::Entity),
+        (b"list", ScanKind::Nothing),
+        (b"set", ScanKind::Nothing),
+        (b"zset", ScanKind::Nothing),
+        (b"hash", ScanKind::Nothing),
+        (b"stream", ScanKind::Nothing),
+    ]
+    .into_iter()
+    .find_map(|(word, kind)| name.eq_ignore_ascii_case(word).then_some(kind))
+}

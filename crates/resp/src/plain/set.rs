@@ -1,0 +1,105 @@
+//! The options of SET and GETEX.
+
+use super::{Deadline, DeadlineUnit, PlainFault};
+use crate::Args;
+
+/// When SET writes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SetCondition {
+    /// In any case.
+    #[default]
+    Always,
+    /// NX: when there is no such key.
+    Absent,
+    /// XX: when there is one.
+    Present,
+}
+
+/// How long what is written lives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lifetime<'a> {
+    /// Nothing was said.
+    #[default]
+    Unsaid,
+    /// KEEPTTL: as long as before.
+    Keep,
+    /// PERSIST: for good.
+    Persist,
+    /// Until then.
+    Until(Deadline<'a>),
+}
+
+/// What stands behind the value of SET.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct SetOptions<'a> {
+    /// NX or XX.
+    pub condition: SetCondition,
+    /// GET: the value before is asked for.
+    pub get: bool,
+    /// EX and its like, or KEEPTTL.
+    pub lifetime: Lifetime<'a>,
+}
+
+/// The options of SET, from its fourth argument on.
+pub fn parse_set(args: Args<'_>) -> Result<SetOptions<'_>, PlainFault<'static>> {
+    let mut options = SetOptions::default();
+    let mut words = args.iter_from(3);
+    while let Some(word) = words.next() {
+        if word.eq_ignore_ascii_case(b"NX") && options.condition != SetCondition::Present {
+            options.condition = SetCondition::Absent;
+        } else if word.eq_ignore_ascii_case(b"XX") && options.condition != SetCondition::Absent {
+            options.condition = SetCondition::Present;
+        } else if word.eq_ignore_ascii_case(b"GET") {
+            options.get = true;
+        } else if word.eq_ignore_ascii_case(b"KEEPTTL") {
+            set_once(&mut options.lifetime, Lifetime::Keep)?;
+        } else {
+            deadline(&mut options.lifetime, word, words.next())?;
+        }
+    }
+    Ok(options)
+}
+
+/// The options of GETEX, from its third argument on.
+pub fn parse_get_ex(args: Args<'_>) -> Result<Lifetime<'_>, PlainFault<'static>> {
+    let mut lifetime = Lifetime::Unsaid;
+    let mut words = args.iter_from(2);
+    while let Some(word) = words.next() {
+        if word.eq_ignore_ascii_case(b"PERSIST") {
+            set_once(&mut lifetime, Lifetime::Persist)?;
+        } else {
+            deadline(&mut lifetime, word, words.next())?;
+        }
+    }
+    Ok(lifetime)
+}
+
+fn deadline<'a>(
+    lifetime: &mut Lifetime<'a>,
+    word: &[u8],
+    number: Option<&'a [u8]>,
+) -> Result<(), PlainFault<'static>> {
+    match (DeadlineUnit::of_option(word), number) {
+        (Some(unit), Some(number)) => {
+            set_once(lifetime, Lifetime::Until(Deadline { unit, number }))
+        }
+        _ => Err(PlainFault::Syntax),
+    }
+}
+
+/// The same option again is allowed, and the last one counts; another one is not.
+fn set_once<'a>(
+    lifetime: &mut Lifetime<'a>,
+    said: Lifetime<'a>,
+) -> Result<(), PlainFault<'static>> {
+    let agrees = match (*lifetime, said) {
+        (Lifetime::Unsaid, _) => true,
+        (Lifetime::Until(before), Lifetime::Until(now)) => before.unit == now.unit,
+        (before, now) => before == now,
+    };
+    if !agrees {
+        return Err(PlainFault::Syntax);
+    }
+    *lifetime = said;
+    Ok(())
+}

@@ -1,0 +1,332 @@
+//! The commands on keys of any kind: deleting, expiry, listing, how they are kept.
+
+use super::{BLANK, CommandId, Role, Spec, Spread};
+
+const KEY: Spec = Spec { group: "generic", keys: (1, 1, 1), ..BLANK };
+
+const READ: &[&str] = &["readonly"];
+const READ_FAST: &[&str] = &["readonly", "fast"];
+const WRITE_FAST: &[&str] = &["write", "fast"];
+const SLOW: &[&str] = &["noscript", "loading", "stale"];
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::Del,
+        name: "DEL",
+        spread: Spread::Sum,
+        role: Role::Charge,
+        arity: -2,
+        flags: &["write"],
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        reply: "how many keys were deleted",
+        summary: "Deletes plain values.",
+        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is deleted (on several threads: nothing by the thread that has it): accounts go by SCUR.DELETE, entities by ENTITY.DEL.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Unlink,
+        name: "UNLINK",
+        spread: Spread::Sum,
+        role: Role::Charge,
+        arity: -2,
+        flags: WRITE_FAST,
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        reply: "how many keys were deleted",
+        summary: "The same as DEL: memory is given back at once.",
+        notes: "As DEL.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Exists,
+        name: "EXISTS",
+        spread: Spread::Sum,
+        role: Role::Read,
+        arity: -2,
+        flags: READ_FAST,
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        reply: "how many of the keys exist, accounts and entities included",
+        summary: "Counts the keys that exist.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Touch,
+        name: "TOUCH",
+        spread: Spread::Sum,
+        role: Role::Read,
+        arity: -2,
+        flags: READ_FAST,
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        reply: "how many of the keys exist",
+        summary: "The same as EXISTS: nothing is evicted by age.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Type,
+        name: "TYPE",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "string, scurryacc for an account, scurryent for an entity, or none",
+        summary: "Says what a key holds.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Expire,
+        name: "EXPIRE",
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_FAST,
+        grammar: "key s [NX|XX|GT|LT ...]",
+        reply: "1, or 0 when the key does not exist or a condition does not hold",
+        summary: "Lets a plain value expire after so many seconds.",
+        notes: "Over an account or an entity it is WRONGTYPE: an entity expires by the options of ENTITY.PUT.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::PExpire,
+        name: "PEXPIRE",
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_FAST,
+        grammar: "key ms [NX|XX|GT|LT ...]",
+        reply: "as EXPIRE",
+        summary: "Lets a plain value expire after so many milliseconds.",
+        notes: "As EXPIRE.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::ExpireAt,
+        name: "EXPIREAT",
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_FAST,
+        grammar: "key s [NX|XX|GT|LT ...]",
+        reply: "as EXPIRE",
+        summary: "Lets a plain value expire at a time, in seconds since 1970.",
+        notes: "As EXPIRE.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::PExpireAt,
+        name: "PEXPIREAT",
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_FAST,
+        grammar: "key ms [NX|XX|GT|LT ...]",
+        reply: "as EXPIRE",
+        summary: "Lets a plain value expire at a time, in milliseconds since 1970.",
+        notes: "As EXPIRE.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Ttl,
+        name: "TTL",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "seconds, rounded; -1 when it does not expire; -2 when there is no key",
+        summary: "Says how long a key has to live.",
+        notes: "An account has no end of its own: -1.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::PTtl,
+        name: "PTTL",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "milliseconds; -1 or -2 as TTL",
+        summary: "Says how long a key has to live.",
+        notes: "As TTL.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::ExpireTime,
+        name: "EXPIRETIME",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "seconds since 1970, rounded; -1 or -2 as TTL",
+        summary: "Says when a key expires.",
+        notes: "As TTL.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::PExpireTime,
+        name: "PEXPIRETIME",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "milliseconds since 1970; -1 or -2 as TTL",
+        summary: "Says when a key expires.",
+        notes: "As TTL.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Persist,
+        name: "PERSIST",
+        role: Role::Charge,
+        arity: 2,
+        flags: WRITE_FAST,
+        grammar: "key",
+        reply: "1, or 0 when the key does not exist or does not expire",
+        summary: "Lets a plain value live for good.",
+        notes: "As EXPIRE.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Scan,
+        name: "SCAN",
+        spread: Spread::Special,
+        role: Role::Read,
+        arity: -2,
+        flags: READ,
+        keys: (0, 0, 0),
+        grammar: "cursor [MATCH pattern] [COUNT n] [TYPE type]",
+        reply: "[cursor, keys]; the cursor is 0 at the end",
+        summary: "Lists keys in steps: every key that exists all the time is listed.",
+        notes: "Types are string, scurryacc and scurryent; those that Redis has and this server has not match nothing. Keys come in another order. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Object,
+        name: "OBJECT",
+        role: Role::Read,
+        arity: -2,
+        flags: SLOW,
+        keys: (0, 0, 0),
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about how a key is kept.",
+        subcommands: OBJECT,
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Memory,
+        name: "MEMORY",
+        role: Role::Read,
+        arity: -2,
+        flags: SLOW,
+        keys: (0, 0, 0),
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about memory.",
+        subcommands: MEMORY,
+        ..KEY
+    },
+    Spec {
+        id: CommandId::Wait,
+        name: "WAIT",
+        role: Role::Anyone,
+        arity: 3,
+        flags: &["blocking"],
+        keys: (0, 0, 0),
+        grammar: "replicas timeout",
+        reply: "0: there are no replicas",
+        summary: "Waits until replicas have what this connection wrote.",
+        notes: "Answers at once, without waiting for the timeout: nothing that could come would change the answer.",
+        ..KEY
+    },
+];
+
+const OBJECT: &[Spec] = &[
+    Spec {
+        id: CommandId::ObjectEncoding,
+        name: "OBJECT|ENCODING",
+        role: Role::Read,
+        arity: 3,
+        flags: READ,
+        keys: (2, 2, 1),
+        grammar: "key",
+        reply: "int, embstr or raw for plain values, image for accounts, record for entities; nil when there is no key",
+        summary: "Says how a key is kept.",
+        notes: "The words for plain values follow from the value alone: after APPEND or SETRANGE Redis says raw for any value.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::ObjectFreq,
+        name: "OBJECT|FREQ",
+        role: Role::Read,
+        arity: 3,
+        flags: READ,
+        keys: (2, 2, 1),
+        grammar: "key",
+        reply: "an error, or nil when there is no key",
+        summary: "Not kept.",
+        notes: "As Redis without an LFU policy.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::ObjectIdleTime,
+        name: "OBJECT|IDLETIME",
+        role: Role::Read,
+        arity: 3,
+        flags: READ,
+        keys: (2, 2, 1),
+        grammar: "key",
+        reply: "an error, or nil when there is no key",
+        summary: "Not kept.",
+        notes: "An error, as Redis with an LFU policy: nothing is evicted by age, so no time of access is kept.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::ObjectRefCount,
+        name: "OBJECT|REFCOUNT",
+        role: Role::Read,
+        arity: 3,
+        flags: READ,
+        keys: (2, 2, 1),
+        grammar: "key",
+        reply: "1, or nil when there is no key",
+        summary: "How often a value is shared.",
+        notes: "Always 1: values are not shared.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::ObjectHelp,
+        name: "OBJECT|HELP",
+        role: Role::Anyone,
+        arity: 2,
+        flags: SLOW,
+        keys: (0, 0, 0),
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..KEY
+    },
+];
+
+const MEMORY: &[Spec] = &[
+    Spec {
+        id: CommandId::MemoryUsage,
+        name: "MEMORY|USAGE",
+        role: Role::Read,
+        arity: -3,
+        flags: READ,
+        keys: (2, 2, 1),
+        grammar: "key [SAMPLES n]",
+        reply: "bytes, or nil when there is no key",
+        summary: "Says what a key and what it holds take.",
+        notes: "Exact, so SAMPLES has no effect. Other numbers than those of Redis.",
+        ..KEY
+    },
+    Spec {
+        id: CommandId::MemoryHelp,
+        name: "MEMORY|HELP",
+        role: Role::Anyone,
+        arity: 2,
+        flags: SLOW,
+        keys: (0, 0, 0),
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..KEY
+    },
+];

@@ -1,0 +1,236 @@
+//! The commands on plain values.
+
+use super::{BLANK, CommandId, Role, Spec, Spread};
+
+const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
+
+const READ: &[&str] = &["readonly"];
+const READ_FAST: &[&str] = &["readonly", "fast"];
+const WRITE_FAST: &[&str] = &["write", "fast"];
+const WRITE_MEMORY: &[&str] = &["write", "denyoom"];
+const WRITE_MEMORY_FAST: &[&str] = &["write", "denyoom", "fast"];
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::Get,
+        name: "GET",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "the value, or nil",
+        summary: "Reads a plain value.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::Set,
+        name: "SET",
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_MEMORY,
+        grammar: "key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]",
+        reply: "OK; nil when NX or XX kept it from being written; with GET the value before, or nil",
+        summary: "Writes a plain value.",
+        notes: "Over an account or an entity it is WRONGTYPE, also with NX: neither is ever overwritten.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::SetNx,
+        name: "SETNX",
+        role: Role::Charge,
+        arity: 3,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key value",
+        reply: "1, or 0 when the key exists",
+        summary: "Writes a plain value where there is none.",
+        notes: "As SET with NX.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::SetEx,
+        name: "SETEX",
+        role: Role::Charge,
+        arity: 4,
+        flags: WRITE_MEMORY,
+        grammar: "key s value",
+        reply: "OK",
+        summary: "Writes a plain value that expires after so many seconds.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::PSetEx,
+        name: "PSETEX",
+        role: Role::Charge,
+        arity: 4,
+        flags: WRITE_MEMORY,
+        grammar: "key ms value",
+        reply: "OK",
+        summary: "Writes a plain value that expires after so many milliseconds.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::GetSet,
+        name: "GETSET",
+        role: Role::Charge,
+        arity: 3,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key value",
+        reply: "the value before, or nil",
+        summary: "Writes a plain value and reads what was there.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::GetDel,
+        name: "GETDEL",
+        role: Role::Charge,
+        arity: 2,
+        flags: WRITE_FAST,
+        grammar: "key",
+        reply: "the value, or nil",
+        summary: "Reads a plain value and deletes it.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::GetEx,
+        name: "GETEX",
+        role: Role::Charge,
+        arity: -2,
+        flags: WRITE_FAST,
+        grammar: "key [EX s|PX ms|EXAT s|PXAT ms|PERSIST]",
+        reply: "the value, or nil",
+        summary: "Reads a plain value and changes when it expires.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::MGet,
+        name: "MGET",
+        spread: Spread::Elements,
+        role: Role::Read,
+        arity: -2,
+        flags: READ_FAST,
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        reply: "array of values; nil where there is none, and for accounts and entities",
+        summary: "Reads many plain values.",
+        notes: "A reply of more than 64 MiB is an error.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::MSet,
+        name: "MSET",
+        spread: Spread::Success,
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_MEMORY,
+        keys: (1, -1, 2),
+        grammar: "key value [key value ...]",
+        reply: "OK",
+        summary: "Writes many plain values.",
+        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays. Keys of several threads are not written at one moment, and an error of one thread leaves what the others have written.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::MSetNx,
+        name: "MSETNX",
+        role: Role::Charge,
+        arity: -3,
+        flags: WRITE_MEMORY,
+        keys: (1, -1, 2),
+        grammar: "key value [key value ...]",
+        reply: "1, or 0 when one of the keys exists",
+        summary: "Writes many plain values where there are none: all of them or none.",
+        notes: "With an account or an entity among the keys it is WRONGTYPE. Keys of several threads are CROSSSLOT.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::Incr,
+        name: "INCR",
+        role: Role::Charge,
+        arity: 2,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key",
+        reply: "the number afterwards",
+        summary: "Adds 1 to a plain value that is an integer; none counts as 0.",
+        notes: "There is no INCRBYFLOAT: money in floats rounds.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::IncrBy,
+        name: "INCRBY",
+        role: Role::Charge,
+        arity: 3,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key n",
+        reply: "the number afterwards",
+        summary: "Adds to a plain value that is an integer; none counts as 0.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::Decr,
+        name: "DECR",
+        role: Role::Charge,
+        arity: 2,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key",
+        reply: "the number afterwards",
+        summary: "Subtracts 1 from a plain value that is an integer; none counts as 0.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::DecrBy,
+        name: "DECRBY",
+        role: Role::Charge,
+        arity: 3,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key n",
+        reply: "the number afterwards",
+        summary: "Subtracts from a plain value that is an integer; none counts as 0.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::Append,
+        name: "APPEND",
+        role: Role::Charge,
+        arity: 3,
+        flags: WRITE_MEMORY_FAST,
+        grammar: "key tail",
+        reply: "how long the value is afterwards, bytes",
+        summary: "Writes at the end of a plain value.",
+        notes: "A value longer than `--max-argument` is refused in the words of Redis.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::StrLen,
+        name: "STRLEN",
+        role: Role::Read,
+        arity: 2,
+        flags: READ_FAST,
+        grammar: "key",
+        reply: "how long the value is, bytes",
+        summary: "Measures a plain value.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::GetRange,
+        name: "GETRANGE",
+        role: Role::Read,
+        arity: 4,
+        flags: READ,
+        grammar: "key start end",
+        reply: "the bytes; empty where there are none",
+        summary: "Reads a part of a plain value; negative places count from its end.",
+        ..STRING
+    },
+    Spec {
+        id: CommandId::SetRange,
+        name: "SETRANGE",
+        role: Role::Charge,
+        arity: 4,
+        flags: WRITE_MEMORY,
+        grammar: "key offset bytes",
+        reply: "how long the value is afterwards, bytes",
+        summary: "Overwrites a part of a plain value, with zeros up to the offset.",
+        notes: "As APPEND.",
+        ..STRING
+    },
+];

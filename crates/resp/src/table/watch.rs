@@ -1,0 +1,155 @@
+//! The commands that show what took long, and the one that stops the server.
+
+use super::{BLANK, CommandId, Role, Spec, Spread};
+
+const SERVER: Spec = Spec { group: "server", ..BLANK };
+const ADMIN: &[&str] = &["admin", "loading", "stale"];
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::Slowlog,
+        name: "SLOWLOG",
+        role: Role::Admin,
+        arity: -2,
+        flags: ADMIN,
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about slow commands.",
+        notes: "See the notes on slow commands.",
+        subcommands: SLOWLOG,
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Latency,
+        name: "LATENCY",
+        role: Role::Admin,
+        arity: -2,
+        flags: ADMIN,
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about what took long.",
+        notes: "Events: command, expire-cycle, loop-turn. There are no LATENCY GRAPH and HISTOGRAM.",
+        subcommands: LATENCY,
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Shutdown,
+        name: "SHUTDOWN",
+        role: Role::Admin,
+        arity: -1,
+        flags: &["admin", "noscript", "loading", "stale", "allow_busy"],
+        grammar: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]",
+        reply: "none: the connection is closed; an error when it does not stop",
+        summary: "Stops the server as SIGTERM does: what was sent is answered, then it ends.",
+        notes: "SAVE is refused: durability is none, so there is nothing to save to. NOW and FORCE have no effect, ABORT never finds a shutdown in progress.",
+        ..SERVER
+    },
+];
+
+const SLOWLOG: &[Spec] = &[
+    Spec {
+        id: CommandId::SlowlogGet,
+        name: "SLOWLOG|GET",
+        spread: Spread::Special,
+        role: Role::Admin,
+        arity: -2,
+        flags: ADMIN,
+        grammar: "[count]",
+        reply: "array of [id, time in s, duration in microseconds, arguments, address, connection name], newest first",
+        summary: "Shows slow commands, 10 unless told otherwise, -1 for all.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::SlowlogLen,
+        name: "SLOWLOG|LEN",
+        spread: Spread::EverySum,
+        role: Role::Admin,
+        arity: 2,
+        flags: ADMIN,
+        reply: "how many there are",
+        summary: "Counts the slow commands that are kept.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::SlowlogReset,
+        name: "SLOWLOG|RESET",
+        spread: Spread::EverySuccess,
+        role: Role::Admin,
+        arity: 2,
+        flags: ADMIN,
+        reply: "OK",
+        summary: "Forgets the slow commands.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::SlowlogHelp,
+        name: "SLOWLOG|HELP",
+        role: Role::Anyone,
+        arity: 2,
+        flags: ADMIN,
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..SERVER
+    },
+];
+
+const LATENCY: &[Spec] = &[
+    Spec {
+        id: CommandId::LatencyLatest,
+        name: "LATENCY|LATEST",
+        spread: Spread::Special,
+        role: Role::Admin,
+        arity: 2,
+        flags: ADMIN,
+        reply: "array of [event, time in s, latest in ms, longest in ms]",
+        summary: "Shows the latest of each event.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::LatencyHistory,
+        name: "LATENCY|HISTORY",
+        spread: Spread::Special,
+        role: Role::Admin,
+        arity: 3,
+        flags: ADMIN,
+        grammar: "event",
+        reply: "array of [time in s, ms], at most 160",
+        summary: "Shows how long an event took, the longest of each second.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::LatencyReset,
+        name: "LATENCY|RESET",
+        spread: Spread::EverySum,
+        role: Role::Admin,
+        arity: -2,
+        flags: ADMIN,
+        grammar: "[event ...]",
+        reply: "how many events were forgotten",
+        summary: "Forgets events.",
+        notes: "On several threads an event counts once for each thread that has it.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::LatencyDoctor,
+        name: "LATENCY|DOCTOR",
+        spread: Spread::Special,
+        role: Role::Admin,
+        arity: 2,
+        flags: ADMIN,
+        reply: "text",
+        summary: "Describes what took long.",
+        notes: "Other words than those of Redis.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::LatencyHelp,
+        name: "LATENCY|HELP",
+        role: Role::Anyone,
+        arity: 2,
+        flags: ADMIN,
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..SERVER
+    },
+];
