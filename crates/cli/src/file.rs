@@ -4,9 +4,10 @@
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
+use scurry_server::UserEntry;
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// What the file may say. Everything may be left out.
 #[derive(Debug, Default, Deserialize)]
@@ -23,11 +24,27 @@ pub(crate) struct File {
     pub(crate) max_argument: Option<Size>,
     pub(crate) max_request: Option<Size>,
     pub(crate) log: Option<String>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) tls_client_ca: Option<PathBuf>,
+    pub(crate) tls_listen: Option<SocketAddr>,
+    pub(crate) tls_handshake_ms_max: Option<i64>,
     pub(crate) entity_index: Option<bool>,
     pub(crate) entity_tombstone_ms: Option<i64>,
     pub(crate) node: Option<u16>,
     #[serde(default)]
+    users: Vec<UserTable>,
+    #[serde(default)]
     limits: LimitsTable,
+}
+
+/// One of `[[users]]`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UserTable {
+    name: String,
+    password_hash: String,
+    roles: Vec<String>,
 }
 
 /// The bounds of accounts, by the names that `Limits` gives them.
@@ -63,6 +80,16 @@ impl File {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings in {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("wrong settings in {}", path.display()))
+    }
+
+    /// The users, not checked yet.
+    pub(crate) fn users(&self) -> Vec<UserEntry> {
+        let entry = |user: &UserTable| UserEntry {
+            name: user.name.clone(),
+            password_hash: user.password_hash.clone(),
+            roles: user.roles.clone(),
+        };
+        self.users.iter().map(entry).collect()
     }
 
     /// The defaults with what the file says instead.

@@ -1,6 +1,8 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
 mod file;
+mod hash_password;
+mod log;
 mod serve;
 mod size;
 
@@ -21,12 +23,20 @@ enum Command {
     ///
     /// Settings come from the command line, else from the file given with --config, else they
     /// are the defaults. This release keeps everything in memory: nothing survives a restart.
-    Serve(serve::Serve),
+    Serve(Box<serve::Serve>),
+
+    /// Read a password and print its hash for a user in the settings file.
+    ///
+    /// From a terminal it is asked for twice and not shown; else the first line of stdin is taken.
+    HashPassword,
 }
 
 fn main() -> ExitCode {
-    let CommandLine { command: Command::Serve(serve) } = CommandLine::parse();
-    match serve.run() {
+    let result = match CommandLine::parse().command {
+        Command::Serve(serve) => serve.run(),
+        Command::HashPassword => hash_password::run(),
+    };
+    match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("scurry: {error:#}");

@@ -1,10 +1,11 @@
 //! `scurry serve`: settings from the command line and the file, then the server.
 
 use crate::file::{File, YEAR_MS};
+use crate::log::Log;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings};
+use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, TlsSettings, Users};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -13,6 +14,9 @@ use tracing_subscriber::filter::LevelFilter;
 const THREADS_MAX: u16 = 256;
 /// A request must have room for at least this much, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
+/// How long a handshake may take, and the most that can be set, ms.
+const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
+const HANDSHAKE_MS_MAX: i64 = 600_000;
 /// Positions within a request are 32 bits wide.
 const REQUEST_LEN_MAX: u64 = 1 << 31;
 
@@ -51,6 +55,23 @@ pub(crate) struct Serve {
     #[arg(long)]
     allow_open_access_without_password: bool,
 
+    /// Certificate of the server and those between it and its root (PEM). With --tls-key the main
+    /// port and those of the threads speak TLS 1.2 and 1.3
+    #[arg(long, value_name = "FILE")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    tls_key: Option<PathBuf>,
+
+    /// Clients must show a certificate that one of these has signed (PEM)
+    #[arg(long, value_name = "FILE")]
+    tls_client_ca: Option<PathBuf>,
+
+    /// Speak TLS here, and leave --listen and the ports of the threads without
+    #[arg(long, value_name = "ADDR:PORT")]
+    tls_listen: Option<SocketAddr>,
+
     /// Connections at most [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
     max_clients: Option<usize>,
@@ -88,23 +109,66 @@ impl Serve {
         let level: LevelFilter = level.parse().ok().with_context(|| {
             format!("{level:?} is not a log level: use off, error, warn, info, debug or trace")
         })?;
-        tracing_subscriber::fmt()
-            .with_writer(std::io::stderr)
-            .with_max_level(level)
-            .with_target(false)
-            .init();
+        let _log = Log::start(level).context("cannot start the log")?;
         let server = Server::bind(self.settings(&file)?)?;
         // Not a log line: whoever starts a server waits for it, at any log level.
-        eprintln!("listening on {}", server.local_addr());
+        let (main, tls) = (server.local_addr(), server.tls_addr());
+        let main_has_tls = tls == Some(main);
+        eprintln!("listening on {main}{}", if main_has_tls { " with TLS" } else { "" });
+        if let Some(beside) = tls.filter(|_| !main_has_tls) {
+            eprintln!("listening on {beside} with TLS");
+        }
         if let [first, .., last] = server.core_addrs() {
             eprintln!(
-                "{} threads on ports {} to {}",
+                "{} threads on ports {} to {}{}",
                 server.core_addrs().len(),
                 first.port(),
-                last.port()
+                last.port(),
+                if main_has_tls { " with TLS" } else { "" }
             );
         }
         server.run().context("the event loop failed")
+    }
+
+    /// The default user with its password, and those of the file.
+    fn users(&self, file: &File) -> Result<Users> {
+        let given = self.requirepass.as_deref().or(file.requirepass.as_deref());
+        let password = match given {
+            None => None,
+            Some(text) => Some(
+                Password::new(text)
+                    .context("the password must have 1 to 512 bytes (--requirepass)")?,
+            ),
+        };
+        let of_the_file = || match &self.config {
+            Some(path) => format!("wrong users in {}", path.display()),
+            None => "wrong users".to_owned(),
+        };
+        Users::new(password, &file.users()).with_context(of_the_file)
+    }
+
+    fn tls(&self, file: &File) -> Result<Option<TlsSettings>> {
+        let certificate = self.tls_cert.as_ref().or(file.tls_cert.as_ref());
+        let key = self.tls_key.as_ref().or(file.tls_key.as_ref());
+        let client_ca = self.tls_client_ca.as_ref().or(file.tls_client_ca.as_ref());
+        let listen = self.tls_listen.or(file.tls_listen);
+        let (Some(certificate), Some(key)) = (certificate, key) else {
+            let alone = certificate.or(key).or(client_ca).is_none() && listen.is_none();
+            ensure!(alone, "TLS needs both a certificate (--tls-cert) and its key (--tls-key)");
+            return Ok(None);
+        };
+        let handshake_ms_max = file.tls_handshake_ms_max.unwrap_or(HANDSHAKE_MS_DEFAULT);
+        ensure!(
+            (1..=HANDSHAKE_MS_MAX).contains(&handshake_ms_max),
+            "tls_handshake_ms_max must be 1 to {HANDSHAKE_MS_MAX} ms"
+        );
+        Ok(Some(TlsSettings {
+            certificate: certificate.clone(),
+            key: key.clone(),
+            client_ca: client_ca.cloned(),
+            listen,
+            handshake_ms_max,
+        }))
     }
 
     fn settings(&self, file: &File) -> Result<Settings> {
@@ -112,7 +176,8 @@ impl Serve {
             Some(listen) => listen,
             None => DEFAULT_LISTEN.parse().context("the default address")?,
         };
-        let mut settings = Settings::new(listen);
+        let mut settings = Settings::new(listen, self.users(file)?);
+        settings.tls = self.tls(file)?;
         if let Some(threads) = self.threads.or(file.threads) {
             ensure!(
                 (1..=THREADS_MAX).contains(&threads),
@@ -122,11 +187,6 @@ impl Serve {
         }
         settings.core_port = self.core_port.or(file.core_port);
         settings.announce_ip = self.announce_ip.or(file.announce_ip);
-        if let Some(text) = self.requirepass.as_deref().or(file.requirepass.as_deref()) {
-            let password = Password::new(text);
-            settings.password =
-                Some(password.context("the password must have 1 to 512 bytes (--requirepass)")?);
-        }
         settings.open_access_allowed = self.allow_open_access_without_password
             || file.allow_open_access_without_password.unwrap_or(false);
         // 0 is no bound, as in Redis.

@@ -1,6 +1,7 @@
 //! THE command table: name, arity, key, flags, grammar, reply, errors, since. It feeds the
 //! server's dispatch, COMMAND DOCS and COMMAND INFO, the reference page and the conformance checker.
 
+mod acl;
 mod cluster;
 mod entity;
 mod find;

@@ -1,8 +1,9 @@
 //! A listener in the event loop: accepts a bounded number of connections per turn, and rests for
 //! a while when the system has no room.
 
-use crate::client::Door;
-use crate::listener;
+use crate::port::Port;
+use crate::settings::Settings;
+use crate::{StartError, listener};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 use std::io;
@@ -15,7 +16,9 @@ const PAUSE_MS: i64 = 1_000;
 
 /// A listener and what is known of it.
 pub(crate) struct Acceptor {
-    pub(crate) door: Door,
+    pub(crate) port: Port,
+    /// Where it listens, with the port that was chosen.
+    pub(crate) address: SocketAddr,
     listener: TcpListener,
     /// It may have more connections.
     ready: bool,
@@ -24,14 +27,21 @@ pub(crate) struct Acceptor {
 }
 
 impl Acceptor {
-    pub(crate) fn new(
-        mut listener: TcpListener,
-        door: Door,
-        registry: &Registry,
-        token: Token,
-    ) -> io::Result<Acceptor> {
-        registry.register(&mut listener, token, Interest::READABLE)?;
-        Ok(Acceptor { door, listener, ready: true, again_ms: None })
+    /// Listens there, where that is safe.
+    pub(crate) fn open(
+        address: SocketAddr,
+        port: Port,
+        settings: &Settings,
+    ) -> Result<Acceptor, StartError> {
+        port.check_access(address, settings)?;
+        let listener = listener::listen(address)?;
+        let address = listener.local_addr().map_err(StartError::system("the listener"))?;
+        Ok(Acceptor { port, address, listener, ready: true, again_ms: None })
+    }
+
+    /// From now on the poller tells of its connections.
+    pub(crate) fn register(&mut self, registry: &Registry, token: Token) -> io::Result<()> {
+        registry.register(&mut self.listener, token, Interest::READABLE)
     }
 
     /// The poller says that there are connections.

@@ -1,10 +1,13 @@
 //! Who is at the other end of a connection, as far as commands can see and change it.
 
 use crate::clock::Reading;
+use crate::commands::auth::Entry;
 use crate::report::Answer;
+use crate::users::{Roles, Ticket, User, Users};
 use scurry_resp::Protocol;
 use std::fmt::Write;
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 /// Through which port a client came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +26,6 @@ pub(crate) struct Caller {
 }
 
 /// The state of a connection that commands know.
-#[derive(Debug)]
 pub(crate) struct Client {
     pub(crate) id: u64,
     pub(crate) peer: SocketAddr,
@@ -32,6 +34,13 @@ pub(crate) struct Client {
     pub(crate) door: Door,
     pub(crate) protocol: Protocol,
     pub(crate) authenticated: bool,
+    pub(crate) user: Arc<User>,
+    /// Those of `user`, where dispatch finds them without following a pointer.
+    pub(crate) roles: Roles,
+    /// What its verdict on a password is sent to.
+    pub(crate) ticket: Ticket,
+    /// An AUTH or HELLO that waits for its verdict.
+    pub(crate) entry: Option<Box<Entry>>,
     /// What the cores have said to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
     pub(crate) name: Vec<u8>,
@@ -44,21 +53,27 @@ pub(crate) struct Client {
 }
 
 impl Client {
+    /// A connection in this place of its core, before any command.
     pub(crate) fn new(
-        id: u64,
+        ticket: Ticket,
         (peer, local): (SocketAddr, SocketAddr),
         door: Door,
-        authenticated: bool,
+        users: &Users,
         now: Reading,
     ) -> Client {
+        let user = Arc::clone(users.default_user());
         Client {
-            id,
+            id: ticket.client,
             peer,
             local,
             door,
+            ticket,
+            entry: None,
             told: None,
             protocol: Protocol::default(),
-            authenticated,
+            authenticated: users.is_open(),
+            roles: user.roles,
+            user,
             name: Vec::new(),
             library_name: Vec::new(),
             library_version: Vec::new(),
@@ -74,10 +89,18 @@ impl Client {
     }
 
     /// Back to how it began, as RESET promises.
-    pub(crate) fn reset(&mut self, authenticated: bool) {
+    pub(crate) fn reset(&mut self, users: &Users) {
         self.protocol = Protocol::default();
-        self.authenticated = authenticated;
+        self.become_user(Arc::clone(users.default_user()));
+        self.authenticated = users.is_open();
         self.name.clear();
+    }
+
+    /// From now on it is this user, who was admitted.
+    pub(crate) fn become_user(&mut self, user: Arc<User>) {
+        self.authenticated = true;
+        self.roles = user.roles;
+        self.user = user;
     }
 
     /// Its line of CLIENT LIST, without the line break. Names are printable: they were checked.
@@ -87,7 +110,7 @@ impl Client {
         let _ = write!(
             out,
             "id={} addr={} laddr={} name={} age={} idle={} flags=N db=0 resp={} cmd={} \
-             user=default lib-name={} lib-ver={}",
+             user={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
             self.local,
@@ -100,6 +123,7 @@ impl Client {
             } else {
                 self.command.to_ascii_lowercase()
             },
+            self.user.name,
             text(&self.library_name),
             text(&self.library_version),
         );

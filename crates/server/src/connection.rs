@@ -10,11 +10,14 @@ use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::{Pool, Spare};
 use crate::report::{Answer, Question};
+use crate::tls::{self, Fault};
 use crate::transport::{Arrival, Transport};
+use crate::users::User;
 use crate::watch::Origin;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser, Reply};
 use std::io;
+use std::sync::Arc;
 
 /// Discarded from a connection that is being closed, at most, bytes.
 const DISCARDED_LEN_MAX: usize = 4 * 1024 * 1024;
@@ -65,6 +68,8 @@ enum Pause {
     Gather(Box<Gather>),
     /// What every core says to a question: so many have still to say it.
     Answers { missing: usize, told: Vec<Answer> },
+    /// The verdict on the password of an AUTH or HELLO.
+    Verdict,
 }
 
 /// A transport, a parser and a client.
@@ -180,7 +185,7 @@ impl<T: Transport> Connection<T> {
         match &self.pause {
             Pause::None => false,
             Pause::Gather(gather) => gather.away > 0,
-            Pause::Answers { .. } => true,
+            Pause::Answers { .. } | Pause::Verdict => true,
         }
     }
 
@@ -211,6 +216,16 @@ impl<T: Transport> Connection<T> {
         self.client.told = Some(std::mem::take(told));
         self.pause = Pause::None;
         true
+    }
+
+    /// Answers the AUTH or HELLO that has waited for the verdict, and goes on.
+    pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
+        debug_assert!(matches!(self.pause, Pause::Verdict), "one verdict for each wait");
+        let (_, out) = self.transport.parts(pool);
+        dispatch::finish(node, &mut self.client, user, out);
+        self.transport.commit();
+        self.answered = true;
+        self.pause = Pause::None;
     }
 
     /// Writes the replies that have come from other cores, and sends them more to do when what
@@ -283,11 +298,15 @@ impl<T: Transport> Connection<T> {
                 self.readable = false;
             }
         }
+        if self.client.command.is_empty() && tls::is_client_hello(self.transport.parts(pool).0) {
+            node.faults.note(self.client.peer, Fault::NotSpoken);
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         Ok(())
     }
 
     /// Executes complete requests until there is none (`Wait`), until there are too many replies
-    /// (`Again`), or until other cores have to do something first (`Ask`, or `Wait` and a pause).
+    /// (`Again`), or until somebody else has to do something first (`Ask`, or `Wait` and a pause).
     fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Turn {
         if self.is_paused() {
             return Turn::Wait;
@@ -323,6 +342,11 @@ impl<T: Transport> Connection<T> {
                 match batch.request(node, &mut self.client, specs[executed], args) {
                     Next::Go => executed += 1,
                     Next::Stop(turn) => stop = Some(turn),
+                    Next::Pause => {
+                        executed += 1;
+                        self.pause = Pause::Verdict;
+                        stop = Some(Turn::Wait);
+                    }
                     Next::Close => {
                         executed += 1;
                         self.phase = Phase::Closing;
@@ -441,6 +465,8 @@ enum Next {
     Go,
     /// This one again, later.
     Stop(Turn),
+    /// Nothing until the verdict on its password is there.
+    Pause,
     /// Nothing: the client has said so.
     Close,
 }
@@ -474,6 +500,7 @@ impl Batch<'_> {
                 Effect::None => return Next::Go,
                 Effect::Close => return Next::Close,
                 Effect::Ask(question) => return Next::Stop(Turn::Ask(question)),
+                Effect::Wait => return Next::Pause,
                 Effect::Every => route = Route::Every,
             }
         }

@@ -4,15 +4,19 @@
 use crate::acceptor::Acceptor;
 use crate::client::{Client, Door};
 use crate::connection::{Connection, Turn};
+use crate::deadlines::Deadlines;
 use crate::latency::Event;
 use crate::listener;
 use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::Pool;
+use crate::port::Port;
 use crate::report::{Answer, Question};
 use crate::signals::Signals;
-use crate::tcp::Tcp;
-use mio::net::{TcpListener, TcpStream};
+use crate::socket::Socket;
+use crate::tls::Fault;
+use crate::users::Ticket;
+use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 use std::collections::VecDeque;
@@ -32,35 +36,30 @@ const MAIL_PACKETS_MAX: usize = 256;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 
-const MAIN: Token = Token(usize::MAX);
-const OWN: Token = Token(usize::MAX - 1);
-const SIGNALS: Token = Token(usize::MAX - 2);
-/// Other cores ring.
-pub(crate) const MAIL: Token = Token(usize::MAX - 3);
-
-/// A connection that waits for its peer's end, until then at the longest.
-struct Lingering {
-    key: usize,
-    client: u64,
-    until_ms: i64,
-}
+/// Listeners of one core: the main ports, and its own.
+const PORTS: [Token; 3] = [Token(usize::MAX), Token(usize::MAX - 1), Token(usize::MAX - 2)];
+const SIGNALS: Token = Token(usize::MAX - 3);
+/// Other cores ring, and so does the checker of passwords.
+pub(crate) const MAIL: Token = Token(usize::MAX - 4);
 
 /// One thread's worth of server.
 pub(crate) struct Core {
     poll: Poll,
     /// The first core's alone.
     signals: Option<Signals>,
-    /// The main port (the first core's alone) and the core's own. None while stopping.
-    main: Option<Acceptor>,
-    own: Option<Acceptor>,
-    /// The core that serves the next connection of the main port.
+    /// The main ports (the first core's alone) and the core's own. None while stopping.
+    acceptors: Vec<Acceptor>,
+    /// The core that serves the next connection of a main port.
     next_core: u16,
     node: Node,
     pool: Pool,
-    connections: Slab<Connection<Tcp>>,
+    connections: Slab<Connection<Socket>>,
     /// Connections with work left, in the order in which they get their turns.
     queue: VecDeque<usize>,
-    lingering: VecDeque<Lingering>,
+    /// Those that wait for their peer's end.
+    lingering: Deadlines,
+    /// Those whose handshake may not be done yet.
+    handshaking: Deadlines,
     /// More timers are due than were run in the last turn.
     ticking: bool,
     /// Some mail could not be delivered yet.
@@ -74,30 +73,29 @@ pub(crate) struct Core {
 impl Core {
     pub(crate) fn new(
         poll: Poll,
-        main: Option<TcpListener>,
-        own: Option<TcpListener>,
+        mut acceptors: Vec<Acceptor>,
         mut signals: Option<Signals>,
         node: Node,
     ) -> io::Result<Core> {
         let registry = poll.registry();
-        let acceptor = |listener: Option<TcpListener>, door, token| {
-            listener.map(|listener| Acceptor::new(listener, door, registry, token)).transpose()
-        };
-        let (main, own) = (acceptor(main, Door::Main, MAIN)?, acceptor(own, Door::Core, OWN)?);
+        debug_assert!(acceptors.len() <= PORTS.len(), "each has a token");
+        for (acceptor, token) in acceptors.iter_mut().zip(PORTS) {
+            acceptor.register(registry, token)?;
+        }
         if let Some(signals) = &mut signals {
             registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
         }
         Ok(Core {
             poll,
             signals,
-            main,
-            own,
+            acceptors,
             next_core: 0,
             node,
             pool: Pool::default(),
             connections: Slab::new(),
             queue: VecDeque::new(),
-            lingering: VecDeque::new(),
+            lingering: Deadlines::default(),
+            handshaking: Deadlines::default(),
             ticking: false,
             undelivered: false,
             drain_until_ms: None,
@@ -134,10 +132,13 @@ impl Core {
             self.node.turn_began();
             for event in &events {
                 match event.token() {
-                    MAIN => self.main.iter_mut().for_each(Acceptor::notice),
-                    OWN => self.own.iter_mut().for_each(Acceptor::notice),
+                    token if PORTS.contains(&token) => {
+                        let own = self.acceptors.iter_mut().zip(PORTS);
+                        own.filter(|(_, own)| *own == token).for_each(|(found, _)| found.notice());
+                    }
                     SIGNALS => self.signalled(),
-                    MAIL => {}
+                    // The mail is looked for in every turn; verdicts always ring.
+                    MAIL => self.take_verdicts(),
                     Token(key) => {
                         if let Some(connection) = self.connections.get_mut(key) {
                             let end = event.is_read_closed() || event.is_error();
@@ -160,11 +161,13 @@ impl Core {
             if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
                 self.stop();
             }
-            self.end_lingering();
+            self.end_late();
+            self.tell_faults();
             self.node.share();
             self.undelivered = !self.node.mesh.deliver();
             self.node.turn_ended();
             if self.has_ended() {
+                self.node.faults.tell();
                 return Ok(());
             }
         }
@@ -173,7 +176,7 @@ impl Core {
     /// How long to wait for events.
     fn patience(&self) -> Duration {
         let due = self.node.shard.next_due();
-        let accepting = [&self.main, &self.own].into_iter().flatten().any(Acceptor::is_ready);
+        let accepting = self.acceptors.iter().any(Acceptor::is_ready);
         let waiting = self.ticking || self.undelivered || accepting || !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
         // What is due and was not run yet will be within a millisecond or so: timers are coarse.
@@ -204,9 +207,8 @@ impl Core {
                 Ok(Turn::Wait) => {}
                 Ok(Turn::Again) => self.enqueue(key),
                 Ok(Turn::Linger) => {
-                    let client = connection.client.id;
                     let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
-                    self.lingering.push_back(Lingering { key, client, until_ms });
+                    self.lingering.push(connection.client.ticket, until_ms);
                     self.enqueue(key);
                 }
                 Ok(Turn::Close) => self.close(key),
@@ -265,7 +267,7 @@ impl Core {
 
     fn read(&mut self, message: Message) {
         match message {
-            Message::Welcome { stream, peer, door } => self.welcome(stream, peer, door),
+            Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
             Message::Work(sender, mut bundle) => {
                 bundle.execute(&mut self.node);
                 let done = Sender { core: self.node.core, ..sender };
@@ -293,67 +295,89 @@ impl Core {
     }
 
     /// The connection that a message is for, when it still exists.
-    fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Tcp>> {
-        let connection = self.connections.get_mut(sender.connection)?;
-        (connection.client.id == sender.client).then_some(connection)
+    fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Socket>> {
+        self.connection(Ticket { key: sender.connection, client: sender.client })
+    }
+
+    /// The connection, unless it is gone.
+    fn connection(&mut self, ticket: Ticket) -> Option<&mut Connection<Socket>> {
+        let connection = self.connections.get_mut(ticket.key)?;
+        (connection.client.id == ticket.client).then_some(connection)
+    }
+
+    /// Passwords were checked: their connections go on. Those that are gone are passed over.
+    fn take_verdicts(&mut self) {
+        while let Some(verdict) = self.node.desk.verdict() {
+            let Ticket { key, client } = verdict.ticket;
+            if let Some(connection) = self.connections.get_mut(key)
+                && connection.client.id == client
+            {
+                connection.admit(&mut self.node, verdict.user, &mut self.pool);
+                self.enqueue(key);
+            }
+        }
     }
 
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
+        if let Some(fault) = connection.transport.take_fault() {
+            self.node.faults.note(connection.client.peer, fault);
+        }
         // Closing the socket ends its registration as well.
-        let _ = self.poll.registry().deregister(&mut connection.transport.stream);
+        let _ = self.poll.registry().deregister(connection.transport.stream());
         self.node.clients = self.connections.len();
         self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
     }
 
     fn accept(&mut self) {
         let now_ms = self.node.now.uptime_ms;
-        for acceptor in [Self::main_acceptor, Self::own_acceptor] {
-            let Some(acceptor) = acceptor(self) else { continue };
-            let (door, accepted) = (acceptor.door, acceptor.accept(now_ms));
+        for place in 0..self.acceptors.len() {
+            let acceptor = &mut self.acceptors[place];
+            let accepted = acceptor.accept(now_ms);
+            if accepted.is_empty() {
+                continue;
+            }
+            let port = acceptor.port.clone();
             for (stream, peer) in accepted {
-                self.admit(stream, peer, door);
+                self.deal_out(stream, peer, &port);
             }
         }
     }
 
-    fn main_acceptor(&mut self) -> Option<&mut Acceptor> {
-        self.main.as_mut()
-    }
-
-    fn own_acceptor(&mut self) -> Option<&mut Acceptor> {
-        self.own.as_mut()
-    }
-
-    /// Connections of the main port are dealt out among the cores.
-    fn admit(&mut self, stream: TcpStream, peer: SocketAddr, door: Door) {
+    /// Connections of the main ports are dealt out among the cores.
+    fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         self.node.counters.connections_accepted += 1;
         let shared = &self.node.shared;
         if shared.clients.fetch_add(1, Ordering::Relaxed) >= self.node.settings.clients_max {
             shared.clients.fetch_sub(1, Ordering::Relaxed);
             self.node.counters.connections_refused += 1;
-            return listener::refuse(stream);
+            // Who speaks TLS could not read why.
+            if port.tls.is_none() {
+                listener::refuse(stream);
+            }
+            return;
         }
-        let core = match door {
+        let core = match port.door {
             Door::Main => self.next_core,
             Door::Core => self.node.core,
         };
-        if door == Door::Main {
+        if port.door == Door::Main {
             self.next_core = (core + 1) % shared.slots.cores();
         }
         if core == self.node.core {
-            self.welcome(stream, peer, door);
+            self.welcome(stream, peer, port);
         } else {
-            self.node.mesh.send(core, Message::Welcome { stream, peer, door });
+            let port = port.clone();
+            self.node.mesh.send(core, Message::Welcome { stream, peer, port });
         }
     }
 
     /// Takes a connection in, which is counted already.
-    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, door: Door) {
+    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         let outcome = match self.drain_until_ms {
             // It came between the signal and the end of listening.
             Some(_) => Err(io::ErrorKind::ConnectionAborted.into()),
-            None => self.register(stream, peer, door),
+            None => self.register(stream, peer, port),
         };
         if let Err(error) = outcome {
             tracing::debug!(%peer, "connection lost: {error}");
@@ -361,17 +385,23 @@ impl Core {
         }
     }
 
-    fn register(&mut self, mut stream: TcpStream, peer: SocketAddr, door: Door) -> io::Result<()> {
+    fn register(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) -> io::Result<()> {
         listener::tune(&stream)?;
         let local = stream.local_addr()?;
+        let mut transport = port.transport(stream)?;
         let entry = self.connections.vacant_entry();
         let key = entry.key();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(&mut stream, Token(key), interest)?;
-        let authenticated = self.node.settings.password.is_none();
-        let id = self.node.shared.next_client();
-        let client = Client::new(id, (peer, local), door, authenticated, self.node.now);
-        entry.insert(Connection::new(key, Tcp::new(stream), client));
+        self.poll.registry().register(transport.stream(), Token(key), interest)?;
+        let ticket = Ticket { key, client: self.node.shared.next_client() };
+        let users = &self.node.settings.users;
+        let client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
+        if transport.is_handshaking()
+            && let Some(tls) = &self.node.settings.tls
+        {
+            self.handshaking.push(ticket, self.node.now.uptime_ms + tls.handshake_ms_max);
+        }
+        entry.insert(Connection::new(key, transport, client));
         self.node.clients = self.connections.len();
         Ok(())
     }
@@ -384,17 +414,29 @@ impl Core {
             due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
     }
 
-    fn end_lingering(&mut self) {
-        // All wait equally long, so the first to begin is the first to end.
-        while let Some(first) = self.lingering.front() {
-            if first.until_ms > self.node.now.uptime_ms {
-                break;
+    /// Closes what has waited long enough: for a peer's end, or for its handshake.
+    fn end_late(&mut self) {
+        let now_ms = self.node.now.uptime_ms;
+        while let Some(ticket) = self.lingering.pop_due(now_ms) {
+            if self.connection(ticket).is_some() {
+                self.close(ticket.key);
             }
-            let (key, client) = (first.key, first.client);
-            self.lingering.pop_front();
-            if self.connections.get(key).is_some_and(|connection| connection.client.id == client) {
-                self.close(key);
+        }
+        while let Some(ticket) = self.handshaking.pop_due(now_ms) {
+            let Some(connection) = self.connection(ticket) else { continue };
+            if connection.transport.is_handshaking() {
+                let peer = connection.client.peer;
+                self.node.faults.note(peer, Fault::Late);
+                self.close(ticket.key);
             }
+        }
+    }
+
+    /// At most a line a second for the whole server, however many connections fail.
+    fn tell_faults(&mut self) {
+        let now_ms = self.node.now.uptime_ms;
+        if !self.node.faults.is_empty() && self.node.shared.may_tell_faults(now_ms) {
+            self.node.faults.tell();
         }
     }
 
@@ -429,7 +471,7 @@ impl Core {
             return;
         }
         self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
-        (self.main, self.own) = (None, None);
+        self.acceptors.clear();
         for (_, connection) in &mut self.connections {
             connection.drain(self.node.now);
         }

@@ -3,16 +3,18 @@
 use crate::client::{Caller, Client, Door};
 use crate::commands::expiry::Shown;
 use crate::commands::{
-    about, auth, cluster, config, connection, entity, expiry, info, keys, latency, numbers, object,
-    replication, scan, scur, shutdown, slowlog, values,
+    about, acl, auth, cluster, config, connection, entity, expiry, info, keys, latency, numbers,
+    object, replication, scan, scur, shutdown, slowlog, values,
 };
 use crate::node::Node;
 use crate::report::Question;
 use crate::stopwatch;
+use crate::users::User;
 use crate::watch::Origin;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{self, CommandId, Spec, Spread};
 use scurry_resp::{Args, Reply};
+use std::sync::Arc;
 
 /// What a command does beyond its reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,6 +27,9 @@ pub(crate) enum Effect {
     Ask(Question),
     /// The reply is not written: every core has to do its part.
     Every,
+    /// The reply is not written: it needs the verdict on a password. Nothing more of the
+    /// connection is executed until [`finish`] has written it.
+    Wait,
 }
 
 /// Requests that are looked at together at most.
@@ -119,6 +124,9 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     {
         return Some(Refusal::NotAuthenticated);
     }
+    if !client.roles.permit(spec.role) {
+        return Some(Refusal::NoPermission(no_permission(spec, client)));
+    }
     if spec.keys.0 != 0 && node.shared.slots.cores() > 1 {
         return cluster::redirection(node, client, spec, args).map(Refusal::Elsewhere);
     }
@@ -171,6 +179,19 @@ pub(crate) fn execute(
         count(node, out.get(begin));
     }
     effect
+}
+
+/// Appends the reply of the command that has waited for a verdict: `user` may come in.
+pub(crate) fn finish(
+    node: &mut Node,
+    client: &mut Client,
+    user: Option<Arc<User>>,
+    out: &mut Vec<u8>,
+) {
+    let begin = out.len();
+    auth::finish(client, user, &mut Reply::new(out, client.protocol));
+    // The command was counted when it came.
+    node.counters.errors += u64::from(out.get(begin) == Some(&b'-'));
 }
 
 /// May a request be executed by another core? Its error when not.
@@ -231,6 +252,8 @@ enum Refusal<'a> {
     },
     WrongArity(&'static Spec),
     NotAuthenticated,
+    /// Its user has not the role.
+    NoPermission(String),
     /// Its keys are not this core's.
     Elsewhere(String),
 }
@@ -260,7 +283,7 @@ impl Refusal<'_> {
                 &format!("'. Try {} HELP.", container.name),
             ),
             Refusal::WrongArity(spec) => reply.error(wrong_arity(spec)),
-            Refusal::Elsewhere(text) => reply.error(text),
+            Refusal::NoPermission(text) | Refusal::Elsewhere(text) => reply.error(text),
             Refusal::NotAuthenticated => reply.error("NOAUTH Authentication required."),
         }
     }
@@ -269,6 +292,13 @@ impl Refusal<'_> {
 /// Redis's words for arguments of the wrong number.
 pub(crate) fn wrong_arity(spec: &Spec) -> String {
     format!("ERR wrong number of arguments for '{}' command", spec.lower_name())
+}
+
+/// Redis's words for a command that the user's roles do not permit.
+#[cold]
+fn no_permission(spec: &Spec, client: &Client) -> String {
+    let (user, command) = (&client.user.name, spec.lower_name());
+    format!("NOPERM User {user} has no permissions to run the '{command}' command")
 }
 
 /// What Redis quotes of an argument: up to a zero byte, and so many bytes.
@@ -309,8 +339,8 @@ fn run_for_client(
     match spec.id {
         CommandId::Ping => connection::ping(spec, args, reply),
         CommandId::Echo => reply.bulk(args.at(1)),
-        CommandId::Hello => auth::hello(node, client, args, reply),
-        CommandId::Auth => auth::auth(node, client, args, reply),
+        CommandId::Hello => return Some(auth::hello(node, client, args, reply)),
+        CommandId::Auth => return Some(auth::auth(node, client, args, reply)),
         CommandId::Select => connection::select(args, reply),
         CommandId::Quit => {
             reply.ok();
@@ -343,6 +373,8 @@ fn run_for_client(
         CommandId::CommandInfo => about::info(args, reply),
         CommandId::CommandList => about::list(args, reply),
         CommandId::ConfigGet => config::get(node, args, reply),
+        CommandId::AclWhoAmI => acl::who_am_i(client, reply),
+        CommandId::AclUsers => acl::users(node, reply),
         CommandId::Wait => replication::wait(node, args, reply),
         // A port of one core stands for that core's keys.
         CommandId::Scan if client.door == Door::Core => scan::scan_core(node, args, reply),
@@ -352,7 +384,8 @@ fn run_for_client(
         CommandId::LatencyHistory => return Some(latency::history(client, args, reply)),
         CommandId::LatencyDoctor => return Some(latency::doctor(client, reply)),
         CommandId::Shutdown => shutdown::shutdown(node, args, reply),
-        CommandId::ClientHelp
+        CommandId::AclHelp
+        | CommandId::ClientHelp
         | CommandId::ClusterHelp
         | CommandId::CommandHelp
         | CommandId::ConfigHelp
@@ -361,7 +394,8 @@ fn run_for_client(
         | CommandId::SlowlogHelp
         | CommandId::LatencyHelp => about::help(args, reply),
         // A container without subcommand has failed its arity.
-        CommandId::Client
+        CommandId::Acl
+        | CommandId::Client
         | CommandId::Cluster
         | CommandId::Config
         | CommandId::Object

@@ -12,15 +12,6 @@ pub(crate) const KEEPALIVE: Duration = Duration::from_secs(300);
 /// Answers that may be missing before it is taken for gone.
 const KEEPALIVE_RETRIES: u32 = 3;
 
-/// Refuses to listen where everybody could spend balances.
-pub(crate) fn check_access(settings: &Settings) -> Result<(), StartError> {
-    let address = settings.listen;
-    if settings.password.is_none() && !address.ip().is_loopback() && !settings.open_access_allowed {
-        return Err(StartError::OpenAccess(address));
-    }
-    Ok(())
-}
-
 /// Listens. `SO_REUSEADDR` is set, and the backlog is the longest that the system allows.
 pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     TcpListener::bind(address).map_err(|source| match source.kind() {
@@ -29,12 +20,11 @@ pub(crate) fn listen(address: SocketAddr) -> Result<TcpListener, StartError> {
     })
 }
 
-/// The listener of each core's own port, or an error that names the port. With one core there is
-/// none: its port is the main one.
-pub(crate) fn listen_per_core(
+/// The address of each core's own port. With one core there is none: its port is the main one.
+pub(crate) fn core_addresses(
     settings: &Settings,
     main: SocketAddr,
-) -> Result<Vec<TcpListener>, StartError> {
+) -> Result<Vec<SocketAddr>, StartError> {
     if settings.threads == 1 {
         return Ok(Vec::new());
     }
@@ -49,7 +39,7 @@ pub(crate) fn listen_per_core(
                 0 => 0,
                 first => first.checked_add(core).ok_or(StartError::CorePorts)?,
             };
-            listen(SocketAddr::new(main.ip(), port))
+            Ok(SocketAddr::new(main.ip(), port))
         })
         .collect()
 }

@@ -26,7 +26,7 @@ struct Peer {
 /// Wakes a core that sleeps.
 struct Bell {
     asleep: AtomicBool,
-    waker: Waker,
+    waker: Arc<Waker>,
 }
 
 /// One core's place among all.
@@ -47,7 +47,7 @@ const SPARE_MAX: usize = 64;
 
 impl Mesh {
     /// One place per waker; each waker belongs to its core's poller.
-    pub(crate) fn places(wakers: Vec<Waker>) -> Vec<Mesh> {
+    pub(crate) fn places(wakers: Vec<Arc<Waker>>) -> Vec<Mesh> {
         let bell = |waker| Arc::new(Bell { asleep: AtomicBool::new(false), waker });
         let bells: Vec<Arc<Bell>> = wakers.into_iter().map(bell).collect();
         let (senders, receivers): (Vec<_>, Vec<_>) =

@@ -1,7 +1,7 @@
 //! What cores write to each other.
 
 use crate::bundle::Bundle;
-use crate::client::Door;
+use crate::port::Port;
 use crate::report::{Answer, Question};
 use mio::net::TcpStream;
 use std::net::SocketAddr;
@@ -19,7 +19,7 @@ pub(crate) struct Sender {
 #[derive(Debug)]
 pub(crate) enum Message {
     /// A connection that this core shall serve.
-    Welcome { stream: TcpStream, peer: SocketAddr, door: Door },
+    Welcome { stream: TcpStream, peer: SocketAddr, port: Port },
     /// Requests to execute here.
     Work(Sender, Box<Bundle>),
     /// Requests that were executed, with their replies.

@@ -6,6 +6,8 @@ use crate::mesh::Mesh;
 use crate::report::Report;
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::tls::Faults;
+use crate::users::Desk;
 use crate::watch::Watch;
 use scurry_engine::{Config, Shard};
 use scurry_resp::Scratch;
@@ -25,6 +27,10 @@ pub(crate) struct Node {
     /// Open connections of this core.
     pub(crate) clients: usize,
     pub(crate) scratch: Scratch<'static>,
+    /// Where passwords are given to be checked.
+    pub(crate) desk: Desk,
+    /// Connections that TLS has ended, and that the log has still to tell of.
+    pub(crate) faults: Faults,
     /// What took long.
     pub(crate) watch: Watch,
     /// SHUTDOWN was asked for.
@@ -37,6 +43,7 @@ impl Node {
         settings: Settings,
         shared: Arc<Shared>,
         mesh: Mesh,
+        desk: Desk,
         clock: Clock,
     ) -> Node {
         Node {
@@ -58,6 +65,8 @@ impl Node {
             counters: Counters::default(),
             clients: 0,
             scratch: Scratch::default(),
+            desk,
+            faults: Faults::default(),
             watch: Watch::default(),
             stop_asked: false,
         }

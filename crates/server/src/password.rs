@@ -4,17 +4,17 @@
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// Longest password, bytes.
-const LEN_MAX: usize = 512;
-
 /// A password that AUTH is compared with.
 #[derive(Clone)]
 pub struct Password {
-    padded: Box<[u8; LEN_MAX]>,
+    padded: Box<[u8; Password::LEN_MAX]>,
     len: u64,
 }
 
 impl Password {
+    /// Longest password, bytes.
+    pub const LEN_MAX: usize = 512;
+
     /// None when it is empty or longer than 512 bytes.
     pub fn new(text: &str) -> Option<Password> {
         if text.is_empty() { None } else { padded(text.as_bytes()) }
@@ -30,7 +30,7 @@ impl Password {
 }
 
 fn padded(bytes: &[u8]) -> Option<Password> {
-    let mut padded = Box::new([0; LEN_MAX]);
+    let mut padded = Box::new([0; Password::LEN_MAX]);
     padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
     Some(Password { padded, len: u64::try_from(bytes.len()).ok()? })
 }

@@ -4,9 +4,11 @@ use crate::clock::Clock;
 use crate::core::{self, Core};
 use crate::mesh::Mesh;
 use crate::node::Node;
+use crate::ports::Ports;
 use crate::shared::Shared;
 use crate::signals::Signals;
-use crate::{Settings, StartError, listener, mesh, open_files};
+use crate::users::Checker;
+use crate::{Settings, StartError, mesh, open_files};
 use mio::Poll;
 use std::io;
 use std::net::SocketAddr;
@@ -18,6 +20,7 @@ pub struct Server {
     /// The first one has the main port and the signals.
     cores: Vec<Core>,
     shared: Arc<Shared>,
+    tls_address: Option<SocketAddr>,
 }
 
 impl Server {
@@ -26,42 +29,46 @@ impl Server {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
-        listener::check_access(&settings)?;
         let system = StartError::system;
-        let main = listener::listen(settings.listen)?;
-        let main_address = main.local_addr().map_err(system("the listener"))?;
-        let own = listener::listen_per_core(&settings, main_address)?;
-        let doors = match &own[..] {
-            [] => Ok(vec![main_address]),
-            own => own.iter().map(|listener| listener.local_addr()).collect(),
-        };
-        let doors = doors.map_err(system("the listeners of the cores"))?;
+        let ports = Ports::open(&settings)?;
+        let tls_address = ports.tls_address();
         let run_id =
             getrandom::u64().map_err(|error| system("a random seed")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
         let mut signals = Some(Signals::new().map_err(system("the signals"))?);
-        let mut main = Some(main);
-        let mut own = own.into_iter();
-        let shared = Arc::new(Shared::new(main_address, doors, run_id));
+        let shared = Shared::new(ports.main_address(), ports.core_addresses(), run_id);
+        let shared = Arc::new(shared);
+        let checker = Checker::start(Arc::clone(&settings.users))
+            .map_err(system("the thread that checks passwords"))?;
         let clock = Clock::start();
         let (mut polls, mut wakers) = (Vec::new(), Vec::new());
         for _ in 0..settings.threads {
             let poll = Poll::new().map_err(system("the poller"))?;
-            wakers.push(mesh::waker(&poll, core::MAIL).map_err(system("the waker"))?);
+            wakers.push(Arc::new(mesh::waker(&poll, core::MAIL).map_err(system("the waker"))?));
             polls.push(poll);
         }
-        let places = polls.into_iter().zip(Mesh::places(wakers)).zip(0..settings.threads);
-        let cores = places.map(|((poll, mesh), core)| {
-            let node = Node::new(core, settings.clone(), shared.clone(), mesh, clock);
-            Core::new(poll, main.take(), own.next(), signals.take(), node)
+        // A poller has one waker: whoever wakes the core rings the same bell.
+        let desks: Vec<_> = wakers.iter().map(|waker| checker.desk(Arc::clone(waker))).collect();
+        let (mut main, mut own) = (ports.main, ports.own.into_iter());
+        let places = polls.into_iter().zip(Mesh::places(wakers)).zip(desks);
+        let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
+            let mut acceptors = std::mem::take(&mut main);
+            acceptors.extend(own.next());
+            let node = Node::new(core, settings.clone(), shared.clone(), mesh, desk, clock);
+            Core::new(poll, acceptors, signals.take(), node)
         });
         let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;
-        Ok(Server { cores, shared })
+        Ok(Server { cores, shared, tls_address })
     }
 
     /// Where it listens, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.main
+    }
+
+    /// Where TLS is spoken for every key: the main address, or the one beside it.
+    pub fn tls_addr(&self) -> Option<SocketAddr> {
+        self.tls_address
     }
 
     /// Where each core listens for clients that know clusters; with one core the same address.

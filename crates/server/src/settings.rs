@@ -1,9 +1,10 @@
 //! What a server can be told at its start.
 
-use crate::Password;
+use crate::{TlsSettings, Users};
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 
 /// Where the server listens when nobody says otherwise.
 pub const DEFAULT_LISTEN: &str = "127.0.0.1:6389";
@@ -20,8 +21,10 @@ pub struct Settings {
     pub core_port: Option<u16>,
     /// What MOVED and CLUSTER name as this machine; none names the address that the client reached.
     pub announce_ip: Option<IpAddr>,
-    /// What AUTH must be given; none lets everybody in.
-    pub password: Option<Password>,
+    /// Who may come in, and what they may do.
+    pub users: Arc<Users>,
+    /// TLS on the main address, or on one beside it; none for plain TCP alone.
+    pub tls: Option<TlsSettings>,
     /// Listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
     /// Connections at most.
@@ -48,14 +51,15 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// The defaults, listening here.
-    pub fn new(listen: SocketAddr) -> Settings {
+    /// The defaults for these users, listening here.
+    pub fn new(listen: SocketAddr, users: Users) -> Settings {
         Settings {
             listen,
             threads: 1,
             core_port: None,
             announce_ip: None,
-            password: None,
+            users: Arc::new(users),
+            tls: None,
             open_access_allowed: false,
             clients_max: 10_000,
             memory_max: None,

@@ -3,7 +3,10 @@
 
 use crate::slots::Slots;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, AtomicUsize, Ordering};
+
+/// Between two lines of the log about connections that failed, ms.
+const FAULTS_PAUSE_MS: i64 = 1_000;
 
 /// One per server.
 #[derive(Debug)]
@@ -21,6 +24,8 @@ pub(crate) struct Shared {
     gauges: Vec<Gauge>,
     /// Cores that have not answered all that was sent before the server began to stop.
     pub(crate) draining: AtomicUsize,
+    /// When a core may log the next line about faults, ms of uptime.
+    faults_after_ms: AtomicI64,
 }
 
 /// What one core holds, as it last said. On a cache line of its own, so that writing it does not
@@ -43,11 +48,18 @@ impl Shared {
             next_client: AtomicU64::new(1),
             gauges: (0..cores).map(|_| Gauge::default()).collect(),
             draining: AtomicUsize::new(cores),
+            faults_after_ms: AtomicI64::new(0),
         }
     }
 
     pub(crate) fn next_client(&self) -> u64 {
         self.next_client.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// True when the core that asks may log a line about faults: no other has done so lately.
+    pub(crate) fn may_tell_faults(&self, uptime_ms: i64) -> bool {
+        let next = |after_ms| (after_ms <= uptime_ms).then_some(uptime_ms + FAULTS_PAUSE_MS);
+        self.faults_after_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
     }
 
     /// A core says what it holds.
@@ -63,5 +75,19 @@ impl Shared {
     fn beside(&self, core: u16) -> impl Iterator<Item = &Gauge> {
         let others = move |index: &usize| *index != usize::from(core);
         (0..self.gauges.len()).filter(others).map(|index| &self.gauges[index])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_are_told_once_a_second_by_whoever_comes_first() {
+        let address: SocketAddr = ([127, 0, 0, 1], 6389).into();
+        let shared = Shared::new(address, vec![address], 1);
+        let told = [0, 0, 1, 999, 1_000, 1_001, 5_000, 5_999, 6_000];
+        let told = told.map(|uptime_ms| shared.may_tell_faults(uptime_ms));
+        assert_eq!(told, [true, false, false, false, true, false, true, false, true]);
     }
 }

@@ -1,5 +1,6 @@
 //! Why a server does not start, and what to do about it.
 
+use crate::TlsError;
 use std::io;
 use std::net::SocketAddr;
 
@@ -9,10 +10,14 @@ pub enum StartError {
     /// No password, and not only this machine could connect.
     #[error(
         "refusing to listen on {0} without a password: anyone who reaches this address could spend \
-         balances. Set a password (SCURRY_REQUIREPASS or --requirepass), or say so in as many \
-         words with --allow-open-access-without-password"
+         balances. Set a password (SCURRY_REQUIREPASS or --requirepass), give users, or demand \
+         certificates of clients (--tls-client-ca), or say so in as many words with \
+         --allow-open-access-without-password"
     )]
     OpenAccess(SocketAddr),
+    /// The files of TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// Somebody else listens there.
     #[error(
         "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \

@@ -54,7 +54,7 @@ impl Watch {
 }
 
 /// Whose commands are measured.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Origin<'a> {
     /// A connection of this core.
     Client(&'a Client),

@@ -1,13 +1,16 @@
 //! Tests with the real binary: each starts a server of its own on a free port.
 
+mod access;
 mod bad_input;
 mod differential;
 mod life;
+mod log;
 mod random;
 mod random_commands;
 mod real_clients;
 mod support;
 mod threads;
 mod timers;
+mod tls;
 mod valkey;
 mod watch;

@@ -16,6 +16,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(crate) struct Server {
     child: Child,
     pub(crate) port: u16,
+    /// The second port, with --tls-listen.
+    pub(crate) tls_port: Option<u16>,
     /// Held so that the server can go on logging.
     log: BufReader<ChildStderr>,
 }
@@ -28,11 +30,10 @@ impl Server {
     pub(crate) fn run(command: &mut Command) -> Server {
         let mut child = command.spawn().expect("the binary starts");
         let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        let mut line = String::new();
-        log.read_line(&mut line).expect("the first line is read");
-        let port = line.trim().strip_prefix("listening on 127.0.0.1:").and_then(|p| p.parse().ok());
-        let port = port.unwrap_or_else(|| panic!("the server did not start: {line}"));
-        Server { child, port, log }
+        let port = port(&mut log);
+        let has_two = command.get_args().any(|argument| argument == "--tls-listen");
+        let tls_port = has_two.then(|| self::port(&mut log));
+        Server { child, port, tls_port, log }
     }
 
     pub(crate) fn connect(&self) -> Client {
@@ -41,16 +42,20 @@ impl Server {
 
     /// Connects to another of its ports.
     pub(crate) fn connect_to(&self, port: u16) -> Client {
-        let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
-        stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
-        stream.set_write_timeout(Some(PATIENCE)).expect("a time-out is set");
-        stream.set_nodelay(true).expect("no delay");
-        Client { reader: BufReader::new(stream) }
+        Client::over(connect(port))
     }
 
     pub(crate) fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).expect("a pid");
         kill(Pid::from_raw(pid), signal).expect("it runs");
+    }
+
+    /// The next line that it logs, without its end; at least one comes.
+    pub(crate) fn log_line(&mut self) -> String {
+        let mut line = String::new();
+        let len = self.log.read_line(&mut line).expect("a line is read");
+        assert!(len > 0, "the log has ended");
+        line.trim_end().to_owned()
     }
 
     /// Waits for its end; what it logged after the first line.
@@ -59,6 +64,28 @@ impl Server {
         self.log.read_to_string(&mut log).expect("the log is read");
         (self.child.wait().expect("it ends"), log)
     }
+}
+
+/// The port in the next line that says one; lines of the log are passed over.
+fn port(log: &mut impl BufRead) -> u16 {
+    let mut all = String::new();
+    loop {
+        let begin = all.len();
+        log.read_line(&mut all).expect("a line is read");
+        assert!(all.len() > begin, "the server did not start: {all}");
+        let Some(rest) = all[begin..].strip_prefix("listening on 127.0.0.1:") else { continue };
+        let digits = rest.split_whitespace().next().expect("a port");
+        return digits.parse().expect("a port");
+    }
+}
+
+/// A socket that waits for a while and not for ever.
+pub(crate) fn connect(port: u16) -> TcpStream {
+    let stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
+    stream.set_write_timeout(Some(PATIENCE)).expect("a time-out is set");
+    stream.set_nodelay(true).expect("no delay");
+    stream
 }
 
 impl Drop for Server {
@@ -78,13 +105,21 @@ pub(crate) fn serve(arguments: &[&str]) -> Command {
 }
 
 /// A connection that sends bytes and reads replies.
-pub(crate) struct Client {
-    reader: BufReader<TcpStream>,
+pub(crate) struct Client<S = TcpStream> {
+    reader: BufReader<S>,
 }
 
-impl Client {
-    pub(crate) fn stream(&self) -> &TcpStream {
+impl<S: Read + Write> Client<S> {
+    pub(crate) fn over(stream: S) -> Client<S> {
+        Client { reader: BufReader::new(stream) }
+    }
+
+    pub(crate) fn stream(&self) -> &S {
         self.reader.get_ref()
+    }
+
+    pub(crate) fn stream_mut(&mut self) -> &mut S {
+        self.reader.get_mut()
     }
 
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -116,6 +151,13 @@ impl Client {
     pub(crate) fn ask(&mut self, line: &str, expected: &str) {
         self.send(format!("{line}\r\n"));
         self.expect(expected);
+    }
+
+    /// So many bytes.
+    pub(crate) fn bytes(&mut self, len: usize) -> Vec<u8> {
+        let mut bytes = vec![0; len];
+        self.reader.read_exact(&mut bytes).expect("they come");
+        bytes
     }
 
     /// One line of a reply, without its end.

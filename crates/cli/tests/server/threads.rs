@@ -1,8 +1,11 @@
 //! Many threads: a plain client cannot tell them from one, a client that knows clusters can.
 
+mod access;
+
 use crate::random::Random;
 use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
+use std::io::{Read, Write};
 
 /// Keys that fall to every core of a few.
 const KEYS: [&str; 12] = ["a", "b", "c", "d", "e", "f", "g", "h", "{a}1", "{b}2", "", "k9"];
@@ -99,8 +102,8 @@ fn a_plain_client_gets_the_same_replies_from_one_thread_and_from_many() {
 }
 
 /// What CLUSTER SLOTS says: first slot, last slot, port.
-fn slots(client: &mut Client) -> Vec<(u16, u16, u16)> {
-    let integer = |client: &mut Client| -> u16 {
+fn slots<S: Read + Write>(client: &mut Client<S>) -> Vec<(u16, u16, u16)> {
+    let integer = |client: &mut Client<S>| -> u16 {
         client.line().trim_start_matches([':', '*', '$']).parse().expect("a number")
     };
     client.send("CLUSTER SLOTS\r\n");

@@ -1,6 +1,6 @@
 //! The commands about the server and the connection that clients of Redis expect.
 
-use super::{BLANK, CommandId, Role, Spec, Spread, cluster};
+use super::{BLANK, CommandId, Role, Spec, Spread, acl, cluster};
 
 const SERVER: Spec = Spec { group: "server", ..BLANK };
 const CONNECTION: Spec = Spec { group: "connection", ..BLANK };
@@ -86,7 +86,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[user] password",
         reply: "OK",
         summary: "Authenticates the connection.",
-        notes: "The only user is `default`.",
+        notes: "Without a user it is `default`. A wrong pair is WRONGPASS; the replies of later commands of the connection wait until the password is checked. Users and their roles: docs/access.md.",
         ..CONNECTION
     },
     Spec {
@@ -163,6 +163,18 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Container of commands about settings.",
         notes: "There is no CONFIG REWRITE: the file of settings is never written.",
         subcommands: CONFIG,
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Acl,
+        name: "ACL",
+        arity: -2,
+        flags: SLOW,
+        grammar: "subcommand",
+        reply: "depends on the subcommand",
+        summary: "Container of commands about users.",
+        notes: "Users are set in the settings file: there is no ACL SETUSER.",
+        subcommands: acl::SUBCOMMANDS,
         ..SERVER
     },
     cluster::CLUSTER,

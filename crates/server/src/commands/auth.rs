@@ -1,79 +1,157 @@
-//! AUTH and HELLO, in Redis's words.
+//! AUTH and HELLO, in Redis's words. A password that is known by its hash only is checked
+//! elsewhere, and the connection waits meanwhile.
 
 use super::SYNTAX_ERROR;
 use crate::client::{Client, Door};
 use crate::commands::connection;
+use crate::dispatch::Effect;
 use crate::node::Node;
+use crate::users::{Judgement, User};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
+use std::sync::Arc;
 
 const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
 const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?";
 const HELLO_NEEDS_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time";
+const BUSY: &str = "ERR too many passwords are being checked: try again in a second";
 
-/// True when this user may come in. Without a configured password the default user may, with any.
-fn admits(node: &Node, user: &[u8], password: &[u8]) -> bool {
-    let matches = node.settings.password.as_ref().is_none_or(|own| own.matches(password));
-    matches && user == b"default"
+/// What a command does once its user is known to be right.
+pub(crate) enum Entry {
+    /// AUTH.
+    Auth,
+    /// HELLO with AUTH.
+    Hello(Greeting),
 }
 
-pub(crate) fn auth(node: &Node, client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) {
+/// The settings that HELLO asks for.
+pub(crate) struct Greeting {
+    protocol: Protocol,
+    /// The connection's new name.
+    name: Option<Vec<u8>>,
+}
+
+pub(crate) fn auth(
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
     let (user, password) = match args.len() {
-        2 if node.settings.password.is_none() => return reply.error(NO_PASSWORD),
+        2 if node.settings.users.is_open() => {
+            reply.error(NO_PASSWORD);
+            return Effect::None;
+        }
         2 => (&b"default"[..], args.at(1)),
         3 => (args.at(1), args.at(2)),
-        _ => return reply.error(SYNTAX_ERROR),
+        _ => {
+            reply.error(SYNTAX_ERROR);
+            return Effect::None;
+        }
     };
-    if admits(node, user, password) {
-        client.authenticated = true;
-        reply.ok();
-    } else {
-        reply.error(WRONG_PASS);
-    }
+    enter(node, client, (user, password), Entry::Auth, reply)
 }
 
-pub(crate) fn hello(node: &Node, client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) {
+pub(crate) fn hello(
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    match read_hello(client, args) {
+        Err(text) => reply.error(text),
+        Ok((greeting, Some(credentials))) => {
+            return enter(node, client, credentials, Entry::Hello(greeting), reply);
+        }
+        Ok(_) if !client.authenticated => reply.error(HELLO_NEEDS_AUTH),
+        Ok((greeting, None)) => greet(client, greeting, reply),
+    }
+    Effect::None
+}
+
+/// The settings, and a user with a password where they are given.
+type Hello<'a> = (Greeting, Option<(&'a [u8], &'a [u8])>);
+
+fn read_hello<'a>(client: &Client, args: Args<'a>) -> Result<Hello<'a>, String> {
     let protocol = match args.get(1).map(parse_integer) {
         None => client.protocol,
         Some(Some(2)) => Protocol::Resp2,
         Some(Some(3)) => Protocol::Resp3,
-        Some(Some(_)) => return reply.error("NOPROTO unsupported protocol version"),
+        Some(Some(_)) => return Err("NOPROTO unsupported protocol version".to_owned()),
         Some(None) => {
-            return reply.error("ERR Protocol version is not an integer or out of range");
+            return Err("ERR Protocol version is not an integer or out of range".to_owned());
         }
     };
-    let mut name = None;
-    let mut authenticated = client.authenticated;
+    let mut greeting = Greeting { protocol, name: None };
+    let mut credentials = None;
     let mut at = 2;
     while let Some(option) = args.get(at) {
         let left = args.len() - at - 1;
         if option.eq_ignore_ascii_case(b"AUTH") && left >= 2 {
-            if !admits(node, args.at(at + 1), args.at(at + 2)) {
-                return reply.error(WRONG_PASS);
-            }
-            authenticated = true;
+            credentials = Some((args.at(at + 1), args.at(at + 2)));
             at += 3;
         } else if option.eq_ignore_ascii_case(b"SETNAME") && left >= 1 {
             let wanted = args.at(at + 1);
             if !connection::is_name(wanted) {
-                return reply.error(connection::BAD_NAME);
+                return Err(connection::BAD_NAME.to_owned());
             }
-            name = Some(wanted);
+            greeting.name = Some(wanted.to_vec());
             at += 2;
         } else {
-            let option = &option[..option.len().min(128)];
-            return reply.error(format_args!(
-                "ERR Syntax error in HELLO option '{}'",
-                option.escape_ascii()
-            ));
+            let option = option[..option.len().min(128)].escape_ascii();
+            return Err(format!("ERR Syntax error in HELLO option '{option}'"));
         }
     }
-    if !authenticated {
-        return reply.error(HELLO_NEEDS_AUTH);
+    Ok((greeting, credentials))
+}
+
+/// Lets in at once who can be, turns away at once who cannot be, and has the others checked.
+fn enter(
+    node: &Node,
+    client: &mut Client,
+    (name, password): (&[u8], &[u8]),
+    entry: Entry,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    let user = match node.settings.users.judge(name, password) {
+        Judgement::Admitted(user) => Some(user),
+        Judgement::Refused => None,
+        Judgement::Unknown => {
+            if node.desk.submit(client.ticket, name, password).is_err() {
+                reply.error(BUSY);
+                return Effect::None;
+            }
+            client.entry = Some(Box::new(entry));
+            return Effect::Wait;
+        }
+    };
+    conclude(client, user, entry, reply);
+    Effect::None
+}
+
+/// The reply of the command that waits, now that its verdict is there.
+pub(crate) fn finish(client: &mut Client, user: Option<Arc<User>>, reply: &mut Reply<'_>) {
+    if let Some(entry) = client.entry.take() {
+        conclude(client, user, *entry, reply);
     }
-    client.authenticated = true;
+}
+
+fn conclude(client: &mut Client, user: Option<Arc<User>>, entry: Entry, reply: &mut Reply<'_>) {
+    let Some(user) = user else {
+        tracing::debug!(client = client.id, peer = %client.peer, "wrong user or password");
+        return reply.error(WRONG_PASS);
+    };
+    client.become_user(user);
+    match entry {
+        Entry::Auth => reply.ok(),
+        Entry::Hello(greeting) => greet(client, greeting, reply),
+    }
+}
+
+fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
+    let protocol = greeting.protocol;
     client.protocol = protocol;
-    if let Some(name) = name {
-        client.name = name.to_vec();
+    if let Some(name) = greeting.name {
+        client.name = name;
     }
     reply.set_protocol(protocol);
     reply.map(7);

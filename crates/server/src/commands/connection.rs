@@ -35,7 +35,7 @@ pub(crate) fn select(args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn reset(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
-    client.reset(node.settings.password.is_none());
+    client.reset(&node.settings.users);
     reply.simple("RESET");
 }
 

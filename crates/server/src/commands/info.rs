@@ -119,6 +119,7 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     lines.line("total_commands_processed", counters.commands);
     lines.line("total_error_replies", counters.errors);
     lines.line("protocol_errors", counters.protocol_errors);
+    lines.line("password_hashes_computed", source.node.settings.users.computed());
     lines.line("total_net_input_bytes", counters.bytes_in);
     lines.line("total_net_output_bytes", counters.bytes_out);
     lines.line("keyspace_hits", counters.hits);

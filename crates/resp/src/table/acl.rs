@@ -1,0 +1,34 @@
+//! ACL and its subcommands: the part that tells who is who. Users come from the settings file.
+
+use super::{BLANK, CommandId, Role, Spec};
+
+const ACL: Spec = Spec { group: "server", flags: &["noscript", "loading", "stale"], ..BLANK };
+
+pub(super) const SUBCOMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::AclWhoAmI,
+        name: "ACL|WHOAMI",
+        arity: 2,
+        reply: "the name of the user",
+        summary: "The user that the connection is.",
+        ..ACL
+    },
+    Spec {
+        id: CommandId::AclUsers,
+        name: "ACL|USERS",
+        role: Role::Admin,
+        arity: 2,
+        flags: &["admin", "noscript", "loading", "stale"],
+        reply: "array of names",
+        summary: "Lists the users, the default user also when it is off.",
+        ..ACL
+    },
+    Spec {
+        id: CommandId::AclHelp,
+        name: "ACL|HELP",
+        arity: 2,
+        reply: "array of lines",
+        summary: "Lists the subcommands.",
+        ..ACL
+    },
+];

@@ -1,0 +1,56 @@
+//! What goes wrong between a peer and TLS. Peers can make it go wrong as often as they like, so the
+//! log tells of many in one line.
+
+use std::net::SocketAddr;
+
+/// Why a connection was closed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Fault {
+    /// The two have not come to an agreement.
+    #[error("TLS handshake failed: {error}{hint}", error = .0, hint = hint(.0))]
+    Handshake(rustls::Error),
+    /// What came after the handshake was not from this peer.
+    #[error("TLS session failed: {0}")]
+    Session(rustls::Error),
+    /// The handshake was not done in time.
+    #[error("a TLS handshake took too long")]
+    Late,
+    /// The peer speaks TLS where none is spoken.
+    #[error("a TLS client on a port without TLS")]
+    NotSpoken,
+}
+
+fn hint(error: &rustls::Error) -> &'static str {
+    match error {
+        rustls::Error::InvalidMessage(_) => " (does the client speak TLS on this port?)",
+        _ => "",
+    }
+}
+
+/// Faults of a core that the log has not told of yet: how many, and the last of them.
+#[derive(Default)]
+pub(crate) struct Faults {
+    count: u64,
+    last: Option<(SocketAddr, Fault)>,
+}
+
+impl Faults {
+    pub(crate) fn note(&mut self, peer: SocketAddr, fault: Fault) {
+        tracing::debug!(%peer, "{fault}");
+        self.count += 1;
+        self.last = Some((peer, fault));
+    }
+
+    /// True when there is nothing to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Tells of them in one line.
+    pub(crate) fn tell(&mut self) {
+        if let Some((peer, fault)) = self.last.take() {
+            let closed = std::mem::take(&mut self.count);
+            tracing::info!(closed, %peer, "{fault}");
+        }
+    }
+}

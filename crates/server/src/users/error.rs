@@ -1,0 +1,66 @@
+//! What can be wrong with users, told with the entry that has it.
+
+use super::USERS_MAX;
+
+/// Users that cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum UserError {
+    /// More than are kept.
+    #[error("there are {0} users: at most {USERS_MAX} can be")]
+    TooMany(usize),
+    /// The name of the entry at this place, counted from 1.
+    #[error(
+        "users entry {place}: the name {name:?} must be 1 to 64 printable ASCII characters without \
+         space"
+    )]
+    Name {
+        /// Its place in the file, counted from 1.
+        place: usize,
+        /// What was given.
+        name: String,
+    },
+    /// A name was given twice.
+    #[error("user {0}: the name is given twice: remove one of the entries")]
+    Twice(String),
+    /// The default user has a password of its own already.
+    #[error(
+        "user default: requirepass is its password already: remove requirepass or the users entry"
+    )]
+    DefaultTwice,
+    /// A role that does not exist.
+    #[error("user {user}: {role:?} is not a role: use read, charge, provision, admin")]
+    Role {
+        /// Whose.
+        user: String,
+        /// What was given.
+        role: String,
+    },
+    /// The hash of the password.
+    #[error("user {user}: the password_hash {fault}: make one with `scurry hash-password`")]
+    Hash {
+        /// Whose.
+        user: String,
+        /// What is wrong with it.
+        fault: HashFault,
+    },
+    /// The system has no randomness.
+    #[error("cannot take random bytes from the system: {0}")]
+    Randomness(#[from] getrandom::Error),
+}
+
+/// What is wrong with a password or with its hash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HashFault {
+    /// No hash of Argon2.
+    #[error("is not an Argon2 hash in PHC form ($argon2id$v=19$m=..,t=..,p=..$salt$hash)")]
+    NotArgon2,
+    /// It would take too long, or too much memory, for each AUTH.
+    #[error("costs too much: at most m=262144 (256 MiB), t=16 and p=16 are taken")]
+    TooCostly,
+    /// A password that AUTH could not be given.
+    #[error("cannot be made: a password has 1 to 512 bytes")]
+    Length,
+    /// The system has no randomness.
+    #[error("cannot be made: the system gives no random bytes")]
+    Randomness,
+}

@@ -1,0 +1,140 @@
+//! The rules of the users of a server, each with the mistake that it would catch.
+
+use super::*;
+
+/// The hash of `password`, cheap enough for many checks.
+pub(super) const CHEAP: &str =
+    "$argon2id$v=19$m=256,t=2,p=1$c29tZXNhbHQ$nf65EOgLrQMR/uIPnA4rEsF5h7TKyQwu9U1bMCHGi/4";
+
+pub(super) fn entry(name: &str, hash: &str, roles: &[&str]) -> UserEntry {
+    let roles = roles.iter().map(|&role| role.to_owned()).collect();
+    UserEntry { name: name.to_owned(), password_hash: hash.to_owned(), roles }
+}
+
+fn alice() -> Vec<UserEntry> {
+    vec![entry("alice", CHEAP, &["read", "charge"])]
+}
+
+fn word() -> Option<Password> {
+    Password::new("secret")
+}
+
+fn check(users: &Users, name: &[u8], password: &[u8]) -> Option<Arc<User>> {
+    users.check(name, password, &mut Workspace::default())
+}
+
+/// What judging, and checking where that is needed, comes to.
+fn admits(users: &Users, name: &str, password: &str) -> Option<String> {
+    let user = match users.judge(name.as_bytes(), password.as_bytes()) {
+        Judgement::Admitted(user) => Some(user),
+        Judgement::Refused => None,
+        Judgement::Unknown => check(users, name.as_bytes(), password.as_bytes()),
+    };
+    user.map(|user| format!("{}: {}", user.name, user.roles))
+}
+
+#[test]
+fn without_settings_the_default_user_may_everything() {
+    let users = Users::new(None, &[]).expect("no users are fine");
+    assert!(users.is_open());
+    let all = Some("default: read charge provision admin".to_owned());
+    assert_eq!(admits(&users, "default", "anything"), all);
+    assert_eq!(admits(&users, "alice", "password"), None);
+    assert_eq!(users.computed(), 0);
+}
+
+#[test]
+fn with_requirepass_the_default_user_needs_it() {
+    for entries in [vec![], alice()] {
+        let users = Users::new(word(), &entries).expect("good users");
+        assert!(!users.is_open());
+        assert_eq!(users.default_user().roles, Roles::ALL);
+        let all = Some("default: read charge provision admin".to_owned());
+        assert_eq!(admits(&users, "default", "secret"), all);
+        assert_eq!(admits(&users, "default", "password"), None);
+        assert_eq!(admits(&users, "alice", "secret"), None);
+    }
+}
+
+#[test]
+fn with_users_alone_the_default_user_is_off() {
+    let users = Users::new(None, &alice()).expect("good users");
+    assert!(!users.is_open());
+    assert_eq!(users.default_user().roles, Roles::NONE);
+    for password in ["", "password", "secret"] {
+        assert_eq!(admits(&users, "default", password), None, "{password}");
+    }
+    assert_eq!(admits(&users, "alice", "password"), Some("alice: read charge".to_owned()));
+    let names: Vec<&str> = users.all().map(|user| user.name.as_str()).collect();
+    assert_eq!(names, ["default", "alice"]);
+}
+
+#[test]
+fn the_default_user_can_have_an_entry() {
+    let users = Users::new(None, &[entry("default", CHEAP, &["admin"])]).expect("good users");
+    assert!(!users.is_open());
+    assert_eq!(admits(&users, "default", "password"), Some("default: admin".to_owned()));
+    assert_eq!(admits(&users, "default", "secret"), None);
+    assert_eq!(users.all().count(), 1);
+    let twice = Users::new(word(), &[entry("default", CHEAP, &[])]);
+    assert!(matches!(twice, Err(UserError::DefaultTwice)));
+}
+
+#[test]
+fn a_confirmed_password_costs_once_and_a_wrong_one_each_time() {
+    let mut entries = alice();
+    entries.push(entry("bob", CHEAP, &[]));
+    let users = Users::new(None, &entries).expect("good users");
+    for round in 1..=3 {
+        assert_eq!(admits(&users, "alice", "wrong"), None);
+        assert_eq!(users.computed(), round, "a failed guess is never remembered");
+    }
+    for _ in 0..5 {
+        assert!(admits(&users, "alice", "password").is_some());
+        assert_eq!(users.computed(), 4, "a confirmed password is known again");
+    }
+    // What waited in the queue meanwhile is known too.
+    assert!(check(&users, b"alice", b"password").is_some());
+    assert_eq!(users.computed(), 4);
+    assert_eq!(admits(&users, "alice", "wrong"), None);
+    assert_eq!(users.computed(), 5, "a confirmation confirms no other password");
+    assert!(admits(&users, "bob", "password").is_some());
+    assert_eq!(users.computed(), 6, "a confirmation confirms no other user");
+}
+
+#[test]
+fn unknown_users_cost_what_known_ones_cost() {
+    let users = Users::new(None, &alice()).expect("good users");
+    for (count, name) in ["alice", "bob", "default", "", "ALICE", "alice "].iter().enumerate() {
+        assert_eq!(admits(&users, name, "wrong"), None, "{name:?}");
+        assert_eq!(users.computed(), count as u64 + 1, "{name:?}");
+    }
+    assert!(matches!(users.judge(b"\xff", b"x"), Judgement::Unknown));
+    assert!(check(&users, b"\xff", b"x").is_none());
+    assert_eq!(users.computed(), 7);
+    // Too long for anyone: this tells nothing about the name.
+    assert_eq!(admits(&users, "alice", &"x".repeat(513)), None);
+    assert_eq!(admits(&users, "bob", &"x".repeat(513)), None);
+    assert_eq!(users.computed(), 7);
+}
+
+#[test]
+fn wrong_entries_are_named() {
+    let error = |entries: &[UserEntry]| Users::new(None, entries).expect_err("wrong").to_string();
+    for name in ["", "a b", "a\n", "\u{fc}", &"x".repeat(65)] {
+        let text = error(&[alice().remove(0), entry(name, CHEAP, &[])]);
+        assert!(text.starts_with("users entry 2: the name"), "{text}");
+    }
+    assert!(Users::new(None, &[entry(&"x".repeat(64), CHEAP, &[])]).is_ok());
+    let text = error(&[alice(), alice()].concat());
+    assert_eq!(text, "user alice: the name is given twice: remove one of the entries");
+    let text = error(&[entry("bob", CHEAP, &["read", "root"])]);
+    assert_eq!(text, "user bob: \"root\" is not a role: use read, charge, provision, admin");
+    let text = error(&[entry("bob", "secret", &["read"])]);
+    assert!(text.starts_with("user bob: the password_hash is not an Argon2 hash"), "{text}");
+    assert!(text.ends_with("make one with `scurry hash-password`"), "{text}");
+    let many: Vec<UserEntry> =
+        (0..=USERS_MAX).map(|number| entry(&format!("user{number}"), CHEAP, &[])).collect();
+    assert_eq!(error(&many), "there are 1025 users: at most 1024 can be");
+    assert!(Users::new(None, &many[1..]).is_ok());
+}

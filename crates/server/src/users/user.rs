@@ -1,0 +1,34 @@
+//! One user: a name, the roles, and what is asked for at the door.
+
+use super::confirmation::Confirmation;
+use super::password_hash::PasswordHash;
+use super::roles::Roles;
+use crate::Password;
+
+/// Longest name, bytes.
+const NAME_LEN_MAX: usize = 64;
+
+/// A user that connections can be.
+pub(crate) struct User {
+    /// Printable ASCII without space, 1 to 64 bytes.
+    pub(crate) name: String,
+    pub(crate) roles: Roles,
+    pub(crate) secret: Secret,
+}
+
+/// What a user must show.
+pub(crate) enum Secret {
+    /// Nothing: every connection begins as this user.
+    Nothing,
+    /// A password that is known to the server.
+    Word(Password),
+    /// A password of which only the hash is known.
+    Hash(PasswordHash, Confirmation),
+    /// This user is off.
+    Never,
+}
+
+/// True for what a user can be called.
+pub(crate) fn is_user_name(name: &str) -> bool {
+    (1..=NAME_LEN_MAX).contains(&name.len()) && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
