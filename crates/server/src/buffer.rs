@@ -43,6 +43,11 @@ impl Buffer {
         self.start = (self.start + len).min(self.end);
     }
 
+    /// Bytes of room.
+    pub(crate) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
     /// Gives the buffer back when it is empty.
     pub(crate) fn settle(&mut self, pool: &mut Pool) {
         if self.start == self.end && !self.bytes.is_empty() {

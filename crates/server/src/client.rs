@@ -41,6 +41,8 @@ pub(crate) struct Client {
     pub(crate) ticket: Ticket,
     /// An AUTH or HELLO that waits for its verdict.
     pub(crate) entry: Option<Box<Entry>>,
+    /// It watches what clients send.
+    pub(crate) monitors: bool,
     /// What the cores have said to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
     pub(crate) name: Vec<u8>,
@@ -69,6 +71,7 @@ impl Client {
             door,
             ticket,
             entry: None,
+            monitors: false,
             told: None,
             protocol: Protocol::default(),
             authenticated: users.is_open(),

@@ -1,21 +1,21 @@
 //! One connection: reads a bounded amount, executes every complete request, sends the replies
 //! with one call, and remembers what is left to do.
 
+use crate::batch::{Batch, Next, find};
 use crate::bundle::Bundle;
 use crate::client::Client;
 use crate::clock::Reading;
-use crate::dispatch::{self, BATCH_MAX, Effect, Route};
-use crate::gather::{Gather, Merged, Spreader};
+use crate::dispatch;
+use crate::gather::{Gather, Merged};
 use crate::message::{Message, Sender};
 use crate::node::Node;
-use crate::pool::{Pool, Spare};
+use crate::pool::Pool;
 use crate::report::{Answer, Question};
 use crate::tls::{self, Fault};
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use crate::watch::Origin;
-use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Parser, Reply};
+use scurry_resp::{Parsed, Parser, Reply};
 use std::io;
 use std::sync::Arc;
 
@@ -97,6 +97,8 @@ pub(crate) struct Connection<T> {
     /// Something was answered since draining began.
     answered: bool,
     discarded: usize,
+    /// What the core counts of its memory.
+    counted_bytes: u64,
 }
 
 impl<T: Transport> Connection<T> {
@@ -116,6 +118,7 @@ impl<T: Transport> Connection<T> {
             arrived_ms: 0,
             answered: false,
             discarded: 0,
+            counted_bytes: 0,
         }
     }
 
@@ -174,6 +177,34 @@ impl<T: Transport> Connection<T> {
         // What pauses comes back with a message.
         let more = self.phase != Phase::Closing && (!waits || self.readable) && !self.is_away();
         Ok(if more && self.may_go_on(node) { Turn::Again } else { Turn::Wait })
+    }
+
+    /// What the connection holds, bytes: itself and its buffers.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        size_of::<Self>() as u64 + self.transport.memory_bytes()
+    }
+
+    /// Keeps the core's count of its connections' memory right.
+    pub(crate) fn count_memory(&mut self, node: &mut Node) {
+        let bytes = self.memory_bytes();
+        node.connection_bytes = node.connection_bytes - self.counted_bytes + bytes;
+        self.counted_bytes = bytes;
+    }
+
+    /// The connection is closed: what was counted goes.
+    pub(crate) fn forget_memory(&self, node: &mut Node) {
+        node.connection_bytes -= self.counted_bytes;
+    }
+
+    /// Appends what a watcher gets. False when it does not read fast enough.
+    pub(crate) fn show(&mut self, lines: &[u8], node: &Node, pool: &mut Pool) -> bool {
+        if self.transport.unsent() + lines.len() > node.settings.unsent_len_max {
+            return false;
+        }
+        let (_, out) = self.transport.parts(pool);
+        out.extend_from_slice(lines);
+        self.transport.commit();
+        true
     }
 
     fn is_paused(&self) -> bool {
@@ -445,119 +476,6 @@ impl<T: Transport> Connection<T> {
                 self.readable = len > 0 && self.end_announced;
                 Ok(if self.readable { Turn::Again } else { Turn::Wait })
             }
-        }
-    }
-}
-
-/// Requests of one turn.
-struct Batch<'t> {
-    core: u16,
-    out: &'t mut Vec<u8>,
-    out_len_max: usize,
-    /// Requests since the first one that another core has to execute.
-    gather: Gather,
-    spare: &'t mut Spare,
-}
-
-/// What comes after a request.
-enum Next {
-    /// The next one.
-    Go,
-    /// This one again, later.
-    Stop(Turn),
-    /// Nothing until the verdict on its password is there.
-    Pause,
-    /// Nothing: the client has said so.
-    Close,
-}
-
-impl Batch<'_> {
-    /// Executes a request, or sees to it that another core does.
-    #[inline]
-    fn request(
-        &mut self,
-        node: &mut Node,
-        client: &mut Client,
-        spec: Option<&'static Spec>,
-        args: Args<'_>,
-    ) -> Next {
-        if args.is_empty() {
-            return Next::Go;
-        }
-        if self.out.len() >= self.out_len_max {
-            return Next::Stop(Turn::Again);
-        }
-        let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
-        let here = match route {
-            Route::Here => self.gather.is_empty(),
-            Route::Alone if self.gather.is_empty() => true,
-            Route::Alone => return Next::Stop(Turn::Wait),
-            Route::Core(_) | Route::Keys | Route::Every => false,
-        };
-        let mut route = route;
-        if here {
-            match dispatch::execute(node, client, spec, args, self.out) {
-                Effect::None => return Next::Go,
-                Effect::Close => return Next::Close,
-                Effect::Ask(question) => return Next::Stop(Turn::Ask(question)),
-                Effect::Wait => return Next::Pause,
-                Effect::Every => route = Route::Every,
-            }
-        }
-        let Some(spec) = spec else { return Next::Go };
-        if self.gather.is_empty() {
-            if !dispatch::check(node, client, spec, args, self.out) {
-                return Next::Go;
-            }
-        } else if dispatch::is_refused(node, client, spec, args) {
-            return Next::Stop(Turn::Wait);
-        }
-        self.spread(node, client, spec, args, route);
-        Next::Go
-    }
-
-    fn spread(
-        &mut self,
-        node: &Node,
-        client: &mut Client,
-        spec: &'static Spec,
-        args: Args<'_>,
-        route: Route,
-    ) {
-        client.command = spec.name;
-        let slots = node.shared.slots;
-        let (caller, cores) = (client.caller(), slots.cores());
-        let mut spreader = Spreader { spare: self.spare, caller, cores };
-        match route {
-            Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
-            Route::Keys => {
-                spreader.keys(&mut self.gather, spec, args, |key| slots.owner_of(key));
-            }
-            Route::Every => spreader.every(&mut self.gather, spec, args),
-            Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
-        }
-    }
-}
-
-type Specs = [Option<&'static Spec>; BATCH_MAX];
-
-/// Finds the next requests, and what the table says about each.
-fn find(parser: &mut Parser, input: &[u8], node: &Node, client: &Client) -> (Specs, Parsed) {
-    let mut specs = [None; BATCH_MAX];
-    // Before AUTH each request is bounded by what the ones before it have changed.
-    let most = if client.authenticated { BATCH_MAX } else { 1 };
-    let mut at = 0;
-    loop {
-        match parser.parse(&input[at..], &node.settings.request, client.authenticated) {
-            Parsed::Request(len) => {
-                let index = parser.found() - 1;
-                specs[index] = dispatch::look_up(parser.args(input, index));
-                at += len;
-                if index + 1 >= most || parser.is_full() {
-                    return (specs, Parsed::Request(len));
-                }
-            }
-            other => return (specs, other),
         }
     }
 }

@@ -157,6 +157,7 @@ impl Core {
                 let Some(key) = self.queue.pop_front() else { break };
                 self.turn(key);
             }
+            self.tell_watchers();
             self.tick();
             if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
                 self.stop();
@@ -198,7 +199,9 @@ impl Core {
         loop {
             let Some(connection) = self.connections.get_mut(key) else { return };
             connection.queued = false;
-            match connection.turn(&mut self.node, &mut self.pool) {
+            let turn = connection.turn(&mut self.node, &mut self.pool);
+            connection.count_memory(&mut self.node);
+            match turn {
                 Ok(Turn::Ask(question)) => {
                     if self.ask(key, question) {
                         continue;
@@ -290,7 +293,42 @@ impl Core {
                     self.enqueue(sender.connection);
                 }
             }
+            Message::Monitor(lines) => self.show(&lines),
             Message::Drain => self.drain(),
+        }
+    }
+
+    /// What clients have sent in this turn goes to those who watch, on every core.
+    fn tell_watchers(&mut self) {
+        let Some(lines) = self.node.monitor.take() else { return };
+        for core in self.node.mesh.others() {
+            self.node.mesh.send(core, Message::Monitor(lines.clone()));
+        }
+        self.show(&lines);
+    }
+
+    /// Shows lines to those who watch here. Who does not read fast enough is let go.
+    fn show(&mut self, lines: &[u8]) {
+        let mut late = Vec::new();
+        for (key, connection) in &mut self.connections {
+            if !connection.client.monitors {
+                continue;
+            }
+            if connection.show(lines, &self.node, &mut self.pool) {
+                if !connection.queued {
+                    connection.queued = true;
+                    self.queue.push_back(key);
+                }
+            } else {
+                late.push(key);
+            }
+        }
+        for key in late {
+            tracing::warn!(
+                client = self.connections[key].client.id,
+                "MONITOR reads too slowly: closed"
+            );
+            self.close(key);
         }
     }
 
@@ -320,6 +358,10 @@ impl Core {
 
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
+        connection.forget_memory(&mut self.node);
+        if connection.client.monitors {
+            self.node.shared.monitors.fetch_sub(1, Ordering::Relaxed);
+        }
         if let Some(fault) = connection.transport.take_fault() {
             self.node.faults.note(connection.client.peer, fault);
         }

@@ -383,6 +383,7 @@ fn run_for_client(
         CommandId::LatencyLatest => return Some(latency::latest(client, reply)),
         CommandId::LatencyHistory => return Some(latency::history(client, args, reply)),
         CommandId::LatencyDoctor => return Some(latency::doctor(client, reply)),
+        CommandId::Monitor => connection::monitor(node, client, reply),
         CommandId::Shutdown => shutdown::shutdown(node, args, reply),
         CommandId::AclHelp
         | CommandId::ClientHelp

@@ -2,6 +2,7 @@
 //! and its event loop. Cores share nothing but mail.
 
 mod acceptor;
+mod batch;
 mod buffer;
 mod bundle;
 mod client;
@@ -19,6 +20,7 @@ mod listener;
 mod live_setting;
 mod mesh;
 mod message;
+mod monitor;
 mod node;
 mod open_files;
 mod password;

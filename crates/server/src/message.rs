@@ -1,6 +1,7 @@
 //! What cores write to each other.
 
 use crate::bundle::Bundle;
+use crate::monitor::Lines;
 use crate::port::Port;
 use crate::report::{Answer, Question};
 use mio::net::TcpStream;
@@ -28,6 +29,8 @@ pub(crate) enum Message {
     Ask(Sender, Question),
     /// It has been told.
     Tell(Sender, Answer),
+    /// What clients of another core have sent, for those who watch here.
+    Monitor(Lines),
     /// The server stops.
     Drain,
 }

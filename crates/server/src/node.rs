@@ -1,8 +1,10 @@
 //! What commands work on: the shard, the time of this turn, the settings, the counters.
 
+use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
 use crate::mesh::Mesh;
+use crate::monitor::Monitor;
 use crate::report::Report;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -10,7 +12,8 @@ use crate::tls::Faults;
 use crate::users::Desk;
 use crate::watch::Watch;
 use scurry_engine::{Config, Shard};
-use scurry_resp::Scratch;
+use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
 
 /// One core's state, apart from its connections.
@@ -35,6 +38,10 @@ pub(crate) struct Node {
     pub(crate) watch: Watch,
     /// SHUTDOWN was asked for.
     pub(crate) stop_asked: bool,
+    /// Memory of this core's connections, bytes.
+    pub(crate) connection_bytes: u64,
+    /// What this turn's clients have sent, while somebody watches.
+    pub(crate) monitor: Monitor,
 }
 
 impl Node {
@@ -69,6 +76,8 @@ impl Node {
             faults: Faults::default(),
             watch: Watch::default(),
             stop_asked: false,
+            connection_bytes: 0,
+            monitor: Monitor::default(),
         }
     }
 
@@ -79,17 +88,29 @@ impl Node {
             totals: self.shard.totals().clone(),
             counters: self.counters.clone(),
             clients: self.clients,
+            connection_bytes: self.connection_bytes,
         }
     }
 
-    /// Tells the other cores what this one holds, and learns how much memory they leave.
+    /// Tells the other cores what this one holds, and learns how much memory is left to its shard.
     pub(crate) fn share(&mut self) {
-        if self.shared.slots.cores() == 1 {
-            return;
+        let several = self.shared.slots.cores() > 1;
+        if several {
+            let own = self.shard.stats().memory_bytes + self.connection_bytes;
+            self.shared.publish(self.core, own);
         }
-        self.shared.publish(self.core, self.shard.stats().memory_bytes);
-        let beside = self.shared.memory_bytes_beside(self.core);
-        let left = self.settings.memory_max.map(|max| max.saturating_sub(beside));
-        self.shard.set_memory_max(left);
+        let Some(max) = self.settings.memory_max else { return self.shard.set_memory_max(None) };
+        let beside = if several { self.shared.memory_bytes_beside(self.core) } else { 0 };
+        self.shard.set_memory_max(Some(max.saturating_sub(beside + self.connection_bytes)));
+    }
+
+    /// Lets those who watch see a command. Passwords are not for them.
+    #[cold]
+    pub(crate) fn monitor(&mut self, client: &Client, spec: Option<&Spec>, args: Args<'_>) {
+        let hidden = [CommandId::Auth, CommandId::Hello, CommandId::Monitor];
+        if spec.is_some_and(|spec| !hidden.contains(&spec.id)) {
+            let time_us = self.now.time.0.saturating_mul(1_000);
+            self.monitor.note(time_us, client.peer, args);
+        }
     }
 }

@@ -39,6 +39,8 @@ pub(crate) struct Report {
     pub(crate) totals: Totals,
     pub(crate) counters: Counters,
     pub(crate) clients: usize,
+    /// Memory of connections, bytes.
+    pub(crate) connection_bytes: u64,
 }
 
 impl Report {
@@ -51,6 +53,7 @@ impl Report {
                 all.totals.add(&report.totals);
                 all.counters.add(&report.counters);
                 all.clients += report.clients;
+                all.connection_bytes += report.connection_bytes;
             }
         }
         all

@@ -22,6 +22,8 @@ pub(crate) struct Shared {
     pub(crate) clients: AtomicUsize,
     next_client: AtomicU64,
     gauges: Vec<Gauge>,
+    /// Connections in MONITOR, of all cores.
+    pub(crate) monitors: AtomicUsize,
     /// Cores that have not answered all that was sent before the server began to stop.
     pub(crate) draining: AtomicUsize,
     /// When a core may log the next line about faults, ms of uptime.
@@ -47,6 +49,7 @@ impl Shared {
             clients: AtomicUsize::new(0),
             next_client: AtomicU64::new(1),
             gauges: (0..cores).map(|_| Gauge::default()).collect(),
+            monitors: AtomicUsize::new(0),
             draining: AtomicUsize::new(cores),
             faults_after_ms: AtomicI64::new(0),
         }
@@ -60,6 +63,12 @@ impl Shared {
     pub(crate) fn may_tell_faults(&self, uptime_ms: i64) -> bool {
         let next = |after_ms| (after_ms <= uptime_ms).then_some(uptime_ms + FAULTS_PAUSE_MS);
         self.faults_after_ms.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).is_ok()
+    }
+
+    /// True when somebody watches.
+    #[inline]
+    pub(crate) fn is_monitored(&self) -> bool {
+        self.monitors.load(Ordering::Relaxed) > 0
     }
 
     /// A core says what it holds.

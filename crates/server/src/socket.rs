@@ -80,6 +80,10 @@ impl Transport for Socket {
     }
 
     #[inline]
+    fn memory_bytes(&self) -> u64 {
+        either!(self, transport => transport.memory_bytes())
+    }
+
     fn settle(&mut self, pool: &mut Pool) {
         either!(self, transport => transport.settle(pool));
     }

@@ -80,6 +80,10 @@ impl Transport for Tcp {
         self.committed - self.sent
     }
 
+    fn memory_bytes(&self) -> u64 {
+        (self.input.capacity() + self.output.capacity()) as u64
+    }
+
     fn settle(&mut self, pool: &mut Pool) {
         self.input.settle(pool);
         if self.output.is_empty() && self.output.capacity() > 0 {

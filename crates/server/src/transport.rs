@@ -30,6 +30,8 @@ pub(crate) trait Transport {
     fn publish(&mut self) -> io::Result<bool>;
     /// Committed and not sent, bytes.
     fn unsent(&self) -> usize;
+    /// Room of its buffers, and what else it holds, bytes.
+    fn memory_bytes(&self) -> u64;
     /// Gives back buffers that are empty.
     fn settle(&mut self, pool: &mut Pool);
     /// Tells the peer that nothing more will come.

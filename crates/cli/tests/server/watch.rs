@@ -214,3 +214,56 @@ fn entities_are_found_by_value_when_there_is_an_index() {
     client.ask("ENTITY.FIND green", "*2\r\n$1\r\n0\r\n*1\r\n$2\r\ne0\r\n");
     client.ask("ENTITY.FIND red", "*2\r\n$1\r\n0\r\n*0\r\n");
 }
+
+#[test]
+fn monitor_shows_what_clients_of_every_thread_send_and_no_password() {
+    let server = Server::start(&["--threads", "3", "--requirepass", "secret"]);
+    let mut watcher = server.connect();
+    watcher.ask("AUTH secret", "+OK\r\n");
+    watcher.ask("MONITOR", "+OK\r\n");
+    let sent = ["SET a 1", "SET b 2", "SET c 3", "MGET a b c", "PING"];
+    for _ in 0..3 {
+        let mut client = server.connect();
+        client.ask("AUTH default secret", "+OK\r\n");
+        client.ask(
+            "HELLO 2 AUTH default wrong",
+            "-WRONGPASS invalid username-password pair or user is disabled.\r\n",
+        );
+        for line in sent {
+            client.send(format!("{line}\r\n"));
+        }
+        client.until("+PONG\r\n");
+    }
+    let mut lines: Vec<String> = (0..15).map(|_| watcher.line()).collect();
+    assert!(lines.iter().all(|line| line.starts_with('+') && line.contains(" [0 127.0.0.1:")));
+    for line in &mut lines {
+        *line = line.split_once("] ").expect("a line").1.replace('"', "");
+    }
+    lines.sort();
+    let mut expected = sent.repeat(3);
+    expected.sort_unstable();
+    assert_eq!(lines, expected);
+    // Its own commands are shown as well, after their replies.
+    watcher.send("RESET\r\n");
+    watcher.until("+RESET\r\n");
+}
+
+#[test]
+fn a_watcher_that_does_not_read_is_closed_and_harms_nobody() {
+    let server = Server::start(&[]);
+    let mut watcher = server.connect();
+    watcher.ask("MONITOR", "+OK\r\n");
+    let mut client = server.connect();
+    let request = array(&[b"SET", b"key", &[b'v'; 100]]).repeat(1_000);
+    for _ in 0..100 {
+        client.send(&request);
+        client.expect(&"+OK\r\n".repeat(1_000));
+    }
+    client.send("CLIENT LIST\r\n");
+    assert_eq!(client.bulk().lines().count(), 1, "the watcher is gone");
+    client.send("INFO memory\r\n");
+    let info = client.bulk();
+    let used = info.lines().find_map(|line| line.strip_prefix("used_memory_connections:"));
+    let used: u64 = used.and_then(|bytes| bytes.parse().ok()).expect("a number");
+    assert!(used < 3 * 1024 * 1024, "{info}");
+}

@@ -84,6 +84,7 @@ pub enum CommandId {
     LatencyReset,
     LatencyDoctor,
     LatencyHelp,
+    Monitor,
     Shutdown,
     Ping,
     Echo,

@@ -33,6 +33,17 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
+        id: CommandId::Monitor,
+        name: "MONITOR",
+        role: Role::Admin,
+        arity: 1,
+        flags: &["admin", "noscript", "loading", "stale"],
+        reply: "OK, then a line for each command of any client",
+        summary: "Shows what clients send, until the connection ends.",
+        notes: "Bounded: the first 32 arguments and 128 bytes of each, 256 KiB for each turn of a thread (then it says how many commands are left out), and a connection that reads too slowly is closed. A line comes after the command was executed or handed on; refused commands are shown, AUTH and HELLO are not.",
+        ..SERVER
+    },
+    Spec {
         id: CommandId::Shutdown,
         name: "SHUTDOWN",
         role: Role::Admin,

@@ -7,6 +7,7 @@ use crate::node::Node;
 use crate::report::{Answer, Question};
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply, parse_integer};
+use std::sync::atomic::Ordering;
 
 pub(crate) const BAD_NAME: &str =
     "ERR Client names cannot contain spaces, newlines or special characters.";
@@ -35,8 +36,24 @@ pub(crate) fn select(args: Args<'_>, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn reset(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
+    stop_monitoring(node, client);
     client.reset(&node.settings.users);
     reply.simple("RESET");
+}
+
+pub(crate) fn monitor(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
+    if !client.monitors {
+        client.monitors = true;
+        node.shared.monitors.fetch_add(1, Ordering::Relaxed);
+    }
+    reply.ok();
+}
+
+fn stop_monitoring(node: &Node, client: &mut Client) {
+    if client.monitors {
+        client.monitors = false;
+        node.shared.monitors.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 pub(crate) fn get_name(client: &Client, reply: &mut Reply<'_>) {

@@ -98,9 +98,21 @@ fn clients(source: &Source<'_>, lines: &mut Lines) {
 }
 
 fn memory(source: &Source<'_>, lines: &mut Lines) {
-    let stats = &source.all.stats;
-    lines.line("used_memory", stats.memory_bytes);
+    let (stats, connections) = (&source.all.stats, source.all.connection_bytes);
+    lines.line("used_memory", stats.memory_bytes + connections);
     lines.line("used_memory_rss", resident_bytes());
+    // The parts of used_memory.
+    for (kind, bytes) in [
+        ("accounts", stats.memory.accounts),
+        ("values", stats.memory.values),
+        ("entities", stats.memory.entities),
+        ("table", stats.memory.table),
+        ("timers", stats.memory.timers),
+        ("index", stats.memory.index),
+        ("connections", connections),
+    ] {
+        lines.line(&format!("used_memory_{kind}"), bytes);
+    }
     lines.line("maxmemory", source.node.settings.memory_max.unwrap_or(0));
     lines.line("maxmemory_policy", "noeviction");
 }
@@ -134,7 +146,9 @@ fn scurry(source: &Source<'_>, lines: &mut Lines) {
     lines.line("denials", stats.denials);
     lines.line("replays", stats.replays);
     lines.line("rejects", stats.rejects);
+    lines.line("entities", stats.entities);
     lines.line("expiries", stats.expiries);
+    lines.line("expired_keys", stats.expired);
     for unit in &totals.units {
         lines.line(
             &format!("unit_{}", unit.unit.as_str()),
@@ -176,6 +190,9 @@ fn cluster(_: &Source<'_>, lines: &mut Lines) {
 fn keyspace(source: &Source<'_>, lines: &mut Lines) {
     let keys = source.all.stats.keys;
     if keys > 0 {
-        lines.line("db0", format_args!("keys={keys},expires=0,avg_ttl=0"));
+        lines.line(
+            "db0",
+            format_args!("keys={keys},expires={},avg_ttl=0", source.all.stats.expiring),
+        );
     }
 }

@@ -14,6 +14,9 @@ use std::net::Shutdown;
 /// Records that wait within the session to be sent, at most, bytes.
 const RECORDS_LEN_MAX: usize = 64 * 1024;
 
+/// What a session holds, bytes, as measured over a thousand of them.
+const SESSION_LEN: usize = 8 * 1024;
+
 /// A socket, a session, and the plain bytes on their way in and out.
 pub(crate) struct Tls {
     pub(crate) stream: TcpStream,
@@ -168,6 +171,10 @@ impl Transport for Tls {
     /// have a bound of their own. Publishing never makes it more.
     fn unsent(&self) -> usize {
         self.committed - self.encrypted + usize::from(self.session.wants_write())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        (SESSION_LEN + self.input.capacity() + self.output.capacity()) as u64
     }
 
     fn settle(&mut self, pool: &mut Pool) {

@@ -1,0 +1,144 @@
+//! Requests that have arrived together: what of them is executed here, and what goes to others.
+
+use crate::client::Client;
+use crate::connection::Turn;
+use crate::dispatch::{self, BATCH_MAX, Effect, Route};
+use crate::gather::{Gather, Spreader};
+use crate::node::Node;
+use crate::pool::Spare;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Parsed, Parser};
+
+/// Requests of one turn.
+pub(crate) struct Batch<'t> {
+    pub(crate) core: u16,
+    pub(crate) out: &'t mut Vec<u8>,
+    pub(crate) out_len_max: usize,
+    /// Requests since the first one that another core has to execute.
+    pub(crate) gather: Gather,
+    pub(crate) spare: &'t mut Spare,
+}
+
+/// What comes after a request.
+pub(crate) enum Next {
+    /// The next one.
+    Go,
+    /// This one again, later.
+    Stop(Turn),
+    /// Nothing until the verdict on its password is there.
+    Pause,
+    /// Nothing: the client has said so.
+    Close,
+}
+
+impl Batch<'_> {
+    /// Executes a request, or sees to it that another core does; those who watch see it.
+    #[inline]
+    pub(crate) fn request(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: Option<&'static Spec>,
+        args: Args<'_>,
+    ) -> Next {
+        if args.is_empty() {
+            return Next::Go;
+        }
+        let next = self.execute(node, client, spec, args);
+        if node.shared.is_monitored() && !matches!(next, Next::Stop(_)) {
+            node.monitor(client, spec, args);
+        }
+        next
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: Option<&'static Spec>,
+        args: Args<'_>,
+    ) -> Next {
+        if self.out.len() >= self.out_len_max {
+            return Next::Stop(Turn::Again);
+        }
+        let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
+        let here = match route {
+            Route::Here => self.gather.is_empty(),
+            Route::Alone if self.gather.is_empty() => true,
+            Route::Alone => return Next::Stop(Turn::Wait),
+            Route::Core(_) | Route::Keys | Route::Every => false,
+        };
+        let mut route = route;
+        if here {
+            match dispatch::execute(node, client, spec, args, self.out) {
+                Effect::None => return Next::Go,
+                Effect::Close => return Next::Close,
+                Effect::Ask(question) => return Next::Stop(Turn::Ask(question)),
+                Effect::Wait => return Next::Pause,
+                Effect::Every => route = Route::Every,
+            }
+        }
+        let Some(spec) = spec else { return Next::Go };
+        if self.gather.is_empty() {
+            if !dispatch::check(node, client, spec, args, self.out) {
+                return Next::Go;
+            }
+        } else if dispatch::is_refused(node, client, spec, args) {
+            return Next::Stop(Turn::Wait);
+        }
+        self.spread(node, client, spec, args, route);
+        Next::Go
+    }
+
+    fn spread(
+        &mut self,
+        node: &Node,
+        client: &mut Client,
+        spec: &'static Spec,
+        args: Args<'_>,
+        route: Route,
+    ) {
+        client.command = spec.name;
+        let slots = node.shared.slots;
+        let (caller, cores) = (client.caller(), slots.cores());
+        let mut spreader = Spreader { spare: self.spare, caller, cores };
+        match route {
+            Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
+            Route::Keys => {
+                spreader.keys(&mut self.gather, spec, args, |key| slots.owner_of(key));
+            }
+            Route::Every => spreader.every(&mut self.gather, spec, args),
+            Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
+        }
+    }
+}
+
+/// What the table says about each request of a batch.
+pub(crate) type Specs = [Option<&'static Spec>; BATCH_MAX];
+
+/// Finds the next requests, and what the table says about each.
+pub(crate) fn find(
+    parser: &mut Parser,
+    input: &[u8],
+    node: &Node,
+    client: &Client,
+) -> (Specs, Parsed) {
+    let mut specs = [None; BATCH_MAX];
+    // Before AUTH each request is bounded by what the ones before it have changed.
+    let most = if client.authenticated { BATCH_MAX } else { 1 };
+    let mut at = 0;
+    loop {
+        match parser.parse(&input[at..], &node.settings.request, client.authenticated) {
+            Parsed::Request(len) => {
+                let index = parser.found() - 1;
+                specs[index] = dispatch::look_up(parser.args(input, index));
+                at += len;
+                if index + 1 >= most || parser.is_full() {
+                    return (specs, Parsed::Request(len));
+                }
+            }
+            other => return (specs, other),
+        }
+    }
+}
