@@ -164,6 +164,8 @@ fn a_tls_port_without_client_certificates_is_open_access_and_with_them_is_not() 
     assert!(refused.contains("--tls-client-ca"), "{refused}");
     let ca = ["--tls-client-ca", files.ca.as_str()];
     assert!(start(&ca).starts_with("listening on 0.0.0.0:"));
+    let threads = start(&[&ca[..], &["--threads", "2"]].concat());
+    assert!(threads.starts_with("listening on 0.0.0.0:"), "{threads}");
     // Certificates on the port beside it do not guard the plain one.
     let beside = start(&[&ca[..], &["--tls-listen", "127.0.0.1:0"]].concat());
     assert!(beside.contains("refusing to listen on 0.0.0.0:0"), "{beside}");
