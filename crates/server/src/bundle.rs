@@ -48,7 +48,9 @@ impl Bundle {
             let first = self.executed;
             let last = self.requests.len().min(first + dispatch::BATCH_MAX);
             let ahead = (first..last).map(|index| (self.specs[index], self.requests.get(index)));
-            dispatch::touch(node, ahead);
+            if last - first > 1 {
+                dispatch::touch(node, ahead);
+            }
             while self.executed < last && self.replies.len() < REPLIES_LEN_MAX {
                 let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
                 dispatch::run_here(node, &self.caller, spec, args, &mut self.replies);

@@ -364,8 +364,11 @@ impl<T: Transport> Connection<T> {
             let rest = &input[done..];
             let (specs, parsed) = find(&mut parser, rest, node, &self.client);
             let found = parser.found();
-            let requests = (0..found).filter_map(|at| Some((specs[at]?, parser.args(rest, at))));
-            dispatch::touch(node, requests);
+            if found > 1 {
+                let requests =
+                    (0..found).filter_map(|at| Some((specs[at]?, parser.args(rest, at))));
+                dispatch::touch(node, requests);
+            }
             let mut stop = None;
             let mut executed = 0;
             while executed < found && stop.is_none() {
@@ -405,7 +408,8 @@ impl<T: Transport> Connection<T> {
                     Reply::new(batch.out, self.client.protocol).error(format_args!("ERR {error}"));
                     self.phase = Phase::Closing;
                 }
-                (None, Parsed::Incomplete(_)) if found == 0 => break Turn::Wait,
+                // Nothing more has arrived in full.
+                (None, Parsed::Incomplete(_)) if self.phase != Phase::Closing => break Turn::Wait,
                 _ => {}
             }
         };
