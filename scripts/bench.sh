@@ -14,7 +14,7 @@ warmup=${WARMUP:-2}
 runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
-parts=(ledger ladder pipelined published kv cross-core neighbours expiry fill)
+parts=(ledger ladder pipelined published kv published-kv cross-core neighbours expiry fill)
 charging=(--target scurry --target valkey+lua --target redis+lua --target echo)
 plain=(--target scurry --target valkey --target redis --target echo)
 many=(--sessions 3200 --connections 50 --depth 64)
@@ -48,6 +48,8 @@ pipelined() { run moaf-scur-pipelined moaf-scur "${charging[@]}" "${many[@]}"; }
 published() {
   run moaf-scur-published moaf-scur "${charging[@]}" --sessions 600 --connections 600 --depth 1
 }
+
+published-kv() { run kv-published kv "${plain[@]}" --sessions 600 --connections 600 --depth 1; }
 
 kv() { run kv-pipelined kv "${plain[@]}" "${many[@]}"; }
 

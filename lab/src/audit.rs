@@ -78,7 +78,7 @@ impl Balance {
     /// From a row of AUDIT's buckets (id first) or of TOTALS' units: unit, available, held,
     /// credited, refunded, consumed.
     fn from_row(row: &[Value]) -> Option<(&str, Balance)> {
-        let number = |index: usize| row.get(index)?.integer().map(i128::from);
+        let number = |index: usize| row.get(index)?.big();
         let balance = Balance {
             available: number(1)?,
             held: number(2)?,
@@ -247,5 +247,10 @@ mod tests {
         assert_eq!(unit, "octets");
         assert_eq!(balance, Balance { available: 1, held: 2, credited: 3, consumed: 4 });
         assert!(Balance::from_row(&[Value::Nil]).is_none());
+        // Twenty million accounts hold more than 64 bits say.
+        let row = b"*6\r\n$6\r\noctets\r\n$20\r\n40000000000000000000\r\n:0\r\n:3\r\n:0\r\n:4\r\n";
+        let (_, value) = Value::read(row).unwrap();
+        let (_, balance) = Balance::from_row(value.elements()).unwrap();
+        assert_eq!(balance.available, 40_000_000_000_000_000_000);
     }
 }

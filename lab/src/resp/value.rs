@@ -52,6 +52,15 @@ impl Value {
         }
     }
 
+    /// A number of any size: beyond 64 bits it comes as its digits.
+    pub fn big(&self) -> Option<i128> {
+        match self {
+            Value::Integer(number) => Some(i128::from(*number)),
+            Value::Bulk(_) => self.text()?.parse().ok(),
+            _ => None,
+        }
+    }
+
     /// The elements of an array; none of anything else.
     pub fn elements(&self) -> &[Value] {
         match self {
