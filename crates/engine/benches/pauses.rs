@@ -1,13 +1,18 @@
 //! How long the longest calls take while a shard grows to millions of keys, and while a million
 //! timers fall due in one millisecond: what a client would wait for. CPU time of the thread, so
-//! that other processes' turns are not counted; reading that clock is in each figure.
+//! that other processes' turns are not counted; reading that clock is in each figure. Beside it
+//! what ADR 9 chose against: one hashbrown table that doubles.
 
+use foldhash::fast::FixedState;
+use hashbrown::HashTable;
 use rustix::time::{ClockId, clock_gettime};
 use scurry_engine::{Config, EntityPut, Expiry, Outcome, Shard};
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
 };
 use std::error::Error;
+use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::time::Duration;
 
 const NOW: Time = Time(1_700_000_000_000);
@@ -49,14 +54,78 @@ fn cpu_time() -> Duration {
     Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }
 
+type Part = (&'static str, fn() -> Result<(), Box<dyn Error>>);
+
+const PARTS: [Part; 5] = [
+    ("one-table", one_table),
+    ("grow", grow),
+    ("values", values),
+    ("entities", entities),
+    ("sessions", sessions),
+];
+
+/// Each part in a process of its own: what one has freed would be joined in another's calls.
 fn main() -> Result<(), Box<dyn Error>> {
-    grow()?;
-    values()?;
-    entities()?;
-    sessions()
+    let mut arguments = std::env::args().skip_while(|argument| argument != "--part").skip(1);
+    if let Some(wanted) = arguments.next() {
+        let part = PARTS.iter().find(|(name, _)| *name == wanted).ok_or("no such part")?;
+        return part.1();
+    }
+    for (name, _) in PARTS {
+        let part =
+            std::process::Command::new(std::env::current_exe()?).args(["--part", name]).status()?;
+        if !part.success() {
+            return Err(format!("{name} failed").into());
+        }
+    }
+    Ok(())
 }
 
-/// Inserts, then pages of a scan, then removals.
+/// Keys of a batch of reads.
+const BATCH: usize = 64;
+const BATCHES: usize = 20_000;
+
+/// The keys of one batch after the other, in an order that no cache expects.
+fn batches() -> impl Iterator<Item = Vec<String>> {
+    let mut number = 1;
+    (0..BATCHES).map(move |_| {
+        (0..BATCH)
+            .map(|_| {
+                number = number * 6_364_136_223_846_793_005_u64 % 1_000_000_007;
+                format!("key:{:07}", number % KEYS)
+            })
+            .collect()
+    })
+}
+
+/// The same inserts and reads in one table that doubles, as far as a table alone has them.
+fn one_table() -> Result<(), Box<dyn Error>> {
+    let hasher = FixedState::default();
+    let hash = |key: &[u8]| hasher.hash_one(key);
+    let mut table: HashTable<Box<[u8]>> = HashTable::new();
+    let (mut inserts, mut reads) = (Calls::default(), Calls::default());
+    for index in 0..KEYS {
+        let name = format!("key:{index:07}");
+        inserts.time(|| {
+            let entry = [name.as_bytes(), &[7; 100]].concat().into_boxed_slice();
+            table.insert_unique(hash(name.as_bytes()), entry, |entry| hash(&entry[..name.len()]));
+        });
+    }
+    inserts.print("one hashbrown table: insert, 100 bytes");
+    for batch in batches() {
+        reads.time(|| {
+            for key in &batch {
+                let found =
+                    table.find(hash(key.as_bytes()), |entry| entry.starts_with(key.as_bytes()));
+                black_box(found.map(|entry| entry[key.len()]));
+            }
+        });
+    }
+    reads.print("one hashbrown table: 64 reads");
+    Ok(())
+}
+
+/// Inserts, then reads, pages of a scan, and removals.
 fn grow() -> Result<(), Box<dyn Error>> {
     let mut shard = Shard::new(Config::default());
     let (mut inserts, mut scans, mut removals) =
@@ -67,6 +136,22 @@ fn grow() -> Result<(), Box<dyn Error>> {
         inserts.time(|| shard.set(NOW, key, &[7; 100], Expiry::Never))?;
     }
     inserts.print("insert, 100 bytes");
+    for touched in [false, true] {
+        let mut reads = Calls::default();
+        for batch in batches() {
+            reads.time(|| {
+                let keys: [_; BATCH] = std::array::from_fn(|at| shard.key(batch[at].as_bytes()));
+                if touched {
+                    shard.touch(&keys);
+                }
+                for key in keys {
+                    let found = shard.value(NOW, key);
+                    black_box(found.ok().flatten().map(|value| value.bytes[0]));
+                }
+            });
+        }
+        reads.print(if touched { "64 reads, touched before" } else { "64 reads" });
+    }
     let mut cursor = 0;
     for _ in 0..20_000 {
         cursor = scans.time(|| shard.scan(NOW, cursor, 10, |_, _| ()));
