@@ -14,7 +14,7 @@ warmup=${WARMUP:-2}
 runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
-parts=(ledger ladder pipelined published kv published-kv cross-core neighbours expiry fill)
+parts=(ledger table ladder pipelined published kv published-kv cross-core neighbours expiry fill)
 charging=(--target scurry --target valkey+lua --target redis+lua --target echo)
 plain=(--target scurry --target valkey --target redis --target echo)
 many=(--sessions 3200 --connections 50 --depth 64)
@@ -26,6 +26,11 @@ ledger() {
     cargo bench --quiet --locked -p scurry-ledger --bench instructions
     cargo bench --quiet --locked -p scurry-engine --bench memory
   } | grep -vE '^Benchmarking| change: |Performance has|hange within|No change' | tee "$out/ledger.txt"
+}
+
+# The longest calls of a shard beside one table that doubles, and what it is to look ahead.
+table() {
+  cargo bench --quiet --locked -p scurry-engine --bench pauses | tee "$out/pauses.txt"
 }
 
 # What each layer costs, as a share of the one below.
