@@ -195,6 +195,23 @@ fn replies_of_other_cores_of_any_size_come_in_order_and_bounded() {
 }
 
 #[test]
+fn counts_of_a_refused_command_are_not_added_to_the_next() {
+    let server = Server::start(&["--threads", "3"]);
+    let mut client = server.connect();
+    for number in 0..6 {
+        client.ask(&format!("SCUR.CREATE account{number}"), "*2\r\n+OK\r\n:1\r\n");
+    }
+    client.ask("MSET a 1 b 2 c 3 d 4", "+OK\r\n");
+    // Some threads delete their keys, the one of the account refuses.
+    client.send("DEL a b c d account0 account1 account2\r\nDBSIZE\r\nDBSIZE\r\n");
+    assert!(client.line().starts_with("-WRONGTYPE"));
+    let (first, second) = (client.line(), client.line());
+    assert_eq!(first, second);
+    let keys: u64 = first.trim_start_matches(':').parse().expect("a number");
+    assert!((6..=10).contains(&keys), "{keys}");
+}
+
+#[test]
 fn a_client_that_leaves_while_other_cores_work_for_it_harms_nobody() {
     let server = Server::start(&["--threads", "2"]);
     for _ in 0..200 {
