@@ -228,6 +228,11 @@ impl Entry {
         (self.0.len() + BESIDE_LEN) as u64
     }
 
+    /// Bytes of the allocation.
+    pub(crate) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Loads a byte of each cache line, some lines at most, for [`crate::Shard::touch`]. How many
     /// there are is known from the slot, so no load waits for another.
     pub(crate) fn lines(&self) -> u8 {

@@ -39,6 +39,11 @@ impl KeyHasher {
         Key { bytes, hash: self.hash(bytes) }
     }
 
+    /// Where a key stands in the order in which snapshots are written.
+    pub fn position(&self, bytes: &[u8]) -> u64 {
+        position(self.hash(bytes))
+    }
+
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
         self.0.hash_one(bytes)
     }

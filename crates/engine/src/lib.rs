@@ -4,12 +4,16 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod disk;
 mod entity;
 mod entry;
 mod index;
 mod key;
+mod log;
 mod outcome;
+mod recovery;
 mod shard;
+mod snapshot;
 mod stats;
 mod table;
 mod timers;
@@ -17,11 +21,21 @@ mod value;
 mod version;
 
 pub use config::Config;
+pub use disk::{Disk, File};
 pub use entity::{Entity, EntityDelete, EntityPut, EntityState, EntityWrite};
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use key::{Key, KeyHasher};
+pub use log::{
+    Batch, Commits, Cut, Durability, Failed, LogError, LogId, LogReader, LogWriter, SEGMENT_LEN_MAX,
+    segment_name, segment_of,
+};
 pub use outcome::{NoIndex, Outcome, ReadError, WriteError, WrongType};
-pub use shard::Shard;
+pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
+pub use shard::{ReplayError, Shard};
+pub use snapshot::{
+    Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
+    snapshot_of,
+};
 pub use stats::{Memory, Stats};
 pub use value::{Expiry, KeyKind, Value};
 pub use version::{NODE_MAX, Version};

@@ -2,6 +2,7 @@
 
 mod accounts;
 mod due;
+mod durable;
 mod entities;
 mod look;
 mod values;
@@ -12,7 +13,10 @@ use crate::key::KeyHasher;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
+use scurry_codec::FrameWriter;
 use scurry_ledger::{Account, Time, Totals};
+
+pub use durable::ReplayError;
 
 /// One shard.
 ///
@@ -33,6 +37,8 @@ pub struct Shard {
     scratch: Option<Account>,
     /// The image that a command makes.
     image: Vec<u8>,
+    /// What is committed is written here, for the log. None while nothing is to be kept.
+    journal: Option<FrameWriter>,
 }
 
 impl Shard {
@@ -48,6 +54,7 @@ impl Shard {
             version_last: Version::ABSENT,
             scratch: None,
             image: Vec::new(),
+            journal: None,
             config,
         }
     }
@@ -79,6 +86,9 @@ impl Shard {
 
     /// Forgets everything, tombstones included, but for the greatest version.
     pub fn clear(&mut self) {
+        if let Some(journal) = &mut self.journal {
+            journal.clear();
+        }
         self.table.clear();
         self.timers.clear();
         self.index = self.config.entity_index.then(|| Index::new(self.table.hasher().clone()));

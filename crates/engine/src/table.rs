@@ -5,6 +5,7 @@
 //! no insert waits for more than one segment's entries to move, however large the table is; and
 //! since the directory is in the order of positions, so is a scan, whatever splits meanwhile.
 
+mod chunk;
 mod scan;
 
 use crate::entry::{Entry, Kind};

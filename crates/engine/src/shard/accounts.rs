@@ -31,9 +31,10 @@ impl Shard {
                 self.stats.rejects += 1;
                 Outcome::Reject(rejection)
             }
-            Decision::Commit(_change, answer) => {
+            Decision::Commit(change, answer) => {
                 self.stats.commits += 1;
                 self.stats.denials += u64::from(is_denial(&answer));
+                self.record(key, &change);
                 self.store(key, place, &before);
                 Outcome::Answer { answer, replayed: false }
             }

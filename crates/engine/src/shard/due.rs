@@ -103,6 +103,7 @@ impl Shard {
                 let change = change.expect("what is due gives a Change");
                 self.stats.commits += 1;
                 self.stats.expiries += 1;
+                self.record(key, &change);
                 self.store(key, Some(place), &before);
                 committed(&id, &change);
             }

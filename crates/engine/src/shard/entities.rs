@@ -79,10 +79,14 @@ impl Shard {
         if is_over {
             if let Some(place) = stored.place {
                 self.remove(key.hash(), place);
+                self.record_removal(key);
             }
         } else {
             let head = Head { kind: Kind::Entity, expires, version };
             self.write_entity(key, stored.place, head, value);
+            if let Some(journal) = &mut self.journal {
+                journal.entity(key.bytes(), version.get(), expires, value);
+            }
         }
         Ok(EntityWrite { applied: true, version, existed: stored.lives })
     }
@@ -112,6 +116,9 @@ impl Shard {
         let forget_at = now.plus_ms(self.config.entity_tombstone_ms);
         let head = Head { kind: Kind::Tombstone, expires: Some(forget_at), version };
         self.write_entity(key, stored.place, head, b"");
+        if let Some(journal) = &mut self.journal {
+            journal.tombstone(key.bytes(), version.get(), forget_at);
+        }
         Ok(EntityWrite { applied: true, version, existed: stored.lives })
     }
 
@@ -185,7 +192,7 @@ impl Shard {
     }
 
     /// Writes an entity or a tombstone, and what the index says of it.
-    fn write_entity(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
+    pub(super) fn write_entity(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
         let old = place.and_then(|place| self.value_hash(self.table.at(place)));
         self.write(key, place, head, value);
         if let Some(old) = old {

@@ -39,6 +39,7 @@ impl Shard {
         if expires.is_some_and(|time| time <= now) {
             if let Some(place) = place {
                 self.remove(key.hash(), place);
+                self.record_removal(key);
             }
             return Ok(());
         }
@@ -46,6 +47,9 @@ impl Shard {
             return Err(WriteError::OutOfMemory);
         }
         self.write(key, place, value_head(expires), bytes);
+        if let Some(journal) = &mut self.journal {
+            journal.value(key.bytes(), expires, bytes);
+        }
         Ok(())
     }
 
@@ -64,6 +68,13 @@ impl Shard {
             Some(place) => self.table.update(place, |entry| entry.append(tail)),
             None => self.write(key, None, value_head(None), tail),
         }
+        if let Some(journal) = &mut self.journal {
+            match place {
+                Some(_) => journal.append(key.bytes(), tail),
+                // What had expired may still lie there in a copy.
+                None => journal.value(key.bytes(), None, tail),
+            }
+        }
         Ok(len)
     }
 
@@ -73,6 +84,7 @@ impl Shard {
         let place = self.only(Kind::Value, place)?;
         if let Some(place) = place {
             self.remove(key.hash(), place);
+            self.record_removal(key);
         }
         Ok(place.is_some())
     }
@@ -89,8 +101,18 @@ impl Shard {
         let Some(place) = self.only(Kind::Value, place)? else { return Ok(false) };
         if expires.is_some_and(|time| time <= now) {
             self.remove(key.hash(), place);
+            self.record_removal(key);
             return Ok(true);
         }
+        self.put_expiry(key, place, expires);
+        if let Some(journal) = &mut self.journal {
+            journal.expiry(key.bytes(), expires);
+        }
+        Ok(true)
+    }
+
+    /// Sets when the plain value at a place expires.
+    pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
         let (entry, head) = (self.table.at(place), value_head(expires));
         if entry.has_shape_of(head) {
             self.table.at_mut(place).set_head(head);
@@ -100,7 +122,6 @@ impl Shard {
         if let Some(expires) = expires {
             self.arm(key.hash(), place, expires);
         }
-        Ok(true)
     }
 
     /// The place, if nothing else is there.
@@ -123,6 +144,6 @@ pub(super) fn check_lens(key: Key<'_>, value_len: usize) -> Result<(), WriteErro
     Ok(())
 }
 
-fn value_head(expires: Option<Time>) -> Head {
+pub(super) fn value_head(expires: Option<Time>) -> Head {
     Head { kind: Kind::Value, expires, version: Version::ABSENT }
 }

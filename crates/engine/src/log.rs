@@ -1,0 +1,35 @@
+//! A shard's log: frames of what was committed, in segments. docs/formats/log.md has the bytes.
+//!
+//! [`Commits`] stays with the shard and says what is durable; [`LogWriter`] stands where writes
+//! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
+//! damage.
+
+mod commits;
+mod reader;
+mod writer;
+
+pub use commits::{Batch, Commits, Durability, Failed};
+pub use reader::{Cut, LogError, LogReader};
+pub use writer::{LogWriter, SEGMENT_LEN_MAX};
+
+/// What tells one log from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogId {
+    /// Drawn at random for each log: frames of another log do not pass for frames of this one.
+    pub id: u64,
+    /// The core that writes it.
+    pub core: u32,
+}
+
+const PREFIX: &str = "log-";
+
+/// The file of the segment whose first record has this sequence.
+pub fn segment_name(first: u64) -> String {
+    format!("{PREFIX}{first:020}")
+}
+
+/// The sequence of a segment's first record, by the file's name.
+pub fn segment_of(name: &str) -> Option<u64> {
+    let digits = name.strip_prefix(PREFIX).filter(|digits| digits.len() == 20)?;
+    digits.parse().ok()
+}

@@ -1,0 +1,214 @@
+//! What was committed, and how far it is durable. It stays with the shard and opens nothing:
+//! batches go out, outcomes come back.
+
+use super::LogWriter;
+use crate::{Disk, Shard};
+use scurry_ledger::Time;
+use std::io;
+
+/// How durable a Change is before its answer leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// Not at all: there is no log.
+    None,
+    /// In the page cache: it survives the process, and not the machine.
+    Write,
+    /// On the device.
+    #[default]
+    Fsync,
+}
+
+/// Frames on their way to the log.
+#[derive(Debug)]
+pub struct Batch {
+    frames: Vec<u8>,
+    /// Of the first record, or of the next one where there is only a mark.
+    first: u64,
+    last: u64,
+    sync: bool,
+    written: bool,
+}
+
+/// The log cannot be trusted any more: nothing may be answered until the server was started
+/// again and has read it.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Failed(pub io::Error);
+
+/// What became of a batch that was not made durable.
+#[derive(Debug)]
+enum State {
+    /// Nothing is under way.
+    Idle,
+    /// A batch is.
+    Busy,
+    /// The disk is full: this batch has to be written again.
+    Full(Box<Batch>),
+    /// A write or a sync has failed.
+    Failed,
+}
+
+/// The commits of a shard.
+#[derive(Debug)]
+pub struct Commits {
+    durability: Durability,
+    state: State,
+    /// Greatest sequence in the log, in the page cache at least.
+    written: u64,
+    /// Greatest sequence known to be on the device.
+    synced: u64,
+    /// The mark that was written last.
+    marked: u64,
+    spare: Vec<u8>,
+    /// Bytes that were given to the log.
+    bytes: u64,
+    batches: u64,
+}
+
+impl Commits {
+    /// `recovered` is the greatest sequence that recovery has found and made durable, 0 in a new
+    /// log.
+    pub fn new(durability: Durability, recovered: u64) -> Commits {
+        Commits {
+            durability,
+            state: State::Idle,
+            written: recovered,
+            synced: recovered,
+            marked: recovered,
+            spare: Vec::new(),
+            bytes: 0,
+            batches: 0,
+        }
+    }
+
+    /// The mode.
+    pub fn durability(&self) -> Durability {
+        self.durability
+    }
+
+    /// What shows sequences up to this one may leave.
+    pub fn durable(&self) -> u64 {
+        match self.durability {
+            Durability::None => u64::MAX,
+            Durability::Write => self.written,
+            Durability::Fsync => self.synced,
+        }
+    }
+
+    /// Greatest sequence known to be on the device.
+    pub fn synced(&self) -> u64 {
+        self.synced
+    }
+
+    /// Something else than this log has made it durable up to here.
+    pub fn note_synced(&mut self, sequence: u64) {
+        self.synced = self.synced.max(sequence.min(self.written));
+    }
+
+    /// Bytes and batches that were given to the log.
+    pub fn given(&self) -> (u64, u64) {
+        (self.bytes, self.batches)
+    }
+
+    /// True while a batch is under way.
+    pub fn is_busy(&self) -> bool {
+        matches!(self.state, State::Busy)
+    }
+
+    /// True while the disk has no room for what was committed already.
+    pub fn is_full(&self) -> bool {
+        matches!(self.state, State::Full(_))
+    }
+
+    /// True when the log cannot be trusted any more.
+    pub fn has_failed(&self) -> bool {
+        matches!(self.state, State::Failed)
+    }
+
+    /// The next batch for the log, if there is something to write and nothing is under way. The
+    /// host hands its outcome to [`Commits::done`].
+    pub fn batch(&mut self, shard: &mut Shard, now: Time) -> Option<Batch> {
+        match std::mem::replace(&mut self.state, State::Busy) {
+            State::Idle => {}
+            State::Full(batch) => return Some(*batch),
+            other => {
+                self.state = other;
+                return None;
+            }
+        }
+        let batch = shard.journal().filter(|journal| !journal.is_empty()).map(|journal| {
+            journal.seal(self.synced, now);
+            journal
+        });
+        let Some(journal) = batch else {
+            self.state = State::Idle;
+            return None;
+        };
+        let mut frames = std::mem::take(&mut self.spare);
+        journal.take(&mut frames);
+        let (first, last) = (self.written + 1, journal.next() - 1);
+        Some(self.send(frames, first, last))
+    }
+
+    /// A mark, when the log does not say yet that all of it is on the device: for a shard that
+    /// is idle.
+    pub fn mark(&mut self, shard: &mut Shard, now: Time) -> Option<Batch> {
+        let due = matches!(self.state, State::Idle) && self.marked < self.synced;
+        let journal = shard.journal().filter(|journal| due && journal.is_empty())?;
+        journal.seal(self.synced, now);
+        let mut frames = std::mem::take(&mut self.spare);
+        journal.take(&mut frames);
+        let next = journal.next();
+        self.state = State::Busy;
+        self.marked = self.synced;
+        Some(self.send(frames, next, next - 1))
+    }
+
+    fn send(&mut self, frames: Vec<u8>, first: u64, last: u64) -> Batch {
+        self.bytes += frames.len() as u64;
+        self.batches += 1;
+        let sync = self.durability == Durability::Fsync;
+        Batch { frames, first, last, sync, written: false }
+    }
+
+    /// A batch is durable, or not. When the disk was full it will be given out again.
+    pub fn done(&mut self, batch: Batch, outcome: io::Result<()>) -> Result<(), Failed> {
+        match outcome {
+            Ok(()) => {
+                self.written = batch.last;
+                if batch.sync {
+                    self.synced = batch.last;
+                }
+                self.spare = batch.frames;
+                self.spare.clear();
+                self.state = State::Idle;
+                Ok(())
+            }
+            // Nothing was promised of it and its place in the log is still its own.
+            Err(error) if !batch.written && is_want_of_room(&error) => {
+                self.state = State::Full(Box::new(batch));
+                Ok(())
+            }
+            Err(error) => {
+                self.state = State::Failed;
+                Err(Failed(error))
+            }
+        }
+    }
+}
+
+impl Batch {
+    /// Writes it, and makes it durable where it has to be.
+    pub fn run<D: Disk>(&mut self, writer: &mut LogWriter<D>) -> io::Result<()> {
+        if !self.written {
+            writer.write(self.first, &self.frames)?;
+            self.written = true;
+        }
+        if self.sync { writer.sync() } else { Ok(()) }
+    }
+}
+
+fn is_want_of_room(error: &io::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
+    matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
+}

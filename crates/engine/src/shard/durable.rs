@@ -1,0 +1,285 @@
+//! A shard's side of durability: what is committed goes to the journal, and comes back from
+//! snapshot and log as it was, with no rule run again.
+
+use super::Shard;
+use super::values::value_head;
+use crate::entry::{Entry, Head, Kind};
+use crate::{Key, Version};
+use scurry_codec::{
+    Balances, ChangeError, ChunkWriter, EntryKind, FrameWriter, ImageError, Record, RecordError,
+    SnapshotEntry, decode_account, decode_change,
+};
+use scurry_ledger::{Account, Change, Portion, Status, Time, apply, next_due};
+use thiserror::Error;
+
+/// Why a record or an entry cannot be taken. The bytes passed their checksum, so this is a fault
+/// of a program, or files of two stores were mixed.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    /// An account image cannot be read.
+    #[error("account {account}: {error}")]
+    Image {
+        /// Its id.
+        account: String,
+        /// What is wrong.
+        error: ImageError,
+    },
+    /// A Change cannot be read.
+    #[error("account {account}: {error}")]
+    Change {
+        /// The account's id.
+        account: String,
+        /// What is wrong.
+        error: ChangeError,
+    },
+    /// A record's balances cannot be read.
+    #[error("account {account}: {error}")]
+    Record {
+        /// The account's id.
+        account: String,
+        /// What is wrong.
+        error: RecordError,
+    },
+    /// A Change leaves another balance than it did when it was committed.
+    #[error("account {account}: bucket {bucket} has {found} and had {wanted}")]
+    Balance {
+        /// The account's id.
+        account: String,
+        /// The bucket's number.
+        bucket: String,
+        /// Available and held, now.
+        found: String,
+        /// Available and held, then.
+        wanted: String,
+    },
+    /// A record is for another kind of thing than the key holds.
+    #[error("key {0} holds another kind of value")]
+    WrongType(String),
+    /// An entity's version is out of range.
+    #[error("key {0} has a version out of range")]
+    Version(String),
+}
+
+impl Shard {
+    /// Begins a journal: what is committed from now on goes there. `next` is the sequence of the
+    /// next record.
+    pub fn keep_journal(&mut self, log_id: u64, next: u64) {
+        self.journal = Some(FrameWriter::new(log_id, next));
+    }
+
+    /// The journal, if there is one.
+    pub fn journal(&mut self) -> Option<&mut FrameWriter> {
+        self.journal.as_mut()
+    }
+
+    /// Sequence of the last record, 0 without any.
+    pub fn sequence(&self) -> u64 {
+        self.journal.as_ref().map_or(0, |journal| journal.next() - 1)
+    }
+
+    /// The seed of the order in which snapshots are written.
+    pub fn hash_seed(&self) -> u64 {
+        self.config.hash_seed
+    }
+
+    /// The greatest version of an entity that was given or seen.
+    pub fn version_last(&self) -> Version {
+        self.version_last
+    }
+
+    /// No version that is given out will be smaller.
+    pub fn note_version(&mut self, version: Version) {
+        self.version_last = self.version_last.max(version);
+    }
+
+    /// Copies entries for a snapshot: those of the positions from `from` on, about `len` bytes
+    /// of them. Returns the first position that was left out, 0 at the end.
+    pub fn copy_chunk(&self, from: u64, len: usize, chunk: &mut ChunkWriter<'_>) -> u64 {
+        self.table.walk(from, len, |entry| {
+            chunk.entry(&SnapshotEntry {
+                kind: entry_kind(entry.kind()),
+                expires: entry.expires(),
+                version: entry.version().get(),
+                key: entry.key(),
+                value: entry.value(),
+            });
+        })
+    }
+
+    /// Takes an entry of a snapshot into an empty place.
+    pub fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
+        let key = self.table.hasher().key(entry.key);
+        let version = Version::new(entry.version)
+            .ok_or_else(|| ReplayError::Version(shown(entry.key)))?;
+        let head = Head { kind: kind_of(entry.kind), expires: entry.expires, version };
+        let mut due = entry.expires;
+        match head.kind {
+            Kind::Account => {
+                let scratch = self.scratch.get_or_insert_with(|| Account::empty(Status::Active));
+                decode_account(entry.value, scratch).map_err(|error| ReplayError::Image {
+                    account: shown(entry.key),
+                    error,
+                })?;
+                self.totals.replace(&Portion::default(), self.scratch.as_ref());
+                due = self.scratch.as_ref().and_then(next_due);
+            }
+            Kind::Entity => {
+                if let Some(index) = &mut self.index {
+                    index.insert(index.value_hash(entry.value), key.hash());
+                }
+            }
+            Kind::Value | Kind::Tombstone => {}
+        }
+        self.note_version(version);
+        let place = self.table.insert(key.hash(), Entry::new(head, entry.key, entry.value));
+        if let Some(due) = due {
+            self.arm(key.hash(), place, due);
+        }
+        Ok(())
+    }
+
+    /// Applies a record of the log. What it says holds, whatever is there: it was decided when
+    /// it was committed.
+    pub fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
+        match *record {
+            Record::Account { id, change, balances } => {
+                let key = self.table.hasher().key(id);
+                self.replay_change(key, change, balances)?;
+            }
+            Record::Value { key, expires, value } => {
+                let key = self.table.hasher().key(key);
+                self.put(key, value_head(expires), value);
+            }
+            Record::Append { key, tail } => {
+                let key = self.table.hasher().key(key);
+                match self.table.find(key) {
+                    Some(place) if self.table.at(place).kind() == Kind::Value => {
+                        self.table.update(place, |entry| entry.append(tail));
+                    }
+                    _ => return Err(ReplayError::WrongType(shown(key.bytes()))),
+                }
+            }
+            Record::Expiry { key, expires } => {
+                let key = self.table.hasher().key(key);
+                match self.table.find(key) {
+                    Some(place) if self.table.at(place).kind() == Kind::Value => {
+                        self.put_expiry(key, place, expires);
+                    }
+                    _ => return Err(ReplayError::WrongType(shown(key.bytes()))),
+                }
+            }
+            Record::Remove { key } => {
+                let key = self.table.hasher().key(key);
+                if let Some(place) = self.table.find(key) {
+                    self.remove(key.hash(), place);
+                }
+            }
+            Record::Entity { key, version, expires, value } => {
+                let version = Version::new(version)
+                    .ok_or_else(|| ReplayError::Version(shown(key)))?;
+                self.note_version(version);
+                let key = self.table.hasher().key(key);
+                self.put(key, Head { kind: Kind::Entity, expires, version }, value);
+            }
+            Record::Tombstone { key, version, forget_at } => {
+                let version = Version::new(version)
+                    .ok_or_else(|| ReplayError::Version(shown(key)))?;
+                self.note_version(version);
+                let key = self.table.hasher().key(key);
+                let head = Head { kind: Kind::Tombstone, expires: Some(forget_at), version };
+                self.put(key, head, b"");
+            }
+            Record::Clear => self.clear(),
+        }
+        Ok(())
+    }
+
+    /// Puts a Change of an account into the journal. The scratch is the account after it.
+    pub(super) fn record(&mut self, key: Key<'_>, change: &Change) {
+        if let Some(journal) = &mut self.journal {
+            journal.account(key.bytes(), change, self.scratch.as_ref());
+        }
+    }
+
+    pub(super) fn record_removal(&mut self, key: Key<'_>) {
+        if let Some(journal) = &mut self.journal {
+            journal.remove(key.bytes());
+        }
+    }
+
+    /// Writes over whatever a key holds that is not an account.
+    fn put(&mut self, key: Key<'_>, head: Head, value: &[u8]) {
+        let place = self.table.find(key);
+        if matches!(head.kind, Kind::Entity | Kind::Tombstone) {
+            self.write_entity(key, place, head, value);
+        } else {
+            let old = place.and_then(|place| self.value_hash(self.table.at(place)));
+            self.write(key, place, head, value);
+            if let Some(old) = old {
+                self.unindex(key.hash(), old);
+            }
+        }
+    }
+
+    fn replay_change(
+        &mut self,
+        key: Key<'_>,
+        bytes: &[u8],
+        balances: Balances<'_>,
+    ) -> Result<(), ReplayError> {
+        let id = key.bytes();
+        let mut place = self.table.find(key);
+        if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
+            // It had expired when the account was created.
+            self.remove(key.hash(), other);
+            place = None;
+        }
+        if self.load(place).is_err() {
+            return Err(ReplayError::WrongType(shown(id)));
+        }
+        let mut change = std::mem::take(&mut self.replayed);
+        decode_change(bytes, &mut change)
+            .map_err(|error| ReplayError::Change { account: shown(id), error })?;
+        let before = Portion::of(self.scratch.as_ref());
+        apply(&mut self.scratch, &change);
+        self.replayed = change;
+        for balance in balances {
+            let wanted = balance
+                .map_err(|error| ReplayError::Record { account: shown(id), error })?;
+            let bucket = self.scratch.as_ref().and_then(|account| account.bucket(wanted.bucket));
+            let found = bucket.map(|bucket| (bucket.available, bucket.held));
+            if found != Some((wanted.available, wanted.held)) {
+                return Err(ReplayError::Balance {
+                    account: shown(id),
+                    bucket: format!("{:?}", wanted.bucket),
+                    found: format!("{found:?}"),
+                    wanted: format!("{:?}", (wanted.available, wanted.held)),
+                });
+            }
+        }
+        self.store(key, place, &before);
+        Ok(())
+    }
+}
+
+fn shown(key: &[u8]) -> String {
+    key.escape_ascii().to_string()
+}
+
+fn entry_kind(kind: Kind) -> EntryKind {
+    match kind {
+        Kind::Value => EntryKind::Value,
+        Kind::Account => EntryKind::Account,
+        Kind::Entity => EntryKind::Entity,
+        Kind::Tombstone => EntryKind::Tombstone,
+    }
+}
+
+fn kind_of(kind: EntryKind) -> Kind {
+    match kind {
+        EntryKind::Value => Kind::Value,
+        EntryKind::Account => Kind::Account,
+        EntryKind::Entity => Kind::Entity,
+        EntryKind::Tombstone => Kind::Tombstone,
+    }
+}

@@ -1,0 +1,100 @@
+//! The shard's side of a snapshot: which chunk comes next.
+
+use crate::Shard;
+use crate::log::LogId;
+use scurry_codec::{ChunkWriter, SnapshotFooter, SnapshotHeader};
+use scurry_ledger::Time;
+
+/// Bytes of a chunk, about: one step's work.
+const CHUNK_LEN: usize = 256 << 10;
+
+/// A snapshot under way.
+#[derive(Debug)]
+pub struct Snapshot {
+    log: LogId,
+    /// The log's sequence when it was begun.
+    begun: u64,
+    header: Option<SnapshotHeader>,
+    /// Where the next chunk begins.
+    position: u64,
+    footer: SnapshotFooter,
+    is_done: bool,
+}
+
+/// What is to be written next.
+#[derive(Debug)]
+pub enum Piece {
+    /// Bytes to append.
+    Bytes(Vec<u8>),
+    /// The last ones. The file counts when the log is durable up to `as_of`.
+    Last {
+        /// Bytes to append.
+        bytes: Vec<u8>,
+        /// The greatest sequence that the snapshot shows.
+        as_of: u64,
+    },
+}
+
+impl Snapshot {
+    /// Begins a snapshot of a shard that has a journal.
+    pub fn begin(shard: &mut Shard, log: LogId, now: Time) -> Snapshot {
+        let begun = shard.sequence();
+        let header = SnapshotHeader {
+            log_id: log.id,
+            core: log.core,
+            hash_seed: shard.hash_seed(),
+            begun,
+            at: now,
+        };
+        let footer = SnapshotFooter {
+            chunks: 0,
+            entries: 0,
+            as_of: begun,
+            version_last: 0,
+            at: now,
+        };
+        Snapshot { log, begun, header: Some(header), position: 0, footer, is_done: false }
+    }
+
+    /// The log's sequence when it was begun.
+    pub fn begun(&self) -> u64 {
+        self.begun
+    }
+
+    /// Entries that were written.
+    pub fn entries(&self) -> u64 {
+        self.footer.entries
+    }
+
+    /// The share of the positions that was walked over, 0 to 1.
+    pub fn share(&self) -> (u64, u64) {
+        (self.position >> 32, 1 << 32)
+    }
+
+    /// The next piece, none after the last. `spare` is a buffer to use.
+    pub fn piece(&mut self, shard: &mut Shard, mut spare: Vec<u8>, now: Time) -> Option<Piece> {
+        if self.is_done {
+            return None;
+        }
+        spare.clear();
+        if let Some(header) = self.header.take() {
+            spare.extend_from_slice(&header.encode());
+        }
+        let as_of = shard.sequence();
+        let mut chunk = ChunkWriter::new(&mut spare, self.log.id, self.position, as_of);
+        let next = shard.copy_chunk(self.position, CHUNK_LEN, &mut chunk);
+        self.footer.entries += u64::from(chunk.count());
+        chunk.seal(next);
+        self.footer.chunks += 1;
+        self.footer.as_of = as_of;
+        self.position = next;
+        if next != 0 {
+            return Some(Piece::Bytes(spare));
+        }
+        self.is_done = true;
+        self.footer.version_last = shard.version_last().get();
+        self.footer.at = now;
+        spare.extend_from_slice(&self.footer.encode(self.log.id));
+        Some(Piece::Last { bytes: spare, as_of })
+    }
+}

@@ -1,0 +1,68 @@
+//! Walking over the table for a snapshot: whole segments, or a part of one that holds much.
+
+use super::Table;
+use crate::entry::Entry;
+use crate::key::position;
+
+impl Table {
+    /// Visits the entries whose positions are `from` and later, until about `len` bytes of them
+    /// were visited. Returns the first position that was left out, 0 at the end.
+    pub(crate) fn walk(&self, from: u64, len: usize, mut visit: impl FnMut(&Entry)) -> u64 {
+        let (mut next, mut visited) = (from, 0);
+        loop {
+            let (segment, start, end) = self.segment_range(next);
+            let entries = &self.segments[segment as usize];
+            let bytes: usize = entries.iter().map(Entry::len).sum();
+            if next == start && bytes <= len {
+                entries.iter().for_each(&mut visit);
+                visited += bytes;
+            } else if let Some(left) = self.walk_part(segment, next, len, &mut visit, &mut visited) {
+                return left;
+            }
+            match end {
+                None => return 0,
+                Some(end) if visited >= len => return end,
+                Some(end) => next = end,
+            }
+        }
+    }
+
+    /// Visits a part of a segment in the order of positions. Returns the first position that was
+    /// left out, if one was.
+    fn walk_part(
+        &self,
+        segment: u32,
+        from: u64,
+        len: usize,
+        visit: &mut impl FnMut(&Entry),
+        visited: &mut usize,
+    ) -> Option<u64> {
+        let entries = self.segments[segment as usize].iter();
+        let mut found: Vec<(u64, &Entry)> = entries
+            .map(|entry| (position(self.hasher.hash(entry.key())), entry))
+            .filter(|&(position, _)| position >= from)
+            .collect();
+        found.sort_unstable_by_key(|&(position, _)| position);
+        let mut last = None;
+        for (position, entry) in found {
+            // Entries of one position are visited together.
+            if *visited >= len && last != Some(position) {
+                return Some(position);
+            }
+            visit(entry);
+            *visited += entry.len();
+            last = Some(position);
+        }
+        None
+    }
+
+    /// The segment of a position, the first position of it, and that of the next segment.
+    fn segment_range(&self, position: u64) -> (u32, u64, Option<u64>) {
+        let segment = self.directory[self.slot(position)];
+        let depth = u32::from(self.depths[segment as usize]);
+        let prefix = position >> 1 >> (63 - depth);
+        let is_last = prefix + 1 == 1 << depth;
+        let start = |prefix: u64| if depth == 0 { 0 } else { prefix << (64 - depth) };
+        (segment, start(prefix), (!is_last).then(|| start(prefix + 1)))
+    }
+}
