@@ -1,12 +1,45 @@
-//! Bytes of an account image: how an account lies in memory between two commands, and later in
-//! a snapshot. docs/formats/account-image.md has the layout byte by byte; the golden test pins it.
+//! Bytes that outlive a command: of an account image, which is how an account lies in memory
+//! between two commands and in a snapshot, of a Change, of the log and of a snapshot. Versioned;
+//! docs/formats has them byte by byte, golden tests pin them. No input makes a reader panic.
 #![no_std]
 #![forbid(unsafe_code)]
 
 extern crate alloc;
 
+mod change;
+mod chunk;
+mod chunk_writer;
+mod cursor;
+mod entry;
+mod frame;
+mod frame_writer;
+mod framing;
+mod header;
 mod image;
+mod malformed;
+mod pairs;
+mod pen;
 mod reader;
+mod record;
+mod records;
+mod seal;
+mod segment;
+mod snapshot;
+mod touched;
 mod writer;
 
+pub use change::{ChangeError, decode_change, encode_change};
+pub use chunk::{Chunk, Chunked, Entries, Positions, read_chunk};
+pub use chunk_writer::ChunkWriter;
+pub use entry::Entry;
+pub use frame::{Frame, Framed, read_frame};
+pub use frame_writer::FrameWriter;
+pub use framing::{FRAME_LEN_MAX, FrameError};
+pub use header::{FileKind, HeaderError};
 pub use image::{ImageError, decode_account, encode_account};
+pub use malformed::Malformed;
+pub use record::{Balance, Record, RecordError};
+pub use records::Records;
+pub use seal::{Checksum, Seal};
+pub use segment::SegmentHeader;
+pub use snapshot::{SnapshotFooter, SnapshotHeader};

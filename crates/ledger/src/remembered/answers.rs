@@ -179,6 +179,22 @@ impl PackedAnswer {
         PackedAnswer(out)
     }
 
+    /// The packed bytes, for codecs.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The answer of these bytes, as [`PackedAnswer::as_bytes`] gave them; `None` when they are
+    /// not one whole answer.
+    pub fn from_bytes(bytes: &[u8]) -> Option<PackedAnswer> {
+        let (_, entry) = split(bytes)?;
+        let (&code, rest) = bytes.get(HEAD_LEN - 1..)?.split_first()?;
+        let whole = entry.len() == bytes.len()
+            && pack::is_code(code)
+            && pack::items_are_whole(pack::skip_varint(rest)?);
+        whole.then(|| PackedAnswer(Packed::from_slice(bytes)))
+    }
+
     fn request(&self) -> u32 {
         split(&self.0).map_or(0, |(request, _)| request)
     }
@@ -219,6 +235,30 @@ mod tests {
     fn the_largest_answer_to_one_item_fits_48_bytes() {
         let largest = StoredAnswer { version: u64::MAX >> 1, ..answer(u32::MAX) };
         assert!(PackedAnswer::new(&largest).0.len() <= 48);
+    }
+
+    #[test]
+    fn a_packed_answer_is_made_of_its_own_bytes_alone() {
+        let packed = PackedAnswer::new(&answer(7));
+        let bytes = packed.as_bytes();
+        assert_eq!(PackedAnswer::from_bytes(bytes), Some(packed.clone()));
+        assert_eq!(PackedAnswer::from_bytes(&[bytes, bytes].concat()), None);
+        for len in 0..bytes.len() {
+            // Also where the length says that no more is to come.
+            let mut cut = bytes[..len].to_vec();
+            assert_eq!(PackedAnswer::from_bytes(&cut), None, "{len}");
+            if len >= 2 {
+                cut[..2].copy_from_slice(&u16::try_from(len).expect("short").to_le_bytes());
+                // Cut before its only item it is an answer to none.
+                let whole = len == HEAD_LEN + 5;
+                assert_eq!(PackedAnswer::from_bytes(&cut).is_some(), whole, "{len}");
+            }
+        }
+        for (at, byte) in [(HEAD_LEN - 1, 3), (HEAD_LEN + 5, 0x20), (HEAD_LEN + 5, 3)] {
+            let mut wrong = bytes.to_vec();
+            wrong[at] = byte;
+            assert_eq!(PackedAnswer::from_bytes(&wrong), None, "{byte} at {at}");
+        }
     }
 
     #[test]

@@ -139,3 +139,31 @@ pub(super) fn take_items(reader: &mut Reader<'_>) -> Vec<ItemAnswer> {
     }
     items
 }
+
+/// True for the bits of a code that an answer can carry.
+pub(super) fn is_code(bits: u8) -> bool {
+    bits < 3
+}
+
+/// What is behind a varint; `None` where it has no end or is longer than 64 bits need.
+pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
+    let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
+    bytes.get(last + 1..)
+}
+
+/// True when the bytes are items and nothing else.
+pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
+    while let Some((&flags, mut rest)) = bytes.split_first() {
+        if flags >= UNCOLLECTED << 1 || !is_code(flags & 3) {
+            return false;
+        }
+        for amount in [GRANTED, UNCOLLECTED] {
+            if flags & amount != 0 {
+                let Some(behind) = skip_varint(rest) else { return false };
+                rest = behind;
+            }
+        }
+        bytes = rest;
+    }
+    true
+}

@@ -1,0 +1,80 @@
+//! The bytes of a Change, version 1. docs/formats/change.md has them one by one.
+
+mod op;
+mod op_read;
+mod remembered;
+
+use crate::Malformed;
+use crate::cursor::Cursor;
+use crate::pen::Pen;
+use alloc::vec::Vec;
+use core::fmt;
+use scurry_ledger::{Change, Time};
+
+const VERSION: u8 = 1;
+
+/// The bytes are not a Change of a version that this program knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChangeError {
+    /// The version byte is not known.
+    Version(u8),
+    /// An op has a number that is not known.
+    Op(u8),
+    /// Something inside is wrong.
+    Malformed(Malformed),
+}
+
+impl fmt::Display for ChangeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChangeError::Version(version) if *version > VERSION => write!(
+                f,
+                "change written by a newer Scurry (format {version}); this one reads up to {VERSION}"
+            ),
+            ChangeError::Version(version) => write!(f, "change of unknown format {version}"),
+            ChangeError::Op(number) => write!(f, "change with an unknown op {number}"),
+            ChangeError::Malformed(malformed) => write!(f, "change is damaged: {malformed}"),
+        }
+    }
+}
+
+impl core::error::Error for ChangeError {}
+
+impl From<Malformed> for ChangeError {
+    fn from(malformed: Malformed) -> ChangeError {
+        ChangeError::Malformed(malformed)
+    }
+}
+
+/// Appends the bytes of a Change.
+pub fn encode_change(change: &Change, out: &mut Vec<u8>) {
+    let mut pen = Pen::new(out);
+    put_change(&mut pen, change);
+    pen.finish();
+}
+
+pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) {
+    pen.byte(VERSION);
+    pen.signed(change.at.0);
+    pen.varint(change.ops.len() as u64);
+    for op in &change.ops {
+        op::put(pen, op, change.at);
+    }
+}
+
+/// Reads a Change, all of the bytes, into one whose buffer is used again. After an error it
+/// holds what was read before it.
+pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeError> {
+    change.ops.clear();
+    let mut cursor = Cursor::new(bytes);
+    let version = cursor.byte()?;
+    if version != VERSION {
+        return Err(ChangeError::Version(version));
+    }
+    change.at = Time(cursor.signed()?);
+    // Not reserved for: a wrong count would ask for more than the bytes can hold.
+    for _ in 0..cursor.varint()? {
+        change.ops.push(op_read::take(&mut cursor, change.at)?);
+    }
+    Ok(cursor.finish()?)
+}

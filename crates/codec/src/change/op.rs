@@ -1,0 +1,198 @@
+//! Writes an op: its number, then its fields in the order of their declaration.
+
+use super::remembered::{put_tombstone, put_transaction};
+use crate::pen::Pen;
+use scurry_ledger::{BucketTerms, ItemAt, Op, Posting, SessionAt, Time};
+
+/// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
+pub(super) mod number {
+    pub(in crate::change) const CREATE: u8 = 1;
+    pub(in crate::change) const DELETE: u8 = 2;
+    pub(in crate::change) const SET_STATUS: u8 = 3;
+    pub(in crate::change) const SET_IDENTITY: u8 = 4;
+    pub(in crate::change) const ADD_BUCKET: u8 = 5;
+    pub(in crate::change) const SET_BUCKET: u8 = 6;
+    pub(in crate::change) const REMOVE_BUCKET: u8 = 7;
+    pub(in crate::change) const CREDIT: u8 = 8;
+    pub(in crate::change) const VOID: u8 = 9;
+    pub(in crate::change) const REFUND: u8 = 10;
+    pub(in crate::change) const REFUND_EXPIRED: u8 = 11;
+    pub(in crate::change) const DEBIT: u8 = 12;
+    pub(in crate::change) const OVERDRAW: u8 = 13;
+    pub(in crate::change) const EXPIRE: u8 = 14;
+    pub(in crate::change) const SET_COUNTER: u8 = 15;
+    pub(in crate::change) const OPEN_SESSION: u8 = 16;
+    pub(in crate::change) const ADD_ITEM: u8 = 17;
+    pub(in crate::change) const HOLD: u8 = 18;
+    pub(in crate::change) const GRANT: u8 = 19;
+    pub(in crate::change) const SETTLE: u8 = 20;
+    pub(in crate::change) const RELEASE: u8 = 21;
+    pub(in crate::change) const RELEASE_EXPIRED: u8 = 22;
+    pub(in crate::change) const USE: u8 = 23;
+    pub(in crate::change) const SUPERVISE: u8 = 24;
+    pub(in crate::change) const SET_BLOB: u8 = 25;
+    pub(in crate::change) const STORE_ANSWER: u8 = 26;
+    pub(in crate::change) const CLOSE_SESSION: u8 = 27;
+    pub(in crate::change) const BURY: u8 = 28;
+    pub(in crate::change) const REMEMBER: u8 = 29;
+    pub(in crate::change) const NOTE_REFUND: u8 = 30;
+    pub(in crate::change) const FORGET: u8 = 31;
+}
+
+/// Which attributes of a bucket follow; the others are 0, and without an end.
+pub(super) const VALID_FROM: u8 = 1;
+pub(super) const VALID_TO: u8 = 2;
+pub(super) const FLOOR: u8 = 4;
+
+pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
+    match op {
+        Op::Create(status) => {
+            pen.byte(number::CREATE);
+            pen.byte(*status as u8);
+        }
+        Op::Delete => pen.byte(number::DELETE),
+        Op::SetStatus(status) => {
+            pen.byte(number::SET_STATUS);
+            pen.byte(*status as u8);
+        }
+        Op::SetIdentity { kind, value } => {
+            pen.byte(number::SET_IDENTITY);
+            pen.name(kind);
+            pen.string(value.as_bytes());
+        }
+        Op::AddBucket { id, unit, terms } => {
+            pen.byte(number::ADD_BUCKET);
+            pen.name(id);
+            pen.name(unit);
+            put_terms(pen, terms, at);
+        }
+        Op::SetBucket { bucket, terms } => {
+            pen.byte(number::SET_BUCKET);
+            pen.varint(u64::from(bucket.0));
+            put_terms(pen, terms, at);
+        }
+        Op::RemoveBucket(bucket) => {
+            pen.byte(number::REMOVE_BUCKET);
+            pen.varint(u64::from(bucket.0));
+        }
+        Op::Credit(posting) => put_posting(pen, number::CREDIT, posting),
+        Op::Void(posting) => put_posting(pen, number::VOID, posting),
+        Op::Refund(posting) => put_posting(pen, number::REFUND, posting),
+        Op::RefundExpired(posting) => put_posting(pen, number::REFUND_EXPIRED, posting),
+        Op::Debit(posting) => put_posting(pen, number::DEBIT, posting),
+        Op::Overdraw(posting) => put_posting(pen, number::OVERDRAW, posting),
+        Op::Expire(posting) => put_posting(pen, number::EXPIRE, posting),
+        Op::SetCounter { id, unit, period, period_start, value } => {
+            pen.byte(number::SET_COUNTER);
+            pen.name(id);
+            pen.name(unit);
+            pen.byte(*period as u8);
+            pen.time(*period_start, at);
+            pen.signed(*value);
+        }
+        Op::OpenSession { id, overrun } => {
+            pen.byte(number::OPEN_SESSION);
+            pen.string(id.as_bytes());
+            pen.byte(*overrun as u8);
+        }
+        Op::AddItem { session, key, unit } => {
+            put_session(pen, number::ADD_ITEM, *session);
+            pen.varint(u64::from(*key));
+            pen.name(unit);
+        }
+        Op::Hold(item, posting) => put_on_item(pen, number::HOLD, *item, posting),
+        Op::Grant { at: item, amount, request } => {
+            put_item(pen, number::GRANT, *item);
+            pen.amount(*amount);
+            pen.varint(u64::from(*request));
+        }
+        Op::Settle(item, posting) => put_on_item(pen, number::SETTLE, *item, posting),
+        Op::Release(item, posting) => put_on_item(pen, number::RELEASE, *item, posting),
+        Op::ReleaseExpired(item, posting) => {
+            put_on_item(pen, number::RELEASE_EXPIRED, *item, posting);
+        }
+        Op::Use { at: item, used, direct, uncollected } => {
+            put_item(pen, number::USE, *item);
+            pen.amount(*used);
+            pen.amount(*direct);
+            pen.amount(*uncollected);
+        }
+        Op::Supervise { session, validity_ms, tcc_ms, deadline } => {
+            put_session(pen, number::SUPERVISE, *session);
+            pen.amount(*validity_ms);
+            pen.amount(*tcc_ms);
+            pen.time(*deadline, at);
+        }
+        Op::SetBlob(session, blob) => {
+            put_session(pen, number::SET_BLOB, *session);
+            pen.string(blob);
+        }
+        Op::StoreAnswer { session, answer, answers_max } => {
+            put_session(pen, number::STORE_ANSWER, *session);
+            pen.string(answer.as_bytes());
+            pen.byte(*answers_max);
+        }
+        Op::CloseSession(session) => put_session(pen, number::CLOSE_SESSION, *session),
+        Op::Bury(tombstone) => {
+            pen.byte(number::BURY);
+            put_tombstone(pen, tombstone, at);
+        }
+        Op::Remember(transaction) => {
+            pen.byte(number::REMEMBER);
+            put_transaction(pen, transaction, at);
+        }
+        Op::NoteRefund { debit, posting } => {
+            pen.byte(number::NOTE_REFUND);
+            pen.string(debit.as_bytes());
+            pen.varint(u64::from(posting.bucket.0));
+            pen.amount(posting.amount);
+        }
+        Op::Forget => pen.byte(number::FORGET),
+    }
+}
+
+fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting) {
+    pen.byte(number);
+    pen.varint(u64::from(posting.bucket.0));
+    pen.amount(posting.amount);
+}
+
+fn put_session(pen: &mut Pen<'_>, number: u8, session: SessionAt) {
+    pen.byte(number);
+    pen.varint(u64::from(session.0));
+}
+
+fn put_item(pen: &mut Pen<'_>, number: u8, item: ItemAt) {
+    put_session(pen, number, item.session);
+    pen.byte(item.item);
+}
+
+fn put_on_item(pen: &mut Pen<'_>, number: u8, item: ItemAt, posting: &Posting) {
+    put_item(pen, number, item);
+    pen.varint(u64::from(posting.bucket.0));
+    pen.amount(posting.amount);
+}
+
+fn put_terms(pen: &mut Pen<'_>, terms: &BucketTerms, at: Time) {
+    let mut flags = 0;
+    if terms.valid_from != Time(0) {
+        flags |= VALID_FROM;
+    }
+    if terms.valid_to.is_some() {
+        flags |= VALID_TO;
+    }
+    if terms.floor != 0 {
+        flags |= FLOOR;
+    }
+    pen.byte(flags);
+    pen.signed(i64::from(terms.priority));
+    if terms.valid_from != Time(0) {
+        pen.time(terms.valid_from, at);
+    }
+    if let Some(valid_to) = terms.valid_to {
+        pen.time(valid_to, at);
+    }
+    if terms.floor != 0 {
+        pen.signed(terms.floor);
+    }
+}

@@ -1,0 +1,137 @@
+//! Reads an op.
+
+use super::ChangeError;
+use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
+use super::remembered::{take_tombstone, take_transaction};
+use crate::Malformed;
+use crate::cursor::Cursor;
+use scurry_ledger::{
+    BucketNo, BucketTerms, ItemAt, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
+    Time,
+};
+
+pub(super) fn take(from: &mut Cursor<'_>, at: Time) -> Result<Op, ChangeError> {
+    Ok(match from.byte()? {
+        number::CREATE => Op::Create(take_status(from)?),
+        number::DELETE => Op::Delete,
+        number::SET_STATUS => Op::SetStatus(take_status(from)?),
+        number::SET_IDENTITY => Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? },
+        number::ADD_BUCKET => {
+            Op::AddBucket { id: from.name()?, unit: from.name()?, terms: take_terms(from, at)? }
+        }
+        number::SET_BUCKET => {
+            Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? }
+        }
+        number::REMOVE_BUCKET => Op::RemoveBucket(take_bucket(from)?),
+        number::CREDIT => Op::Credit(take_posting(from)?),
+        number::VOID => Op::Void(take_posting(from)?),
+        number::REFUND => Op::Refund(take_posting(from)?),
+        number::REFUND_EXPIRED => Op::RefundExpired(take_posting(from)?),
+        number::DEBIT => Op::Debit(take_posting(from)?),
+        number::OVERDRAW => Op::Overdraw(take_posting(from)?),
+        number::EXPIRE => Op::Expire(take_posting(from)?),
+        number::SET_COUNTER => Op::SetCounter {
+            id: from.name()?,
+            unit: from.name()?,
+            period: take_period(from)?,
+            period_start: from.time(at)?,
+            value: from.signed()?,
+        },
+        number::OPEN_SESSION => Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? },
+        number::ADD_ITEM => {
+            Op::AddItem { session: take_session(from)?, key: from.narrow()?, unit: from.name()? }
+        }
+        number::HOLD => Op::Hold(take_item(from)?, take_posting(from)?),
+        number::GRANT => {
+            Op::Grant { at: take_item(from)?, amount: from.amount()?, request: from.narrow()? }
+        }
+        number::SETTLE => Op::Settle(take_item(from)?, take_posting(from)?),
+        number::RELEASE => Op::Release(take_item(from)?, take_posting(from)?),
+        number::RELEASE_EXPIRED => Op::ReleaseExpired(take_item(from)?, take_posting(from)?),
+        number::USE => Op::Use {
+            at: take_item(from)?,
+            used: from.amount()?,
+            direct: from.amount()?,
+            uncollected: from.amount()?,
+        },
+        number::SUPERVISE => Op::Supervise {
+            session: take_session(from)?,
+            validity_ms: from.amount()?,
+            tcc_ms: from.amount()?,
+            deadline: from.time(at)?,
+        },
+        number::SET_BLOB => Op::SetBlob(take_session(from)?, from.string()?.to_vec()),
+        number::STORE_ANSWER => Op::StoreAnswer {
+            session: take_session(from)?,
+            answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
+            answers_max: from.byte()?,
+        },
+        number::CLOSE_SESSION => Op::CloseSession(take_session(from)?),
+        number::BURY => Op::Bury(take_tombstone(from, at)?),
+        number::REMEMBER => Op::Remember(take_transaction(from, at)?),
+        number::NOTE_REFUND => Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? },
+        number::FORGET => Op::Forget,
+        number => return Err(ChangeError::Op(number)),
+    })
+}
+
+pub(super) fn take_bucket(from: &mut Cursor<'_>) -> Result<BucketNo, Malformed> {
+    Ok(BucketNo(from.narrow()?))
+}
+
+fn take_posting(from: &mut Cursor<'_>) -> Result<Posting, Malformed> {
+    let posting = Posting { bucket: take_bucket(from)?, amount: from.amount()? };
+    if posting.amount < 1 { Err(Malformed::Number) } else { Ok(posting) }
+}
+
+fn take_session(from: &mut Cursor<'_>) -> Result<SessionAt, Malformed> {
+    Ok(SessionAt(from.narrow()?))
+}
+
+fn take_item(from: &mut Cursor<'_>) -> Result<ItemAt, Malformed> {
+    Ok(ItemAt { session: take_session(from)?, item: from.byte()? })
+}
+
+fn take_status(from: &mut Cursor<'_>) -> Result<Status, Malformed> {
+    match from.byte()? {
+        0 => Ok(Status::Active),
+        1 => Ok(Status::Suspended),
+        2 => Ok(Status::Closed),
+        _ => Err(Malformed::Choice),
+    }
+}
+
+fn take_overrun(from: &mut Cursor<'_>) -> Result<Overrun, Malformed> {
+    match from.byte()? {
+        0 => Ok(Overrun::Overdraw),
+        1 => Ok(Overrun::Clamp),
+        _ => Err(Malformed::Choice),
+    }
+}
+
+fn take_period(from: &mut Cursor<'_>) -> Result<Period, Malformed> {
+    match from.byte()? {
+        0 => Ok(Period::None),
+        1 => Ok(Period::Hour),
+        2 => Ok(Period::Day),
+        3 => Ok(Period::Week),
+        4 => Ok(Period::Month),
+        _ => Err(Malformed::Choice),
+    }
+}
+
+fn take_terms(from: &mut Cursor<'_>, at: Time) -> Result<BucketTerms, Malformed> {
+    let flags = from.byte()?;
+    if flags & !(VALID_FROM | VALID_TO | FLOOR) != 0 {
+        return Err(Malformed::Choice);
+    }
+    let priority = i32::try_from(from.signed()?).map_err(|_| Malformed::Number)?;
+    let valid_from = if flags & VALID_FROM == 0 { Time(0) } else { from.time(at)? };
+    let valid_to = if flags & VALID_TO == 0 { None } else { Some(from.time(at)?) };
+    let floor = if flags & FLOOR == 0 { 0 } else { from.signed()? };
+    // What is 0 has no bytes of its own.
+    if (flags & VALID_FROM != 0 && valid_from == Time(0)) || (flags & FLOOR != 0 && floor == 0) {
+        return Err(Malformed::Number);
+    }
+    Ok(BucketTerms { priority, valid_from, valid_to, floor })
+}

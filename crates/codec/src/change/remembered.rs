@@ -1,0 +1,147 @@
+//! Tombstones and transactions in a Change.
+
+use super::op_read::take_bucket;
+use crate::Malformed;
+use crate::cursor::Cursor;
+use crate::pen::Pen;
+use alloc::vec::Vec;
+use scurry_ledger::{
+    Code, CodeKind, DebitPart, ItemAnswer, Time, Tombstone, TombstoneKind, Transaction,
+};
+
+const EXPIRED: u8 = 0;
+const RELEASED: u8 = 1;
+const ANSWERED: u8 = 2;
+
+/// Flags of an item of an answer; an amount of 0 does not follow.
+const LAST: u8 = 1;
+const GRANTED: u8 = 2;
+const UNCOLLECTED: u8 = 4;
+
+pub(super) fn put_tombstone(pen: &mut Pen<'_>, tombstone: &Tombstone, at: Time) {
+    pen.string(tombstone.id.as_bytes());
+    pen.time(tombstone.forget_at, at);
+    match &tombstone.kind {
+        TombstoneKind::Expired => pen.byte(EXPIRED),
+        TombstoneKind::Released => pen.byte(RELEASED),
+        TombstoneKind::Answered { request, digest, code, items } => {
+            pen.byte(ANSWERED);
+            pen.varint(u64::from(*request));
+            pen.bytes(&digest.to_le_bytes());
+            pen.byte(*code as u8);
+            pen.varint(items.len() as u64);
+            for item in items {
+                put_item(pen, item);
+            }
+        }
+    }
+}
+
+pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombstone, Malformed> {
+    let (id, forget_at) = (from.id()?, from.time(at)?);
+    let kind = match from.byte()? {
+        EXPIRED => TombstoneKind::Expired,
+        RELEASED => TombstoneKind::Released,
+        ANSWERED => TombstoneKind::Answered {
+            request: from.narrow()?,
+            digest: take_digest(from)?,
+            code: take_code(from)?,
+            items: take_items(from)?,
+        },
+        _ => return Err(Malformed::Choice),
+    };
+    Ok(Tombstone { id, forget_at, kind })
+}
+
+pub(super) fn put_transaction(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
+    pen.string(transaction.id.as_bytes());
+    pen.time(transaction.forget_at, at);
+    pen.bytes(&transaction.digest.to_le_bytes());
+    pen.byte(transaction.code as u8);
+    pen.varint(transaction.version);
+    pen.signed(transaction.amount);
+    pen.varint(transaction.parts.len() as u64);
+    for part in &transaction.parts {
+        pen.varint(u64::from(part.bucket.0));
+        pen.amount(part.amount);
+        pen.amount(part.refunded);
+    }
+}
+
+pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transaction, Malformed> {
+    let mut transaction = Transaction {
+        id: from.id()?,
+        forget_at: from.time(at)?,
+        digest: take_digest(from)?,
+        code: take_code(from)?,
+        version: from.varint()?,
+        amount: from.signed()?,
+        parts: Vec::new(),
+    };
+    for _ in 0..from.varint()? {
+        transaction.parts.push(DebitPart {
+            bucket: take_bucket(from)?,
+            amount: from.amount()?,
+            refunded: from.amount()?,
+        });
+    }
+    Ok(transaction)
+}
+
+fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
+    let mut flags = 0;
+    if item.last {
+        flags |= LAST;
+    }
+    if item.granted != 0 {
+        flags |= GRANTED;
+    }
+    if item.uncollected != 0 {
+        flags |= UNCOLLECTED;
+    }
+    pen.byte(flags);
+    pen.byte(item.code as u8);
+    if item.granted != 0 {
+        pen.amount(item.granted);
+    }
+    if item.uncollected != 0 {
+        pen.amount(item.uncollected);
+    }
+}
+
+fn take_items(from: &mut Cursor<'_>) -> Result<Vec<ItemAnswer>, Malformed> {
+    let mut items = Vec::new();
+    for _ in 0..from.varint()? {
+        let flags = from.byte()?;
+        if flags & !(LAST | GRANTED | UNCOLLECTED) != 0 {
+            return Err(Malformed::Choice);
+        }
+        items.push(ItemAnswer {
+            code: take_code(from)?,
+            last: flags & LAST != 0,
+            granted: take_amount(from, flags & GRANTED != 0)?,
+            uncollected: take_amount(from, flags & UNCOLLECTED != 0)?,
+        });
+    }
+    Ok(items)
+}
+
+/// An amount that is 0 does not follow.
+fn take_amount(from: &mut Cursor<'_>, follows: bool) -> Result<i64, Malformed> {
+    match follows.then(|| from.amount()).transpose()? {
+        Some(0) => Err(Malformed::Number),
+        amount => Ok(amount.unwrap_or(0)),
+    }
+}
+
+/// OK or a denial: nothing else is remembered.
+fn take_code(from: &mut Cursor<'_>) -> Result<Code, Malformed> {
+    let code = Code::from_number(from.byte()?).filter(|code| code.kind() != CodeKind::Reject);
+    code.ok_or(Malformed::Choice)
+}
+
+fn take_digest(from: &mut Cursor<'_>) -> Result<u64, Malformed> {
+    let mut word = [0; 8];
+    word.copy_from_slice(from.bytes(8)?);
+    Ok(u64::from_le_bytes(word))
+}

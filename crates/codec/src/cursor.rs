@@ -1,0 +1,120 @@
+//! Reads what a pen wrote, and stops at the first thing that is wrong.
+
+use crate::Malformed;
+use scurry_ledger::{Id, NAME_LEN_MAX, Name, Time};
+
+/// What is left of some bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Cursor<'a> {
+    rest: &'a [u8],
+}
+
+impl<'a> Cursor<'a> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Cursor<'a> {
+        Cursor { rest: bytes }
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn finish(&self) -> Result<(), Malformed> {
+        if self.rest.is_empty() { Ok(()) } else { Err(Malformed::Left(self.rest.len())) }
+    }
+
+    #[inline]
+    pub(crate) fn byte(&mut self) -> Result<u8, Malformed> {
+        let (&byte, rest) = self.rest.split_first().ok_or(Malformed::Ends)?;
+        self.rest = rest;
+        Ok(byte)
+    }
+
+    #[inline]
+    pub(crate) fn bytes(&mut self, len: usize) -> Result<&'a [u8], Malformed> {
+        let (bytes, rest) = self.rest.split_at_checked(len).ok_or(Malformed::Ends)?;
+        self.rest = rest;
+        Ok(bytes)
+    }
+
+    /// A length of bytes that follow, if not at once.
+    #[inline]
+    pub(crate) fn len(&mut self) -> Result<usize, Malformed> {
+        usize::try_from(self.varint()?).map_err(|_| Malformed::Ends)
+    }
+
+    /// Bytes behind their length.
+    #[inline]
+    pub(crate) fn string(&mut self) -> Result<&'a [u8], Malformed> {
+        let len = self.len()?;
+        self.bytes(len)
+    }
+
+    #[inline]
+    pub(crate) fn name(&mut self) -> Result<Name, Malformed> {
+        let len = usize::from(self.byte()?);
+        let name = match self.rest.first_chunk::<NAME_LEN_MAX>() {
+            Some(padded) => Name::from_padded(*padded, len),
+            None => Name::new(self.rest.get(..len).ok_or(Malformed::Ends)?),
+        };
+        let name = name.ok_or(Malformed::Name)?;
+        self.rest = &self.rest[len..];
+        Ok(name)
+    }
+
+    /// An id, of which an empty one is allowed where it removes something.
+    pub(crate) fn id_or_empty(&mut self) -> Result<Id, Malformed> {
+        match self.string()? {
+            [] => Ok(Id::EMPTY),
+            id => Id::new(id).ok_or(Malformed::Id),
+        }
+    }
+
+    pub(crate) fn id(&mut self) -> Result<Id, Malformed> {
+        Id::new(self.string()?).ok_or(Malformed::Id)
+    }
+
+    /// LEB128, of which only the shortest form is read: one thing has one form.
+    #[inline]
+    pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
+        let first = self.byte()?;
+        if first < 0x80 {
+            return Ok(u64::from(first));
+        }
+        self.long_varint(first)
+    }
+
+    fn long_varint(&mut self, first: u8) -> Result<u64, Malformed> {
+        let mut number = u64::from(first & 0x7f);
+        for shift in (7..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte < 0x80 {
+                // The tenth byte has room for one bit.
+                let fits = byte != 0 && (shift < 63 || byte == 1);
+                return if fits { Ok(number) } else { Err(Malformed::Number) };
+            }
+        }
+        Err(Malformed::Number)
+    }
+
+    /// A varint in a narrower type.
+    #[inline]
+    pub(crate) fn narrow<N: TryFrom<u64>>(&mut self) -> Result<N, Malformed> {
+        N::try_from(self.varint()?).map_err(|_| Malformed::Number)
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_wrap, reason = "the bits of the number")]
+    pub(crate) fn amount(&mut self) -> Result<i64, Malformed> {
+        Ok(self.varint()? as i64)
+    }
+
+    #[inline]
+    #[expect(clippy::cast_possible_wrap, reason = "zigzag: the sign is the lowest bit")]
+    pub(crate) fn signed(&mut self) -> Result<i64, Malformed> {
+        let zigzag = self.varint()?;
+        Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
+    }
+
+    #[inline]
+    pub(crate) fn time(&mut self, base: Time) -> Result<Time, Malformed> {
+        Ok(Time(self.signed()?.wrapping_add(base.0)))
+    }
+}

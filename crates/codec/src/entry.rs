@@ -1,0 +1,111 @@
+//! Entries of a snapshot: one for each key.
+
+use crate::cursor::Cursor;
+use crate::pen::Pen;
+use crate::{Malformed, RecordError};
+use scurry_ledger::Time;
+
+/// A key and what it holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// A plain value.
+    Value {
+        /// Its key.
+        key: &'a [u8],
+        /// When it expires, UTC ms.
+        expires: Option<Time>,
+        /// All of it.
+        value: &'a [u8],
+    },
+    /// An account.
+    Account {
+        /// Its id.
+        id: &'a [u8],
+        /// Its image, for [`crate::decode_account`].
+        image: &'a [u8],
+    },
+    /// An entity.
+    Entity {
+        /// Its key.
+        key: &'a [u8],
+        /// Its version.
+        version: u64,
+        /// When it expires, UTC ms.
+        expires: Option<Time>,
+        /// All of it.
+        value: &'a [u8],
+    },
+    /// A deleted entity that is remembered.
+    Tombstone {
+        /// Its key.
+        key: &'a [u8],
+        /// The version of its end.
+        version: u64,
+        /// When it is forgotten, UTC ms.
+        forget_at: Time,
+    },
+}
+
+/// The kinds of entries. Persisted: a new kind takes the next number, none is used again.
+const VALUE: u8 = 0;
+const ACCOUNT: u8 = 1;
+const ENTITY: u8 = 2;
+const TOMBSTONE: u8 = 3;
+
+/// Flags: what follows.
+const EXPIRES: u8 = 1;
+const VERSION: u8 = 2;
+
+pub(crate) fn put_entry(pen: &mut Pen<'_>, entry: &Entry<'_>) {
+    let (kind, key, value, expires, version) = match *entry {
+        Entry::Value { key, expires, value } => (VALUE, key, value, expires, None),
+        Entry::Account { id, image } => (ACCOUNT, id, image, None, None),
+        Entry::Entity { key, version, expires, value } => {
+            (ENTITY, key, value, expires, Some(version))
+        }
+        Entry::Tombstone { key, version, forget_at } => {
+            (TOMBSTONE, key, &[][..], Some(forget_at), Some(version))
+        }
+    };
+    let mut flags = 0;
+    if expires.is_some() {
+        flags |= EXPIRES;
+    }
+    if version.is_some() {
+        flags |= VERSION;
+    }
+    pen.byte(kind);
+    pen.byte(flags);
+    if let Some(expires) = expires {
+        pen.time(expires, Time(0));
+    }
+    if let Some(version) = version {
+        pen.varint(version);
+    }
+    pen.varint(key.len() as u64);
+    pen.varint(value.len() as u64);
+    pen.bytes(key);
+    pen.bytes(value);
+}
+
+pub(crate) fn take_entry<'a>(from: &mut Cursor<'a>) -> Result<Entry<'a>, RecordError> {
+    let (kind, flags) = (from.byte()?, from.byte()?);
+    if flags & !(EXPIRES | VERSION) != 0 {
+        return Err(Malformed::Choice.into());
+    }
+    let expires = (flags & EXPIRES != 0).then(|| from.time(Time(0))).transpose()?;
+    let version = (flags & VERSION != 0).then(|| from.varint()).transpose()?;
+    let key_len = from.len()?;
+    let value_len = from.len()?;
+    let (key, value) = (from.bytes(key_len)?, from.bytes(value_len)?);
+    match (kind, expires, version) {
+        (VALUE, expires, None) => Ok(Entry::Value { key, expires, value }),
+        (ACCOUNT, None, None) => Ok(Entry::Account { id: key, image: value }),
+        (ENTITY, expires, Some(version)) => Ok(Entry::Entity { key, version, expires, value }),
+        (TOMBSTONE, Some(forget_at), Some(version)) if value.is_empty() => {
+            Ok(Entry::Tombstone { key, version, forget_at })
+        }
+        (VALUE | ACCOUNT | ENTITY | TOMBSTONE, ..) => Err(Malformed::Choice.into()),
+        _ => Err(RecordError::Kind(kind)),
+    }
+}

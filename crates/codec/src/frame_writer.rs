@@ -1,0 +1,188 @@
+//! Writes frames: records gather in the open frame until it is sealed.
+
+use crate::change::put_change;
+use crate::framing::{self, HEADER_LEN};
+use crate::pairs::PairWriter;
+use crate::pen::Pen;
+use crate::record::kind;
+use crate::touched::touched;
+use crate::{FRAME_LEN_MAX, Seal};
+use alloc::vec::Vec;
+use scurry_ledger::{Account, Bucket, Change, Time};
+
+/// Builds frames one after another in one buffer, that of group commit.
+#[derive(Debug)]
+pub struct FrameWriter {
+    seal: Seal,
+    /// Sealed frames, and behind them the open one, its header not filled in.
+    bytes: Vec<u8>,
+    /// Where the open frame begins.
+    open: usize,
+    /// The sequence of its first record.
+    first: u64,
+    /// Its records.
+    count: u32,
+    pairs: PairWriter,
+}
+
+impl FrameWriter {
+    /// `next` is the sequence of the first record to come.
+    pub fn new(seal: Seal, next: u64) -> FrameWriter {
+        let mut writer = FrameWriter {
+            seal,
+            bytes: Vec::new(),
+            open: 0,
+            first: next,
+            count: 0,
+            pairs: PairWriter::new(),
+        };
+        writer.begin();
+        writer
+    }
+
+    /// A Change of an account. `after` is the account after it, whose balances go along, of the
+    /// buckets that the Change names.
+    pub fn account(&mut self, id: &[u8], change: &Change, after: Option<&Account>) {
+        let (mut pen, pairs) = self.record(kind::ACCOUNT);
+        pen.string(id);
+        pen.behind_len(|pen| put_change(pen, change));
+        match after {
+            Some(after) => put_balances(&mut pen, pairs, change, &after.buckets),
+            None => pen.varint(0),
+        }
+        pen.finish();
+    }
+
+    /// A plain value is set; `expires` is absolute.
+    pub fn value(&mut self, key: &[u8], expires: Option<Time>, value: &[u8]) {
+        let (mut pen, _) = self.record(with_expiry(kind::VALUE, expires));
+        pen.string(key);
+        put_expiry(&mut pen, expires);
+        pen.string(value);
+        pen.finish();
+    }
+
+    /// A tail is put at the end of a plain value, which begins empty where there is none.
+    pub fn append(&mut self, key: &[u8], tail: &[u8]) {
+        let (mut pen, _) = self.record(kind::APPEND);
+        pen.string(key);
+        pen.string(tail);
+        pen.finish();
+    }
+
+    /// A plain value expires then, or never, from now on.
+    pub fn expiry(&mut self, key: &[u8], expires: Option<Time>) {
+        let (mut pen, _) = self.record(with_expiry(kind::EXPIRY, expires));
+        pen.string(key);
+        put_expiry(&mut pen, expires);
+        pen.finish();
+    }
+
+    /// A key, of any kind but an account, is gone.
+    pub fn remove(&mut self, key: &[u8]) {
+        let (mut pen, _) = self.record(kind::REMOVE);
+        pen.string(key);
+        pen.finish();
+    }
+
+    /// An entity is set; `expires` is absolute.
+    pub fn entity(&mut self, key: &[u8], version: u64, expires: Option<Time>, value: &[u8]) {
+        let (mut pen, _) = self.record(with_expiry(kind::ENTITY, expires));
+        pen.string(key);
+        pen.varint(version);
+        put_expiry(&mut pen, expires);
+        pen.string(value);
+        pen.finish();
+    }
+
+    /// An entity is deleted, and remembered until `forget_at`.
+    pub fn tombstone(&mut self, key: &[u8], version: u64, forget_at: Time) {
+        let (mut pen, _) = self.record(kind::TOMBSTONE);
+        pen.string(key);
+        pen.varint(version);
+        pen.time(forget_at, Time(0));
+        pen.finish();
+    }
+
+    /// Everything is gone.
+    pub fn clear(&mut self) {
+        let (pen, _) = self.record(kind::CLEAR);
+        pen.finish();
+    }
+
+    /// The sequence of the next record.
+    pub fn next(&self) -> u64 {
+        self.first + u64::from(self.count)
+    }
+
+    /// True when the open frame has no record.
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    /// Bytes of the open frame, its header included. Seal it before a record would take it beyond
+    /// [`FRAME_LEN_MAX`].
+    pub fn open_len(&self) -> usize {
+        self.bytes.len() - self.open
+    }
+
+    /// Closes the open frame; without records it is a mark. `synced` is the greatest sequence that
+    /// is known to be on the device.
+    ///
+    /// # Panics
+    /// When it is longer than [`FRAME_LEN_MAX`].
+    #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
+    pub fn seal(&mut self, synced: u64, at: Time) {
+        let numbers = [self.first, synced, at.0 as u64];
+        framing::close(self.seal, &mut self.bytes[self.open..], numbers, self.count);
+        self.first = self.next();
+        self.begin();
+    }
+
+    /// Gives the sealed frames in `out`, whose buffer is used from now on; what was in it is gone.
+    pub fn take(&mut self, out: &mut Vec<u8>) {
+        out.clear();
+        out.extend_from_slice(&self.bytes[self.open..]);
+        core::mem::swap(&mut self.bytes, out);
+        out.truncate(self.open);
+        self.open = 0;
+    }
+
+    /// Opens a frame behind what is sealed.
+    fn begin(&mut self) {
+        self.open = self.bytes.len();
+        self.count = 0;
+        self.pairs.clear();
+        self.bytes.resize(self.open + HEADER_LEN, 0);
+    }
+
+    /// Begins a record.
+    fn record(&mut self, kind: u8) -> (Pen<'_>, &mut PairWriter) {
+        debug_assert!(self.open_len() < FRAME_LEN_MAX);
+        self.count += 1;
+        let mut pen = Pen::new(&mut self.bytes);
+        pen.byte(kind);
+        (pen, &mut self.pairs)
+    }
+}
+
+pub(crate) fn with_expiry(kind: u8, expires: Option<Time>) -> u8 {
+    if expires.is_some() { kind | kind::EXPIRES } else { kind }
+}
+
+pub(crate) fn put_expiry(pen: &mut Pen<'_>, expires: Option<Time>) {
+    if let Some(expires) = expires {
+        pen.time(expires, Time(0));
+    }
+}
+
+fn put_balances(pen: &mut Pen<'_>, pairs: &mut PairWriter, change: &Change, buckets: &[Bucket]) {
+    let count = touched(change, buckets).count();
+    pen.varint(count as u64);
+    for bucket in touched(change, buckets) {
+        pairs.put(pen, bucket.id, bucket.unit);
+        pen.varint(u64::from(bucket.no.0));
+        pen.signed(bucket.available);
+        pen.signed(bucket.held);
+    }
+}

@@ -1,0 +1,111 @@
+//! What frames of the log and chunks of a snapshot share: a length, a checksum, a head of
+//! numbers, a count, and a body.
+
+use crate::Seal;
+use core::fmt;
+
+/// Bytes of the header of a frame, and of a chunk: length u32, checksum u32, three numbers u64,
+/// count u32.
+pub(crate) const HEADER_LEN: usize = 4 + 4 + 3 * 8 + 4;
+/// What the checksum is over begins here.
+const CHECKED_FROM: usize = 8;
+
+/// Bytes of a frame or a chunk at most.
+pub const FRAME_LEN_MAX: usize = 1 << 30;
+
+/// The bytes are no frame of this log, or no chunk of this snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FrameError {
+    /// The length is below that of a header, or above [`FRAME_LEN_MAX`].
+    Length(u32),
+    /// The checksum is another: bytes have changed, or they belong to another log.
+    Checksum {
+        /// The one in the header.
+        stored: u32,
+        /// That of the bytes and the log's id.
+        computed: u32,
+    },
+}
+
+impl fmt::Display for FrameError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FrameError::Length(len) => {
+                write!(f, "length {len} is not within {HEADER_LEN} to {FRAME_LEN_MAX}")
+            }
+            FrameError::Checksum { stored, computed } => write!(
+                f,
+                "checksum is {stored:08x}, of the bytes {computed:08x}: they have changed, or belong to another log"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for FrameError {}
+
+/// A header and a body that passed their checksum.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Framing<'a> {
+    pub(crate) numbers: [u64; 3],
+    pub(crate) count: u32,
+    pub(crate) body: &'a [u8],
+}
+
+/// What is at the start of some bytes.
+pub(crate) enum Start<'a> {
+    Whole(Framing<'a>),
+    Torn,
+    Damaged(FrameError),
+}
+
+/// Fills in the header in front of a body; `bytes` are both.
+///
+/// # Panics
+/// Where they are more than [`FRAME_LEN_MAX`]: a reader would refuse what was acknowledged.
+pub(crate) fn close(seal: Seal, bytes: &mut [u8], numbers: [u64; 3], count: u32) {
+    assert!(bytes.len() <= FRAME_LEN_MAX, "a frame is at most {FRAME_LEN_MAX} bytes: seal sooner");
+    for (index, number) in numbers.into_iter().enumerate() {
+        let at = CHECKED_FROM + 8 * index;
+        bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+    }
+    bytes[HEADER_LEN - 4..HEADER_LEN].copy_from_slice(&count.to_le_bytes());
+    let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    let checksum = seal.of(&bytes[CHECKED_FROM..]);
+    bytes[4..8].copy_from_slice(&checksum.to_le_bytes());
+}
+
+pub(crate) fn open(seal: Seal, bytes: &[u8]) -> Start<'_> {
+    let Some(len) = word(bytes, 0) else { return Start::Torn };
+    if len == 0 && bytes.iter().take(HEADER_LEN).all(|&byte| byte == 0) {
+        return Start::Torn;
+    }
+    let whole = match usize::try_from(len) {
+        Ok(len @ HEADER_LEN..=FRAME_LEN_MAX) => bytes.get(..len),
+        _ => return Start::Damaged(FrameError::Length(len)),
+    };
+    let Some(whole) = whole else { return Start::Torn };
+    let computed = seal.of(&whole[CHECKED_FROM..]);
+    match (word(whole, 4), numbers(whole), word(whole, HEADER_LEN - 4)) {
+        (Some(stored), Some(numbers), Some(count)) if stored == computed => {
+            Start::Whole(Framing { numbers, count, body: &whole[HEADER_LEN..] })
+        }
+        (stored, ..) => {
+            let stored = stored.unwrap_or_default();
+            Start::Damaged(FrameError::Checksum { stored, computed })
+        }
+    }
+}
+
+fn word(bytes: &[u8], at: usize) -> Option<u32> {
+    Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+fn numbers(bytes: &[u8]) -> Option<[u64; 3]> {
+    let mut numbers = [0; 3];
+    for (index, number) in numbers.iter_mut().enumerate() {
+        let at = CHECKED_FROM + 8 * index;
+        *number = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+    }
+    Some(numbers)
+}

@@ -1,0 +1,130 @@
+//! What a log holds: one record for each commit. docs/formats/log.md has the bytes.
+
+use crate::Malformed;
+use core::fmt;
+use scurry_ledger::{BucketNo, Name, Time};
+
+/// One commit. Keys, values, ids and Changes are borrowed from the frame.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A Change of an account, and what it left behind in each bucket that it touched.
+    Account {
+        /// The account.
+        id: &'a [u8],
+        /// The bytes of the Change, for [`crate::decode_change`].
+        change: &'a [u8],
+        /// The buckets that it names and that are there after it, in the account's order.
+        balances: &'a [Balance],
+    },
+    /// A plain value is set.
+    Value {
+        /// Its key.
+        key: &'a [u8],
+        /// When it expires, UTC ms.
+        expires: Option<Time>,
+        /// All of it.
+        value: &'a [u8],
+    },
+    /// A tail is put at the end of a plain value, which begins empty where there is none.
+    Append {
+        /// Its key.
+        key: &'a [u8],
+        /// The tail.
+        tail: &'a [u8],
+    },
+    /// When a plain value expires from now on.
+    Expiry {
+        /// Its key.
+        key: &'a [u8],
+        /// When it expires, UTC ms; `None` for never.
+        expires: Option<Time>,
+    },
+    /// A key, of any kind but an account, is gone.
+    Remove {
+        /// The key.
+        key: &'a [u8],
+    },
+    /// An entity is set.
+    Entity {
+        /// Its key.
+        key: &'a [u8],
+        /// Its version.
+        version: u64,
+        /// When it expires, UTC ms.
+        expires: Option<Time>,
+        /// All of it.
+        value: &'a [u8],
+    },
+    /// An entity is deleted, and remembered.
+    Tombstone {
+        /// Its key.
+        key: &'a [u8],
+        /// The version of its end.
+        version: u64,
+        /// When it is forgotten, UTC ms.
+        forget_at: Time,
+    },
+    /// Everything is gone.
+    Clear,
+}
+
+/// One bucket after a Change: for readers of events, who have no state, and as a check at replay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Balance {
+    /// Its serial number in the account.
+    pub bucket: BucketNo,
+    /// Its id.
+    pub name: Name,
+    /// Its unit.
+    pub unit: Name,
+    /// Minor units.
+    pub available: i64,
+    /// Minor units.
+    pub held: i64,
+}
+
+/// A record, or an entry of a snapshot, that passed its checksum and cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordError {
+    /// Its kind is not known.
+    Kind(u8),
+    /// It names a bucket's name and unit by a number that the frame gave to none.
+    Pair(u8),
+    /// Something inside is wrong.
+    Malformed(Malformed),
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RecordError::Kind(kind) => write!(
+                f,
+                "record of unknown kind {kind}: a newer Scurry may have written it, which can read it"
+            ),
+            RecordError::Pair(index) => write!(f, "record names a bucket by unknown index {index}"),
+            RecordError::Malformed(malformed) => write!(f, "record is damaged: {malformed}"),
+        }
+    }
+}
+
+impl core::error::Error for RecordError {}
+
+impl From<Malformed> for RecordError {
+    fn from(malformed: Malformed) -> RecordError {
+        RecordError::Malformed(malformed)
+    }
+}
+
+/// The kinds of records. Persisted: a new kind takes the next number, none is used again.
+pub(crate) mod kind {
+    pub(crate) const ACCOUNT: u8 = 1;
+    pub(crate) const VALUE: u8 = 2;
+    pub(crate) const APPEND: u8 = 3;
+    pub(crate) const EXPIRY: u8 = 4;
+    pub(crate) const REMOVE: u8 = 5;
+    pub(crate) const ENTITY: u8 = 6;
+    pub(crate) const TOMBSTONE: u8 = 7;
+    pub(crate) const CLEAR: u8 = 8;
+    /// Added to a kind when the time of an expiry follows.
+    pub(crate) const EXPIRES: u8 = 0x80;
+}

@@ -1,0 +1,111 @@
+//! Reads the records of a frame, one after another.
+
+use crate::cursor::Cursor;
+use crate::pairs::PairReader;
+use crate::record::kind;
+use crate::{Balance, Malformed, Record, RecordError};
+use alloc::vec::Vec;
+use scurry_ledger::{BucketNo, Time};
+
+/// The records of one frame. Not an iterator: the balances of a record lie here until the next.
+#[derive(Clone, Debug)]
+pub struct Records<'a> {
+    cursor: Cursor<'a>,
+    /// Records that were not read yet.
+    left: u32,
+    broken: bool,
+    pairs: PairReader,
+    balances: Vec<Balance>,
+}
+
+impl<'a> Records<'a> {
+    pub(crate) fn new(bytes: &'a [u8], count: u32) -> Records<'a> {
+        Records {
+            cursor: Cursor::new(bytes),
+            left: count,
+            broken: false,
+            pairs: PairReader::default(),
+            balances: Vec::new(),
+        }
+    }
+
+    /// The next record; `None` behind the last one, and after an error.
+    #[expect(clippy::should_implement_trait, reason = "a record borrows the balances kept here")]
+    pub fn next(&mut self) -> Option<Result<Record<'_>, RecordError>> {
+        if self.broken {
+            return None;
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            self.broken = true;
+            return self.cursor.finish().err().map(|left| Err(left.into()));
+        };
+        self.left = left;
+        // Set back below: an error ends the records.
+        self.broken = true;
+        match take(&mut self.cursor, &mut self.pairs, &mut self.balances) {
+            Ok(record) => {
+                self.broken = false;
+                Some(Ok(record))
+            }
+            Err(error) => Some(Err(error)),
+        }
+    }
+}
+
+fn take<'a: 'r, 'r>(
+    from: &mut Cursor<'a>,
+    pairs: &mut PairReader,
+    balances: &'r mut Vec<Balance>,
+) -> Result<Record<'r>, RecordError> {
+    let byte = from.byte()?;
+    let expires = byte & kind::EXPIRES != 0;
+    Ok(match byte & !kind::EXPIRES {
+        kind::VALUE => Record::Value {
+            key: from.string()?,
+            expires: take_expiry(from, expires)?,
+            value: from.string()?,
+        },
+        kind::EXPIRY => {
+            Record::Expiry { key: from.string()?, expires: take_expiry(from, expires)? }
+        }
+        kind::ENTITY => Record::Entity {
+            key: from.string()?,
+            version: from.varint()?,
+            expires: take_expiry(from, expires)?,
+            value: from.string()?,
+        },
+        _ if expires => return Err(RecordError::Kind(byte)),
+        kind::ACCOUNT => {
+            let (id, change) = (from.string()?, from.string()?);
+            balances.clear();
+            for _ in 0..from.varint()? {
+                balances.push(take_balance(from, pairs)?);
+            }
+            Record::Account { id, change, balances }
+        }
+        kind::APPEND => Record::Append { key: from.string()?, tail: from.string()? },
+        kind::REMOVE => Record::Remove { key: from.string()? },
+        kind::TOMBSTONE => Record::Tombstone {
+            key: from.string()?,
+            version: from.varint()?,
+            forget_at: from.time(Time(0))?,
+        },
+        kind::CLEAR => Record::Clear,
+        _ => return Err(RecordError::Kind(byte)),
+    })
+}
+
+pub(crate) fn take_expiry(from: &mut Cursor<'_>, follows: bool) -> Result<Option<Time>, Malformed> {
+    follows.then(|| from.time(Time(0))).transpose()
+}
+
+fn take_balance(from: &mut Cursor<'_>, pairs: &mut PairReader) -> Result<Balance, RecordError> {
+    let (name, unit) = pairs.take(from)?;
+    Ok(Balance {
+        bucket: BucketNo(from.narrow()?),
+        name,
+        unit,
+        available: from.signed()?,
+        held: from.signed()?,
+    })
+}

@@ -1,0 +1,104 @@
+//! Header and footer of a snapshot. docs/formats/snapshot.md has the bytes.
+
+use crate::header::{self, FORMAT_LEN, Fields, FileKind, Format};
+use crate::{Checksum, HeaderError, Seal};
+use alloc::vec::Vec;
+use scurry_ledger::Time;
+
+const FORMAT: Format = Format { kind: FileKind::Snapshot, magic: *b"SCURSNP\0", version: 1 };
+/// The last bytes of a snapshot that was written to its end.
+const END_MAGIC: [u8; 8] = *b"SCUREND\0";
+
+/// What a snapshot is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotHeader {
+    /// The log that goes on where the snapshot ends.
+    pub log_id: u64,
+    /// The core whose keys it holds.
+    pub core: u32,
+    /// The seed of the hash whose order the chunks are in.
+    pub hash_seed: u64,
+    /// The next sequence of the log when the snapshot began.
+    pub log_next: u64,
+    /// When it began, UTC ms.
+    pub at: Time,
+}
+
+impl SnapshotHeader {
+    /// Bytes of the header.
+    pub const LEN: usize = FORMAT_LEN + 8 + 4 + 8 + 8 + 8 + 4;
+
+    /// Appends the bytes of the header.
+    pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
+        let (log_id, core) = (self.log_id.to_le_bytes(), self.core.to_le_bytes());
+        let (hash_seed, log_next) = (self.hash_seed.to_le_bytes(), self.log_next.to_le_bytes());
+        let at = self.at.0.to_le_bytes();
+        header::encode(FORMAT, &[&log_id, &core, &hash_seed, &log_next, &at], checksum, out);
+    }
+
+    /// Reads the header at the start of a snapshot.
+    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<SnapshotHeader, HeaderError> {
+        let mut fields = header::decode(FORMAT, SnapshotHeader::LEN, checksum, bytes)?;
+        Ok(SnapshotHeader {
+            log_id: fields.u64()?,
+            core: fields.u32()?,
+            hash_seed: fields.u64()?,
+            log_next: fields.u64()?,
+            at: Time(fields.i64()?),
+        })
+    }
+}
+
+/// The end of a snapshot: without it, it was not written to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SnapshotFooter {
+    /// Chunks before it.
+    pub chunks: u64,
+    /// Entries in all of them.
+    pub entries: u64,
+    /// The greatest sequence of the log that a chunk shows.
+    pub as_of: u64,
+    /// The last version that the shard gave to an entity.
+    pub version_last: u64,
+    /// When it was written, UTC ms.
+    pub at: Time,
+}
+
+impl SnapshotFooter {
+    /// Bytes of the footer.
+    pub const LEN: usize = 5 * 8 + 4 + END_MAGIC.len();
+
+    /// Appends the bytes of the footer.
+    #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
+    pub fn encode(&self, seal: Seal, out: &mut Vec<u8>) {
+        let start = out.len();
+        let at = self.at.0 as u64;
+        for number in [self.chunks, self.entries, self.as_of, self.version_last, at] {
+            out.extend_from_slice(&number.to_le_bytes());
+        }
+        let sum = seal.of(&out[start..]);
+        out.extend_from_slice(&sum.to_le_bytes());
+        out.extend_from_slice(&END_MAGIC);
+    }
+
+    /// Reads the footer, which is the last [`SnapshotFooter::LEN`] bytes of a snapshot.
+    pub fn decode(seal: Seal, bytes: &[u8]) -> Result<SnapshotFooter, HeaderError> {
+        let fields = bytes.strip_suffix(&END_MAGIC);
+        let fields = fields.ok_or(HeaderError::Magic(FileKind::SnapshotEnd))?;
+        if bytes.len() != SnapshotFooter::LEN {
+            return Err(HeaderError::Short);
+        }
+        let (checked, sum) = fields.split_at(fields.len() - 4);
+        if seal.of(checked).to_le_bytes() != sum {
+            return Err(HeaderError::Checksum);
+        }
+        let mut fields = Fields(checked);
+        Ok(SnapshotFooter {
+            chunks: fields.u64()?,
+            entries: fields.u64()?,
+            as_of: fields.u64()?,
+            version_last: fields.u64()?,
+            at: Time(fields.i64()?),
+        })
+    }
+}
