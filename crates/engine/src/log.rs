@@ -4,13 +4,15 @@
 //! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
 //! damage.
 
+use scurry_codec::Seal;
+
 mod commits;
 mod reader;
 mod writer;
 
 pub use commits::{Batch, Commits, Durability, Failed};
 pub use reader::{Cut, LogError, LogReader};
-pub use writer::{LogWriter, SEGMENT_LEN_MAX};
+pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// What tells one log from all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +21,17 @@ pub struct LogId {
     pub id: u64,
     /// The core that writes it.
     pub core: u32,
+}
+
+impl LogId {
+    pub(crate) fn seal(self) -> Seal {
+        Seal::new(checksum, self.id)
+    }
+}
+
+/// crc32c, by the processor where it can.
+pub(crate) fn checksum(before: u32, bytes: &[u8]) -> u32 {
+    crc32c::crc32c_append(before, bytes)
 }
 
 const PREFIX: &str = "log-";

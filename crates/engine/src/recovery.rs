@@ -1,9 +1,9 @@
 //! From files to a shard: the newest good snapshot, then what the log has after it.
 
 use crate::log::{Cut, LogError, LogId, LogReader};
-use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_of};
+use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard};
-use scurry_codec::{Record, RecordError, SnapshotEntry};
+use scurry_codec::{Entry, Frame, Record, RecordError};
 use scurry_ledger::Time;
 use thiserror::Error;
 
@@ -13,11 +13,11 @@ pub trait Sink {
     /// Forgets everything: a snapshot has turned out to be damaged half-way.
     fn clear(&mut self);
     /// Takes an entry of a snapshot.
-    fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError>;
+    fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
     /// Applies a record of the log.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
-    /// Loads what the next records need.
-    fn touch(&mut self, keys: &[&[u8]]);
+    /// Loads what the next records need: the hashes of their keys.
+    fn touch(&mut self, hashes: &[u64]);
 }
 
 impl Sink for Shard {
@@ -25,7 +25,7 @@ impl Sink for Shard {
         Shard::clear(self);
     }
 
-    fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
+    fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError> {
         Shard::restore(self, entry)
     }
 
@@ -33,9 +33,8 @@ impl Sink for Shard {
         Shard::replay(self, record)
     }
 
-    fn touch(&mut self, keys: &[&[u8]]) {
-        let keys: Vec<_> = keys.iter().map(|key| self.key(key)).collect();
-        Shard::touch(self, &keys);
+    fn touch(&mut self, hashes: &[u64]) {
+        self.touch_hashes(hashes.iter().copied());
     }
 }
 
@@ -127,10 +126,11 @@ pub enum Until {
 /// Records whose keys are loaded ahead together.
 const AHEAD: usize = 64;
 
-/// Recovers what the files of a log hold.
+/// Recovers what the files of a log hold. `seed` is that of the hash tables.
 pub fn recover<D: Disk>(
     disk: &mut D,
     log: LogId,
+    seed: u64,
     until: Until,
     sink: &mut impl Sink,
     mut progress: impl FnMut(&Progress),
@@ -140,26 +140,17 @@ pub fn recover<D: Disk>(
         Until::End => u64::MAX,
         Until::Sequence(sequence) => sequence,
     };
-    let base = restore(disk, log, limit, sink, &mut read, &mut progress)?;
+    let hasher = KeyHasher::new(seed);
+    let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
-    let mut ahead = Ahead::default();
+    let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
     while let Some(frame) = reader.frame()? {
         if frame.first() > limit {
             break;
         }
         at = at.max(frame.at());
-        let mut sequence = frame.first();
-        ahead.clear();
-        for record in frame.records() {
-            let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
-            ahead.push(sequence, record);
-            if ahead.is_full() {
-                ahead.apply(sink, &base, limit, &mut read)?;
-            }
-            sequence += 1;
-        }
-        ahead.apply(sink, &base, limit, &mut read)?;
+        read.records += replay.frame(&frame, sink)?;
         read.log_bytes += frame.len() as u64;
         progress(&read);
     }
@@ -183,14 +174,13 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
-    hasher: KeyHasher,
     passed_over: Vec<SnapshotError>,
 }
 
 /// Restores the newest snapshot that is good and shows nothing after `limit`.
 fn restore<D: Disk>(
     disk: &mut D,
-    log: LogId,
+    log: (LogId, u64),
     limit: u64,
     sink: &mut impl Sink,
     read: &mut Progress,
@@ -218,14 +208,7 @@ fn restore<D: Disk>(
     if !passed_over.is_empty() && segments.is_none_or(|first| first > 1) {
         return Err(RecoveryError::Snapshots(passed_over));
     }
-    Ok(Base {
-        begun: 0,
-        at: Time(0),
-        version_last: 0,
-        ranges: Ranges::default(),
-        hasher: KeyHasher::new(0),
-        passed_over,
-    })
+    Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges: Ranges::default(), passed_over })
 }
 
 enum Unusable {
@@ -235,7 +218,7 @@ enum Unusable {
 
 fn restore_one<D: Disk>(
     disk: &mut D,
-    log: LogId,
+    (log, seed): (LogId, u64),
     begun: u64,
     limit: u64,
     sink: &mut impl Sink,
@@ -243,6 +226,9 @@ fn restore_one<D: Disk>(
     progress: &mut impl FnMut(&Progress),
 ) -> Result<Option<Base>, Unusable> {
     let mut reader = SnapshotReader::open(disk, log, begun).map_err(Unusable::Snapshot)?;
+    if reader.header().hash_seed != seed {
+        return Err(Unusable::Snapshot(SnapshotError::Foreign { file: snapshot_name(begun) }));
+    }
     let footer = *reader.footer();
     if footer.as_of > limit {
         return Ok(None);
@@ -253,7 +239,7 @@ fn restore_one<D: Disk>(
         let more = reader.chunk(|entry| {
             read.entries += 1;
             if failed.is_none() {
-                failed = sink.restore(&entry).err();
+                failed = sink.restore(entry).err();
             }
         });
         if let Some(error) = failed {
@@ -264,58 +250,64 @@ fn restore_one<D: Disk>(
         }
         progress(read);
     }
-    let hasher = KeyHasher::new(reader.header().hash_seed);
     Ok(Some(Base {
         begun,
         at: footer.at,
         version_last: footer.version_last,
         ranges: reader.into_ranges(),
-        hasher,
         passed_over: Vec::new(),
     }))
 }
 
-/// Records that are applied together, so that what they need is loaded together.
-#[derive(Default)]
-struct Ahead<'a> {
-    records: Vec<(u64, Record<'a>)>,
+/// Applies records that the snapshot does not show yet.
+struct Replay<'b> {
+    hasher: &'b KeyHasher,
+    base: &'b Base,
+    limit: u64,
+    hashes: Vec<u64>,
 }
 
-impl<'a> Ahead<'a> {
-    fn clear(&mut self) {
-        self.records.clear();
-    }
-
-    fn push(&mut self, sequence: u64, record: Record<'a>) {
-        self.records.push((sequence, record));
-    }
-
-    fn is_full(&self) -> bool {
-        self.records.len() >= AHEAD
-    }
-
-    /// Applies what the snapshot does not show yet.
-    fn apply(
-        &mut self,
-        sink: &mut impl Sink,
-        base: &Base,
-        limit: u64,
-        read: &mut Progress,
-    ) -> Result<(), RecoveryError> {
-        let keys: Vec<&[u8]> = self.records.iter().filter_map(|(_, record)| record.key()).collect();
-        sink.touch(&keys);
-        for (sequence, record) in self.records.drain(..) {
-            // Nothing is cleared while a snapshot is written, so one sequence stands for all.
-            let as_of = record.key().map_or(base.begun, |key| {
-                base.ranges.as_of(base.hasher.position(key))
-            });
-            if sequence <= as_of || sequence > limit {
-                continue;
+impl Replay<'_> {
+    /// Applies those of a frame, and returns how many.
+    fn frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<u64, RecoveryError> {
+        let (mut ahead, mut records) = (frame.records(), frame.records());
+        let (mut sequence, mut applied) = (frame.first(), 0);
+        loop {
+            self.hashes.clear();
+            while self.hashes.len() < AHEAD
+                && let Some(Ok(record)) = ahead.next()
+            {
+                self.hashes.push(key_of(&record).map_or(0, |key| self.hasher.key(key).hash()));
             }
-            sink.replay(&record)
-                .map_err(|error| RecoveryError::Replay { sequence, error })?;
-            read.records += 1;
+            sink.touch(&self.hashes);
+            for _ in 0..AHEAD {
+                let Some(record) = records.next() else { return Ok(applied) };
+                let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
+                // Nothing is cleared while a snapshot is written: one sequence stands for all.
+                let as_of = key_of(&record).map_or(self.base.begun, |key| {
+                    self.base.ranges.as_of(self.hasher.position(key))
+                });
+                if sequence > as_of && sequence <= self.limit {
+                    let outcome = sink.replay(&record);
+                    outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
+                    applied += 1;
+                }
+                sequence += 1;
+            }
         }
-        Ok(())
+    }
+}
+
+/// The key that a record is about, if it is about one.
+fn key_of<'a>(record: &Record<'a>) -> Option<&'a [u8]> {
+    match *record {
+        Record::Account { id: key, .. }
+        | Record::Value { key, .. }
+        | Record::Append { key, .. }
+        | Record::Expiry { key, .. }
+        | Record::Remove { key }
+        | Record::Entity { key, .. }
+        | Record::Tombstone { key, .. } => Some(key),
+        Record::Clear => None,
     }
 }

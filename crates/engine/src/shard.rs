@@ -14,7 +14,7 @@ use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
 use scurry_codec::FrameWriter;
-use scurry_ledger::{Account, Time, Totals};
+use scurry_ledger::{Account, Change, Time, Totals};
 
 pub use durable::ReplayError;
 
@@ -39,6 +39,8 @@ pub struct Shard {
     image: Vec<u8>,
     /// What is committed is written here, for the log. None while nothing is to be kept.
     journal: Option<FrameWriter>,
+    /// The Change that is replayed; its buffer is used again.
+    replayed: Change,
 }
 
 impl Shard {
@@ -55,6 +57,7 @@ impl Shard {
             scratch: None,
             image: Vec::new(),
             journal: None,
+            replayed: Change { at: Time(0), ops: Vec::new() },
             config,
         }
     }

@@ -4,11 +4,9 @@
 //! that are no frame end the log there, unless something later proves that they had been synced:
 //! a frame whose mark lies above. Then it is damage, and nothing is guessed.
 
-use super::{LogId, segment_name, segment_of};
+use super::{LogId, checksum, segment_name, segment_of};
 use crate::{Disk, File};
-use scurry_codec::{
-    FRAME_HEADER_LEN, Frame, Framed, HeaderError, SEGMENT_HEADER_LEN, SegmentHeader, read_frame,
-};
+use scurry_codec::{Frame, Framed, HeaderError, Seal, SegmentHeader, read_frame};
 use std::io;
 use thiserror::Error;
 
@@ -107,11 +105,13 @@ impl<'d, D: Disk> LogReader<'d, D> {
             lost: Vec::new(),
             bytes: 0,
         };
-        reader.drop_unborn()?;
+        let unborn = reader.drop_unborn()?;
         let after = reader.segments.partition_point(|&first| first <= wanted);
         match reader.segments.first() {
             Some(&first) if after == 0 => return Err(LogError::Missing { first, wanted }),
-            None if wanted > 1 => return Err(LogError::Missing { first: 1, wanted }),
+            None if wanted > 1 && unborn != Some(wanted) => {
+                return Err(LogError::Missing { first: 1, wanted });
+            }
             None => {}
             Some(_) => {
                 reader.at = after - 1;
@@ -128,7 +128,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
                 return Ok(None);
             }
             let Some(window) = &mut self.window else { return Ok(None) };
-            let len = match window.frame_len(self.log.id)? {
+            let len = match window.frame_len(self.log.seal())? {
                 Ok(len) if window.first(len) == Some(self.next) => len,
                 found => {
                     let why = match found {
@@ -187,25 +187,30 @@ impl<'d, D: Disk> LogReader<'d, D> {
     }
 
     /// The last segment may have been created and not written yet: it holds nothing then.
-    fn drop_unborn(&mut self) -> Result<(), LogError> {
-        let Some(&last) = self.segments.last() else { return Ok(()) };
-        let mut head = [0; SEGMENT_HEADER_LEN];
+    /// Returns its first sequence.
+    fn drop_unborn(&mut self) -> Result<Option<u64>, LogError> {
+        let Some(&last) = self.segments.last() else { return Ok(None) };
+        let mut head = [0; SegmentHeader::LEN];
         let name = segment_name(last);
         let len = self.disk.open(&name)?.read_at(0, &mut head)?;
-        let is_blank = len < SEGMENT_HEADER_LEN || head.iter().all(|&byte| byte == 0);
-        let is_torn = matches!(SegmentHeader::decode(&head[..len]), Err(HeaderError::Damaged));
+        let is_blank = len < SegmentHeader::LEN || head.iter().all(|&byte| byte == 0);
+        let is_torn = matches!(
+            SegmentHeader::decode(checksum, &head[..len]),
+            Err(HeaderError::Checksum | HeaderError::Short | HeaderError::Magic(_))
+        );
         if is_blank || is_torn && !self.has_frame(last)? {
             self.disk.remove(&name)?;
             self.segments.pop();
+            return Ok(Some(last));
         }
-        Ok(())
+        Ok(None)
     }
 
     /// True when any frame of this log can be read in the segment.
     fn has_frame(&mut self, first: u64) -> Result<bool, LogError> {
         let file = self.disk.open(&segment_name(first))?;
-        let mut window = Window::new(file, SEGMENT_HEADER_LEN as u64)?;
-        Ok(window.find(self.log.id, first, first.saturating_sub(1))?.is_some())
+        let mut window = Window::new(file, SegmentHeader::LEN as u64)?;
+        Ok(window.find(self.log.seal(), first, first.saturating_sub(1))?.is_some())
     }
 
     /// Opens the segment that is to be read; false when there is none.
@@ -213,15 +218,15 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let Some(&first) = self.segments.get(self.at) else { return Ok(false) };
         let name = segment_name(first);
         let mut file = self.disk.open(&name)?;
-        let mut head = [0; SEGMENT_HEADER_LEN];
+        let mut head = [0; SegmentHeader::LEN];
         let len = file.read_at(0, &mut head)?;
-        let header = SegmentHeader::decode(&head[..len])
+        let header = SegmentHeader::decode(checksum, &head[..len])
             .map_err(|error| LogError::Header { file: name.clone(), error })?;
         let found = LogId { id: header.log_id, core: header.core };
         if found != self.log || header.first != first {
             return Err(LogError::Foreign { file: name });
         }
-        self.window = Some(Window::new(file, SEGMENT_HEADER_LEN as u64)?);
+        self.window = Some(Window::new(file, SegmentHeader::LEN as u64)?);
         Ok(true)
     }
 
@@ -229,10 +234,10 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let Some(window) = &mut self.window else {
             return Err(io::Error::other("no segment is open").into());
         };
-        let Framed::Frame(frame) = read_frame(self.log.id, window.take(len)) else {
+        let Framed::Frame(frame) = read_frame(self.log.seal(), window.take(len)) else {
             return Err(io::Error::other("a frame was read twice and differs").into());
         };
-        self.next = frame.first() + u64::from(frame.count());
+        self.next = frame.next();
         self.marked = self.marked.max(frame.synced());
         self.bytes += len as u64;
         Ok(frame)
@@ -248,14 +253,14 @@ impl<'d, D: Disk> LogReader<'d, D> {
             return Ok(());
         }
         let mut bytes = window.rest()?;
-        let mut proof = window.find(self.log.id, self.next, self.next)?;
+        let mut proof = window.find(self.log.seal(), self.next, self.next)?;
         let mut where_found = file.clone();
         for &later in &self.segments[self.at..] {
             let name = segment_name(later);
             let mut window = Window::new(self.disk.open(&name)?, 0)?;
             bytes += window.rest()?;
             if proof.is_none() {
-                proof = window.find(self.log.id, self.next, self.next)?;
+                proof = window.find(self.log.seal(), self.next, self.next)?;
                 where_found = name;
             }
         }
@@ -293,13 +298,15 @@ impl<F: File> Window<F> {
     }
 
     /// The length of the frame that comes next, or why there is none.
-    fn frame_len(&mut self, log_id: u64) -> io::Result<Result<usize, String>> {
+    fn frame_len(&mut self, seal: Seal) -> io::Result<Result<usize, String>> {
         loop {
-            match read_frame(log_id, &self.bytes[self.at..]) {
+            match read_frame(seal, &self.bytes[self.at..]) {
                 Framed::Frame(frame) => return Ok(Ok(frame.len())),
-                Framed::Torn if self.fill()? => {}
-                Framed::Torn => return Ok(Err("the frame is not complete".to_owned())),
                 Framed::Damaged(error) => return Ok(Err(error.to_string())),
+                Framed::Torn => {}
+            }
+            if !self.fill()? {
+                return Ok(Err("the frame is not complete".to_owned()));
             }
         }
     }
@@ -337,16 +344,16 @@ impl<F: File> Window<F> {
 
     /// A frame behind this place, at any byte, with sequences after `after` and a mark of at
     /// least `mark`: where it is, and its mark.
-    fn find(&mut self, log_id: u64, after: u64, mark: u64) -> io::Result<Option<(u64, u64)>> {
+    fn find(&mut self, seal: Seal, after: u64, mark: u64) -> io::Result<Option<(u64, u64)>> {
         while self.fill()? {}
         let rest = &self.bytes[self.at..];
         let words = |at: usize| Some((first_of(&rest[at..])?, synced_of(&rest[at..])?));
-        for at in 0..rest.len().saturating_sub(FRAME_HEADER_LEN - 1) {
+        for at in 0..rest.len() {
             // Nearly all bytes are passed over by this alone.
             let plausible = words(at).is_some_and(|(first, synced)| {
                 first >= after && first - after < 1 << 40 && synced >= mark && synced < first
             });
-            if plausible && let Framed::Frame(frame) = read_frame(log_id, &rest[at..]) {
+            if plausible && let Framed::Frame(frame) = read_frame(seal, &rest[at..]) {
                 return Ok(Some((self.start + (self.at + at) as u64, frame.synced())));
             }
         }

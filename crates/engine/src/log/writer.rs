@@ -1,9 +1,8 @@
 //! Writes the log: one segment after another.
 
-use super::{LogId, segment_name};
+use super::{LogId, checksum, segment_name, segment_of};
 use crate::{Disk, File};
-use scurry_codec::{SEGMENT_HEADER_LEN, SegmentHeader};
-use std::collections::VecDeque;
+use scurry_codec::SegmentHeader;
 use std::io;
 
 /// A segment is closed before it grows beyond this, bytes; a frame that is longer has its own.
@@ -19,31 +18,20 @@ pub struct LogWriter<D: Disk> {
     file: Option<D::File>,
     /// Where the next frame goes.
     offset: u64,
-    /// First sequences of the segments, the open one last.
-    segments: VecDeque<u64>,
     /// Names and files were made that the directory may lose.
     is_dir_dirty: bool,
 }
 
 impl<D: Disk> LogWriter<D> {
-    /// The writer of a log whose older segments are given. A segment is begun with the first
-    /// write.
-    pub fn new(disk: D, log: LogId, len_max: u64, segments: Vec<u64>) -> LogWriter<D> {
-        LogWriter {
-            disk,
-            log,
-            len_max,
-            file: None,
-            offset: 0,
-            segments: segments.into(),
-            is_dir_dirty: false,
-        }
+    /// A writer that begins a segment with its first write.
+    pub fn new(disk: D, log: LogId, len_max: u64) -> LogWriter<D> {
+        LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false }
     }
 
     /// Writes frames, the first record of which has the sequence `first`.
     pub fn write(&mut self, first: u64, frames: &[u8]) -> io::Result<()> {
         let is_full = self.offset + frames.len() as u64 > self.len_max
-            && self.offset > SEGMENT_HEADER_LEN as u64;
+            && self.offset > SegmentHeader::LEN as u64;
         if self.file.is_none() || is_full {
             self.begin(first)?;
         }
@@ -68,19 +56,6 @@ impl<D: Disk> LogWriter<D> {
         Ok(())
     }
 
-    /// Removes segments that hold nothing after this sequence. The open one stays.
-    pub fn forget(&mut self, sequence: u64) -> io::Result<()> {
-        while let Some(&second) = self.segments.get(1)
-            && second <= sequence + 1
-        {
-            let first = self.segments[0];
-            self.disk.remove(&segment_name(first))?;
-            self.segments.pop_front();
-            self.is_dir_dirty = true;
-        }
-        Ok(())
-    }
-
     /// Bytes of the open segment.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -92,12 +67,38 @@ impl<D: Disk> LogWriter<D> {
         let mut file = self.disk.create(&segment_name(first), self.len_max)?;
         self.is_dir_dirty = true;
         let header = SegmentHeader { log_id: self.log.id, core: self.log.core, first };
-        file.write_at(0, &header.encode())?;
-        self.offset = SEGMENT_HEADER_LEN as u64;
+        let mut bytes = Vec::new();
+        header.encode(checksum, &mut bytes);
+        file.write_at(0, &bytes)?;
+        self.offset = SegmentHeader::LEN as u64;
         self.file = Some(file);
-        if self.segments.back() != Some(&first) {
-            self.segments.push_back(first);
-        }
         Ok(())
     }
+}
+
+/// Removes segments that hold nothing after this sequence. The last one stays.
+pub fn forget<D: Disk>(disk: &mut D, sequence: u64) -> io::Result<()> {
+    let names = disk.list()?;
+    let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
+    segments.sort_unstable();
+    for pair in segments.windows(2) {
+        if pair[1] > sequence + 1 {
+            break;
+        }
+        disk.remove(&segment_name(pair[0]))?;
+    }
+    disk.sync_dir()
+}
+
+/// Makes durable what a writer has written and not synced, of the segments that hold anything
+/// after this sequence: for whoever syncs behind a writer.
+pub fn sync_behind<D: Disk>(disk: &mut D, sequence: u64) -> io::Result<()> {
+    let names = disk.list()?;
+    let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
+    segments.sort_unstable();
+    let from = segments.partition_point(|&first| first <= sequence + 1).saturating_sub(1);
+    for &first in &segments[from..] {
+        disk.open(&segment_name(first))?.sync()?;
+    }
+    disk.sync_dir()
 }

@@ -4,10 +4,11 @@
 use super::Shard;
 use super::values::value_head;
 use crate::entry::{Entry, Head, Kind};
+use crate::log::LogId;
 use crate::{Key, Version};
 use scurry_codec::{
-    Balances, ChangeError, ChunkWriter, EntryKind, FrameWriter, ImageError, Record, RecordError,
-    SnapshotEntry, decode_account, decode_change,
+    Balance, ChangeError, ChunkWriter, Entry as Stored, FrameWriter, ImageError, Record,
+    decode_account, decode_change,
 };
 use scurry_ledger::{Account, Change, Portion, Status, Time, apply, next_due};
 use thiserror::Error;
@@ -32,14 +33,6 @@ pub enum ReplayError {
         /// What is wrong.
         error: ChangeError,
     },
-    /// A record's balances cannot be read.
-    #[error("account {account}: {error}")]
-    Record {
-        /// The account's id.
-        account: String,
-        /// What is wrong.
-        error: RecordError,
-    },
     /// A Change leaves another balance than it did when it was committed.
     #[error("account {account}: bucket {bucket} has {found} and had {wanted}")]
     Balance {
@@ -63,8 +56,8 @@ pub enum ReplayError {
 impl Shard {
     /// Begins a journal: what is committed from now on goes there. `next` is the sequence of the
     /// next record.
-    pub fn keep_journal(&mut self, log_id: u64, next: u64) {
-        self.journal = Some(FrameWriter::new(log_id, next));
+    pub fn keep_journal(&mut self, log: LogId, next: u64) {
+        self.journal = Some(FrameWriter::new(log.seal(), next));
     }
 
     /// The journal, if there is one.
@@ -94,44 +87,50 @@ impl Shard {
 
     /// Copies entries for a snapshot: those of the positions from `from` on, about `len` bytes
     /// of them. Returns the first position that was left out, 0 at the end.
-    pub fn copy_chunk(&self, from: u64, len: usize, chunk: &mut ChunkWriter<'_>) -> u64 {
+    pub fn copy_chunk(&self, from: u64, len: usize, chunk: &mut ChunkWriter) -> u64 {
         self.table.walk(from, len, |entry| {
-            chunk.entry(&SnapshotEntry {
-                kind: entry_kind(entry.kind()),
-                expires: entry.expires(),
-                version: entry.version().get(),
-                key: entry.key(),
-                value: entry.value(),
+            let (key, value, version) = (entry.key(), entry.value(), entry.version().get());
+            let expires = entry.expires();
+            chunk.entry(&match entry.kind() {
+                Kind::Value => Stored::Value { key, expires, value },
+                Kind::Account => Stored::Account { id: key, image: value },
+                Kind::Entity => Stored::Entity { key, version, expires, value },
+                Kind::Tombstone => {
+                    Stored::Tombstone { key, version, forget_at: expires.unwrap_or(Time(0)) }
+                }
             });
         })
     }
 
     /// Takes an entry of a snapshot into an empty place.
-    pub fn restore(&mut self, entry: &SnapshotEntry<'_>) -> Result<(), ReplayError> {
-        let key = self.table.hasher().key(entry.key);
-        let version = Version::new(entry.version)
-            .ok_or_else(|| ReplayError::Version(shown(entry.key)))?;
-        let head = Head { kind: kind_of(entry.kind), expires: entry.expires, version };
-        let mut due = entry.expires;
-        match head.kind {
-            Kind::Account => {
-                let scratch = self.scratch.get_or_insert_with(|| Account::empty(Status::Active));
-                decode_account(entry.value, scratch).map_err(|error| ReplayError::Image {
-                    account: shown(entry.key),
-                    error,
-                })?;
-                self.totals.replace(&Portion::default(), self.scratch.as_ref());
-                due = self.scratch.as_ref().and_then(next_due);
+    pub fn restore(&mut self, entry: &Stored<'_>) -> Result<(), ReplayError> {
+        let (key, head, value) = match *entry {
+            Stored::Value { key, expires, value } => (key, value_head(expires), value),
+            Stored::Account { id, image } => (id, Head::plain(Kind::Account), image),
+            Stored::Entity { key, version, expires, value } => {
+                let version = version_of(version, key)?;
+                (key, Head { kind: Kind::Entity, expires, version }, value)
             }
-            Kind::Entity => {
-                if let Some(index) = &mut self.index {
-                    index.insert(index.value_hash(entry.value), key.hash());
-                }
+            Stored::Tombstone { key, version, forget_at } => {
+                let version = version_of(version, key)?;
+                let expires = Some(forget_at);
+                (key, Head { kind: Kind::Tombstone, expires, version }, &[][..])
             }
-            Kind::Value | Kind::Tombstone => {}
+        };
+        let key = self.table.hasher().key(key);
+        let mut due = head.expires;
+        if head.kind == Kind::Account {
+            let scratch = self.scratch.get_or_insert_with(|| Account::empty(Status::Active));
+            decode_account(value, scratch)
+                .map_err(|error| ReplayError::Image { account: shown(key.bytes()), error })?;
+            self.totals.replace(&Portion::default(), self.scratch.as_ref());
+            due = self.scratch.as_ref().and_then(next_due);
         }
-        self.note_version(version);
-        let place = self.table.insert(key.hash(), Entry::new(head, entry.key, entry.value));
+        if let Some(index) = self.index.as_mut().filter(|_| head.kind == Kind::Entity) {
+            index.insert(index.value_hash(value), key.hash());
+        }
+        self.note_version(head.version);
+        let place = self.table.insert(key.hash(), Entry::new(head, key.bytes(), value));
         if let Some(due) = due {
             self.arm(key.hash(), place, due);
         }
@@ -175,15 +174,13 @@ impl Shard {
                 }
             }
             Record::Entity { key, version, expires, value } => {
-                let version = Version::new(version)
-                    .ok_or_else(|| ReplayError::Version(shown(key)))?;
+                let version = version_of(version, key)?;
                 self.note_version(version);
                 let key = self.table.hasher().key(key);
                 self.put(key, Head { kind: Kind::Entity, expires, version }, value);
             }
             Record::Tombstone { key, version, forget_at } => {
-                let version = Version::new(version)
-                    .ok_or_else(|| ReplayError::Version(shown(key)))?;
+                let version = version_of(version, key)?;
                 self.note_version(version);
                 let key = self.table.hasher().key(key);
                 let head = Head { kind: Kind::Tombstone, expires: Some(forget_at), version };
@@ -225,7 +222,7 @@ impl Shard {
         &mut self,
         key: Key<'_>,
         bytes: &[u8],
-        balances: Balances<'_>,
+        balances: &[Balance],
     ) -> Result<(), ReplayError> {
         let id = key.bytes();
         let mut place = self.table.find(key);
@@ -237,16 +234,14 @@ impl Shard {
         if self.load(place).is_err() {
             return Err(ReplayError::WrongType(shown(id)));
         }
-        let mut change = std::mem::take(&mut self.replayed);
-        decode_change(bytes, &mut change)
+        decode_change(bytes, &mut self.replayed)
             .map_err(|error| ReplayError::Change { account: shown(id), error })?;
         let before = Portion::of(self.scratch.as_ref());
-        apply(&mut self.scratch, &change);
-        self.replayed = change;
-        for balance in balances {
-            let wanted = balance
-                .map_err(|error| ReplayError::Record { account: shown(id), error })?;
-            let bucket = self.scratch.as_ref().and_then(|account| account.bucket(wanted.bucket));
+        apply(&mut self.scratch, &self.replayed);
+        for wanted in balances {
+            let bucket = self.scratch.as_ref().and_then(|account| {
+                account.buckets.iter().find(|bucket| bucket.no == wanted.bucket)
+            });
             let found = bucket.map(|bucket| (bucket.available, bucket.held));
             if found != Some((wanted.available, wanted.held)) {
                 return Err(ReplayError::Balance {
@@ -266,20 +261,6 @@ fn shown(key: &[u8]) -> String {
     key.escape_ascii().to_string()
 }
 
-fn entry_kind(kind: Kind) -> EntryKind {
-    match kind {
-        Kind::Value => EntryKind::Value,
-        Kind::Account => EntryKind::Account,
-        Kind::Entity => EntryKind::Entity,
-        Kind::Tombstone => EntryKind::Tombstone,
-    }
-}
-
-fn kind_of(kind: EntryKind) -> Kind {
-    match kind {
-        EntryKind::Value => Kind::Value,
-        EntryKind::Account => Kind::Account,
-        EntryKind::Entity => Kind::Entity,
-        EntryKind::Tombstone => Kind::Tombstone,
-    }
+fn version_of(number: u64, key: &[u8]) -> Result<Version, ReplayError> {
+    Version::new(number).ok_or_else(|| ReplayError::Version(shown(key)))
 }

@@ -192,7 +192,13 @@ impl Shard {
     }
 
     /// Writes an entity or a tombstone, and what the index says of it.
-    pub(super) fn write_entity(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
+    pub(super) fn write_entity(
+        &mut self,
+        key: Key<'_>,
+        place: Option<Place>,
+        head: Head,
+        value: &[u8],
+    ) {
         let old = place.and_then(|place| self.value_hash(self.table.at(place)));
         self.write(key, place, head, value);
         if let Some(old) = old {

@@ -1,8 +1,8 @@
 //! The shard's side of a snapshot: which chunk comes next.
 
 use crate::Shard;
-use crate::log::LogId;
-use scurry_codec::{ChunkWriter, SnapshotFooter, SnapshotHeader};
+use crate::log::{LogId, checksum};
+use scurry_codec::{ChunkWriter, Positions, SnapshotFooter, SnapshotHeader};
 use scurry_ledger::Time;
 
 /// Bytes of a chunk, about: one step's work.
@@ -15,6 +15,7 @@ pub struct Snapshot {
     /// The log's sequence when it was begun.
     begun: u64,
     header: Option<SnapshotHeader>,
+    chunk: ChunkWriter,
     /// Where the next chunk begins.
     position: u64,
     footer: SnapshotFooter,
@@ -43,17 +44,13 @@ impl Snapshot {
             log_id: log.id,
             core: log.core,
             hash_seed: shard.hash_seed(),
-            begun,
+            log_next: begun + 1,
             at: now,
         };
-        let footer = SnapshotFooter {
-            chunks: 0,
-            entries: 0,
-            as_of: begun,
-            version_last: 0,
-            at: now,
-        };
-        Snapshot { log, begun, header: Some(header), position: 0, footer, is_done: false }
+        let footer =
+            SnapshotFooter { chunks: 0, entries: 0, as_of: begun, version_last: 0, at: now };
+        let chunk = ChunkWriter::new(log.seal());
+        Snapshot { log, begun, header: Some(header), chunk, position: 0, footer, is_done: false }
     }
 
     /// The log's sequence when it was begun.
@@ -76,15 +73,16 @@ impl Snapshot {
         if self.is_done {
             return None;
         }
-        spare.clear();
         if let Some(header) = self.header.take() {
-            spare.extend_from_slice(&header.encode());
+            spare.clear();
+            header.encode(checksum, &mut spare);
+            return Some(Piece::Bytes(spare));
         }
         let as_of = shard.sequence();
-        let mut chunk = ChunkWriter::new(&mut spare, self.log.id, self.position, as_of);
-        let next = shard.copy_chunk(self.position, CHUNK_LEN, &mut chunk);
-        self.footer.entries += u64::from(chunk.count());
-        chunk.seal(next);
+        let next = shard.copy_chunk(self.position, CHUNK_LEN, &mut self.chunk);
+        self.footer.entries += u64::from(self.chunk.count());
+        self.chunk.seal(Positions { from: self.position, to: next }, as_of);
+        self.chunk.take(&mut spare);
         self.footer.chunks += 1;
         self.footer.as_of = as_of;
         self.position = next;
@@ -94,7 +92,7 @@ impl Snapshot {
         self.is_done = true;
         self.footer.version_last = shard.version_last().get();
         self.footer.at = now;
-        spare.extend_from_slice(&self.footer.encode(self.log.id));
+        self.footer.encode(self.log.seal(), &mut spare);
         Some(Piece::Last { bytes: spare, as_of })
     }
 }

@@ -1,11 +1,11 @@
 //! Reads a snapshot back.
 
 use super::snapshot_name;
-use crate::log::LogId;
+use crate::log::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
-    ChunkError, HeaderError, SNAPSHOT_FOOTER_LEN, SNAPSHOT_HEADER_LEN, SnapshotEntry,
-    SnapshotFooter, SnapshotHeader, chunk_len, read_chunk,
+    Chunked, Entry, FrameError, HeaderError, RecordError, Seal, SnapshotFooter, SnapshotHeader,
+    read_chunk,
 };
 use std::io;
 use thiserror::Error;
@@ -41,7 +41,17 @@ pub enum SnapshotError {
         /// Where the chunk begins.
         offset: u64,
         /// What is wrong.
-        error: ChunkError,
+        error: FrameError,
+    },
+    /// An entry of a chunk cannot be read.
+    #[error("{file} is damaged in the chunk at byte {offset}: {error}")]
+    Entry {
+        /// Its file.
+        file: String,
+        /// Where the chunk begins.
+        offset: u64,
+        /// What is wrong.
+        error: RecordError,
     },
     /// Chunks are missing, or its end.
     #[error("{file} is not complete: {why}")]
@@ -85,6 +95,7 @@ impl Ranges {
 pub struct SnapshotReader<F> {
     name: String,
     file: F,
+    seal: Seal,
     header: SnapshotHeader,
     footer: SnapshotFooter,
     ranges: Ranges,
@@ -110,30 +121,31 @@ impl<F: File> SnapshotReader<F> {
         let name = snapshot_name(begun);
         let mut file = disk.open(&name)?;
         let len = file.len()?;
-        let mut head = [0; SNAPSHOT_HEADER_LEN];
+        let mut head = [0; SnapshotHeader::LEN];
         let read = file.read_at(0, &mut head)?;
         let at_header = |error| SnapshotError::Header { file: name.clone(), error };
-        let header = SnapshotHeader::decode(&head[..read]).map_err(at_header)?;
-        if (LogId { id: header.log_id, core: header.core }) != log || header.begun != begun {
+        let header = SnapshotHeader::decode(checksum, &head[..read]).map_err(at_header)?;
+        if (LogId { id: header.log_id, core: header.core }) != log || header.log_next != begun + 1 {
             return Err(SnapshotError::Foreign { file: name });
         }
-        let ends = (SNAPSHOT_HEADER_LEN + SNAPSHOT_FOOTER_LEN) as u64;
+        let ends = (SnapshotHeader::LEN + SnapshotFooter::LEN) as u64;
         if len < ends {
             return Err(SnapshotError::Incomplete { file: name, why: "its end is missing" });
         }
-        let end = len - SNAPSHOT_FOOTER_LEN as u64;
-        let mut foot = [0; SNAPSHOT_FOOTER_LEN];
+        let end = len - SnapshotFooter::LEN as u64;
+        let mut foot = [0; SnapshotFooter::LEN];
         file.read_at(end, &mut foot)?;
-        let footer = SnapshotFooter::decode(log.id, &foot)
+        let footer = SnapshotFooter::decode(log.seal(), &foot)
             .map_err(|error| SnapshotError::Header { file: name.clone(), error })?;
         Ok(SnapshotReader {
             name,
             file,
+            seal: log.seal(),
             header,
             footer,
             ranges: Ranges::default(),
             bytes: Vec::new(),
-            start: SNAPSHOT_HEADER_LEN as u64,
+            start: SnapshotHeader::LEN as u64,
             at: 0,
             end,
             position: Some(0),
@@ -158,31 +170,39 @@ impl<F: File> SnapshotReader<F> {
     }
 
     /// Visits the entries of the next chunk; false when there is none, and all was there.
-    pub fn chunk(
-        &mut self,
-        mut visit: impl FnMut(SnapshotEntry<'_>),
-    ) -> Result<bool, SnapshotError> {
+    pub fn chunk(&mut self, mut visit: impl FnMut(&Entry<'_>)) -> Result<bool, SnapshotError> {
         let Some(position) = self.position else {
             return self.finish();
         };
-        self.fill()?;
-        let damaged = |error| SnapshotError::Damaged {
-            file: self.name.clone(),
-            offset: self.start + self.at as u64,
-            error,
+        let offset = self.start + self.at as u64;
+        loop {
+            match read_chunk(self.seal, &self.bytes[self.at..]) {
+                Chunked::Chunk(_) => break,
+                Chunked::Damaged(error) => {
+                    return Err(SnapshotError::Damaged { file: self.name.clone(), offset, error });
+                }
+                Chunked::Torn => {}
+            }
+            if !self.fill()? {
+                return self.incomplete("a chunk is cut off");
+            }
+        }
+        let Chunked::Chunk(chunk) = read_chunk(self.seal, &self.bytes[self.at..]) else {
+            return self.incomplete("a chunk is cut off");
         };
-        let chunk = read_chunk(self.header.log_id, &self.bytes[self.at..]).map_err(damaged)?;
-        if chunk.from() != position || chunk.as_of() < self.ranges.last() {
+        if chunk.positions().from != position || chunk.as_of() < self.ranges.last() {
             return self.incomplete("a chunk is missing");
         }
-        let mut entries = chunk.entries();
-        while let Some(entry) = entries.next() {
-            visit(entry.map_err(damaged)?);
+        for entry in chunk.entries() {
+            let file = || self.name.clone();
+            let entry =
+                entry.map_err(|error| SnapshotError::Entry { file: file(), offset, error })?;
+            visit(&entry);
         }
         self.ranges.push(position, chunk.as_of());
         self.chunks += 1;
         self.entries += u64::from(chunk.count());
-        self.position = (chunk.to() != 0).then_some(chunk.to());
+        self.position = (chunk.positions().to != 0).then_some(chunk.positions().to);
         self.at += chunk.len();
         Ok(true)
     }
@@ -202,27 +222,17 @@ impl<F: File> SnapshotReader<F> {
         Err(SnapshotError::Incomplete { file: self.name.clone(), why })
     }
 
-    /// Reads on until a chunk is there, or the file ends.
-    fn fill(&mut self) -> Result<(), SnapshotError> {
-        loop {
-            let have = self.bytes.len() - self.at;
-            let wanted = chunk_len(&self.bytes[self.at..]).unwrap_or(usize::MAX);
-            let left = self.end - (self.start + self.bytes.len() as u64);
-            if have >= wanted || left == 0 {
-                return Ok(());
-            }
-            self.bytes.drain(..self.at);
-            self.start += self.at as u64;
-            self.at = 0;
-            let more = if wanted == usize::MAX { WINDOW_LEN } else { wanted.max(WINDOW_LEN) };
-            let more = more.min(usize::try_from(left).unwrap_or(usize::MAX));
-            self.bytes.resize(have + more, 0);
-            let from = self.start + have as u64;
-            let read = self.file.read_at(from, &mut self.bytes[have..])?;
-            self.bytes.truncate(have + read);
-            if read == 0 {
-                return self.incomplete("the file ends early");
-            }
-        }
+    /// Reads on; false at the end of the chunks.
+    fn fill(&mut self) -> io::Result<bool> {
+        self.bytes.drain(..self.at);
+        self.start += self.at as u64;
+        self.at = 0;
+        let have = self.bytes.len();
+        let left = self.end - (self.start + have as u64);
+        let more = have.max(WINDOW_LEN).min(usize::try_from(left).unwrap_or(usize::MAX));
+        self.bytes.resize(have + more, 0);
+        let read = self.file.read_at(self.start + have as u64, &mut self.bytes[have..])?;
+        self.bytes.truncate(have + read);
+        Ok(read > 0)
     }
 }

@@ -16,7 +16,8 @@ impl Table {
             if next == start && bytes <= len {
                 entries.iter().for_each(&mut visit);
                 visited += bytes;
-            } else if let Some(left) = self.walk_part(segment, next, len, &mut visit, &mut visited) {
+            } else if let Some(left) = self.walk_part(segment, next, len, &mut visit, &mut visited)
+            {
                 return left;
             }
             match end {
