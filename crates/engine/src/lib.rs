@@ -4,6 +4,7 @@
 #![forbid(unsafe_code)]
 
 mod config;
+mod disk;
 mod entity;
 mod entry;
 mod index;
@@ -17,6 +18,7 @@ mod value;
 mod version;
 
 pub use config::Config;
+pub use disk::{Disk, File};
 pub use entity::{Entity, EntityDelete, EntityPut, EntityState, EntityWrite};
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use key::{Key, KeyHasher};

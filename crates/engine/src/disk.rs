@@ -1,0 +1,33 @@
+//! The seam to files. Blocking calls; whoever hosts a shard decides on which thread they run.
+use std::io;
+/// A directory of files that a shard's log and snapshots live in. Names are plain file names.
+pub trait Disk: Send {
+    /// A file of the directory, open for reading and writing.
+    type File: File;
+    /// Creates an empty file (truncates one that is there), with room set aside for `room` bytes where the file system can (the length stays 0 or becomes `room`: readers see zeros there).
+    fn create(&mut self, name: &str, room: u64) -> io::Result<Self::File>;
+    /// Opens a file that is there.
+    fn open(&mut self, name: &str) -> io::Result<Self::File>;
+    /// Names of the files, in any order.
+    fn list(&mut self) -> io::Result<Vec<String>>;
+    /// Gives a file another name, in the place of a file that has it.
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()>;
+    /// Removes a file.
+    fn remove(&mut self, name: &str) -> io::Result<()>;
+    /// Makes creations, renames and removals durable.
+    fn sync_dir(&mut self) -> io::Result<()>;
+}
+/// An open file.
+#[expect(clippy::len_without_is_empty, reason = "nobody asks a log whether it is empty")]
+pub trait File: Send {
+    /// Writes all of `bytes` at an offset, or fails; how much was written then is unknown.
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
+    /// Its length in bytes.
+    fn len(&mut self) -> io::Result<u64>;
+    /// Cuts it, or lengthens it by zeros.
+    fn set_len(&mut self, len: u64) -> io::Result<()>;
+    /// Makes contents durable (fdatasync).
+    fn sync(&mut self) -> io::Result<()>;
+}
