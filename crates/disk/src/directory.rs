@@ -25,6 +25,11 @@ impl Directory {
         Ok(Directory { path: path.to_owned(), handle })
     }
 
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn path_of(&self, name: &str) -> io::Result<PathBuf> {
         if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
             let text = format!("{name:?} is not a plain file name");

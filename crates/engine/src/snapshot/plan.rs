@@ -14,6 +14,8 @@ pub struct Snapshot {
     log: LogId,
     /// The log's sequence when it was begun.
     begun: u64,
+    /// How often the shard had been cleared then.
+    clears: u64,
     header: Option<SnapshotHeader>,
     chunk: ChunkWriter,
     /// Where the next chunk begins.
@@ -25,6 +27,8 @@ pub struct Snapshot {
 /// What is to be written next.
 #[derive(Debug)]
 pub enum Piece {
+    /// The shard was cleared: what was written shows two states. Begin again.
+    Void,
     /// Bytes to append.
     Bytes(Vec<u8>),
     /// The last ones. The file counts when the log is durable up to `as_of`.
@@ -50,7 +54,11 @@ impl Snapshot {
         let footer =
             SnapshotFooter { chunks: 0, entries: 0, as_of: begun, version_last: 0, at: now };
         let chunk = ChunkWriter::new(log.seal());
-        Snapshot { log, begun, header: Some(header), chunk, position: 0, footer, is_done: false }
+        Snapshot {
+            log,
+            begun,
+            clears: shard.clears(),
+            header: Some(header), chunk, position: 0, footer, is_done: false }
     }
 
     /// The log's sequence when it was begun.
@@ -72,6 +80,10 @@ impl Snapshot {
     pub fn piece(&mut self, shard: &mut Shard, mut spare: Vec<u8>, now: Time) -> Option<Piece> {
         if self.is_done {
             return None;
+        }
+        if self.clears != shard.clears() {
+            self.is_done = true;
+            return Some(Piece::Void);
         }
         if let Some(header) = self.header.take() {
             spare.clear();
