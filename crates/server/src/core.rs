@@ -128,7 +128,8 @@ impl Core {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
             let mut patience = self.patience();
-            if !patience.is_zero() && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
+            if !patience.is_zero()
+                && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
             {
                 patience = Duration::ZERO;
             }

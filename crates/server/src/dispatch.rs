@@ -473,6 +473,10 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
         CommandId::LatencyReset => latency::reset(node, args, reply),
         CommandId::ConfigSet => config::set(node, args, reply),
         CommandId::DbSize => keys::db_size(node, reply),
+        CommandId::ScurSnapshot => match node.durable.begin_snapshot() {
+            Ok(()) => reply.ok(),
+            Err(why) => reply.error(format_args!("ERR {why}")),
+        },
         CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),
         // Every other command has its line above: this is for SCUR commands, and says so else.

@@ -46,6 +46,7 @@ mod watch;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use password::Password;
+pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, Settings, Storage};
 pub use start_error::StartError;

@@ -58,7 +58,12 @@ impl Snapshot {
             log,
             begun,
             clears: shard.clears(),
-            header: Some(header), chunk, position: 0, footer, is_done: false }
+            header: Some(header),
+            chunk,
+            position: 0,
+            footer,
+            is_done: false,
+        }
     }
 
     /// The log's sequence when it was begun.
