@@ -18,7 +18,7 @@ pub(crate) fn spread(number: u64, len: usize) -> u64 {
     let quarters = (halves & 0x0000_3fff_0000_3fff) | (halves & 0x0fff_c000_0fff_c000) << 2;
     let groups = (quarters & 0x007f_007f_007f_007f) | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
     // Each byte but the last says that another follows.
-    groups | (MORE & ((1 << (8 * (len - 1) & 63)) - 1))
+    groups | (MORE & ((1 << ((8 * (len - 1)) & 63)) - 1))
 }
 
 const MORE: u64 = 0x8080_8080_8080_8080;

@@ -1,5 +1,6 @@
 //! Changes: pinned bytes, whole round trips, one form for each, and damage that is refused.
 
+#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
 mod support;
 
 use scurry_codec::{ChangeError, Malformed, decode_change, encode_change};

@@ -1,5 +1,6 @@
 //! Headers of files, and chunks of a snapshot: pinned bytes, and damage that is refused.
 
+#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
 mod support;
 
 use scurry_codec::{

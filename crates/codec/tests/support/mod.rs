@@ -1,5 +1,4 @@
 //! What the tests of the formats write.
-#![allow(dead_code, reason = "each test is a program of its own and uses its part")]
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
