@@ -1,9 +1,11 @@
 //! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
+mod turns;
+
 use crate::acceptor::Acceptor;
 use crate::client::{Client, Door};
-use crate::connection::{Connection, Turn};
+use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::latency::Event;
 use crate::listener;
@@ -24,6 +26,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use turns::Group;
 
 /// The loop wakes at least this often.
 const WAKE_MS_MAX: i64 = 100;
@@ -56,6 +59,8 @@ pub(crate) struct Core {
     connections: Slab<Connection<Socket>>,
     /// Connections with work left, in the order in which they get their turns.
     queue: VecDeque<usize>,
+    /// Room for those that have their turns together.
+    group: Group,
     /// Those that wait for their peer's end.
     lingering: Deadlines,
     /// Those whose handshake may not be done yet.
@@ -94,6 +99,7 @@ impl Core {
             pool: Pool::default(),
             connections: Slab::new(),
             queue: VecDeque::new(),
+            group: Group::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
             ticking: false,
@@ -153,10 +159,7 @@ impl Core {
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
-            for _ in 0..self.queue.len() {
-                let Some(key) = self.queue.pop_front() else { break };
-                self.turn(key);
-            }
+            self.take_turns();
             self.tell_watchers();
             self.tick();
             if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
@@ -192,35 +195,6 @@ impl Core {
         {
             connection.queued = true;
             self.queue.push_back(key);
-        }
-    }
-
-    fn turn(&mut self, key: usize) {
-        loop {
-            let Some(connection) = self.connections.get_mut(key) else { return };
-            connection.queued = false;
-            let turn = connection.turn(&mut self.node, &mut self.pool);
-            connection.count_memory(&mut self.node);
-            match turn {
-                Ok(Turn::Ask(question)) => {
-                    if self.ask(key, question) {
-                        continue;
-                    }
-                }
-                Ok(Turn::Wait) => {}
-                Ok(Turn::Again) => self.enqueue(key),
-                Ok(Turn::Linger) => {
-                    let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
-                    self.lingering.push(connection.client.ticket, until_ms);
-                    self.enqueue(key);
-                }
-                Ok(Turn::Close) => self.close(key),
-                Err(error) => {
-                    tracing::debug!(client = connection.client.id, "connection lost: {error}");
-                    self.close(key);
-                }
-            }
-            return;
         }
     }
 

@@ -20,7 +20,9 @@ pub(crate) enum Arrival {
 pub(crate) trait Transport {
     /// Takes in what has arrived, a bounded amount at a time.
     fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival>;
-    /// What has arrived and is not consumed, contiguous; and the staging to append replies to.
+    /// What has arrived and is not consumed, contiguous.
+    fn input(&self) -> &[u8];
+    /// The same, and the staging to append replies to.
     fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>);
     /// The first bytes of the input are done with.
     fn consume(&mut self, len: usize);
