@@ -69,10 +69,12 @@ pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
 pub(crate) fn touch<'a>(node: &Node, requests: impl Iterator<Item = (&'static Spec, Args<'a>)>) {
     let mut keys = [node.shard.key(&[]); BATCH_MAX];
     let mut len = 0;
-    for (spec, args) in requests {
-        if spec.keys.0 == 1 && len < BATCH_MAX {
-            keys[len] = node.shard.key(args.at(1));
-            len += 1;
+    for (_, args) in requests.filter(|(spec, _)| spec.keys.0 == 1) {
+        keys[len] = node.shard.key(args.at(1));
+        len += 1;
+        if len == BATCH_MAX {
+            node.shard.touch(&keys);
+            len = 0;
         }
     }
     if len > 1 {

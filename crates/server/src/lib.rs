@@ -28,6 +28,7 @@ mod password;
 mod pool;
 mod port;
 mod ports;
+mod reader;
 mod report;
 mod server;
 mod settings;

@@ -12,5 +12,6 @@ mod support;
 mod threads;
 mod timers;
 mod tls;
+mod turns;
 mod valkey;
 mod watch;
