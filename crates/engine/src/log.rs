@@ -2,15 +2,17 @@
 //!
 //! [`Commits`] stays with the shard and says what is durable; [`LogWriter`] stands where writes
 //! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
-//! damage.
+//! damage. [`LogFollower`] reads along while it is written.
 
 use scurry_codec::Seal;
 
 mod commits;
+mod follower;
 mod reader;
 mod writer;
 
 pub use commits::{Batch, Commits, Durability, Failed};
+pub use follower::{FollowError, LogFollower};
 pub use reader::{Cut, LogError, LogReader};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 

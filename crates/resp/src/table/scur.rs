@@ -372,4 +372,22 @@ pub(super) const COMMANDS: &[Spec] = &[
         notes: "An error when one is being written already, or when the server keeps no log.",
         ..BASE
     },
+    Spec {
+        id: CommandId::ScurWatch,
+        name: "SCUR.WATCH",
+        spread: Spread::Special,
+        role: Role::Read,
+        arity: -2,
+        flags: &["readonly", "blocking"],
+        keys: (0, 0, 0),
+        summary: "Reads what was committed, from a position on: each change of a balance, each expiry, each crossing of a threshold.",
+        term: "event stream, notification",
+        grammar: "position [THREAD n] [COUNT n] [BLOCK ms] [LOW unit amount]... [ACCOUNT account]",
+        reply: "map of: next, oldest, end, events\n\
+                events: array of [id, [field, value, ...]]",
+        codes: &[Invalid],
+        example: "SCUR.WATCH 0 COUNT 100 BLOCK 5000 LOW cent 200",
+        notes: "The position is 0 (the oldest that is kept), $ (what comes from now on) or the next of an earlier reply. With several threads each has events of its own: THREAD chooses; on a thread's own port it is that thread, with ACCOUNT that of the account. Events are in docs/events.md. An error when the server keeps no log.",
+        ..BASE
+    },
 ];
