@@ -144,7 +144,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
     }
 
     /// Bytes of the segments from here on.
-    pub fn len(&mut self) -> Result<u64, LogError> {
+    pub fn bytes_ahead(&mut self) -> Result<u64, LogError> {
         let mut len = 0;
         for &first in &self.segments[self.at..] {
             len += self.disk.open(&segment_name(first))?.len()?;
