@@ -365,6 +365,9 @@ impl StartError {
     }
 
     fn recovery(manifest: &Manifest, core: u16, source: RecoveryError) -> StartError {
-        StartError::Recovery { place: format!("g{}/{core}", manifest.generation), source }
+        StartError::Recovery {
+            place: format!("g{}/{core}", manifest.generation),
+            source: Box::new(source),
+        }
     }
 }
