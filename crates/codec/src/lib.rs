@@ -9,4 +9,4 @@ mod image;
 mod reader;
 mod writer;
 
-pub use image::{ImageError, decode_account, encode_account};
+pub use image::{ImageError, decode_account, encode_account, encode_account_over};

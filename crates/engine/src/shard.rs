@@ -12,7 +12,7 @@ use crate::key::KeyHasher;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
-use scurry_ledger::{Account, Time, Totals};
+use scurry_ledger::{Account, Op, Time, Totals};
 
 /// One shard.
 ///
@@ -31,8 +31,10 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on, unpacked; its buffers are used again and again.
     scratch: Option<Account>,
-    /// The image that a command makes.
+    /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
+    /// Where a command's facts are recorded.
+    spare_ops: Vec<Op>,
 }
 
 impl Shard {
@@ -48,6 +50,7 @@ impl Shard {
             version_last: Version::ABSENT,
             scratch: None,
             image: Vec::new(),
+            spare_ops: Vec::new(),
             config,
         }
     }

@@ -212,14 +212,7 @@ impl Account {
             valid_from: terms.valid_from,
             valid_to: terms.valid_to,
             floor: terms.floor,
-            available: 0,
-            held: 0,
-            credited: 0,
-            refunded: 0,
-            consumed: 0,
-            expired: 0,
-            voided: 0,
-            overdrawn: 0,
+            ..Bucket::empty()
         });
         self.next_bucket += 1;
     }
@@ -264,21 +257,6 @@ impl Account {
 }
 
 impl Item {
-    fn new(key: u32, unit: Name) -> Item {
-        Item {
-            key,
-            unit,
-            slices: SmallVec::new(),
-            granted: 0,
-            used: 0,
-            from_hold: 0,
-            direct: 0,
-            released: 0,
-            uncollected: 0,
-            last_grant: None,
-        }
-    }
-
     fn release(&mut self, posting: &Posting) {
         self.take_from_slice(posting);
         self.released += posting.amount;

@@ -62,6 +62,13 @@ impl Portion {
             uncollected: account.uncollected.clone(),
         })
     }
+
+    /// True when the account has the same buckets, whatever is in them. A unit is for life (I4).
+    fn has_buckets_of(&self, account: &Account) -> bool {
+        let same = |(before, after): (&Bucket, &Bucket)| before.no == after.no;
+        self.buckets.len() == account.buckets.len()
+            && self.buckets.iter().zip(&account.buckets).all(same)
+    }
 }
 
 impl Totals {
@@ -70,12 +77,18 @@ impl Totals {
     pub fn replace(&mut self, before: &Portion, after: Option<&Account>) {
         self.accounts -= before.accounts;
         self.sessions -= before.sessions;
-        self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
         if let Some(after) = after {
             self.accounts += 1;
             self.sessions += after.sessions.len() as u64;
+            if before.has_buckets_of(after) && before.uncollected == after.uncollected {
+                for (before, after) in before.buckets.iter().zip(&after.buckets) {
+                    self.move_on(before, after);
+                }
+                return;
+            }
             self.count(&after.buckets, &after.uncollected, i128::wrapping_add);
         }
+        self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
     }
 
     /// Takes in the sums of another part of the store, whose accounts are others: so the shards
@@ -94,6 +107,28 @@ impl Totals {
             unit.voided += from.voided;
             unit.overdrawn += from.overdrawn;
             unit.uncollected += from.uncollected;
+        }
+    }
+
+    /// As taking a bucket out and in again. Most commands move units within it and change the
+    /// sums of nothing else.
+    fn move_on(&mut self, before: &Bucket, after: &Bucket) {
+        let step = |sum: &mut i128, before: i64, after: i64| {
+            *sum = sum.wrapping_add(i128::from(after) - i128::from(before));
+        };
+        let unit = self.unit(after.unit);
+        step(&mut unit.available, before.available, after.available);
+        step(&mut unit.held, before.held, after.held);
+        step(&mut unit.consumed, before.consumed, after.consumed);
+        let others = |bucket: &Bucket| {
+            [bucket.credited, bucket.refunded, bucket.expired, bucket.voided, bucket.overdrawn]
+        };
+        if others(before) != others(after) {
+            step(&mut unit.credited, before.credited, after.credited);
+            step(&mut unit.refunded, before.refunded, after.refunded);
+            step(&mut unit.expired, before.expired, after.expired);
+            step(&mut unit.voided, before.voided, after.voided);
+            step(&mut unit.overdrawn, before.overdrawn, after.overdrawn);
         }
     }
 

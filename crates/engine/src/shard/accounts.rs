@@ -4,9 +4,9 @@ use super::Shard;
 use crate::entry::{Entry, Head, Kind};
 use crate::table::Place;
 use crate::{Key, Outcome, ReadError, WrongType};
-use scurry_codec::{decode_account, encode_account};
+use scurry_codec::{decode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Answer, Code, Command, Decision, Portion, Status, Time, decide_in_place, next_due,
+    Account, Answer, Code, Command, Decision, Portion, Status, Time, decide_with, next_due,
     view_in_place,
 };
 
@@ -22,7 +22,8 @@ impl Shard {
             return Outcome::OutOfMemory;
         }
         let before = Portion::of(self.scratch.as_ref());
-        match decide_in_place(&mut self.scratch, command, now, &self.config.limits) {
+        let limits = &self.config.limits;
+        match decide_with(&mut self.spare_ops, &mut self.scratch, command, now, limits) {
             Decision::Replay(answer) => {
                 self.stats.replays += 1;
                 Outcome::Answer { answer, replayed: true }
@@ -31,10 +32,11 @@ impl Shard {
                 self.stats.rejects += 1;
                 Outcome::Reject(rejection)
             }
-            Decision::Commit(_change, answer) => {
+            Decision::Commit(change, answer) => {
                 self.stats.commits += 1;
                 self.stats.denials += u64::from(is_denial(&answer));
                 self.store(key, place, &before);
+                self.spare_ops = change.ops;
                 Outcome::Answer { answer, replayed: false }
             }
         }
@@ -75,16 +77,16 @@ impl Shard {
             }
             return;
         };
-        self.image.clear();
-        encode_account(account, &mut self.image);
+        let len = encode_account_over(account, &mut self.image);
+        let image = &self.image[..len];
         let due = next_due(account);
         let place = match place {
             Some(place) => {
-                self.table.update(place, |entry| entry.set_value(&self.image));
+                self.table.update(place, |entry| entry.set_value(image));
                 place
             }
             None => {
-                let entry = Entry::new(Head::plain(Kind::Account), key.bytes(), &self.image);
+                let entry = Entry::new(Head::plain(Kind::Account), key.bytes(), image);
                 self.table.insert(key.hash(), entry)
             }
         };

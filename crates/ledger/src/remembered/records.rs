@@ -75,14 +75,17 @@ impl Records {
     pub(super) fn insert(&mut self, forget_at: Time, id: &[u8], payload: &[u8]) {
         let forget_at = Time(forget_at.0.clamp(0, TIME_MAX));
         let len = HEAD_LEN + id.len() + payload.len();
-        let mut record = Vec::with_capacity(len);
-        record.extend_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
-        record.extend_from_slice(&forget_at.0.to_le_bytes()[..6]);
-        record.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
-        record.extend_from_slice(id);
-        record.extend_from_slice(payload);
         let at = self.offset_after(forget_at);
-        self.bytes.splice(at..at, record);
+        let behind = self.bytes.len() - at;
+        self.bytes.reserve(len);
+        self.bytes.extend_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
+        self.bytes.extend_from_slice(&forget_at.0.to_le_bytes()[..6]);
+        self.bytes.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
+        self.bytes.extend_from_slice(id);
+        self.bytes.extend_from_slice(payload);
+        if behind > 0 {
+            self.bytes[at..].rotate_left(behind);
+        }
         self.count += 1;
     }
 
