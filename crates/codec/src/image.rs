@@ -1,6 +1,6 @@
 //! The account image, version 1.
 
-use crate::reader::Reader;
+use crate::reader::{Reader, Tail};
 use crate::writer::{GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
@@ -122,7 +122,8 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
 
 /// Reads an image into an account whose buffers are used again.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
-    let mut r = Reader::new(bytes);
+    let mut tail: Tail = [0; 2 * GROUP_ROOM];
+    let mut r = Reader::new(bytes, &mut tail);
     let version = r.byte();
     if version != VERSION {
         return Err(ImageError::Version(version));

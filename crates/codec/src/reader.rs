@@ -7,52 +7,63 @@ use scurry_ledger::Name;
 /// A cursor over an image.
 pub(crate) struct Reader<'a> {
     rest: &'a [u8],
+    /// Zeros that follow the input in `rest`.
+    padding: usize,
+    /// Where the end of the input is continued by zeros, until it is.
+    tail: Option<&'a mut Tail>,
     broken: bool,
 }
+
+/// The end of an input, and zeros behind it: numbers and names are loaded as whole words, also
+/// the last.
+pub(crate) type Tail = [u8; 2 * GROUP_ROOM];
 
 const MASKS: [u64; 4] = [0, 0xffff, 0xffff_ffff, u64::MAX];
 const SIGNS: [u64; 4] = [0, 1 << 15, 1 << 31, 1 << 63];
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { rest: bytes, broken: false }
+    pub(crate) fn new(bytes: &'a [u8], tail: &'a mut Tail) -> Reader<'a> {
+        Reader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
     }
 
     /// Marks the input as wrong. Nothing more is read.
     #[cold]
     pub(crate) fn fail(&mut self) {
         self.broken = true;
-        self.rest = &[];
+        (self.rest, self.padding, self.tail) = (&[], 0, None);
     }
 
     /// True when all was read and nothing was wrong.
     pub(crate) fn is_done(&self) -> bool {
-        !self.broken && self.rest.is_empty()
+        !self.broken && self.rest.len() == self.padding
     }
 
     /// Bytes that were not read yet.
     pub(crate) fn remaining(&self) -> usize {
-        self.rest.len()
+        self.rest.len().saturating_sub(self.padding)
     }
 
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
+    #[inline]
     pub(crate) fn byte(&mut self) -> u8 {
         self.bytes(1).first().copied().unwrap_or(0)
     }
 
     #[inline]
     pub(crate) fn bytes(&mut self, len: usize) -> &'a [u8] {
-        let Some((bytes, rest)) = self.rest.split_at_checked(len) else {
+        if len > self.remaining() {
             self.fail();
             return &[];
-        };
+        }
+        let (bytes, rest) = self.rest.split_at(len);
         self.rest = rest;
         bytes
     }
 
+    #[inline]
     pub(crate) fn short(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte());
         self.bytes(len)
@@ -62,9 +73,7 @@ impl<'a> Reader<'a> {
     /// accounts resemble each other.
     #[inline]
     pub(crate) fn name(&mut self, name: &mut Name) {
-        let Some([len, padded @ ..]) = self.rest.first_chunk::<NAME_ROOM>() else {
-            return self.last_name(name);
-        };
+        let [len, padded @ ..] = self.room::<NAME_ROOM>();
         let len = usize::from(*len);
         match self.rest.get(1 + len..) {
             Some(rest) if name.load(padded, len) => self.rest = rest,
@@ -72,63 +81,46 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// As [`Reader::name`], near the end of the input.
-    #[cold]
-    fn last_name(&mut self, name: &mut Name) {
-        let [len, padded @ ..] = self.padded::<NAME_ROOM>();
-        let len = usize::from(len);
-        match self.rest.get(1 + len..) {
-            Some(rest) if name.load(&padded, len) => self.rest = rest,
-            _ => self.fail(),
-        }
-    }
-
-    /// Four numbers.
-    #[inline]
+    /// Four numbers. Inlined, so that they stay in registers: written by halves and read by
+    /// wholes, each would wait for the one before it to reach the cache.
+    #[inline(always)]
     pub(crate) fn group(&mut self) -> [i64; 4] {
         if let [0, rest @ ..] = self.rest {
             self.rest = rest;
             return [0; 4];
         }
-        self.numbers()
-    }
-
-    fn numbers(&mut self) -> [i64; 4] {
-        let Some(bytes) = self.rest.first_chunk::<GROUP_ROOM>() else {
-            return self.last_numbers();
-        };
-        let (numbers, len) = split_group(bytes);
-        self.rest = &self.rest[len..];
+        let (numbers, len) = split_group(self.room());
+        match self.rest.get(len..) {
+            Some(rest) => self.rest = rest,
+            None => self.fail(),
+        }
         numbers
     }
 
-    /// As [`Reader::numbers`], near the end of the input.
-    #[inline(never)]
-    fn last_numbers(&mut self) -> [i64; 4] {
-        let (numbers, len) = split_group(&self.padded());
-        match self.rest.get(len..) {
-            Some(rest) => {
-                self.rest = rest;
-                numbers
-            }
-            None => {
-                self.fail();
-                [0; 4]
-            }
+    /// So many bytes from here. Those behind the end of the input are zeros, and who reads on
+    /// there does not come to an end with it.
+    #[inline]
+    fn room<const N: usize>(&mut self) -> &'a [u8; N] {
+        const { assert!(N <= GROUP_ROOM) }
+        if self.rest.len() < N {
+            self.pad();
         }
+        self.rest.first_chunk().unwrap_or(&[0; N])
     }
 
-    /// So many bytes from here, zeros where the input ends sooner.
-    fn padded<const N: usize>(&self) -> [u8; N] {
-        let mut bytes = [0; N];
-        let len = self.rest.len().min(N);
-        bytes[..len].copy_from_slice(&self.rest[..len]);
-        bytes
+    /// Continues the input by zeros, once.
+    #[cold]
+    #[inline(never)]
+    fn pad(&mut self) {
+        let Some(tail) = self.tail.take() else { return self.fail() };
+        let len = self.rest.len();
+        tail[..len].copy_from_slice(self.rest);
+        (self.rest, self.padding) = (&tail[..len + GROUP_ROOM], GROUP_ROOM);
     }
 }
 
 /// The numbers of a group and its length, bytes.
-#[inline]
+#[inline(always)]
 fn split_group(bytes: &[u8; GROUP_ROOM]) -> ([i64; 4], usize) {
     let codes = usize::from(bytes[0]);
     let [second, third, fourth, len] = OFFSETS[codes];

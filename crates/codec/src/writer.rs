@@ -83,17 +83,11 @@ impl<'a> Writer<'a> {
 
     /// Four numbers: a byte with two bits of width for each, lowest bits first, then each in
     /// its width, little-endian. Many groups are all zeros.
-    #[inline]
-    pub(crate) fn group(&mut self, numbers: [i64; 4]) {
-        let [first, second, third, fourth] = numbers;
+    #[inline(always)]
+    pub(crate) fn group(&mut self, [first, second, third, fourth]: [i64; 4]) {
         if first | second | third | fourth == 0 {
-            self.byte(0);
-        } else {
-            self.numbers(numbers);
+            return self.byte(0);
         }
-    }
-
-    fn numbers(&mut self, [first, second, third, fourth]: [i64; 4]) {
         let group = self.room::<GROUP_ROOM>();
         let codes = width_code(first)
             | width_code(second) << 2
