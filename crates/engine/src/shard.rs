@@ -12,7 +12,7 @@ use crate::key::KeyHasher;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
-use scurry_ledger::{Account, Op, Time, Totals};
+use scurry_ledger::{Account, Op, Portion, Time, Totals};
 
 /// One shard.
 ///
@@ -31,6 +31,8 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on, unpacked; its buffers are used again and again.
     scratch: Option<Account>,
+    /// What the account was before the command, for the totals.
+    before: Portion,
     /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
     /// Where a command's facts are recorded.
@@ -49,6 +51,7 @@ impl Shard {
             stats: Stats::default(),
             version_last: Version::ABSENT,
             scratch: None,
+            before: Portion::default(),
             image: Vec::new(),
             spare_ops: Vec::new(),
             config,

@@ -54,13 +54,22 @@ pub struct Portion {
 impl Portion {
     /// The portion of an account, or of none.
     pub fn of(account: Option<&Account>) -> Portion {
-        account.map_or_else(Portion::default, |account| Portion {
-            accounts: 1,
-            sessions: account.sessions.len() as u64,
-            // Copied as one piece: `clone` would go bucket by bucket.
-            buckets: SmallVec::from_slice(&account.buckets),
-            uncollected: account.uncollected.clone(),
-        })
+        let mut portion = Portion::default();
+        portion.set(account);
+        portion
+    }
+
+    /// Makes it the portion of another account, or of none: as [`Portion::of`], in place.
+    pub fn set(&mut self, account: Option<&Account>) {
+        self.buckets.clear();
+        self.uncollected.clear();
+        (self.accounts, self.sessions) = (0, 0);
+        if let Some(account) = account {
+            self.accounts = 1;
+            self.sessions = account.sessions.len() as u64;
+            self.buckets.extend_from_slice(&account.buckets);
+            self.uncollected.extend_from_slice(&account.uncollected);
+        }
     }
 
     /// True when the account has the same buckets, whatever is in them. A unit is for life (I4).

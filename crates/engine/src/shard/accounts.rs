@@ -6,7 +6,7 @@ use crate::table::Place;
 use crate::{Key, Outcome, ReadError, WrongType};
 use scurry_codec::{decode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Answer, Code, Command, Decision, Portion, Status, Time, decide_with, next_due,
+    Account, Answer, Code, Command, Decision, Status, Time, decide_with, next_due,
     view_in_place,
 };
 
@@ -21,7 +21,7 @@ impl Shard {
         if takes_memory(command) && self.refuses_memory() {
             return Outcome::OutOfMemory;
         }
-        let before = Portion::of(self.scratch.as_ref());
+        self.before.set(self.scratch.as_ref());
         let limits = &self.config.limits;
         match decide_with(&mut self.spare_ops, &mut self.scratch, command, now, limits) {
             Decision::Replay(answer) => {
@@ -35,7 +35,7 @@ impl Shard {
             Decision::Commit(change, answer) => {
                 self.stats.commits += 1;
                 self.stats.denials += u64::from(is_denial(&answer));
-                self.store(key, place, &before);
+                self.store(key, place);
                 self.spare_ops = change.ops;
                 Outcome::Answer { answer, replayed: false }
             }
@@ -68,9 +68,10 @@ impl Shard {
         Ok(())
     }
 
-    /// Packs the scratch back after a Commit, and keeps totals and timers right.
-    pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>, before: &Portion) {
-        self.totals.replace(before, self.scratch.as_ref());
+    /// Packs the scratch back after a Commit, and keeps totals and timers right. What the
+    /// account was is in `before`.
+    pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>) {
+        self.totals.replace(&self.before, self.scratch.as_ref());
         let Some(account) = &self.scratch else {
             if let Some(place) = place {
                 self.remove(key.hash(), place);

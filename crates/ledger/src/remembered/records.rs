@@ -36,6 +36,9 @@ impl Records {
     pub(super) fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         self.count = 0;
+        if bytes.is_empty() {
+            return true;
+        }
         let mut rest = bytes;
         let mut last = Time(0);
         while let Some((record, tail)) = split(rest) {
@@ -67,8 +70,12 @@ impl Records {
         self.iter().find(|record| record.id == id)
     }
 
+    #[inline]
     pub(super) fn next_forget(&self) -> Option<Time> {
-        Some(split(&self.bytes)?.0.forget_at)
+        let [_, _, time @ ..] = self.bytes.first_chunk::<{ 2 + 6 }>()?;
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(time);
+        Some(Time(i64::from_le_bytes(word)))
     }
 
     /// Inserts behind every record that is forgotten no later.
