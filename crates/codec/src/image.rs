@@ -5,8 +5,8 @@ use crate::writer::{GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, BucketNo, Counter, ID_LEN_MAX, Id, Identity, Item, Name, Overrun, Period, Session, Slice,
-    Status, Time, UnitAmount,
+    Account, Bucket, BucketNo, Counter, ID_LEN_MAX, Id, Identity, Item, Name, Overrun, Period,
+    Session, Slice, Status, Time, UnitAmount,
 };
 
 const VERSION: u8 = 1;

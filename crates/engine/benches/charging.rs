@@ -123,11 +123,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// What a host does with the requests of a connection.
-fn batch(
-    shard: &mut Shard,
-    requests: &[Session; BATCH],
-    now: Time,
-) -> Result<(), Box<dyn Error>> {
+fn batch(shard: &mut Shard, requests: &[Session; BATCH], now: Time) -> Result<(), Box<dyn Error>> {
     let keys: [Key<'_>; BATCH] = std::array::from_fn(|at| shard.key(&requests[at].account));
     shard.touch(&keys);
     let mut wrong = 0;
@@ -146,8 +142,7 @@ fn run(shard: &mut Shard, now: Time, key: Key<'_>, session: &Session) -> bool {
         });
     };
     let Some(unit) = Name::new(b"octets") else { return false };
-    let item =
-        ItemRequest { key: 1, unit, used: step.used, requested: step.requested, min: None };
+    let item = ItemRequest { key: 1, unit, used: step.used, requested: step.requested, min: None };
     let request = SessionRequest {
         session: &session.id,
         request: step.request,

@@ -154,3 +154,38 @@ impl fmt::Debug for Id {
         f.write_str(core::str::from_utf8(self.as_bytes()).unwrap_or(""))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_loaded_where_it_could_be_made_whatever_was_there() {
+        for bytes in
+            [&b"ab"[..], b"ab\0", b"a\0b", b"", b"\0", b"a b", b"a\x7f", b"sixteen-letters!"]
+        {
+            let mut padded = [b'x'; NAME_LEN_MAX];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            for before in [Name::EMPTY, Name(*b"ab\0\0\0\0\0\0\0\0\0\0\0\0\0\0")] {
+                let mut name = before;
+                assert_eq!(name.load(&padded, bytes.len()), Name::new(bytes).is_some());
+                assert_eq!(name, Name::new(bytes).unwrap_or(before));
+            }
+        }
+        assert!(!{ Name::EMPTY }.load(&[b'x'; NAME_LEN_MAX], NAME_LEN_MAX + 1));
+    }
+
+    #[test]
+    fn every_byte_of_an_id_is_checked() {
+        for len in 1..=20 {
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut bytes = [b'~'; 20];
+                    bytes[at] = byte;
+                    let is_id = Id::new(&bytes[..len]).is_some();
+                    assert_eq!(is_id, (0x21..=0x7e).contains(&byte), "{byte} at {at} of {len}");
+                }
+            }
+        }
+    }
+}

@@ -227,4 +227,30 @@ mod tests {
         whole.add(&part(4, 40, alloc::vec![]));
         assert_eq!(whole, part(7, 70, alloc::vec![sums(b"octets", 101), sums(b"eur", 10)]));
     }
+
+    #[test]
+    fn a_bucket_that_moves_on_is_counted_as_one_taken_out_and_in() {
+        let mut before = Account::empty(crate::Status::Active);
+        before.buckets.push(Bucket { available: 5, held: i64::MAX, ..Bucket::empty() });
+        let fields: [fn(&mut Bucket) -> &mut i64; 8] = [
+            |bucket| &mut bucket.available,
+            |bucket| &mut bucket.held,
+            |bucket| &mut bucket.consumed,
+            |bucket| &mut bucket.credited,
+            |bucket| &mut bucket.refunded,
+            |bucket| &mut bucket.expired,
+            |bucket| &mut bucket.voided,
+            |bucket| &mut bucket.overdrawn,
+        ];
+        for field in fields {
+            let mut after = before.clone();
+            *field(&mut after.buckets[0]) = -7;
+            let mut totals = Totals::default();
+            totals.replace(&Portion::default(), Some(&before));
+            totals.replace(&Portion::of(Some(&before)), Some(&after));
+            let mut expected = Totals::default();
+            expected.replace(&Portion::default(), Some(&after));
+            assert_eq!(totals, expected);
+        }
+    }
 }

@@ -6,8 +6,7 @@ use crate::table::Place;
 use crate::{Key, Outcome, ReadError, WrongType};
 use scurry_codec::{decode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Answer, Code, Command, Decision, Status, Time, decide_with, next_due,
-    view_in_place,
+    Account, Answer, Code, Command, Decision, Status, Time, decide_with, next_due, view_in_place,
 };
 
 impl Shard {
