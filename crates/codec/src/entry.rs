@@ -46,6 +46,18 @@ pub enum Entry<'a> {
     },
 }
 
+impl<'a> Entry<'a> {
+    /// Its key.
+    pub fn key(&self) -> &'a [u8] {
+        match *self {
+            Entry::Value { key, .. }
+            | Entry::Account { id: key, .. }
+            | Entry::Entity { key, .. }
+            | Entry::Tombstone { key, .. } => key,
+        }
+    }
+}
+
 /// The kinds of entries. Persisted: a new kind takes the next number, none is used again.
 const VALUE: u8 = 0;
 const ACCOUNT: u8 = 1;

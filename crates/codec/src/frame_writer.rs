@@ -115,6 +115,11 @@ impl FrameWriter {
         self.first + u64::from(self.count)
     }
 
+    /// Bytes of all frames that were not taken yet.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
     /// True when the open frame has no record.
     pub fn is_empty(&self) -> bool {
         self.count == 0

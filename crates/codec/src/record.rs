@@ -68,6 +68,22 @@ pub enum Record<'a> {
     Clear,
 }
 
+impl<'a> Record<'a> {
+    /// The key that it is about; none for everything.
+    pub fn key(&self) -> Option<&'a [u8]> {
+        match *self {
+            Record::Account { id: key, .. }
+            | Record::Value { key, .. }
+            | Record::Append { key, .. }
+            | Record::Expiry { key, .. }
+            | Record::Remove { key }
+            | Record::Entity { key, .. }
+            | Record::Tombstone { key, .. } => Some(key),
+            Record::Clear => None,
+        }
+    }
+}
+
 /// One bucket after a Change: for readers of events, who have no state, and as a check at replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {

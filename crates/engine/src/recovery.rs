@@ -91,6 +91,8 @@ pub struct Progress {
     pub records: u64,
     /// Bytes of the log that were read.
     pub log_bytes: u64,
+    /// Bytes of its segments that are read.
+    pub log_bytes_all: u64,
 }
 
 /// What recovery has found.
@@ -144,6 +146,7 @@ pub fn recover<D: Disk>(
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
+    read.log_bytes_all = reader.len()?;
     let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
     while let Some(frame) = reader.frame()? {
         if frame.first() > limit {
@@ -277,14 +280,14 @@ impl Replay<'_> {
             while self.hashes.len() < AHEAD
                 && let Some(Ok(record)) = ahead.next()
             {
-                self.hashes.push(key_of(&record).map_or(0, |key| self.hasher.key(key).hash()));
+                self.hashes.push(record.key().map_or(0, |key| self.hasher.key(key).hash()));
             }
             sink.touch(&self.hashes);
             for _ in 0..AHEAD {
                 let Some(record) = records.next() else { return Ok(applied) };
                 let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
                 // Nothing is cleared while a snapshot is written: one sequence stands for all.
-                let as_of = key_of(&record).map_or(self.base.begun, |key| {
+                let as_of = record.key().map_or(self.base.begun, |key| {
                     self.base.ranges.as_of(self.hasher.position(key))
                 });
                 if sequence > as_of && sequence <= self.limit {
@@ -295,19 +298,5 @@ impl Replay<'_> {
                 sequence += 1;
             }
         }
-    }
-}
-
-/// The key that a record is about, if it is about one.
-fn key_of<'a>(record: &Record<'a>) -> Option<&'a [u8]> {
-    match *record {
-        Record::Account { id: key, .. }
-        | Record::Value { key, .. }
-        | Record::Append { key, .. }
-        | Record::Expiry { key, .. }
-        | Record::Remove { key }
-        | Record::Entity { key, .. }
-        | Record::Tombstone { key, .. } => Some(key),
-        Record::Clear => None,
     }
 }

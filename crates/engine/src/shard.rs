@@ -39,6 +39,8 @@ pub struct Shard {
     image: Vec<u8>,
     /// What is committed is written here, for the log. None while nothing is to be kept.
     journal: Option<FrameWriter>,
+    /// How often everything was forgotten.
+    clears: u64,
     /// The Change that is replayed; its buffer is used again.
     replayed: Change,
 }
@@ -57,6 +59,7 @@ impl Shard {
             scratch: None,
             image: Vec::new(),
             journal: None,
+            clears: 0,
             replayed: Change { at: Time(0), ops: Vec::new() },
             config,
         }
@@ -92,6 +95,7 @@ impl Shard {
         if let Some(journal) = &mut self.journal {
             journal.clear();
         }
+        self.clears += 1;
         self.table.clear();
         self.timers.clear();
         self.index = self.config.entity_index.then(|| Index::new(self.table.hasher().clone()));

@@ -8,6 +8,8 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     started: Instant,
+    /// What the ledger's time was at the start, at least: what was written before.
+    floor: Time,
 }
 
 /// One reading.
@@ -21,18 +23,19 @@ pub(crate) struct Reading {
 
 impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
-    pub(crate) fn start() -> Clock {
-        Clock { started: Instant::now() }
+    pub(crate) fn start(floor: Time) -> Clock {
+        Clock { started: Instant::now(), floor }
     }
 
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
     pub(crate) fn read(&self) -> Reading {
         // A clock before 1970 reads as 1970: the ledger's time never runs back anyway.
         let utc = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Reading {
-            time: Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX)),
-            uptime_ms: i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX),
-        }
+        let uptime_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let utc = Time(i64::try_from(utc.as_millis()).unwrap_or(i64::MAX));
+        // A clock that was set back before the start goes on from where the last run was.
+        let time = utc.max(self.floor.plus_ms(uptime_ms));
+        Reading { time, uptime_ms }
     }
 
     /// Nanoseconds since the start: for durations.

@@ -33,6 +33,8 @@ const DRAIN_READING_MS_MAX: i64 = 1_000;
 pub(crate) enum Turn {
     /// Nothing until the socket says something.
     Wait,
+    /// Nothing until the log is durable up to this sequence.
+    Hold(u64),
     /// Another turn, after those of the others.
     Again,
     /// Ask every core, this one included, and go on when [`Connection::told`] has all answers.
@@ -84,6 +86,8 @@ pub(crate) struct Connection<T> {
     parser: Option<Box<Parser>>,
     pause: Pause,
     phase: Phase,
+    /// Its replies show this sequence, which has to be durable before they leave.
+    hold: Option<u64>,
     /// The socket may hold more than was read.
     readable: bool,
     /// The socket takes nothing until it says so.
@@ -111,6 +115,7 @@ impl<T: Transport> Connection<T> {
             parser: None,
             pause: Pause::None,
             phase: Phase::Open,
+            hold: None,
             readable: false,
             blocked: false,
             end_announced: false,
@@ -151,6 +156,10 @@ impl<T: Transport> Connection<T> {
         if self.phase == Phase::Lingering {
             return self.discard(pool);
         }
+        if self.hold.is_some_and(|sequence| sequence > node.durable.durable()) {
+            return Ok(Turn::Wait);
+        }
+        self.hold = None;
         if !self.blocked {
             self.publish(node)?;
         }
@@ -161,6 +170,12 @@ impl<T: Transport> Connection<T> {
         let executed = self.execute(node, pool);
         if let Turn::Ask(_) = executed {
             return Ok(executed);
+        }
+        if self.transport.unsent() > 0
+            && let Some(sequence) = node.pending()
+        {
+            self.hold = Some(sequence);
+            return Ok(Turn::Hold(sequence));
         }
         if !self.blocked {
             self.publish(node)?;

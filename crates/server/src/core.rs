@@ -33,6 +33,8 @@ const DRAIN_WAKE_MS: i64 = 10;
 const EVENTS_MAX: usize = 1024;
 /// Packets of mail read in one turn.
 const MAIL_PACKETS_MAX: usize = 256;
+/// Connections whose replies are held between two looks at the log.
+const HELD_BATCH: usize = 16;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 
@@ -60,6 +62,10 @@ pub(crate) struct Core {
     lingering: Deadlines,
     /// Those whose handshake may not be done yet.
     handshaking: Deadlines,
+    /// Those whose replies wait for the log, in the order of what they wait for.
+    held: VecDeque<(u64, Ticket)>,
+    /// The log has to take some before more is executed.
+    congested: bool,
     /// More timers are due than were run in the last turn.
     ticking: bool,
     /// Some mail could not be delivered yet.
@@ -96,6 +102,8 @@ impl Core {
             queue: VecDeque::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
+            held: VecDeque::new(),
+            congested: false,
             ticking: false,
             undelivered: false,
             drain_until_ms: None,
@@ -106,6 +114,7 @@ impl Core {
     /// Runs until the server has stopped.
     pub(crate) fn run(&mut self) -> io::Result<()> {
         let outcome = self.turns();
+        self.node.durable.finish(&mut self.node.shard, self.node.now.time);
         if outcome.is_err() {
             // The others stop as well.
             self.end_drain();
@@ -119,7 +128,8 @@ impl Core {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
             let mut patience = self.patience();
-            if !patience.is_zero() && !self.node.mesh.fall_asleep() {
+            if !patience.is_zero() && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
+            {
                 patience = Duration::ZERO;
             }
             if let Err(error) = self.poll.poll(&mut events, Some(patience))
@@ -153,12 +163,21 @@ impl Core {
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
+            self.node.commit();
+            self.release();
             for _ in 0..self.queue.len() {
+                if self.node.durable.is_congested(&mut self.node.shard) {
+                    self.congested = true;
+                    break;
+                }
                 let Some(key) = self.queue.pop_front() else { break };
                 self.turn(key);
             }
             self.tell_watchers();
             self.tick();
+            self.node.commit();
+            self.release();
+            self.node.look_after_log();
             if std::mem::take(&mut self.node.stop_asked) && self.drain_until_ms.is_none() {
                 self.stop();
             }
@@ -175,13 +194,19 @@ impl Core {
     }
 
     /// How long to wait for events.
-    fn patience(&self) -> Duration {
+    fn patience(&mut self) -> Duration {
         let due = self.node.shard.next_due();
         let accepting = self.acceptors.iter().any(Acceptor::is_ready);
-        let waiting = self.ticking || self.undelivered || accepting || !self.queue.is_empty();
+        let waiting = self.ticking
+            || self.undelivered
+            || accepting
+            || self.node.durable.is_busy()
+            // What is queued goes on when the log has taken some.
+            || !std::mem::take(&mut self.congested) && !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
         // What is due and was not run yet will be within a millisecond or so: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
+        let longest = longest.min(self.node.durable.patience_ms().unwrap_or(longest));
         let ms = if waiting { 0 } else { until_due.clamp(1, longest) };
         Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
@@ -208,6 +233,13 @@ impl Core {
                     }
                 }
                 Ok(Turn::Wait) => {}
+                Ok(Turn::Hold(sequence)) => {
+                    self.held.push_back((sequence, connection.client.ticket));
+                    self.node.durable.bound_frame(&mut self.node.shard, self.node.now.time);
+                    if self.held.len() % HELD_BATCH == 0 {
+                        self.node.commit();
+                    }
+                }
                 Ok(Turn::Again) => self.enqueue(key),
                 Ok(Turn::Linger) => {
                     let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
@@ -221,6 +253,26 @@ impl Core {
                 }
             }
             return;
+        }
+    }
+
+    /// Replies that have become durable leave.
+    fn release(&mut self) {
+        let durable = self.node.durable.durable();
+        let failed = self.node.durable.trouble_is_final();
+        while let Some(&(sequence, ticket)) = self.held.front()
+            && (sequence <= durable || failed)
+        {
+            self.held.pop_front();
+            if self.connection(ticket).is_none() {
+                continue;
+            }
+            if sequence > durable {
+                // Its replies are not true yet and never will be known to be.
+                self.close(ticket.key);
+            } else {
+                self.turn(ticket.key);
+            }
         }
     }
 
@@ -274,7 +326,7 @@ impl Core {
             Message::Work(sender, mut bundle) => {
                 bundle.execute(&mut self.node);
                 let done = Sender { core: self.node.core, ..sender };
-                self.node.mesh.send(sender.core, Message::Done(done, bundle));
+                self.node.send_when_durable(sender.core, Message::Done(done, bundle));
             }
             Message::Done(sender, bundle) => {
                 if let Some(connection) = self.addressee(sender) {
@@ -284,7 +336,7 @@ impl Core {
             }
             Message::Ask(sender, question) => {
                 let answer = self.answer(question);
-                self.node.mesh.send(sender.core, Message::Tell(sender, answer));
+                self.node.send_when_durable(sender.core, Message::Tell(sender, answer));
             }
             Message::Tell(sender, answer) => {
                 if let Some(connection) = self.addressee(sender)

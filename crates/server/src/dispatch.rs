@@ -127,6 +127,11 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     if !client.roles.permit(spec.role) {
         return Some(Refusal::NoPermission(no_permission(spec, client)));
     }
+    if let Some(trouble) = node.durable.trouble()
+        && let Some(text) = trouble.refuses(spec)
+    {
+        return Some(Refusal::Trouble(text));
+    }
     if spec.keys.0 != 0 && node.shared.slots.cores() > 1 {
         return cluster::redirection(node, client, spec, args).map(Refusal::Elsewhere);
     }
@@ -231,7 +236,11 @@ pub(crate) fn run_here(
     if node.watch.stopwatch.ends_before(alone) {
         node.span_ended(Origin::Core(caller), None);
     }
-    run(node, spec, args, &mut Reply::new(out, caller.protocol));
+    let mut reply = Reply::new(out, caller.protocol);
+    match node.durable.trouble().and_then(|trouble| trouble.refuses(spec)) {
+        Some(text) => reply.error(text),
+        None => run(node, spec, args, &mut reply),
+    }
     if node.watch.stopwatch.ends_after(alone, spec.name) {
         node.span_ended(Origin::Core(caller), Some((spec, args)));
     }
@@ -254,6 +263,8 @@ enum Refusal<'a> {
     NotAuthenticated,
     /// Its user has not the role.
     NoPermission(String),
+    /// The log cannot take it.
+    Trouble(String),
     /// Its keys are not this core's.
     Elsewhere(String),
 }
@@ -283,7 +294,9 @@ impl Refusal<'_> {
                 &format!("'. Try {} HELP.", container.name),
             ),
             Refusal::WrongArity(spec) => reply.error(wrong_arity(spec)),
-            Refusal::NoPermission(text) | Refusal::Elsewhere(text) => reply.error(text),
+            Refusal::NoPermission(text) | Refusal::Trouble(text) | Refusal::Elsewhere(text) => {
+                reply.error(text);
+            }
             Refusal::NotAuthenticated => reply.error("NOAUTH Authentication required."),
         }
     }

@@ -24,7 +24,7 @@ struct Peer {
 }
 
 /// Wakes a core that sleeps.
-struct Bell {
+pub(crate) struct Bell {
     asleep: AtomicBool,
     waker: Arc<Waker>,
 }
@@ -75,6 +75,11 @@ impl Mesh {
     pub(crate) fn others(&self) -> impl Iterator<Item = u16> + use<> {
         let (core, cores) = (self.core, u16::try_from(self.peers.len()).unwrap_or(u16::MAX));
         (0..cores).filter(move |&other| other != core)
+    }
+
+    /// What wakes this core.
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        self.bell.clone()
     }
 
     /// Writes a message; it leaves with the next [`Mesh::deliver`].
@@ -141,7 +146,7 @@ impl Mesh {
 
 impl Bell {
     /// After a delivery.
-    fn ring(&self) {
+    pub(crate) fn ring(&self) {
         fence(Ordering::SeqCst);
         // One of many senders rings.
         let rings =

@@ -3,7 +3,9 @@
 use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
+use crate::durable::Durable;
 use crate::mesh::Mesh;
+use crate::message::Message;
 use crate::monitor::Monitor;
 use crate::report::Report;
 use crate::settings::Settings;
@@ -11,7 +13,7 @@ use crate::shared::Shared;
 use crate::tls::Faults;
 use crate::users::Desk;
 use crate::watch::Watch;
-use scurry_engine::{Config, Shard};
+use scurry_engine::Shard;
 use scurry_resp::table::{CommandId, Spec};
 use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
@@ -20,6 +22,8 @@ use std::sync::Arc;
 pub(crate) struct Node {
     pub(crate) core: u16,
     pub(crate) shard: Shard,
+    /// What of it is durable.
+    pub(crate) durable: Durable,
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
     pub(crate) mesh: Mesh,
@@ -47,6 +51,7 @@ pub(crate) struct Node {
 impl Node {
     pub(crate) fn new(
         core: u16,
+        (shard, durable): (Shard, Durable),
         settings: Settings,
         shared: Arc<Shared>,
         mesh: Mesh,
@@ -55,15 +60,8 @@ impl Node {
     ) -> Node {
         Node {
             core,
-            shard: Shard::new(Config {
-                limits: settings.limits.clone(),
-                memory_max: settings.memory_max,
-                node: settings.node,
-                entity_index: settings.entity_index,
-                entity_tombstone_ms: settings.entity_tombstone_ms,
-                hash_seed: shared.run_id,
-                ..Config::default()
-            }),
+            shard,
+            durable,
             now: clock.read(),
             clock,
             settings,
@@ -89,7 +87,37 @@ impl Node {
             counters: self.counters.clone(),
             clients: self.clients,
             connection_bytes: self.connection_bytes,
+            durable: self.durable.report(&self.shard),
         }
+    }
+
+    /// The sequence that has to be durable before what shows the shard as it is now may leave;
+    /// none when it is.
+    #[inline]
+    pub(crate) fn pending(&self) -> Option<u64> {
+        let sequence = self.shard.sequence();
+        (self.durable.durable() < sequence).then_some(sequence)
+    }
+
+    /// Sends what shows the shard as it is now, as soon as that is durable.
+    pub(crate) fn send_when_durable(&mut self, core: u16, message: Message) {
+        match self.pending() {
+            None => self.mesh.send(core, message),
+            Some(sequence) => self.durable.hold(sequence, core, message),
+        }
+    }
+
+    /// Sees to it that what was committed is written, and sends the mail that may leave.
+    pub(crate) fn commit(&mut self) {
+        self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
+        while let Some((core, message)) = self.durable.release() {
+            self.mesh.send(core, message);
+        }
+    }
+
+    /// What is done between turns.
+    pub(crate) fn look_after_log(&mut self) {
+        self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
     }
 
     /// Tells the other cores what this one holds, and learns how much memory is left to its shard.

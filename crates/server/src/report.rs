@@ -1,6 +1,7 @@
 //! What only a core knows about itself, for commands that show the whole server.
 
 use crate::counters::Counters;
+use crate::durable::DurableReport;
 use crate::latency::Latency;
 use crate::slowlog::SlowCommand;
 use scurry_engine::Stats;
@@ -41,6 +42,7 @@ pub(crate) struct Report {
     pub(crate) clients: usize,
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
+    pub(crate) durable: DurableReport,
 }
 
 impl Report {
@@ -54,6 +56,7 @@ impl Report {
                 all.counters.add(&report.counters);
                 all.clients += report.clients;
                 all.connection_bytes += report.connection_bytes;
+                all.durable.add(&report.durable);
             }
         }
         all

@@ -2,6 +2,7 @@
 
 use crate::clock::Clock;
 use crate::core::{self, Core};
+use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport};
 use crate::mesh::Mesh;
 use crate::node::Node;
 use crate::ports::Ports;
@@ -10,6 +11,9 @@ use crate::signals::Signals;
 use crate::users::Checker;
 use crate::{Settings, StartError, mesh, open_files};
 use mio::Poll;
+use scurry_disk::Store;
+use scurry_engine::{Config, Shard};
+use scurry_ledger::Time;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -20,6 +24,9 @@ pub struct Server {
     /// The first one has the main port and the signals.
     cores: Vec<Core>,
     shared: Arc<Shared>,
+    /// Holds the lock of the directory.
+    _store: Option<Store>,
+    recovered: Option<RecoveryReport>,
     tls_address: Option<SocketAddr>,
 }
 
@@ -28,7 +35,10 @@ impl Server {
     ///
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
-    pub fn bind(mut settings: Settings) -> Result<Server, StartError> {
+    pub fn bind(
+        mut settings: Settings,
+        progress: &(dyn Fn(&RecoveryProgress) + Sync),
+    ) -> Result<Server, StartError> {
         let system = StartError::system;
         let ports = Ports::open(&settings)?;
         let tls_address = ports.tls_address();
@@ -40,7 +50,31 @@ impl Server {
         let shared = Arc::new(shared);
         let checker = Checker::start(Arc::clone(&settings.users))
             .map_err(system("the thread that checks passwords"))?;
-        let clock = Clock::start();
+        let config = Config {
+            limits: settings.limits.clone(),
+            memory_max: settings.memory_max,
+            node: settings.node,
+            entity_index: settings.entity_index,
+            entity_tombstone_ms: settings.entity_tombstone_ms,
+            hash_seed: run_id,
+            ..Config::default()
+        };
+        let mut opened = match &settings.storage {
+            None => None,
+            Some(storage) => Some(durable::open(
+                &Plan {
+                    path: &storage.directory,
+                    threads: settings.threads,
+                    durability: storage.durability,
+                    snapshot_log_bytes: storage.snapshot_log_bytes,
+                    config: config.clone(),
+                },
+                progress,
+            )?),
+        };
+        let clock = Clock::start(opened.as_ref().map_or(Time(0), |opened| opened.time));
+        let starts = opened.as_mut().map(|opened| std::mem::take(&mut opened.cores));
+        let mut starts = starts.unwrap_or_default().into_iter();
         let (mut polls, mut wakers) = (Vec::new(), Vec::new());
         for _ in 0..settings.threads {
             let poll = Poll::new().map_err(system("the poller"))?;
@@ -54,16 +88,30 @@ impl Server {
         let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
             let mut acceptors = std::mem::take(&mut main);
             acceptors.extend(own.next());
-            let node = Node::new(core, settings.clone(), shared.clone(), mesh, desk, clock);
+            let state = match starts.next() {
+                Some(start) => Durable::start(start, &mesh.bell())?,
+                None => (Shard::new(config.clone()), Durable::none()),
+            };
+            let node =
+                Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
             Core::new(poll, acceptors, signals.take(), node)
         });
         let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;
-        Ok(Server { cores, shared, tls_address })
+        let (store, recovered) = match opened {
+            Some(Opened { store, report, .. }) => (Some(store), Some(report)),
+            None => (None, None),
+        };
+        Ok(Server { cores, shared, _store: store, recovered, tls_address })
     }
 
     /// Where it listens, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.main
+    }
+
+    /// What was recovered, when there is a store.
+    pub fn recovered(&self) -> Option<&RecoveryReport> {
+        self.recovered.as_ref()
     }
 
     /// Where TLS is spoken for every key: the main address, or the one beside it.

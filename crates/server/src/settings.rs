@@ -1,9 +1,11 @@
 //! What a server can be told at its start.
 
 use crate::{TlsSettings, Users};
+use scurry_engine::Durability;
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
 use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// Where the server listens when nobody says otherwise.
@@ -48,6 +50,26 @@ pub struct Settings {
     pub reply_len_max: usize,
     /// How long a stopping server waits for clients to take their replies, ms.
     pub drain_ms_max: i64,
+    /// Where what is committed is kept; none for memory alone.
+    pub storage: Option<Storage>,
+}
+
+/// Where and how what is committed is kept.
+#[derive(Clone, Debug)]
+pub struct Storage {
+    /// The directory of the store.
+    pub directory: PathBuf,
+    /// How durable a Change is before its answer leaves.
+    pub durability: Durability,
+    /// A thread writes a snapshot when its log has grown by so much, bytes.
+    pub snapshot_log_bytes: u64,
+}
+
+impl Storage {
+    /// The defaults for a directory.
+    pub fn new(directory: PathBuf) -> Storage {
+        Storage { directory, durability: Durability::Fsync, snapshot_log_bytes: 1 << 30 }
+    }
 }
 
 impl Settings {
@@ -71,6 +93,7 @@ impl Settings {
             unsent_len_max: 1024 * 1024,
             reply_len_max: 64 * 1024 * 1024,
             drain_ms_max: 5_000,
+            storage: None,
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Why a server does not start, and what to do about it.
 
 use crate::TlsError;
+use scurry_disk::StoreError;
+use scurry_engine::RecoveryError;
 use std::io;
 use std::net::SocketAddr;
 
@@ -38,6 +40,17 @@ pub enum StartError {
         "the ports of the cores would go beyond 65535: choose a lower --core-port, or fewer --threads"
     )]
     CorePorts,
+    /// The directory of the store.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// What the store holds cannot be trusted.
+    #[error("{place}: {source}")]
+    Recovery {
+        /// The directory within the store.
+        place: String,
+        /// What is wrong.
+        source: RecoveryError,
+    },
     /// Something else that the loop needs.
     #[error("cannot set up {what}: {source}")]
     System {

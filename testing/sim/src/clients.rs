@@ -121,6 +121,13 @@ impl Sim {
             self.counts.commits += 1;
             self.world.at = now;
             self.history.entry(sequence).or_default().push(self.world.clone());
+            // As a host does with a frame that has become long.
+            let synced = self.commits.synced();
+            if self.random.one_in(4)
+                && let Some(journal) = self.shard.journal()
+            {
+                journal.seal(synced, Time(now));
+            }
         }
         Ok(())
     }
@@ -132,7 +139,9 @@ impl Sim {
     }
 
     fn clear(&mut self) -> Checked {
-        self.abandon_snapshot();
+        if self.random.one_in(2) {
+            self.abandon_snapshot();
+        }
         self.now();
         let before = self.shard.sequence();
         self.shard.clear();

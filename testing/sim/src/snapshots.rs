@@ -58,6 +58,7 @@ impl Sim {
     fn write_piece(&mut self, job: &mut Job, now: scurry_ledger::Time) -> io::Result<()> {
         match job.snapshot.piece(&mut self.shard, Vec::new(), now) {
             Some(Piece::Bytes(bytes)) => job.writer.write(&bytes),
+            Some(Piece::Void) => Err(io::Error::other("everything was cleared")),
             Some(Piece::Last { bytes, as_of }) => {
                 job.writer.write(&bytes)?;
                 job.writer.sync()?;
@@ -68,7 +69,7 @@ impl Sim {
         }
     }
 
-    /// Nothing may be cleared while a snapshot is written.
+    /// What was written shows another state than what follows.
     pub(crate) fn abandon_snapshot(&mut self) {
         if let Some(job) = self.job.take() {
             let _ = job.writer.abandon();

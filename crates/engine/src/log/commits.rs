@@ -95,6 +95,11 @@ impl Commits {
         }
     }
 
+    /// Greatest sequence in the log, in the page cache at least.
+    pub fn written(&self) -> u64 {
+        self.written
+    }
+
     /// Greatest sequence known to be on the device.
     pub fn synced(&self) -> u64 {
         self.synced
@@ -136,14 +141,15 @@ impl Commits {
                 return None;
             }
         }
-        let batch = shard.journal().filter(|journal| !journal.is_empty()).map(|journal| {
-            journal.seal(self.synced, now);
-            journal
-        });
-        let Some(journal) = batch else {
+        // Frames may have been sealed since the last batch.
+        let written = self.written;
+        let Some(journal) = shard.journal().filter(|journal| journal.next() - 1 > written) else {
             self.state = State::Idle;
             return None;
         };
+        if !journal.is_empty() {
+            journal.seal(self.synced, now);
+        }
         let mut frames = std::mem::take(&mut self.spare);
         journal.take(&mut frames);
         let (first, last) = (self.written + 1, journal.next() - 1);
@@ -154,7 +160,8 @@ impl Commits {
     /// is idle.
     pub fn mark(&mut self, shard: &mut Shard, now: Time) -> Option<Batch> {
         let due = matches!(self.state, State::Idle) && self.marked < self.synced;
-        let journal = shard.journal().filter(|journal| due && journal.is_empty())?;
+        let written = self.written;
+        let journal = shard.journal().filter(|journal| due && journal.next() - 1 == written)?;
         journal.seal(self.synced, now);
         let mut frames = std::mem::take(&mut self.spare);
         journal.take(&mut frames);
@@ -198,6 +205,16 @@ impl Commits {
 }
 
 impl Batch {
+    /// Bytes of its frames.
+    pub fn len(&self) -> usize {
+        self.frames.len()
+    }
+
+    /// True without frames: never.
+    pub fn is_empty(&self) -> bool {
+        self.frames.is_empty()
+    }
+
     /// Writes it, and makes it durable where it has to be.
     pub fn run<D: Disk>(&mut self, writer: &mut LogWriter<D>) -> io::Result<()> {
         if !self.written {

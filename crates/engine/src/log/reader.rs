@@ -143,6 +143,15 @@ impl<'d, D: Disk> LogReader<'d, D> {
         }
     }
 
+    /// Bytes of the segments from here on.
+    pub fn len(&mut self) -> Result<u64, LogError> {
+        let mut len = 0;
+        for &first in &self.segments[self.at..] {
+            len += self.disk.open(&segment_name(first))?.len()?;
+        }
+        Ok(len)
+    }
+
     /// The sequence after the last record that was read.
     pub fn next(&self) -> u64 {
         self.next

@@ -70,6 +70,30 @@ impl Shard {
         self.journal.as_ref().map_or(0, |journal| journal.next() - 1)
     }
 
+    /// How often everything was forgotten: a snapshot must not show both sides of that.
+    pub fn clears(&self) -> u64 {
+        self.clears
+    }
+
+    /// Takes keys out, whatever they hold, without a record: recovery gives up what it has read.
+    pub fn discard(&mut self, is_one: impl Fn(&[u8]) -> bool) {
+        let mut keys: Vec<Box<[u8]>> = Vec::new();
+        self.table.walk(0, usize::MAX, |entry| {
+            if is_one(entry.key()) {
+                keys.push(entry.key().into());
+            }
+        });
+        for key in keys {
+            let key = self.table.hasher().key(&key);
+            let Some(place) = self.table.find(key) else { continue };
+            if self.load(Some(place)).is_ok() {
+                let before = Portion::of(self.scratch.as_ref());
+                self.totals.replace(&before, None);
+            }
+            self.remove(key.hash(), place);
+        }
+    }
+
     /// The seed of the order in which snapshots are written.
     pub fn hash_seed(&self) -> u64 {
         self.config.hash_seed

@@ -14,6 +14,8 @@ pub struct Snapshot {
     log: LogId,
     /// The log's sequence when it was begun.
     begun: u64,
+    /// How often the shard had been cleared then.
+    clears: u64,
     header: Option<SnapshotHeader>,
     chunk: ChunkWriter,
     /// Where the next chunk begins.
@@ -27,6 +29,8 @@ pub struct Snapshot {
 /// What is to be written next.
 #[derive(Debug)]
 pub enum Piece {
+    /// The shard was cleared: what was written shows two states. Begin again.
+    Void,
     /// Bytes to append.
     Bytes(Vec<u8>),
     /// The last ones. The file counts when the log is durable up to `as_of`.
@@ -55,6 +59,7 @@ impl Snapshot {
         Snapshot {
             log,
             begun,
+            clears: shard.clears(),
             header: Some(header),
             chunk,
             position: 0,
@@ -88,6 +93,10 @@ impl Snapshot {
     pub fn piece(&mut self, shard: &mut Shard, mut spare: Vec<u8>, now: Time) -> Option<Piece> {
         if self.is_done {
             return None;
+        }
+        if self.clears != shard.clears() {
+            self.is_done = true;
+            return Some(Piece::Void);
         }
         if let Some(header) = self.header.take() {
             spare.clear();

@@ -6,6 +6,7 @@ use crate::node::Node;
 use crate::report::{Question, Report};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
+use scurry_engine::Durability;
 use scurry_resp::{Args, Reply};
 use std::fmt::Write;
 
@@ -22,6 +23,7 @@ const SECTIONS: &[Section] = &[
     ("Server", server),
     ("Clients", clients),
     ("Memory", memory),
+    ("Persistence", persistence),
     ("Stats", stats),
     ("Scurry", scurry),
     ("CPU", cpu),
@@ -89,7 +91,7 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
     lines.line("uptime_in_seconds", node.now.uptime_ms / 1000);
     lines.line("uptime_in_days", node.now.uptime_ms / 86_400_000);
     lines.line("role", "master");
-    lines.line("durability", "none");
+    lines.line("durability", durability(node.durable.durability()));
 }
 
 fn clients(source: &Source<'_>, lines: &mut Lines) {
@@ -122,6 +124,34 @@ fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0).saturating_mul(4096)
+}
+
+/// The word for a mode.
+fn durability(durability: Durability) -> &'static str {
+    match durability {
+        Durability::None => "none",
+        Durability::Write => "write",
+        Durability::Fsync => "fsync",
+    }
+}
+
+fn persistence(source: &Source<'_>, lines: &mut Lines) {
+    let all = &source.all.durable;
+    let status = |failed: bool| if failed { "err" } else { "ok" };
+    lines.line("loading", 0);
+    lines.line("log_enabled", u8::from(source.node.durable.durability() != Durability::None));
+    lines.line("log_status", if all.full { "full" } else { status(all.failed) });
+    // Of all threads together.
+    lines.line("log_sequence", all.sequence);
+    lines.line("log_sequence_durable", all.durable);
+    lines.line("log_sequence_synced", all.synced);
+    lines.line("log_bytes", all.bytes);
+    lines.line("log_batches", all.batches);
+    lines.line("snapshot_in_progress", u8::from(all.snapshot_running));
+    lines.line("snapshots_written", all.snapshots);
+    lines.line("snapshots_failed", all.snapshots_failed);
+    lines.line("snapshot_last_sequence", all.snapshot_sequence);
+    lines.line("snapshot_last_time", all.snapshot_time.0 / 1_000);
 }
 
 fn stats(source: &Source<'_>, lines: &mut Lines) {

@@ -1,0 +1,117 @@
+//! A directory behind the engine's seam.
+
+use crate::fault::cannot;
+use crate::file::DiskFile;
+use scurry_engine::Disk;
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+/// Balances are nobody else's business.
+pub(crate) const FILE_MODE: u32 = 0o600;
+
+/// A directory that is there. Its files are made with mode 0600.
+#[derive(Debug)]
+pub struct Directory {
+    path: PathBuf,
+    handle: fs::File,
+}
+
+impl Directory {
+    /// Opens a directory. Errors: it is absent, or may not be read.
+    pub fn open(path: &Path) -> io::Result<Directory> {
+        let handle = fs::File::open(path).map_err(cannot("open", path))?;
+        Ok(Directory { path: path.to_owned(), handle })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn path_of(&self, name: &str) -> io::Result<PathBuf> {
+        if name.is_empty() || name == "." || name == ".." || name.contains(['/', '\0']) {
+            let text = format!("{name:?} is not a plain file name");
+            return Err(io::Error::new(ErrorKind::InvalidInput, text));
+        }
+        Ok(self.path.join(name))
+    }
+}
+
+impl Disk for Directory {
+    type File = DiskFile;
+
+    fn create(&mut self, name: &str, room: u64) -> io::Result<DiskFile> {
+        let path = self.path_of(name)?;
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true).mode(FILE_MODE);
+        let file = options.open(&path).map_err(cannot("create", &path))?;
+        if let Err(error) = set_aside(&file, room) {
+            // What was set aside before the disk was full goes back. The first error counts.
+            let _ = fs::remove_file(&path);
+            return Err(cannot("set room aside for", &path)(error));
+        }
+        Ok(DiskFile::new(file, path))
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<DiskFile> {
+        let path = self.path_of(name)?;
+        let file = OpenOptions::new().read(true).write(true).open(&path);
+        Ok(DiskFile::new(file.map_err(cannot("open", &path))?, path))
+    }
+
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(cannot("list", &self.path))? {
+            let entry = entry.map_err(cannot("list", &self.path))?;
+            if entry.file_type().map_err(cannot("list", &self.path))?.is_dir() {
+                continue;
+            }
+            names.push(entry.file_name().into_string().map_err(|name| {
+                let text = format!("{name:?} is not UTF-8, and so not a file of ours: remove it");
+                cannot("list", &self.path)(io::Error::new(ErrorKind::InvalidData, text))
+            })?);
+        }
+        Ok(names)
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let (from, to) = (self.path_of(from)?, self.path_of(to)?);
+        fs::rename(&from, &to).map_err(cannot("rename", &from))
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        let path = self.path_of(name)?;
+        fs::remove_file(&path).map_err(cannot("remove", &path))
+    }
+
+    fn sync_dir(&mut self) -> io::Result<()> {
+        self.handle.sync_all().map_err(cannot("sync", &self.path))
+    }
+}
+
+/// Reserves blocks and makes the file as long, so that writing within it changes no length.
+#[cfg(target_os = "linux")]
+fn set_aside(file: &fs::File, room: u64) -> io::Result<()> {
+    use nix::errno::Errno;
+    use nix::fcntl::{FallocateFlags, fallocate};
+    if room == 0 {
+        return Ok(());
+    }
+    let room = i64::try_from(room).map_err(|_| io::Error::from(ErrorKind::FileTooLarge))?;
+    loop {
+        match fallocate(file, FallocateFlags::empty(), 0, room) {
+            Err(Errno::EINTR) => {}
+            // Not every file system can; the room is then found as it is written.
+            Ok(()) | Err(Errno::EOPNOTSUPP | Errno::ENOSYS) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// Other systems have no common call for it.
+#[cfg(not(target_os = "linux"))]
+fn set_aside(_: &fs::File, _: u64) -> io::Result<()> {
+    Ok(())
+}

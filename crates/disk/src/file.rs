@@ -1,0 +1,101 @@
+//! An open file behind the engine's seam.
+
+use crate::fault::cannot;
+use scurry_engine::File;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+
+/// A file of a [`crate::Directory`]. Its errors name it by the path that it was opened under.
+#[derive(Debug)]
+pub struct DiskFile {
+    file: fs::File,
+    path: PathBuf,
+}
+
+impl DiskFile {
+    pub(crate) fn new(file: fs::File, path: PathBuf) -> DiskFile {
+        DiskFile { file, path }
+    }
+}
+
+impl File for DiskFile {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        // Goes on after short and interrupted writes.
+        self.file.write_all_at(bytes, offset).map_err(cannot("write", &self.path))
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        fill(offset, buffer, |offset, rest| self.file.read_at(rest, offset))
+            .map_err(cannot("read", &self.path))
+    }
+
+    fn len(&mut self) -> io::Result<u64> {
+        Ok(self.file.metadata().map_err(cannot("ask for the length of", &self.path))?.len())
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.file.set_len(len).map_err(cannot("set the length of", &self.path))
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.file.sync_data().map_err(cannot("sync", &self.path))
+    }
+}
+
+/// Reads until the buffer is full or the file ends; std's own loop takes the end for an error.
+fn fill(
+    mut offset: u64,
+    buffer: &mut [u8],
+    mut read: impl FnMut(u64, &mut [u8]) -> io::Result<usize>,
+) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match read(offset, &mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(len) => {
+                filled += len;
+                offset += len as u64;
+            }
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads three bytes at most, and is interrupted before every second time.
+    fn reluctant(source: &[u8]) -> impl FnMut(u64, &mut [u8]) -> io::Result<usize> {
+        let mut calls = 0;
+        move |offset, buffer| {
+            calls += 1;
+            if calls % 2 == 0 {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            let rest = &source[usize::try_from(offset).expect("small").min(source.len())..];
+            let len = rest.len().min(buffer.len()).min(3);
+            buffer[..len].copy_from_slice(&rest[..len]);
+            Ok(len)
+        }
+    }
+
+    #[test]
+    fn short_and_interrupted_reads_are_continued() {
+        let mut buffer = [0; 7];
+        let read = fill(1, &mut buffer, reluctant(b"0123456789")).expect("it goes on");
+        assert_eq!((read, &buffer), (7, b"1234567"));
+        let read = fill(6, &mut buffer, reluctant(b"0123456789")).expect("it goes on");
+        assert_eq!((read, &buffer[..4]), (4, &b"6789"[..]));
+    }
+
+    #[test]
+    fn other_errors_end_the_read() {
+        let error = fill(0, &mut [0; 2], |_, _| Err(ErrorKind::PermissionDenied.into()));
+        assert_eq!(error.expect_err("it fails").kind(), ErrorKind::PermissionDenied);
+    }
+}

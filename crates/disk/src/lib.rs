@@ -1,0 +1,18 @@
+//! Real files: the engine's [`scurry_engine::Disk`] over a directory, and the directory that
+//! holds a whole store, with its lock and its manifest.
+#![forbid(unsafe_code)]
+
+mod directory;
+mod fault;
+mod file;
+mod lock;
+mod manifest;
+mod store;
+mod store_error;
+
+pub use directory::Directory;
+pub use fault::os_error;
+pub use file::DiskFile;
+pub use manifest::{FORMAT, Manifest};
+pub use store::Store;
+pub use store_error::StoreError;

@@ -1,0 +1,53 @@
+//! One process per store: two that write one log would destroy it.
+
+use crate::directory::FILE_MODE;
+use crate::fault::cannot;
+use crate::store_error::StoreError;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+const NAME: &str = "LOCK";
+/// Enough for a process id.
+const PID_LEN_MAX: u64 = 32;
+
+/// The lock of a store, until it is dropped or the process ends. The file stays: removing it
+/// would let a third process lock a new one while a second waits on this one.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock of a directory, or says who has it.
+    pub(crate) fn take(directory: &Path) -> Result<Lock, StoreError> {
+        let path = directory.join(NAME);
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
+        let mut file = options
+            .open(&path)
+            .map_err(|source| StoreError::not_writable(directory, cannot("open", &path)(source)))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(StoreError::Locked {
+                    directory: directory.to_owned(),
+                    pid: holder(&file),
+                });
+            }
+            Err(TryLockError::Error(source)) => return Err(cannot("lock", &path)(source).into()),
+        }
+        file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(
+            |source| StoreError::not_writable(directory, cannot("write", &path)(source)),
+        )?;
+        Ok(Lock { _file: file })
+    }
+}
+
+/// The process that wrote its id, if it came as far as that.
+fn holder(file: &File) -> Option<u32> {
+    let mut text = String::new();
+    file.take(PID_LEN_MAX).read_to_string(&mut text).ok()?;
+    text.trim().parse().ok()
+}

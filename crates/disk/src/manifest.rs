@@ -1,0 +1,184 @@
+//! What a store must know before it opens its first log: how its keys are spread, and over which
+//! files. A few lines of text that people can read, with a checksum as the last one:
+//!
+//! ```text
+//! scurry store format 1
+//! store 00c0ffee00c0ffee
+//! hash-seed 0123456789abcdef
+//! generation 1
+//! threads 4
+//! crc32c 89abcdef
+//! ```
+//!
+//! Every format to come keeps the first line and the last, so that an old version tells a newer
+//! store from a damaged one.
+
+use crc::{CRC_32_ISCSI, Crc};
+use std::fmt::Write;
+
+/// The format that is written, and the newest that is read.
+pub const FORMAT: u32 = 1;
+/// Longer is damaged; no format needs more.
+pub(crate) const LEN_MAX: u64 = 4_096;
+
+const TITLE: &str = "scurry store format ";
+const CRC_TITLE: &str = "crc32c ";
+const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+
+/// The manifest of a store.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Manifest {
+    /// A random number by which copies of one store are known.
+    pub store: u64,
+    /// What the hash of a key begins with; it decides which thread owns the key.
+    pub hash_seed: u64,
+    /// Which of the subdirectories `g<generation>` is in use.
+    pub generation: u32,
+    /// How many threads that generation is divided among.
+    pub threads: u16,
+}
+
+/// Why bytes are no manifest.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    Damaged(&'static str),
+    Newer(u32),
+}
+
+impl Manifest {
+    /// The whole file.
+    pub(crate) fn to_text(self) -> String {
+        let Manifest { store, hash_seed, generation, threads } = self;
+        let mut text = format!(
+            "{TITLE}{FORMAT}\nstore {store:016x}\nhash-seed {hash_seed:016x}\n\
+             generation {generation}\nthreads {threads}\n"
+        );
+        let crc = CRC.checksum(text.as_bytes());
+        writeln!(text, "{CRC_TITLE}{crc:08x}").expect("a string takes everything");
+        text
+    }
+
+    /// Reads what `to_text` wrote, and nothing else.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Manifest, Unreadable> {
+        let damaged = Unreadable::Damaged;
+        let text = str::from_utf8(bytes).map_err(|_| damaged("it is not text"))?;
+        let without_end = text.strip_suffix('\n').ok_or(damaged("its end is missing"))?;
+        let last = without_end.rfind('\n').ok_or(damaged("lines are missing"))? + 1;
+        let (body, crc) = (&text[..last], &without_end[last..]);
+        let crc = crc.strip_prefix(CRC_TITLE).ok_or(damaged("its last line is no checksum"))?;
+        if crc != format!("{:08x}", CRC.checksum(body.as_bytes())) {
+            return Err(damaged("its checksum is not that of its lines"));
+        }
+        let mut lines = body.lines();
+        let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
+        let format = field(TITLE.trim_end()).and_then(|format| format.parse().ok());
+        match format {
+            Some(FORMAT) => {}
+            Some(newer) if newer > FORMAT => return Err(Unreadable::Newer(newer)),
+            _ => return Err(damaged("its first line is not that of a manifest")),
+        }
+        let mut read = || {
+            Some(Manifest {
+                store: u64::from_str_radix(field("store")?, 16).ok()?,
+                hash_seed: u64::from_str_radix(field("hash-seed")?, 16).ok()?,
+                generation: field("generation")?.parse().ok()?,
+                threads: field("threads")?.parse().ok().filter(|threads| *threads > 0)?,
+            })
+        };
+        read()
+            .filter(|manifest| manifest.to_text() == text)
+            .ok_or(damaged("a line is not as it is written"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANIFEST: Manifest = Manifest {
+        store: 0x00c0_ffee_00c0_ffee,
+        hash_seed: 0x0123_4567_89ab_cdef,
+        generation: 1,
+        threads: 4,
+    };
+
+    /// The text with this body and the checksum that belongs to it.
+    fn sealed(body: &str) -> String {
+        format!("{body}{CRC_TITLE}{:08x}\n", CRC.checksum(body.as_bytes()))
+    }
+
+    #[test]
+    fn the_format_is_what_it_was() {
+        let golden = "scurry store format 1\nstore 00c0ffee00c0ffee\n\
+            hash-seed 0123456789abcdef\ngeneration 1\nthreads 4\ncrc32c 8df8c473\n";
+        assert_eq!(MANIFEST.to_text(), golden);
+        assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(MANIFEST));
+    }
+
+    #[test]
+    fn extremes_come_back() {
+        for manifest in [
+            Manifest { store: 0, hash_seed: 0, generation: 0, threads: 1 },
+            Manifest {
+                store: u64::MAX,
+                hash_seed: u64::MAX,
+                generation: u32::MAX,
+                threads: u16::MAX,
+            },
+        ] {
+            let text = manifest.to_text();
+            assert!(text.len() as u64 <= LEN_MAX);
+            assert_eq!(Manifest::from_bytes(text.as_bytes()), Ok(manifest));
+        }
+    }
+
+    #[test]
+    fn a_file_that_ends_anywhere_is_damaged() {
+        let text = MANIFEST.to_text();
+        for len in 0..text.len() {
+            let found = Manifest::from_bytes(&text.as_bytes()[..len]);
+            assert!(matches!(found, Err(Unreadable::Damaged(_))), "at {len}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn any_changed_byte_is_damage() {
+        let text = MANIFEST.to_text();
+        for at in 0..text.len() {
+            for change in 1..=u8::MAX {
+                let mut bytes = text.clone().into_bytes();
+                bytes[at] ^= change;
+                let found = Manifest::from_bytes(&bytes);
+                assert!(matches!(found, Err(Unreadable::Damaged(_))), "at {at}: {found:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_told_from_damage() {
+        let newer = sealed("scurry store format 2\nsomething else\n");
+        assert_eq!(Manifest::from_bytes(newer.as_bytes()), Err(Unreadable::Newer(2)));
+        let older = sealed("scurry store format 0\nsomething else\n");
+        assert!(matches!(Manifest::from_bytes(older.as_bytes()), Err(Unreadable::Damaged(_))));
+    }
+
+    #[test]
+    fn only_what_is_written_is_read() {
+        let text = MANIFEST.to_text();
+        let body = &text[..text.rfind(CRC_TITLE).expect("it has one")];
+        assert_eq!(sealed(body), text);
+        for (from, to) in [
+            ("threads 4\n", ""),
+            ("threads 4", "threads 0"),
+            ("threads 4", "threads +4"),
+            ("threads 4", "threads 4\nthreads 4"),
+            ("generation 1", "generation 4294967296"),
+            ("store 00c0", "store 00C0"),
+            ("hash-seed", "hash"),
+            ("\n", "\r\n"),
+        ] {
+            let found = Manifest::from_bytes(sealed(&body.replacen(from, to, 1)).as_bytes());
+            assert!(matches!(found, Err(Unreadable::Damaged(_))), "{to:?}: {found:?}");
+        }
+    }
+}

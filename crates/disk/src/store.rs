@@ -1,0 +1,139 @@
+//! The directory that holds a store: `LOCK`, `MANIFEST`, and the files of each core in
+//! `g<generation>/<core>`.
+
+use crate::directory::{Directory, FILE_MODE};
+use crate::fault::cannot;
+use crate::lock::Lock;
+use crate::manifest::{LEN_MAX, Manifest, Unreadable};
+use crate::store_error::StoreError;
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+const DIRECTORY_MODE: u32 = 0o700;
+const MANIFEST: &str = "MANIFEST";
+const MANIFEST_NEW: &str = "MANIFEST.new";
+
+/// A locked store. Whoever starts an empty one writes its manifest before the first core's
+/// directory, so that data without a manifest is always damage.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    _lock: Lock,
+}
+
+impl Store {
+    /// Makes the directory (mode 0700; not those above it, which would hide a typing mistake or a
+    /// disk that is not mounted), checks that it can be written, and locks it.
+    pub fn open(path: &Path) -> Result<Store, StoreError> {
+        make_directory(path).map_err(|source| StoreError::not_writable(path, source))?;
+        let store = Store { path: path.to_owned(), _lock: Lock::take(path)? };
+        store.try_to_write()?;
+        // Once there is a manifest the directory is known to last.
+        if let (false, Some(above)) = (path.join(MANIFEST).exists(), path.parent()) {
+            sync(if above.as_os_str().is_empty() { Path::new(".") } else { above })?;
+        }
+        Ok(store)
+    }
+
+    /// The manifest; none in a store that nothing was written to. Errors: it is damaged, or
+    /// newer, or absent beside data.
+    pub fn manifest(&self) -> Result<Option<Manifest>, StoreError> {
+        let path = self.path.join(MANIFEST);
+        let mut bytes = Vec::new();
+        match File::open(&path) {
+            Ok(file) => {
+                file.take(LEN_MAX + 1).read_to_end(&mut bytes).map_err(cannot("read", &path))?;
+            }
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return match self.generations()?.first() {
+                    None => Ok(None),
+                    Some(number) => Err(StoreError::NoManifest {
+                        directory: self.path.clone(),
+                        generation: format!("g{number}"),
+                    }),
+                };
+            }
+            Err(error) => return Err(cannot("open", &path)(error).into()),
+        }
+        match Manifest::from_bytes(&bytes) {
+            Ok(manifest) => Ok(Some(manifest)),
+            Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
+            Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
+        }
+    }
+
+    /// Replaces the manifest. After a crash there is the old one or this one; after this returns
+    /// there is this one.
+    pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        let (new, path) = (self.path.join(MANIFEST_NEW), self.path.join(MANIFEST));
+        let mut file = create(&new).map_err(cannot("create", &new))?;
+        file.write_all(manifest.to_text().as_bytes()).map_err(cannot("write", &new))?;
+        file.sync_all().map_err(cannot("sync", &new))?;
+        fs::rename(&new, &path).map_err(cannot("rename", &new))?;
+        Ok(sync(&self.path)?)
+    }
+
+    /// The files of one core in a generation. Makes the directories, durably.
+    pub fn core(&self, generation: u32, core: u16) -> io::Result<Directory> {
+        let outer = self.path_of(generation);
+        let inner = outer.join(core.to_string());
+        make_directory(&outer)?;
+        make_directory(&inner)?;
+        // Also when they were there: an earlier start may have ended before it came to this.
+        sync(&outer)?;
+        sync(&self.path)?;
+        Directory::open(&inner)
+    }
+
+    /// The generations that have a directory, in order: the one in use, and what a change of the
+    /// number of threads left behind when it was cut short.
+    pub fn generations(&self) -> io::Result<Vec<u32>> {
+        let mut numbers = Vec::new();
+        for entry in fs::read_dir(&self.path).map_err(cannot("list", &self.path))? {
+            let name = entry.map_err(cannot("list", &self.path))?.file_name();
+            let number = name.to_str().and_then(|name| name.strip_prefix('g')?.parse().ok());
+            numbers.extend(number.filter(|number| self.path_of(*number).ends_with(&name)));
+        }
+        numbers.sort_unstable();
+        Ok(numbers)
+    }
+
+    /// Removes a generation with everything in it, durably.
+    pub fn remove_generation(&self, generation: u32) -> io::Result<()> {
+        let path = self.path_of(generation);
+        fs::remove_dir_all(&path).map_err(cannot("remove", &path))?;
+        sync(&self.path)
+    }
+
+    fn path_of(&self, generation: u32) -> PathBuf {
+        self.path.join(format!("g{generation}"))
+    }
+
+    /// A lock that was there already can be opened where nothing new can be made.
+    fn try_to_write(&self) -> Result<(), StoreError> {
+        let path = self.path.join(MANIFEST_NEW);
+        create(&path)
+            .map_err(cannot("create", &path))
+            .and_then(|_| fs::remove_file(&path).map_err(cannot("remove", &path)))
+            .map_err(|source| StoreError::not_writable(&self.path, source))
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    OpenOptions::new().write(true).create(true).truncate(true).mode(FILE_MODE).open(path)
+}
+
+/// Makes a directory, unless it is there.
+fn make_directory(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(DIRECTORY_MODE).create(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        made => made.map_err(cannot("create", path)),
+    }
+}
+
+/// Makes what was created and renamed in a directory durable.
+fn sync(directory: &Path) -> io::Result<()> {
+    File::open(directory).and_then(|handle| handle.sync_all()).map_err(cannot("sync", directory))
+}

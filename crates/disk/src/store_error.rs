@@ -1,0 +1,92 @@
+//! Why a store does not open, and what to do about it.
+
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+
+/// A store that is not opened, or whose manifest is not read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// Somebody else has it.
+    #[error(
+        "another scurry{} serves {}: stop it, or choose another directory",
+        pid.map(|pid| format!(" (pid {pid})")).unwrap_or_default(), directory.display()
+    )]
+    Locked {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// What the other wrote into the lock; none when it has not yet.
+        pid: Option<u32>,
+    },
+    /// The directory cannot be made, or files cannot be made in it.
+    #[error("cannot keep a store in {}: {source}. {cure}", directory.display())]
+    NotWritable {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// What the system says.
+        source: io::Error,
+        /// What to do.
+        cure: &'static str,
+    },
+    /// There are accounts and nothing that says how they are spread.
+    #[error(
+        "{} has data ({generation}) but no MANIFEST: restore MANIFEST from the copy that these \
+         files come from, or choose an empty directory",
+        directory.display()
+    )]
+    NoManifest {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// One of the subdirectories with data.
+        generation: String,
+    },
+    /// Its bytes are not what was written.
+    #[error(
+        "{} is damaged ({what}): restore it from a copy of this store; nothing was changed",
+        path.display()
+    )]
+    DamagedManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// Where it is wrong.
+        what: &'static str,
+    },
+    /// Written by a version to come.
+    #[error(
+        "{} has format {found}, and this scurry reads formats up to {}: start the version that \
+         wrote it, or a later one; nothing was changed",
+        path.display(), crate::FORMAT
+    )]
+    NewerManifest {
+        /// The manifest.
+        path: PathBuf,
+        /// The format that it says.
+        found: u32,
+    },
+    /// Anything else that the system refuses.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl StoreError {
+    /// Says what lifts a refusal of the system.
+    pub(crate) fn not_writable(directory: &Path, source: io::Error) -> StoreError {
+        let cure = match source.kind() {
+            ErrorKind::PermissionDenied => {
+                "Let it belong to the user that scurry runs as (chown), or choose another directory"
+            }
+            ErrorKind::ReadOnlyFilesystem => {
+                "Its file system is mounted read-only: mount it for writing, or choose another \
+                 directory"
+            }
+            ErrorKind::NotFound => "Make the directory above it first, or choose another directory",
+            ErrorKind::NotADirectory | ErrorKind::AlreadyExists => {
+                "That is a file: choose a directory"
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+                "Free some room there, or choose another directory"
+            }
+            _ => "Choose another directory, or repair this one",
+        };
+        StoreError::NotWritable { directory: directory.to_owned(), source, cure }
+    }
+}

@@ -1,0 +1,186 @@
+//! A store's directory: who may open it, and what its manifest says.
+
+use nix::unistd::geteuid;
+use scurry_disk::{Manifest, Store, StoreError};
+use scurry_engine::{Disk, File};
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+const MANIFEST: Manifest = Manifest { store: 1, hash_seed: 2, generation: 3, threads: 4 };
+
+/// A directory above a store that is not there yet.
+fn place() -> (TempDir, PathBuf) {
+    let place = TempDir::new().expect("a place for files");
+    let path = place.path().join("data");
+    (place, path)
+}
+
+fn mode(path: &Path) -> u32 {
+    fs::metadata(path).expect("it is there").permissions().mode() & 0o7777
+}
+
+fn refusal(path: &Path) -> String {
+    Store::open(path).expect_err("refused").to_string()
+}
+
+#[test]
+fn a_store_is_private() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    store.write_manifest(&MANIFEST).expect("written");
+    store.core(3, 0).expect("made").create("log-1", 0).expect("created");
+    for directory in ["", "g3", "g3/0"] {
+        assert_eq!(mode(&path.join(directory)), 0o700, "{directory}");
+    }
+    for file in ["LOCK", "MANIFEST", "g3/0/log-1"] {
+        assert_eq!(mode(&path.join(file)), 0o600, "{file}");
+    }
+}
+
+#[test]
+fn a_second_server_is_told_who_has_it() {
+    let (_place, path) = place();
+    let first = Store::open(&path).expect("opened");
+    let error = Store::open(&path).expect_err("locked");
+    let own = std::process::id();
+    assert!(matches!(&error, StoreError::Locked { pid, .. } if *pid == Some(own)), "{error:?}");
+    let dir = path.display();
+    assert_eq!(
+        error.to_string(),
+        format!("another scurry (pid {own}) serves {dir}: stop it, or choose another directory")
+    );
+    fs::write(path.join("LOCK"), "").expect("as before the pid is written");
+    assert_eq!(
+        refusal(&path),
+        format!("another scurry serves {dir}: stop it, or choose another directory")
+    );
+    drop(first);
+    fs::write(path.join("LOCK"), "99999999999\nleft by a longer one").expect("written");
+    let _next = Store::open(&path).expect("the lock ends with its holder, not with the file");
+    let text = fs::read_to_string(path.join("LOCK")).expect("read");
+    assert_eq!(text, format!("{own}\n"));
+}
+
+#[test]
+fn the_manifest_is_replaced() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    assert_eq!(store.manifest().expect("none is no error"), None);
+    store.write_manifest(&MANIFEST).expect("written");
+    assert_eq!(store.manifest().expect("read"), Some(MANIFEST));
+    let next = Manifest { generation: 4, threads: 2, ..MANIFEST };
+    fs::write(path.join("MANIFEST.new"), vec![b'x'; 9_999]).expect("left by a crash");
+    store.write_manifest(&next).expect("written");
+    drop(store);
+    let store = Store::open(&path).expect("opened again");
+    assert_eq!(store.manifest().expect("read"), Some(next));
+    assert!(!path.join("MANIFEST.new").exists());
+}
+
+#[test]
+fn a_manifest_torn_at_any_byte_is_refused() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    store.write_manifest(&MANIFEST).expect("written");
+    let (file, start) =
+        (path.join("MANIFEST"), format!("{} is damaged (", path.join("MANIFEST").display()));
+    let whole = fs::read(&file).expect("read");
+    for len in 0..whole.len() {
+        let mut zeroed = whole.clone();
+        zeroed[len..].fill(0);
+        for torn in [whole[..len].to_vec(), zeroed] {
+            fs::write(&file, &torn).expect("torn");
+            let error = store.manifest().expect_err("torn");
+            assert!(matches!(error, StoreError::DamagedManifest { .. }), "at {len}: {error:?}");
+            assert!(error.to_string().starts_with(&start), "{error}");
+        }
+    }
+    let mut longer = whole.clone();
+    longer.extend(vec![b'\n'; 1 << 20]);
+    fs::write(&file, longer).expect("written");
+    assert!(matches!(store.manifest(), Err(StoreError::DamagedManifest { .. })));
+    fs::write(&file, whole).expect("restored");
+    assert_eq!(store.manifest().expect("read"), Some(MANIFEST));
+}
+
+#[test]
+fn a_newer_format_is_refused_in_words() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let text = "scurry store format 2\nshape round\ncrc32c 260abef2\n";
+    fs::write(path.join("MANIFEST"), text).expect("written");
+    let error = store.manifest().expect_err("newer");
+    assert!(matches!(error, StoreError::NewerManifest { found: 2, .. }), "{error:?}");
+    assert_eq!(
+        error.to_string(),
+        format!(
+            "{} has format 2, and this scurry reads formats up to 1: start the version that wrote \
+             it, or a later one; nothing was changed",
+            path.join("MANIFEST").display()
+        )
+    );
+}
+
+#[test]
+fn data_without_a_manifest_is_refused() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    store.core(3, 1).expect("made");
+    let error = store.manifest().expect_err("data and no manifest").to_string();
+    assert!(error.contains(" has data (g3) but no MANIFEST: restore "), "{error}");
+    store.remove_generation(3).expect("removed");
+    assert_eq!(store.manifest().expect("an empty store"), None);
+}
+
+#[test]
+fn generations_stand_side_by_side() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    for (generation, core) in [(10, 0), (2, 0), (2, 1), (2, 1)] {
+        let mut disk = store.core(generation, core).expect("made");
+        let mut file = disk.create("log-1", 0).expect("created");
+        file.write_at(0, &[u8::try_from(core).expect("small")]).expect("written");
+    }
+    for other in ["g", "g02", "gone", "g4294967296", "3"] {
+        fs::create_dir(path.join(other)).expect("a directory of somebody else");
+    }
+    assert_eq!(store.generations().expect("listed"), [2, 10]);
+    assert_eq!(fs::read(path.join("g2/1/log-1")).expect("read"), [1]);
+    store.remove_generation(2).expect("removed");
+    assert_eq!(store.generations().expect("listed"), [10]);
+    assert!(path.join("g10/0/log-1").exists());
+}
+
+#[test]
+fn what_is_no_directory_is_said() {
+    let (_place, path) = place();
+    fs::write(&path, "").expect("a file");
+    let error = refusal(&path);
+    assert!(error.starts_with(&format!("cannot keep a store in {}: ", path.display())), "{error}");
+    assert!(error.ends_with("That is a file: choose a directory"), "{error}");
+    let error = refusal(&path.join("data"));
+    assert!(error.ends_with("That is a file: choose a directory"), "{error}");
+    let error = refusal(&path.with_file_name("missing").join("data"));
+    assert!(error.contains("(os error 2). Make the directory above it first"), "{error}");
+}
+
+#[test]
+fn a_directory_of_somebody_else_is_said() {
+    if geteuid().is_root() {
+        eprintln!("not tested: root may write everywhere");
+        return;
+    }
+    let (_place, path) = place();
+    drop(Store::open(&path).expect("opened"));
+    fs::set_permissions(&path, Permissions::from_mode(0o500)).expect("closed");
+    let with_lock = refusal(&path);
+    fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("opened again");
+    fs::remove_file(path.join("LOCK")).expect("removed");
+    fs::set_permissions(&path, Permissions::from_mode(0o500)).expect("closed");
+    for error in [with_lock, refusal(&path)] {
+        assert!(error.contains("(os error 13). Let it belong to the user"), "{error}");
+    }
+    fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("for its removal");
+}

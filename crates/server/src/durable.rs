@@ -1,0 +1,416 @@
+//! One core's side of durability: where its batches go, what waits for them, and the snapshots
+//! that are written beside.
+
+mod clerk;
+mod keeper;
+mod snapshots;
+mod start;
+
+pub(crate) use start::{CoreStart, Opened, Plan, open};
+pub use start::{RecoveryProgress, RecoveryReport};
+
+use crate::mesh::Bell;
+use crate::message::Message;
+use clerk::Clerk;
+use keeper::{Keeper, News, Task};
+use scurry_disk::Directory;
+use scurry_engine::{Commits, Durability, LogWriter, Shard};
+use scurry_ledger::Time;
+use scurry_resp::table::{CommandId, Spec, Spread};
+use snapshots::Snapshots;
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+
+/// Bytes of a frame before it is closed, and another begun in the same batch.
+const FRAME_LEN: usize = 4 << 20;
+/// Bytes that may wait for the log; above it nothing more is executed until some are written.
+const WAITING_LEN_MAX: usize = 64 << 20;
+/// A full disk is tried again after this, ms.
+const FULL_RETRY_MS: i64 = 200;
+/// The log says how far it is synced when nothing was written for this long, ms.
+const IDLE_MS: i64 = 500;
+/// In `write` mode the log is synced behind the clients so often, ms.
+const SYNC_BEHIND_MS: i64 = 1_000;
+
+/// Where batches go.
+enum Way {
+    /// There is no log.
+    None,
+    /// Written by the core itself: the page cache takes them at once.
+    Here(Box<LogWriter<Directory>>),
+    /// Written and synced by a thread.
+    There(Clerk),
+}
+
+/// Why commands are refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Trouble {
+    /// The disk has no room for what was committed. What waits for it leaves when there is.
+    Full(String),
+    /// A write or a sync has failed. Only a restart tells what is on the device.
+    Failed(String),
+}
+
+impl Trouble {
+    /// The error of a command that is refused.
+    #[cold]
+    pub(crate) fn refuses(&self, spec: &Spec) -> Option<String> {
+        match self {
+            Trouble::Full(why) => spec.flags.contains(&"write").then(|| {
+                format!("MISCONF the disk is full and nothing can be written: make room ({why})")
+            }),
+            Trouble::Failed(why) => {
+                let shows = spec.keys.0 != 0
+                    || spec.flags.contains(&"write")
+                    || spec.spread != Spread::One
+                    || spec.id == CommandId::ScurTotals;
+                shows.then(|| {
+                    format!(
+                        "MISCONF the log has failed and nothing is answered until the server was \
+                         started again ({why})"
+                    )
+                })
+            }
+        }
+    }
+}
+
+/// One core's.
+pub(crate) struct Durable {
+    commits: Commits,
+    way: Way,
+    keeper: Option<Keeper>,
+    snapshots: Snapshots,
+    /// Mail that shows sequences which are not durable yet.
+    held: VecDeque<(u64, u16, Message)>,
+    trouble: Option<Trouble>,
+    /// A full disk is tried again then, ms of uptime.
+    retry_ms: i64,
+    /// When something was written last, ms of uptime.
+    written_ms: i64,
+    /// When the log was last synced behind the clients, ms of uptime.
+    behind_ms: i64,
+    syncing_behind: bool,
+    batch_len_max: usize,
+}
+
+/// What INFO shows.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DurableReport {
+    pub(crate) sequence: u64,
+    pub(crate) durable: u64,
+    pub(crate) synced: u64,
+    pub(crate) bytes: u64,
+    pub(crate) batches: u64,
+    pub(crate) full: bool,
+    pub(crate) failed: bool,
+    pub(crate) snapshot_running: bool,
+    pub(crate) snapshots: u64,
+    pub(crate) snapshots_failed: u64,
+    pub(crate) snapshot_sequence: u64,
+    pub(crate) snapshot_time: Time,
+}
+
+impl DurableReport {
+    /// Takes in that of another core. Sequences are counted together; the snapshot that is the
+    /// oldest of the cores' last ones stands for all.
+    pub(crate) fn add(&mut self, other: &DurableReport) {
+        self.sequence += other.sequence;
+        self.durable += other.durable;
+        self.synced += other.synced;
+        self.bytes += other.bytes;
+        self.batches += other.batches;
+        self.full |= other.full;
+        self.failed |= other.failed;
+        self.snapshot_running |= other.snapshot_running;
+        self.snapshots += other.snapshots;
+        self.snapshots_failed += other.snapshots_failed;
+        self.snapshot_sequence += other.snapshot_sequence;
+        self.snapshot_time = match (self.snapshot_time, other.snapshot_time) {
+            (Time(0), time) | (time, Time(0)) => time,
+            (one, other) => one.min(other),
+        };
+    }
+}
+
+impl Durable {
+    /// A core without a log.
+    pub(crate) fn none() -> Durable {
+        Durable::with(Commits::new(Durability::None, 0), Way::None, None, Snapshots::none())
+    }
+
+    fn with(commits: Commits, way: Way, keeper: Option<Keeper>, snapshots: Snapshots) -> Durable {
+        Durable {
+            commits,
+            way,
+            keeper,
+            snapshots,
+            held: VecDeque::new(),
+            trouble: None,
+            retry_ms: 0,
+            written_ms: 0,
+            behind_ms: 0,
+            syncing_behind: false,
+            batch_len_max: 0,
+        }
+    }
+
+    /// What recovery has left goes on: threads are started that ring this bell.
+    pub(crate) fn start(start: CoreStart, bell: &Arc<Bell>) -> io::Result<(Shard, Durable)> {
+        let CoreStart { mut shard, log, next, durability, directories, snapshot_log_bytes } = start;
+        shard.keep_journal(log, next);
+        let [for_log, for_keeper] = directories;
+        let writer = LogWriter::new(for_log, log, scurry_engine::SEGMENT_LEN_MAX);
+        let way = match durability {
+            Durability::None => Way::None,
+            Durability::Write => Way::Here(Box::new(writer)),
+            Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
+        };
+        let keeper = Keeper::start(log.core, for_keeper, bell.clone())?;
+        let commits = Commits::new(durability, next - 1);
+        let snapshots = Snapshots::new(log, snapshot_log_bytes);
+        Ok((shard, Durable::with(commits, way, Some(keeper), snapshots)))
+    }
+
+    /// The mode.
+    pub(crate) fn durability(&self) -> Durability {
+        self.commits.durability()
+    }
+
+    /// What shows the shard as it is now may leave when this holds of the sequence.
+    #[inline]
+    pub(crate) fn durable(&self) -> u64 {
+        self.commits.durable()
+    }
+
+    /// Why commands are refused, if they are.
+    #[inline]
+    pub(crate) fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// True when no more may be executed before something was written.
+    pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
+        let waiting = shard.journal().map_or(0, |journal| journal.len());
+        waiting > WAITING_LEN_MAX && self.trouble.is_none()
+    }
+
+    /// Closes a frame that has become long.
+    #[inline]
+    pub(crate) fn bound_frame(&self, shard: &mut Shard, now: Time) {
+        let synced = self.commits.synced();
+        if let Some(journal) = shard.journal()
+            && journal.open_len() > FRAME_LEN
+        {
+            journal.seal(synced, now);
+        }
+    }
+
+    /// Writes what was committed, or sees to it that it is; learns what has become durable.
+    pub(crate) fn commit(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
+        if matches!(self.way, Way::None) {
+            return;
+        }
+        self.learn(uptime_ms);
+        while self.may_write(uptime_ms)
+            && let Some(batch) = self.commits.batch(shard, now)
+        {
+            self.written_ms = uptime_ms;
+            self.send(batch, uptime_ms);
+        }
+    }
+
+    /// What is done between turns: marks, syncs behind, snapshots.
+    pub(crate) fn look_after(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
+        if matches!(self.way, Way::None) {
+            return;
+        }
+        self.learn(uptime_ms);
+        if uptime_ms - self.written_ms > IDLE_MS
+            && self.may_write(uptime_ms)
+            && let Some(batch) = self.commits.mark(shard, now)
+        {
+            self.send(batch, uptime_ms);
+        }
+        let Some(keeper) = &mut self.keeper else { return };
+        if self.commits.durability() == Durability::Write
+            && !self.syncing_behind
+            && self.commits.synced() < self.commits.written()
+            && (uptime_ms - self.behind_ms > SYNC_BEHIND_MS || self.snapshots.waits_for_sync())
+        {
+            self.syncing_behind = true;
+            self.behind_ms = uptime_ms;
+            keeper.give(Task::SyncBehind {
+                from: self.commits.synced(),
+                to: self.commits.written(),
+            });
+        }
+        if self.trouble.is_none() {
+            self.snapshots.step(shard, keeper, &self.commits, now);
+        }
+    }
+
+    /// True when the core has something to do soon that no event announces.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.snapshots.can_step(self.keeper.as_ref())
+    }
+
+    /// Milliseconds until something is to be done, at most.
+    pub(crate) fn patience_ms(&self) -> Option<i64> {
+        self.commits.is_full().then_some(FULL_RETRY_MS)
+    }
+
+    /// Begins a snapshot; false when one is being written, or there is no log.
+    pub(crate) fn begin_snapshot(&mut self) -> Result<(), &'static str> {
+        if matches!(self.way, Way::None) {
+            return Err("there is no log to take a snapshot of: start with --durability write or \
+                        fsync");
+        }
+        if self.trouble.is_some() {
+            return Err("the log cannot be written: see INFO persistence and the server's log");
+        }
+        self.snapshots.ask()
+    }
+
+    /// Mail that shows the shard as it is now.
+    pub(crate) fn hold(&mut self, sequence: u64, core: u16, message: Message) {
+        self.held.push_back((sequence, core, message));
+    }
+
+    /// Mail that may leave.
+    pub(crate) fn release(&mut self) -> Option<(u16, Message)> {
+        let durable = self.commits.durable();
+        if self.trouble_is_final() {
+            // Dropped: nothing is known of what they show.
+            self.held.clear();
+        }
+        let (sequence, ..) = self.held.front()?;
+        if *sequence > durable {
+            return None;
+        }
+        self.held.pop_front().map(|(_, core, message)| (core, message))
+    }
+
+    /// True when nothing that waits will ever be durable.
+    #[inline]
+    pub(crate) fn trouble_is_final(&self) -> bool {
+        matches!(self.trouble, Some(Trouble::Failed(_)))
+    }
+
+    /// True when a thread has something to tell.
+    pub(crate) fn has_news(&mut self) -> bool {
+        let clerk = match &mut self.way {
+            Way::There(clerk) => clerk.has_news(),
+            Way::None | Way::Here(_) => false,
+        };
+        clerk || self.keeper.as_mut().is_some_and(Keeper::has_news)
+    }
+
+    /// What INFO shows.
+    pub(crate) fn report(&self, shard: &Shard) -> DurableReport {
+        let (bytes, batches) = self.commits.given();
+        DurableReport {
+            sequence: shard.sequence(),
+            durable: self.commits.durable().min(shard.sequence()),
+            synced: self.commits.synced(),
+            bytes,
+            batches,
+            full: self.commits.is_full(),
+            failed: self.commits.has_failed(),
+            ..self.snapshots.report()
+        }
+    }
+
+    /// The server stops: everything is written and synced, whatever it takes.
+    pub(crate) fn finish(&mut self, shard: &mut Shard, now: Time) {
+        if let Some(keeper) = &mut self.keeper {
+            self.snapshots.abandon(keeper);
+        }
+        while !self.trouble_is_final() {
+            if let Some(batch) = self.commits.batch(shard, now) {
+                self.send(batch, 0);
+            }
+            if self.commits.is_full() {
+                tracing::error!("stopped with a full disk: changes that nobody was told of are lost");
+                return;
+            }
+            if !self.commits.is_busy() {
+                break;
+            }
+            if let Way::There(clerk) = &mut self.way {
+                clerk.wait();
+            }
+            self.learn(0);
+        }
+        if let Way::Here(writer) = &mut self.way
+            && let Err(error) = writer.sync()
+        {
+            tracing::error!("the log was not synced at the end: {error}");
+        }
+    }
+
+    fn may_write(&self, uptime_ms: i64) -> bool {
+        !self.commits.is_full() || uptime_ms >= self.retry_ms
+    }
+
+    fn send(&mut self, mut batch: scurry_engine::Batch, uptime_ms: i64) {
+        self.batch_len_max = self.batch_len_max.max(batch.len());
+        match &mut self.way {
+            Way::None => {}
+            Way::Here(writer) => {
+                let outcome = batch.run(writer);
+                self.done(batch, outcome, uptime_ms);
+            }
+            Way::There(clerk) => clerk.give(batch),
+        }
+    }
+
+    fn done(&mut self, batch: scurry_engine::Batch, outcome: io::Result<()>, uptime_ms: i64) {
+        let said = outcome.as_ref().err().map(ToString::to_string);
+        match self.commits.done(batch, outcome) {
+            Err(failed) => {
+                tracing::error!(
+                    "the log cannot be trusted any more: {failed}. Nothing is answered until the \
+                     server was started again"
+                );
+                self.trouble = Some(Trouble::Failed(failed.to_string()));
+            }
+            Ok(()) if self.commits.is_full() => {
+                self.retry_ms = uptime_ms + FULL_RETRY_MS;
+                let why = said.unwrap_or_default();
+                if self.trouble.is_none() {
+                    tracing::error!("the log has no room: {why}. Writes are refused meanwhile");
+                }
+                self.trouble = Some(Trouble::Full(why));
+            }
+            Ok(()) => {
+                if self.trouble.take().is_some() {
+                    tracing::info!("the log has room again");
+                }
+            }
+        }
+    }
+
+    /// Takes in what threads have done.
+    fn learn(&mut self, uptime_ms: i64) {
+        while let Way::There(clerk) = &mut self.way
+            && let Some((batch, outcome)) = clerk.news()
+        {
+            self.done(batch, outcome, uptime_ms);
+        }
+        while let Some(news) = self.keeper.as_mut().and_then(Keeper::news) {
+            match news {
+                News::Synced { to } => {
+                    self.syncing_behind = false;
+                    self.commits.note_synced(to);
+                }
+                News::NotSynced(error) => {
+                    tracing::error!("the log cannot be synced: {error}");
+                    self.trouble = Some(Trouble::Failed(error.to_string()));
+                }
+                News::Snapshot(event) => self.snapshots.learn(event, &self.commits),
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The thread beside a core that does what may take long: writes snapshots, removes what is not
+//! needed any more, and in `write` mode syncs the log behind the clients.
+
+use crate::mesh::Bell;
+use scurry_disk::Directory;
+use scurry_engine::{Disk, SnapshotWriter, forget, sync_behind};
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// What it is asked to do. Few tasks are under way: the core waits for pieces to be written.
+pub(super) enum Task {
+    Begin { begun: u64 },
+    Piece(Vec<u8>),
+    /// All pieces are there: make them durable.
+    Finish,
+    /// The log is durable as far as the snapshot goes: it counts.
+    Publish,
+    Abandon,
+    SyncBehind { from: u64, to: u64 },
+}
+
+/// What it says.
+pub(super) enum News {
+    Synced { to: u64 },
+    NotSynced(io::Error),
+    Snapshot(SnapshotNews),
+}
+
+/// What it says of a snapshot.
+pub(super) enum SnapshotNews {
+    Written(Vec<u8>),
+    Finished,
+    Published { bytes: u64 },
+    Failed(io::Error),
+}
+
+/// The core's end of it.
+pub(super) struct Keeper {
+    tasks: Sender<Task>,
+    news: Receiver<News>,
+    stash: Option<News>,
+}
+
+impl Keeper {
+    pub(super) fn start(
+        core: u32,
+        directory: Directory,
+        bell: Arc<Bell>,
+    ) -> io::Result<Keeper> {
+        let (tasks, work) = channel();
+        let (tell, news) = channel();
+        let mut hand = Hand { path: directory.path().to_owned(), directory, writer: None };
+        thread::Builder::new().name(format!("keeper-{core}")).spawn(move || {
+            while let Ok(task) = work.recv() {
+                if let Some(news) = hand.work(task) {
+                    if tell.send(news).is_err() {
+                        return;
+                    }
+                    bell.ring();
+                }
+            }
+        })?;
+        Ok(Keeper { tasks, news, stash: None })
+    }
+
+    pub(super) fn give(&mut self, task: Task) {
+        if self.tasks.send(task).is_err() {
+            tracing::error!("the keeper's thread has ended");
+        }
+    }
+
+    pub(super) fn news(&mut self) -> Option<News> {
+        self.stash.take().or_else(|| self.news.try_recv().ok())
+    }
+
+    pub(super) fn has_news(&mut self) -> bool {
+        self.stash = self.news();
+        self.stash.is_some()
+    }
+}
+
+/// What the thread has.
+struct Hand {
+    path: PathBuf,
+    directory: Directory,
+    writer: Option<SnapshotWriter<Directory>>,
+}
+
+impl Hand {
+    fn work(&mut self, task: Task) -> Option<News> {
+        let snapshot = |outcome: io::Result<SnapshotNews>| {
+            Some(News::Snapshot(outcome.unwrap_or_else(SnapshotNews::Failed)))
+        };
+        match task {
+            Task::SyncBehind { from, to } => {
+                Some(match sync_behind(&mut self.directory, from) {
+                    Ok(()) => News::Synced { to },
+                    Err(error) => News::NotSynced(error),
+                })
+            }
+            Task::Begin { begun } => match self.begin(begun) {
+                Ok(()) => None,
+                Err(error) => snapshot(Err(error)),
+            },
+            Task::Piece(bytes) => {
+                // After a failure there is no writer, and the core has been told.
+                let writer = self.writer.as_mut()?;
+                let outcome = writer.write(&bytes);
+                self.keep_or_end(outcome, SnapshotNews::Written(bytes))
+            }
+            Task::Finish => {
+                let outcome = self.writer.as_mut()?.sync();
+                self.keep_or_end(outcome, SnapshotNews::Finished)
+            }
+            Task::Publish => {
+                let writer = self.writer.take()?;
+                let bytes = writer.len();
+                let outcome = writer.publish().and_then(|needed| {
+                    forget(&mut self.directory, needed)?;
+                    Ok(SnapshotNews::Published { bytes })
+                });
+                snapshot(outcome)
+            }
+            Task::Abandon => {
+                if let Err(error) = self.writer.take()?.abandon() {
+                    tracing::warn!("an unfinished snapshot was not removed: {error}");
+                }
+                None
+            }
+        }
+    }
+
+    fn begin(&mut self, begun: u64) -> io::Result<()> {
+        // What an earlier run has left unfinished.
+        for name in self.directory.list()? {
+            if name.ends_with(".new") {
+                self.directory.remove(&name)?;
+            }
+        }
+        let directory = Directory::open(&self.path)?;
+        self.writer = Some(SnapshotWriter::new(directory, begun)?);
+        Ok(())
+    }
+
+    fn keep_or_end(&mut self, outcome: io::Result<()>, news: SnapshotNews) -> Option<News> {
+        Some(News::Snapshot(match outcome {
+            Ok(()) => news,
+            Err(error) => {
+                if let Some(Err(error)) = self.writer.take().map(SnapshotWriter::abandon) {
+                    tracing::warn!("an unfinished snapshot was not removed: {error}");
+                }
+                SnapshotNews::Failed(error)
+            }
+        }))
+    }
+}

@@ -1,0 +1,191 @@
+//! A core's snapshots: when one is begun, and how it goes on, a piece in a turn.
+
+use super::DurableReport;
+use super::keeper::{Keeper, SnapshotNews, Task};
+use scurry_engine::{Commits, LogId, Piece, Shard, Snapshot};
+use scurry_ledger::Time;
+
+/// Pieces under way at most: what a snapshot needs of memory.
+const PIECES_MAX: usize = 2;
+
+/// Where the snapshot that is written stands.
+enum Stage {
+    /// Pieces are made.
+    Walking(Box<Snapshot>),
+    /// All are given to the keeper, which makes them durable.
+    Finishing { begun: u64, as_of: u64 },
+    /// The log has to be durable up to `as_of`.
+    Waiting { begun: u64, as_of: u64 },
+    /// It gets its name.
+    Publishing { begun: u64 },
+}
+
+/// One core's.
+pub(super) struct Snapshots {
+    log: Option<LogId>,
+    /// One is begun when the log has grown by so much.
+    log_bytes_max: u64,
+    /// Bytes of the log when the last one was begun.
+    log_bytes: u64,
+    asked: bool,
+    stage: Option<Stage>,
+    under_way: usize,
+    spare: Vec<Vec<u8>>,
+    written: u64,
+    failed: u64,
+    last_sequence: u64,
+    last_time: Time,
+    now: Time,
+}
+
+impl Snapshots {
+    pub(super) fn none() -> Snapshots {
+        Snapshots {
+            log: None,
+            log_bytes_max: u64::MAX,
+            log_bytes: 0,
+            asked: false,
+            stage: None,
+            under_way: 0,
+            spare: Vec::new(),
+            written: 0,
+            failed: 0,
+            last_sequence: 0,
+            last_time: Time(0),
+            now: Time(0),
+        }
+    }
+
+    pub(super) fn new(log: LogId, log_bytes_max: u64) -> Snapshots {
+        Snapshots { log: Some(log), log_bytes_max, ..Snapshots::none() }
+    }
+
+    /// Asks for one.
+    pub(super) fn ask(&mut self) -> Result<(), &'static str> {
+        if self.asked || self.stage.is_some() {
+            return Err("a snapshot is being written already: wait for it (INFO persistence)");
+        }
+        self.asked = true;
+        Ok(())
+    }
+
+    /// True when a snapshot is complete but for the log behind it.
+    pub(super) fn waits_for_sync(&self) -> bool {
+        matches!(self.stage, Some(Stage::Waiting { .. }))
+    }
+
+    /// True when the next step needs no news.
+    pub(super) fn can_step(&self, keeper: Option<&Keeper>) -> bool {
+        keeper.is_some()
+            && match self.stage {
+                None => self.asked,
+                Some(Stage::Walking(_)) => self.under_way < PIECES_MAX,
+                Some(_) => false,
+            }
+    }
+
+    /// Takes a step, if there is one to take.
+    pub(super) fn step(
+        &mut self,
+        shard: &mut Shard,
+        keeper: &mut Keeper,
+        commits: &Commits,
+        now: Time,
+    ) {
+        self.now = now;
+        match &mut self.stage {
+            None => {
+                let (bytes, _) = commits.given();
+                let Some(log) = self.log else { return };
+                if !self.asked && bytes - self.log_bytes < self.log_bytes_max {
+                    return;
+                }
+                self.asked = false;
+                self.log_bytes = bytes;
+                let snapshot = Snapshot::begin(shard, log, now);
+                tracing::info!(core = log.core, sequence = snapshot.begun(), "snapshot begun");
+                keeper.give(Task::Begin { begun: snapshot.begun() });
+                self.under_way = 0;
+                self.stage = Some(Stage::Walking(Box::new(snapshot)));
+            }
+            Some(Stage::Walking(snapshot)) if self.under_way < PIECES_MAX => {
+                let begun = snapshot.begun();
+                let spare = self.spare.pop().unwrap_or_default();
+                match snapshot.piece(shard, spare, now) {
+                    Some(Piece::Bytes(bytes)) => {
+                        self.under_way += 1;
+                        keeper.give(Task::Piece(bytes));
+                    }
+                    Some(Piece::Last { bytes, as_of }) => {
+                        keeper.give(Task::Piece(bytes));
+                        keeper.give(Task::Finish);
+                        self.stage = Some(Stage::Finishing { begun, as_of });
+                    }
+                    Some(Piece::Void) => self.abandon(keeper),
+                    None => {}
+                }
+            }
+            Some(Stage::Waiting { begun, as_of }) if commits.synced() >= *as_of => {
+                let begun = *begun;
+                keeper.give(Task::Publish);
+                self.stage = Some(Stage::Publishing { begun });
+            }
+            Some(_) => {}
+        }
+    }
+
+    /// Takes in what the keeper says.
+    pub(super) fn learn(&mut self, news: SnapshotNews, _commits: &Commits) {
+        match news {
+            SnapshotNews::Written(mut spare) => {
+                self.under_way = self.under_way.saturating_sub(1);
+                spare.clear();
+                if self.spare.len() < PIECES_MAX {
+                    self.spare.push(spare);
+                }
+            }
+            SnapshotNews::Finished => {
+                if let Some(Stage::Finishing { begun, as_of }) = self.stage {
+                    self.stage = Some(Stage::Waiting { begun, as_of });
+                }
+            }
+            SnapshotNews::Published { bytes } => {
+                if let Some(Stage::Publishing { begun }) = self.stage.take() {
+                    tracing::info!(sequence = begun, bytes, "snapshot written");
+                    self.written += 1;
+                    self.last_sequence = begun;
+                    self.last_time = self.now;
+                }
+                self.spare.clear();
+            }
+            SnapshotNews::Failed(error) => {
+                tracing::error!("no snapshot was written: {error}. The log is kept instead");
+                self.failed += 1;
+                self.stage = None;
+                self.spare.clear();
+            }
+        }
+    }
+
+    /// Gives up the one that is being written.
+    pub(super) fn abandon(&mut self, keeper: &mut Keeper) {
+        let stays = matches!(self.stage, None | Some(Stage::Publishing { .. }));
+        if !stays {
+            keeper.give(Task::Abandon);
+            self.stage = None;
+            // Begun again: it was asked for, or due.
+            self.asked = true;
+        }
+    }
+
+    pub(super) fn report(&self) -> DurableReport {
+        DurableReport {
+            snapshot_running: self.asked || self.stage.is_some(),
+            snapshots: self.written,
+            snapshots_failed: self.failed,
+            snapshot_sequence: self.last_sequence,
+            snapshot_time: self.last_time,
+            ..DurableReport::default()
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! From a directory to shards that serve: its lock, its manifest, recovery, and the division
+//! among another number of threads.
+
+use crate::StartError;
+use crate::slots::Slots;
+use scurry_disk::{Directory, Manifest, Store};
+use scurry_engine::{
+    Config, Durability, LogId, Piece, Progress, Recovered, RecoveryError, ReplayError, Shard, Sink,
+    Snapshot, SnapshotWriter, Until, Version, recover,
+};
+use scurry_ledger::Time;
+use std::io;
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// How often recovery says how far it is.
+const REPORT_EVERY: Duration = Duration::from_millis(100);
+
+/// How far recovery is, over all threads that wrote.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryProgress {
+    /// Keys taken from snapshots.
+    pub entries: u64,
+    /// How many the snapshots have, as far as they were opened.
+    pub entries_all: u64,
+    /// Changes of the logs that were applied.
+    pub records: u64,
+    /// Bytes of the logs that were read.
+    pub log_bytes: u64,
+    /// How many there are.
+    pub log_bytes_all: u64,
+}
+
+/// What recovery has found, over all threads that wrote.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecoveryReport {
+    /// How far it came: all of it.
+    pub read: RecoveryProgress,
+    /// What an operator should know: ends of logs that were cut off, snapshots that were passed
+    /// over.
+    pub notes: Vec<String>,
+}
+
+/// What a core begins with.
+pub(crate) struct CoreStart {
+    pub(crate) shard: Shard,
+    pub(crate) log: LogId,
+    /// The sequence of the next record.
+    pub(crate) next: u64,
+    pub(crate) durability: Durability,
+    /// For the log, and for what is done beside.
+    pub(crate) directories: [Directory; 2],
+    pub(crate) snapshot_log_bytes: u64,
+}
+
+/// A directory that was recovered.
+pub(crate) struct Opened {
+    /// Holds the lock.
+    pub(crate) store: Store,
+    pub(crate) manifest: Manifest,
+    pub(crate) cores: Vec<CoreStart>,
+    /// No clock shows less.
+    pub(crate) time: Time,
+    pub(crate) report: RecoveryReport,
+}
+
+/// What is to be opened, and how.
+pub(crate) struct Plan<'p> {
+    pub(crate) path: &'p Path,
+    pub(crate) threads: u16,
+    pub(crate) durability: Durability,
+    pub(crate) snapshot_log_bytes: u64,
+    /// Of the shards, but for the seed.
+    pub(crate) config: Config,
+}
+
+/// Sums what several threads have read.
+#[derive(Default)]
+struct Meter {
+    sums: [AtomicU64; 5],
+}
+
+impl Meter {
+    fn add(&self, before: &mut Progress, now: &Progress) {
+        let parts = |of: &Progress| {
+            [of.entries, of.entries_all, of.records, of.log_bytes, of.log_bytes_all]
+        };
+        for ((sum, now), before) in self.sums.iter().zip(parts(now)).zip(parts(before)) {
+            // A snapshot that is given up counts backwards.
+            sum.fetch_add(now.wrapping_sub(before), Ordering::Relaxed);
+        }
+        *before = *now;
+    }
+
+    fn read(&self) -> RecoveryProgress {
+        let [entries, entries_all, records, log_bytes, log_bytes_all] =
+            [0, 1, 2, 3, 4].map(|at: usize| self.sums[at].load(Ordering::Relaxed));
+        RecoveryProgress { entries, entries_all, records, log_bytes, log_bytes_all }
+    }
+}
+
+/// Opens a store, recovers it, and divides it among the threads.
+pub(crate) fn open(
+    plan: &Plan<'_>,
+    tell: &(dyn Fn(&RecoveryProgress) + Sync),
+) -> Result<Opened, StartError> {
+    let store = Store::open(plan.path)?;
+    let manifest = match store.manifest()? {
+        Some(manifest) => manifest,
+        None => begin(&store, plan.threads)?,
+    };
+    for generation in store.generations().map_err(StartError::store)? {
+        if generation != manifest.generation {
+            store.remove_generation(generation).map_err(StartError::store)?;
+        }
+    }
+    let config = Config { hash_seed: manifest.hash_seed, ..plan.config.clone() };
+    let same = manifest.threads == plan.threads;
+    let mut shards: Vec<Shard> = (0..plan.threads).map(|_| Shard::new(config.clone())).collect();
+    let recovered = if same {
+        side_by_side(&store, &manifest, &mut shards, tell)?
+    } else {
+        one_after_the_other(&store, &manifest, &mut shards, tell)?
+    };
+    let mut opened = Opened { store, manifest, cores: vec![], time: Time(0), report: recovered.1 };
+    let mut nexts = vec![1; shards.len()];
+    let mut version_last = 0;
+    for (core, found) in recovered.0.iter().enumerate() {
+        opened.time = opened.time.max(found.at);
+        version_last = version_last.max(found.version_last);
+        if same {
+            nexts[core] = found.next;
+        }
+    }
+    for shard in &mut shards {
+        shard.note_version(Version::new(version_last).unwrap_or(Version::LAST));
+    }
+    if !same {
+        opened.manifest = divide(&opened.store, &manifest, &mut shards, opened.time)?;
+        opened.report.notes.push(format!(
+            "divided among {} threads, which were {} before",
+            plan.threads, manifest.threads
+        ));
+    }
+    for (core, (shard, next)) in (0..).zip(shards.into_iter().zip(nexts)) {
+        let generation = opened.manifest.generation;
+        let directory = || opened.store.core(generation, core).map_err(StartError::store);
+        opened.cores.push(CoreStart {
+            shard,
+            log: log_id(&opened.manifest, core),
+            next,
+            durability: plan.durability,
+            directories: [directory()?, directory()?],
+            snapshot_log_bytes: plan.snapshot_log_bytes,
+        });
+    }
+    Ok(opened)
+}
+
+/// A store that nothing was written to.
+fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
+    let random = || {
+        getrandom::u64().map_err(io::Error::other).map_err(StartError::system("a random number"))
+    };
+    let manifest = Manifest { store: random()?, hash_seed: random()?, generation: 1, threads };
+    store.write_manifest(&manifest)?;
+    Ok(manifest)
+}
+
+/// Tells one log of a store from all others.
+fn log_id(manifest: &Manifest, core: u16) -> LogId {
+    let place = u64::from(manifest.generation) << 16 | u64::from(core);
+    LogId { id: manifest.store ^ place, core: u32::from(core) }
+}
+
+type Found = (Vec<Recovered>, RecoveryReport);
+
+/// Each thread recovers its own.
+fn side_by_side(
+    store: &Store,
+    manifest: &Manifest,
+    shards: &mut [Shard],
+    tell: &(dyn Fn(&RecoveryProgress) + Sync),
+) -> Result<Found, StartError> {
+    let meter = Meter::default();
+    let left = AtomicU64::new(shards.len() as u64);
+    let outcomes = Mutex::new(Vec::new());
+    thread::scope(|scope| -> Result<(), StartError> {
+        for (core, shard) in (0..).zip(shards.iter_mut()) {
+            let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
+            let (meter, left, outcomes) = (&meter, &left, &outcomes);
+            thread::Builder::new()
+                .name(format!("recovery-{core}"))
+                .spawn_scoped(scope, move || {
+                    let mut before = Progress::default();
+                    let outcome = recover(
+                        &mut directory,
+                        log_id(manifest, core),
+                        manifest.hash_seed,
+                        Until::End,
+                        shard,
+                        |progress| meter.add(&mut before, progress),
+                    );
+                    if let Ok(mut outcomes) = outcomes.lock() {
+                        outcomes.push((core, outcome));
+                    }
+                    left.fetch_sub(1, Ordering::Release);
+                })
+                .map_err(StartError::system("a thread for recovery"))?;
+        }
+        let mut waited = Duration::ZERO;
+        while left.load(Ordering::Acquire) > 0 {
+            // Short at first: an empty store is opened at once.
+            let pause = waited.max(Duration::from_micros(200)).min(REPORT_EVERY);
+            thread::sleep(pause);
+            waited += pause;
+            if waited > REPORT_EVERY {
+                tell(&meter.read());
+            }
+        }
+        Ok(())
+    })?;
+    let mut outcomes = outcomes.into_inner().unwrap_or_default();
+    outcomes.sort_by_key(|(core, _)| *core);
+    let mut report = RecoveryReport { read: meter.read(), notes: vec![] };
+    let mut all = Vec::new();
+    for (core, outcome) in outcomes {
+        let found = outcome.map_err(|error| StartError::recovery(store, manifest, core, error))?;
+        note(&mut report, core, &found);
+        all.push(found);
+    }
+    Ok((all, report))
+}
+
+/// Every key goes to the thread that owns it now.
+fn one_after_the_other(
+    store: &Store,
+    manifest: &Manifest,
+    shards: &mut [Shard],
+    tell: &(dyn Fn(&RecoveryProgress) + Sync),
+) -> Result<Found, StartError> {
+    let slots = Slots::new(u16::try_from(shards.len()).unwrap_or(u16::MAX));
+    let meter = Meter::default();
+    let mut report = RecoveryReport::default();
+    let mut all = Vec::new();
+    for core in 0..manifest.threads {
+        let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
+        let mut before = Progress::default();
+        let mut told = 0;
+        let is_read = |key: &[u8]| Slots::new(manifest.threads).owner_of(key) == core;
+        let mut spread = Spread { shards: &mut *shards, slots, is_read: &is_read };
+        let found = recover(
+            &mut directory,
+            log_id(manifest, core),
+            manifest.hash_seed,
+            Until::End,
+            &mut spread,
+            |progress| {
+                meter.add(&mut before, progress);
+                let read = meter.read();
+                let now = read.entries + read.records;
+                if now >= told + 1_000_000 {
+                    told = now;
+                    tell(&read);
+                }
+            },
+        )
+        .map_err(|error| StartError::recovery(store, manifest, core, error))?;
+        note(&mut report, core, &found);
+        all.push(found);
+    }
+    report.read = meter.read();
+    Ok((all, report))
+}
+
+fn note(report: &mut RecoveryReport, core: u16, found: &Recovered) {
+    if let Some(cut) = &found.cut
+        && cut.bytes > 0
+    {
+        report.notes.push(format!(
+            "thread {core}: {} bytes at the end of {} were not complete and had been promised to \
+             nobody; cut off at byte {}",
+            cut.bytes, cut.file, cut.offset
+        ));
+    }
+    for error in &found.passed_over {
+        report.notes.push(format!(
+            "thread {core}: a snapshot was passed over, and an older one used: {error}"
+        ));
+    }
+}
+
+/// Shards of another number than those that wrote.
+struct Spread<'s> {
+    shards: &'s mut [Shard],
+    slots: Slots,
+    /// True for the keys of the thread that is read.
+    is_read: &'s dyn Fn(&[u8]) -> bool,
+}
+
+impl Spread<'_> {
+    fn of(&mut self, key: &[u8]) -> &mut Shard {
+        let core = usize::from(self.slots.owner_of(key));
+        &mut self.shards[core]
+    }
+}
+
+impl Sink for Spread<'_> {
+    fn clear(&mut self) {
+        for shard in self.shards.iter_mut() {
+            shard.discard(self.is_read);
+        }
+    }
+
+    fn restore(&mut self, entry: &scurry_codec::Entry<'_>) -> Result<(), ReplayError> {
+        self.of(entry.key()).restore(entry)
+    }
+
+    fn replay(&mut self, record: &scurry_codec::Record<'_>) -> Result<(), ReplayError> {
+        match record.key() {
+            Some(key) => self.of(key).replay(record),
+            // FLUSHALL is every thread's: each log has it, and each forgets what it held.
+            None => {
+                self.clear();
+                Ok(())
+            }
+        }
+    }
+
+    fn touch(&mut self, _hashes: &[u64]) {}
+}
+
+/// Writes the shards as the next generation, which counts from the moment the manifest says so.
+fn divide(
+    store: &Store,
+    before: &Manifest,
+    shards: &mut [Shard],
+    now: Time,
+) -> Result<Manifest, StartError> {
+    let threads = u16::try_from(shards.len()).unwrap_or(u16::MAX);
+    let manifest = Manifest { generation: before.generation + 1, threads, ..*before };
+    for (core, shard) in (0..).zip(shards.iter_mut()) {
+        let directory = store.core(manifest.generation, core).map_err(StartError::store)?;
+        write_whole(directory, shard, log_id(&manifest, core), now).map_err(StartError::store)?;
+    }
+    store.write_manifest(&manifest)?;
+    store.remove_generation(before.generation).map_err(StartError::store)?;
+    Ok(manifest)
+}
+
+fn write_whole(directory: Directory, shard: &mut Shard, log: LogId, now: Time) -> io::Result<()> {
+    let mut snapshot = Snapshot::begin(shard, log, now);
+    let mut writer = SnapshotWriter::new(directory, snapshot.begun())?;
+    while let Some(piece) = snapshot.piece(shard, Vec::new(), now) {
+        match piece {
+            Piece::Bytes(bytes) | Piece::Last { bytes, .. } => writer.write(&bytes)?,
+            Piece::Void => return Err(io::Error::other("the shard was cleared")),
+        }
+    }
+    writer.sync()?;
+    writer.publish()?;
+    Ok(())
+}
+
+impl StartError {
+    fn store(source: io::Error) -> StartError {
+        StartError::Store(source.into())
+    }
+
+    fn recovery(_: &Store, manifest: &Manifest, core: u16, source: RecoveryError) -> StartError {
+        StartError::Recovery { place: format!("g{}/{core}", manifest.generation), source }
+    }
+}
