@@ -28,6 +28,12 @@ fn expiry(until: Until) -> Expiry {
     }
 }
 
+/// True when the answer to `old` is no longer the last one to such a request.
+fn supersedes(new: &Op, old: &Op) -> bool {
+    let session = new.request().map(|request| &request.session);
+    old == new || matches!(old, Op::Release { session: ended } if Some(ended) == session)
+}
+
 impl Sim {
     /// False while nothing may be written.
     fn is_open(&self) -> bool {
@@ -71,11 +77,7 @@ impl Sim {
         self.counts.duplicates += 1;
         match self.execute(done.account, &done.op)? {
             Came::Replay(answer) if answer != done.answer && done.op.has_id() => {
-                // Unless its id was forgotten and used again.
-                let newer = |other: &&Done| other.account == done.account && other.answer == answer;
-                let is_newer = self.done.iter().any(|other| newer(&other));
-                let why = format!("{:?} was answered {:?}, now {answer:?}", done.op, done.answer);
-                if is_newer { Ok(()) } else { Err(why) }
+                Err(format!("{:?} was answered {:?}, now {answer:?}", done.op, done.answer))
             }
             _ => Ok(()),
         }
@@ -104,6 +106,18 @@ impl Sim {
             Came::Commit(answer) => Some(answer.clone()),
             _ => None,
         };
+        if answer.is_some() {
+            // An id that was forgotten may be used again.
+            self.done.retain(|done| done.account != index || !supersedes(op, &done.op));
+            for Pending { request, .. } in &mut self.pending {
+                if let Some((account, old, answer)) = request
+                    && *account == index
+                    && supersedes(op, old)
+                {
+                    *answer = None;
+                }
+            }
+        }
         let records = u64::from(answer.is_some());
         self.wrote(before, records..=records)?;
         self.wait(Some((index, op.clone(), answer)), 0);

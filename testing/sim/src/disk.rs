@@ -122,11 +122,15 @@ impl SimDisk {
         self.lock().changes
     }
 
+    /// From now on these faults come.
+    pub fn inject(&self, faults: Faults) {
+        let mut platter = self.lock();
+        (platter.faults, platter.full) = (faults, 0);
+    }
+
     /// From now on nothing fails by itself.
     pub fn mend(&self) {
-        let mut platter = self.lock();
-        platter.faults = Faults::default();
-        platter.full = 0;
+        self.inject(Faults::default());
     }
 
     /// Ends the machine and starts it again.
@@ -208,6 +212,7 @@ impl Platter {
     }
 
     fn no_room(&mut self) -> io::Error {
+        self.errors += 1;
         self.trace.add("  fails: no room".to_owned());
         io::Error::from(io::ErrorKind::StorageFull)
     }
