@@ -65,7 +65,7 @@ fn entity_value(held: &Held) -> Option<&Vec<u8>> {
 }
 
 /// What a key holds.
-fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
+pub(crate) fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
     let hasher = shard.hasher();
     let key = hasher.key(bytes);
     if let Ok(value) = shard.value(now, key) {

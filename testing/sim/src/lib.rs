@@ -6,6 +6,7 @@ mod audit;
 mod clients;
 mod commit;
 mod disk;
+mod other_ways;
 mod plan;
 mod recover;
 mod run;

@@ -101,7 +101,7 @@ impl Sim {
         }
         self.counts.lost +=
             u64::from(self.history.last_key_value().is_some_and(|(&at, _)| at > last));
-        self.look_back(before, last)?;
+        self.other_ways(before, last)?;
         if !is_unsound {
             self.history.split_off(&(last + 1));
         }
@@ -128,7 +128,13 @@ impl Sim {
     }
 
     /// What the last sequence left must be what the shard shows.
-    fn world_at(&self, last: u64, shard: &mut Shard, now: Time, at: Time) -> Result<World, String> {
+    pub(crate) fn world_at(
+        &self,
+        last: u64,
+        shard: &mut Shard,
+        now: Time,
+        at: Time,
+    ) -> Result<World, String> {
         let Some(worlds) = self.history.get(&last) else {
             return Err(format!("recovered up to {last}, which never was"));
         };
@@ -144,28 +150,6 @@ impl Sim {
             }
         }
         Err(why)
-    }
-
-    /// An earlier sequence can be recovered too, and nothing is written for it.
-    fn look_back(&mut self, before: &SimDisk, last: u64) -> Checked {
-        if !self.random.one_in(3) || self.disk.is_unsound() {
-            return Ok(());
-        }
-        let back = self.random.below(20) as u64;
-        let (wanted, mut disk) = (last.saturating_sub(back), before.clone());
-        let mut shard = Shard::new(self.config.clone());
-        let (seed, until) = (self.config.hash_seed, Until::Sequence(wanted));
-        let changes = disk.changes();
-        let found = recover(&mut disk, self.log, seed, until, &mut shard, |_| {});
-        if disk.changes() != changes {
-            return Err(format!("a look at sequence {wanted} has changed the disk"));
-        }
-        // The log may have been dropped up to some snapshot after it.
-        let Ok(recovered) = found else { return Ok(()) };
-        let now = Time(recovered.at.0.max(self.clock));
-        self.world_at(wanted, &mut shard, now, recovered.at)
-            .map(|_| ())
-            .map_err(|why| format!("a look back: {why}"))
     }
 }
 
