@@ -189,7 +189,7 @@ fn restore<D: Disk>(
     read: &mut Progress,
     progress: &mut impl FnMut(&Progress),
 ) -> Result<Base, RecoveryError> {
-    let names = disk.list().map_err(SnapshotError::from);
+    let names = disk.list().map_err(SnapshotError::Directory);
     let names = names.map_err(|error| RecoveryError::Snapshots(vec![error]))?;
     let mut snapshots: Vec<u64> = names.iter().filter_map(|name| snapshot_of(name)).collect();
     snapshots.sort_unstable();
