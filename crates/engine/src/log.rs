@@ -7,13 +7,17 @@
 use scurry_codec::Seal;
 
 mod commits;
+mod error;
 mod follower;
 mod reader;
+mod tail;
+mod window;
 mod writer;
 
 pub use commits::{Batch, Commits, Durability, Failed};
+pub use error::LogError;
 pub use follower::{FollowError, LogFollower};
-pub use reader::{Cut, LogError, LogReader};
+pub use reader::{Cut, LogReader};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// What tells one log from all others.

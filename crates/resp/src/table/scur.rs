@@ -355,39 +355,4 @@ pub(super) const COMMANDS: &[Spec] = &[
         notes: "It has no key: it answers for one node and clients add up. It sums over the accounts that exist: a deleted account leaves the sums.",
         ..BASE
     },
-    Spec {
-        id: CommandId::ScurSnapshot,
-        name: "SCUR.SNAPSHOT",
-        spread: Spread::EverySuccess,
-        role: Role::Admin,
-        arity: 1,
-        flags: &["admin", "noscript"],
-        keys: (0, 0, 0),
-        summary: "Begins a snapshot, which is written while the server serves.",
-        term: "backup",
-        grammar: "",
-        reply: "OK when it is begun; INFO persistence says when it is written (snapshot_in_progress, snapshots_written, snapshots_failed)",
-        codes: &[],
-        example: "SCUR.SNAPSHOT",
-        notes: "An error when one is being written already, or when the server keeps no log.",
-        ..BASE
-    },
-    Spec {
-        id: CommandId::ScurWatch,
-        name: "SCUR.WATCH",
-        spread: Spread::Special,
-        role: Role::Read,
-        arity: -2,
-        flags: &["readonly", "blocking"],
-        keys: (0, 0, 0),
-        summary: "Reads what was committed, from a position on: each change of a balance, each expiry, each crossing of a threshold.",
-        term: "event stream, notification",
-        grammar: "position [THREAD n] [COUNT n] [BLOCK ms] [LOW unit amount]... [ACCOUNT account]",
-        reply: "map of: next, oldest, end, events\n\
-                events: array of [id, [field, value, ...]]",
-        codes: &[Invalid],
-        example: "SCUR.WATCH 0 COUNT 100 BLOCK 5000 LOW cent 200",
-        notes: "The position is 0 (the oldest that is kept), $ (what comes from now on) or the next of an earlier reply. With several threads each has events of its own: THREAD chooses; on a thread's own port it is that thread, with ACCOUNT that of the account. Events are in docs/events.md. An error when the server keeps no log.",
-        ..BASE
-    },
 ];
