@@ -278,6 +278,7 @@ fn who_is_late_is_told_what_was_missed_unless_more_is_kept() {
 }
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "it measures how long a reply took")]
 fn who_waits_is_woken_by_what_comes_by_the_time_and_by_the_end() {
     let directory = Directory::make();
     let server = directory.serve("fsync", "1");
