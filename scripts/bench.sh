@@ -4,7 +4,8 @@
 #
 # usage: scripts/bench.sh [PART]...   (all of them without arguments; see `parts` below)
 # environment: ACCOUNTS, SECONDS_PER_ROW, WARMUP, RUNS, OUT (directory of the results),
-#   FILL_ACCOUNTS (of the part `fill`: 20,000,000 need about 6 GB)
+#   FILL_ACCOUNTS (of the part `fill`: 20,000,000 need about 6 GB), LOG_DIRECTORY (of the part
+#   `log-io`: a directory on the disk in question; without it a temporary one)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -14,7 +15,8 @@ warmup=${WARMUP:-2}
 runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
-parts=(ledger table ladder pipelined published kv published-kv cross-core neighbours expiry fill)
+parts=(ledger table ladder pipelined published kv published-kv cross-core neighbours expiry fill
+  log-io)
 charging=(--target scurry --target valkey+lua --target redis+lua --target echo)
 plain=(--target scurry --target valkey --target redis --target echo)
 many=(--sessions 3200 --connections 50 --depth 64)
@@ -72,6 +74,17 @@ expiry() {
 
 fill() {
   "$lab" fill --accounts "${FILL_ACCOUNTS:-20000000}" --compare "$accounts" --json "$out/fill.json"
+}
+
+# Ways to write and sync a log, alone and with a second one beside it.
+log-io() {
+  local bench="${CARGO_TARGET_DIR:-target}/release/scurry-log-bench" place=()
+  if [ -n "${LOG_DIRECTORY:-}" ]; then place=(--directory "$LOG_DIRECTORY"); fi
+  cargo build --release --locked -p scurry-io-bench --bin scurry-log-bench
+  rm -f "$out/log-io.json" "$out/log-io-two.json"
+  "$bench" "${place[@]}" --rounds "$runs" --json "$out/log-io.json"
+  "$bench" "${place[@]}" --rounds "$runs" --writers 2 --json "$out/log-io-two.json" \
+    --ways write-sync,direct-sync,ring-direct-dsync --grounds append,fallocate,zeroed,recycled
 }
 
 if [ "$#" = 0 ]; then set -- "${parts[@]}"; fi

@@ -1,6 +1,7 @@
 //! The file of settings. An unknown key is an error that names it, so that a typing mistake in
 //! a bound is not found out later, by its absence.
 
+use crate::mode::Mode;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
@@ -32,6 +33,9 @@ pub(crate) struct File {
     pub(crate) entity_index: Option<bool>,
     pub(crate) entity_tombstone_ms: Option<i64>,
     pub(crate) node: Option<u16>,
+    pub(crate) dir: Option<PathBuf>,
+    pub(crate) durability: Option<Mode>,
+    pub(crate) snapshot_log: Option<Size>,
     #[serde(default)]
     users: Vec<UserTable>,
     #[serde(default)]

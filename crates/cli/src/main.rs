@@ -3,6 +3,8 @@
 mod file;
 mod hash_password;
 mod log;
+mod mode;
+mod recovery;
 mod serve;
 mod size;
 
@@ -22,7 +24,8 @@ enum Command {
     /// Serve RESP clients (redis-cli and every Redis client library) over TCP.
     ///
     /// Settings come from the command line, else from the file given with --config, else they
-    /// are the defaults. This release keeps everything in memory: nothing survives a restart.
+    /// are the defaults. What is committed is kept in --dir, by
+    /// default on the device before it is answered (--durability).
     Serve(Box<serve::Serve>),
 
     /// Read a password and print its hash for a user in the settings file.

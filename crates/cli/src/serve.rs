@@ -2,10 +2,12 @@
 
 use crate::file::{File, YEAR_MS};
 use crate::log::Log;
+use crate::mode::Mode;
+use crate::recovery::Bar;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, TlsSettings, Users};
+use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, Storage, TlsSettings, Users};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use tracing_subscriber::filter::LevelFilter;
@@ -17,6 +19,12 @@ const REQUEST_LEN_MIN: u64 = 64 * 1024;
 /// How long a handshake may take, and the most that can be set, ms.
 const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
 const HANDSHAKE_MS_MAX: i64 = 600_000;
+/// Where the store is when nobody says otherwise.
+const DIRECTORY: &str = "scurry-data";
+/// What one request may bring into a frame of the log, bytes.
+const LOGGED_REQUEST_LEN_MAX: usize = 512 << 20;
+/// Snapshots more often than this would be all that a disk does.
+const SNAPSHOT_LOG_MIN: u64 = 1 << 20;
 /// Positions within a request are 32 bits wide.
 const REQUEST_LEN_MAX: u64 = 1 << 31;
 
@@ -93,6 +101,21 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=511))]
     node: Option<u16>,
 
+    /// Directory of the store: the log and the snapshots. It is made if it is not there
+    /// [default: scurry-data]
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
+
+    /// When a change is answered: none (kept in memory alone), write (in the page cache: it
+    /// survives the process), fsync (on the device: it survives a power failure) [default: fsync]
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
+    durability: Option<Mode>,
+
+    /// A thread writes a snapshot when its log has grown by this much; recovery reads as much of
+    /// the log at most, or little more [default: 1gb]
+    #[arg(long, value_name = "SIZE")]
+    snapshot_log: Option<Size>,
+
     /// File of settings (TOML); the command line goes before it. See scurry.example.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -110,7 +133,11 @@ impl Serve {
             format!("{level:?} is not a log level: use off, error, warn, info, debug or trace")
         })?;
         let _log = Log::start(level).context("cannot start the log")?;
-        let server = Server::bind(self.settings(&file)?)?;
+        let bar = Bar::new();
+        let server = Server::bind(self.settings(&file)?, &|progress| bar.show(progress))?;
+        if let Some(report) = server.recovered() {
+            bar.end(report);
+        }
         // Not a log line: whoever starts a server waits for it, at any log level.
         let (main, tls) = (server.local_addr(), server.tls_addr());
         let main_has_tls = tls == Some(main);
@@ -171,6 +198,30 @@ impl Serve {
         }))
     }
 
+    fn storage(&self, file: &File, request_len_max: usize) -> Result<Option<Storage>> {
+        let mode = self.durability.or(file.durability).unwrap_or_default();
+        let directory = self.dir.as_ref().or(file.dir.as_ref());
+        if mode == Mode::None {
+            ensure!(
+                directory.is_none(),
+                "--durability none keeps nothing in a directory: leave --dir away, or choose write \
+                 or fsync"
+            );
+            return Ok(None);
+        }
+        ensure!(
+            request_len_max <= LOGGED_REQUEST_LEN_MAX,
+            "--max-request must be at most 512mb with a log (--durability {mode:?})"
+        );
+        let mut storage = Storage::new(directory.cloned().unwrap_or_else(|| DIRECTORY.into()));
+        storage.durability = mode.into();
+        if let Some(size) = self.snapshot_log.or(file.snapshot_log) {
+            ensure!(size.0 >= SNAPSHOT_LOG_MIN, "--snapshot-log must be at least 1mb");
+            storage.snapshot_log_bytes = size.0;
+        }
+        Ok(Some(storage))
+    }
+
     fn settings(&self, file: &File) -> Result<Settings> {
         let listen = match self.listen.or(file.listen) {
             Some(listen) => listen,
@@ -211,6 +262,7 @@ impl Serve {
             );
             request.argument_len_max = usize::try_from(size.0)?;
         }
+        settings.storage = self.storage(file, settings.request.request_len_max)?;
         settings.limits = file.limits()?;
         settings.entity_index = self.entity_index || file.entity_index.unwrap_or(false);
         if let Some(node) = self.node.or(file.node) {

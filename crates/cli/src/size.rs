@@ -7,6 +7,19 @@ use std::str::FromStr;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size(pub(crate) u64);
 
+/// Bytes as people read them.
+pub(crate) fn shown(bytes: u64) -> String {
+    let mut text = format!("{bytes} bytes");
+    for (unit, shift) in [("kB", 10), ("MB", 20), ("GB", 30)] {
+        if bytes >> shift > 0 {
+            #[expect(clippy::cast_precision_loss, reason = "one decimal is shown")]
+            let number = bytes as f64 / (1u64 << shift) as f64;
+            text = format!("{number:.1} {unit}");
+        }
+    }
+    text
+}
+
 impl FromStr for Size {
     type Err = String;
 

@@ -54,9 +54,11 @@ pub fn encode_change(change: &Change, out: &mut Vec<u8>) {
 }
 
 pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) {
-    pen.byte(VERSION);
-    pen.signed(change.at.0);
-    pen.varint(change.ops.len() as u64);
+    pen.fields(|line| {
+        line.byte(VERSION);
+        line.signed(change.at.0);
+        line.varint(change.ops.len() as u64);
+    });
     for op in &change.ops {
         op::put(pen, op, change.at);
     }
@@ -74,7 +76,7 @@ pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeErro
     change.at = Time(cursor.signed()?);
     // Not reserved for: a wrong count would ask for more than the bytes can hold.
     for _ in 0..cursor.varint()? {
-        change.ops.push(op_read::take(&mut cursor, change.at)?);
+        op_read::take(&mut cursor, change.at, &mut change.ops)?;
     }
     Ok(cursor.finish()?)
 }

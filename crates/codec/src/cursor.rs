@@ -74,13 +74,10 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
         let first = self.byte()?;
-        if first < 0x80 {
-            return Ok(u64::from(first));
-        }
-        self.long_varint(first)
+        if first < 0x80 { Ok(u64::from(first)) } else { self.longer_varint(first) }
     }
 
-    fn long_varint(&mut self, first: u8) -> Result<u64, Malformed> {
+    fn longer_varint(&mut self, first: u8) -> Result<u64, Malformed> {
         let mut number = u64::from(first & 0x7f);
         for shift in (7..64).step_by(7) {
             let byte = self.byte()?;

@@ -5,7 +5,7 @@ use crate::framing::{self, HEADER_LEN};
 use crate::pairs::PairWriter;
 use crate::pen::Pen;
 use crate::record::kind;
-use crate::touched::touched;
+use crate::touched::Touched;
 use crate::{FRAME_LEN_MAX, Seal};
 use alloc::vec::Vec;
 use scurry_ledger::{Account, Bucket, Change, Time};
@@ -16,6 +16,9 @@ pub struct FrameWriter {
     seal: Seal,
     /// Sealed frames, and behind them the open one, its header not filled in.
     bytes: Vec<u8>,
+    /// Where what was written ends: the buffer is longer, so that a record finds room that need
+    /// not be filled with zeros first.
+    end: usize,
     /// Where the open frame begins.
     open: usize,
     /// The sequence of its first record.
@@ -31,6 +34,7 @@ impl FrameWriter {
         let mut writer = FrameWriter {
             seal,
             bytes: Vec::new(),
+            end: 0,
             open: 0,
             first: next,
             count: 0,
@@ -50,7 +54,7 @@ impl FrameWriter {
             Some(after) => put_balances(&mut pen, pairs, change, &after.buckets),
             None => pen.varint(0),
         }
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// A plain value is set; `expires` is absolute.
@@ -59,7 +63,7 @@ impl FrameWriter {
         pen.string(key);
         put_expiry(&mut pen, expires);
         pen.string(value);
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// A tail is put at the end of a plain value, which begins empty where there is none.
@@ -67,7 +71,7 @@ impl FrameWriter {
         let (mut pen, _) = self.record(kind::APPEND);
         pen.string(key);
         pen.string(tail);
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// A plain value expires then, or never, from now on.
@@ -75,14 +79,14 @@ impl FrameWriter {
         let (mut pen, _) = self.record(with_expiry(kind::EXPIRY, expires));
         pen.string(key);
         put_expiry(&mut pen, expires);
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// A key, of any kind but an account, is gone.
     pub fn remove(&mut self, key: &[u8]) {
         let (mut pen, _) = self.record(kind::REMOVE);
         pen.string(key);
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// An entity is set; `expires` is absolute.
@@ -92,7 +96,7 @@ impl FrameWriter {
         pen.varint(version);
         put_expiry(&mut pen, expires);
         pen.string(value);
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// An entity is deleted, and remembered until `forget_at`.
@@ -101,13 +105,13 @@ impl FrameWriter {
         pen.string(key);
         pen.varint(version);
         pen.time(forget_at, Time(0));
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// Everything is gone.
     pub fn clear(&mut self) {
         let (pen, _) = self.record(kind::CLEAR);
-        pen.finish();
+        self.end = pen.end();
     }
 
     /// The sequence of the next record.
@@ -128,7 +132,7 @@ impl FrameWriter {
     /// Bytes of the open frame, its header included. Seal it before a record would take it beyond
     /// [`FRAME_LEN_MAX`].
     pub fn open_len(&self) -> usize {
-        self.bytes.len() - self.open
+        self.end - self.open
     }
 
     /// Closes the open frame; without records it is a mark. `synced` is the greatest sequence that
@@ -139,7 +143,7 @@ impl FrameWriter {
     #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
     pub fn seal(&mut self, synced: u64, at: Time) {
         let numbers = [self.first, synced, at.0 as u64];
-        framing::close(self.seal, &mut self.bytes[self.open..], numbers, self.count);
+        framing::close(self.seal, &mut self.bytes[self.open..self.end], numbers, self.count);
         self.first = self.next();
         self.begin();
     }
@@ -147,25 +151,28 @@ impl FrameWriter {
     /// Gives the sealed frames in `out`, whose buffer is used from now on; what was in it is gone.
     pub fn take(&mut self, out: &mut Vec<u8>) {
         out.clear();
-        out.extend_from_slice(&self.bytes[self.open..]);
+        out.extend_from_slice(&self.bytes[self.open..self.end]);
         core::mem::swap(&mut self.bytes, out);
         out.truncate(self.open);
+        self.end = self.bytes.len();
         self.open = 0;
     }
 
     /// Opens a frame behind what is sealed.
     fn begin(&mut self) {
-        self.open = self.bytes.len();
+        self.open = self.end;
         self.count = 0;
         self.pairs.clear();
-        self.bytes.resize(self.open + HEADER_LEN, 0);
+        let mut pen = Pen::from(&mut self.bytes, self.end);
+        pen.bytes(&[0; HEADER_LEN]);
+        self.end = pen.end();
     }
 
     /// Begins a record.
     fn record(&mut self, kind: u8) -> (Pen<'_>, &mut PairWriter) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
         self.count += 1;
-        let mut pen = Pen::new(&mut self.bytes);
+        let mut pen = Pen::from(&mut self.bytes, self.end);
         pen.byte(kind);
         (pen, &mut self.pairs)
     }
@@ -182,12 +189,15 @@ pub(crate) fn put_expiry(pen: &mut Pen<'_>, expires: Option<Time>) {
 }
 
 fn put_balances(pen: &mut Pen<'_>, pairs: &mut PairWriter, change: &Change, buckets: &[Bucket]) {
-    let count = touched(change, buckets).count();
-    pen.varint(count as u64);
-    for bucket in touched(change, buckets) {
+    let touched = Touched::by(change, buckets);
+    pen.varint(touched.count());
+    for place in touched.places() {
+        let bucket = &buckets[place];
         pairs.put(pen, bucket.id, bucket.unit);
-        pen.varint(u64::from(bucket.no.0));
-        pen.signed(bucket.available);
-        pen.signed(bucket.held);
+        pen.fields(|line| {
+            line.varint(u64::from(bucket.no.0));
+            line.signed(bucket.available);
+            line.signed(bucket.held);
+        });
     }
 }

@@ -26,6 +26,7 @@ mod seal;
 mod segment;
 mod snapshot;
 mod touched;
+mod varint;
 mod writer;
 
 pub use change::{ChangeError, decode_change, encode_change};

@@ -1,5 +1,6 @@
 //! Writes varints and short strings as whole words, with few checks of room.
 
+use crate::varint;
 use alloc::vec::Vec;
 use scurry_ledger::{NAME_LEN_MAX, Name, Time};
 
@@ -22,9 +23,19 @@ impl<'a> Pen<'a> {
         Pen { out, at }
     }
 
+    /// Writes from `at` on. The buffer may be longer: what it has behind that is room.
+    pub(crate) fn from(out: &'a mut Vec<u8>, at: usize) -> Pen<'a> {
+        Pen { out, at }
+    }
+
     /// What was written is all there is in the buffer behind what was there before.
     pub(crate) fn finish(self) {
         self.out.truncate(self.at);
+    }
+
+    /// The place behind what was written, in a buffer that stays longer.
+    pub(crate) fn end(&self) -> usize {
+        self.at
     }
 
     pub(crate) fn byte(&mut self, byte: u8) {
@@ -50,14 +61,15 @@ impl<'a> Pen<'a> {
         write(self);
         let mut end = self.at;
         let len = end - start - 1;
-        let more = varint_len(len as u64) - 1;
+        let more = varint::len(len as u64) - 1;
         if more > 0 {
             self.room(more);
             self.out.copy_within(start + 1..end, start + 1 + more);
             end += more;
         }
-        self.at = start;
-        self.varint(len as u64);
+        // Byte by byte: a whole word would reach into what is behind it.
+        let word = varint::spread(len as u64, 1 + more).to_le_bytes();
+        self.out[start..=start + more].copy_from_slice(&word[..=more]);
         self.at = end;
     }
 
@@ -71,16 +83,93 @@ impl<'a> Pen<'a> {
 
     /// LEB128.
     #[inline]
-    pub(crate) fn varint(&mut self, mut number: u64) {
-        let mut len = 0;
-        let room = self.room(VARINT_LEN_MAX);
-        while number >= 0x80 {
-            room[len] = (number & 0x7f) as u8 | 0x80;
-            number >>= 7;
-            len += 1;
+    pub(crate) fn varint(&mut self, number: u64) {
+        let mut line = self.line();
+        line.varint(number);
+        self.at += line.len;
+    }
+
+    #[inline]
+    pub(crate) fn signed(&mut self, number: i64) {
+        self.varint(zigzag(number));
+    }
+
+    /// A time as its distance from another.
+    #[inline]
+    pub(crate) fn time(&mut self, time: Time, base: Time) {
+        self.signed(time.0.wrapping_sub(base.0));
+    }
+
+    /// Short fields, one behind the other, `LINE_LEN_MAX` bytes at most.
+    #[inline]
+    pub(crate) fn fields(&mut self, write: impl FnOnce(&mut Line<'_>)) {
+        let mut line = self.line();
+        write(&mut line);
+        debug_assert!(line.len <= LINE_LEN_MAX);
+        self.at += line.len;
+    }
+
+    #[inline]
+    fn line(&mut self) -> Line<'_> {
+        if self.out.len() < self.at + ROOM_LEN {
+            self.grow(ROOM_LEN);
         }
-        room[len] = number as u8;
-        self.at += len + 1;
+        match self.out[self.at..].first_chunk_mut() {
+            Some(room) => Line { room, len: 0 },
+            None => unreachable!("it has grown"),
+        }
+    }
+
+    /// At least `len` bytes to write to, whatever is in them.
+    #[inline]
+    fn room(&mut self, len: usize) -> &mut [u8] {
+        if self.out.len() < self.at + len {
+            self.grow(len);
+        }
+        &mut self.out[self.at..]
+    }
+
+    #[cold]
+    fn grow(&mut self, len: usize) {
+        self.out.resize(self.at + len.max(STEP), 0);
+    }
+}
+
+/// Bytes of the fields that are written between two looks at the room there is: a varint at the
+/// last of them is still within it.
+const LINE_LEN_MAX: usize = 63;
+const ROOM_LEN: usize = LINE_LEN_MAX + 1 + VARINT_LEN_MAX;
+
+/// Room for a few short fields.
+pub(crate) struct Line<'a> {
+    room: &'a mut [u8; ROOM_LEN],
+    len: usize,
+}
+
+impl Line<'_> {
+    #[inline]
+    pub(crate) fn byte(&mut self, byte: u8) {
+        self.room[self.len & LINE_LEN_MAX] = byte;
+        self.len += 1;
+    }
+
+    /// LEB128.
+    #[inline]
+    pub(crate) fn varint(&mut self, number: u64) {
+        let len = varint::len(number);
+        // The mask only tells the compiler that there is room.
+        let at = self.len & LINE_LEN_MAX;
+        if number < varint::SPREAD_END {
+            self.room[at..at + 8].copy_from_slice(&varint::spread(number, len).to_le_bytes());
+        } else {
+            let rest = number >> 56;
+            let low = varint::spread(number & (varint::SPREAD_END - 1), 8) | 1 << 63;
+            self.room[at..at + 8].copy_from_slice(&low.to_le_bytes());
+            // The ninth byte has seven bits, the tenth one.
+            self.room[at + 8] = (rest & 0x7f) as u8 | if len == 10 { 0x80 } else { 0 };
+            self.room[at + 9] = (rest >> 7) as u8;
+        }
+        self.len += len;
     }
 
     /// The bits of a number that is hardly ever negative.
@@ -90,11 +179,9 @@ impl<'a> Pen<'a> {
         self.varint(amount as u64);
     }
 
-    /// Zigzag: the sign is the lowest bit.
     #[inline]
-    #[expect(clippy::cast_sign_loss, reason = "zigzag: the sign moves to the lowest bit")]
     pub(crate) fn signed(&mut self, number: i64) {
-        self.varint(((number << 1) ^ (number >> 63)) as u64);
+        self.varint(zigzag(number));
     }
 
     /// A time as its distance from another.
@@ -102,18 +189,11 @@ impl<'a> Pen<'a> {
     pub(crate) fn time(&mut self, time: Time, base: Time) {
         self.signed(time.0.wrapping_sub(base.0));
     }
-
-    /// At least `len` bytes to write to, whatever is in them.
-    #[inline]
-    fn room(&mut self, len: usize) -> &mut [u8] {
-        if self.out.len() < self.at + len {
-            self.out.resize(self.at + len.max(STEP), 0);
-        }
-        &mut self.out[self.at..]
-    }
 }
 
-fn varint_len(number: u64) -> usize {
-    let bits = 64 - (number | 1).leading_zeros() as usize;
-    bits.div_ceil(7)
+/// The sign is the lowest bit.
+#[inline]
+#[expect(clippy::cast_sign_loss, reason = "zigzag: the sign moves to the lowest bit")]
+fn zigzag(number: i64) -> u64 {
+    ((number << 1) ^ (number >> 63)) as u64
 }

@@ -146,7 +146,7 @@ pub fn recover<D: Disk>(
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
-    read.log_bytes_all = reader.len()?;
+    read.log_bytes_all = reader.bytes_ahead()?;
     let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
     while let Some(frame) = reader.frame()? {
         if frame.first() > limit {

@@ -2,12 +2,12 @@
 
 use crate::client::Client;
 use crate::connection::Turn;
-use crate::dispatch::{self, BATCH_MAX, Effect, Route};
+use crate::dispatch::{self, Effect, Route};
 use crate::gather::{Gather, Spreader};
 use crate::node::Node;
 use crate::pool::Spare;
+use scurry_resp::Args;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Parser};
 
 /// Requests of one turn.
 pub(crate) struct Batch<'t> {
@@ -110,35 +110,6 @@ impl Batch<'_> {
             }
             Route::Every => spreader.every(&mut self.gather, spec, args),
             Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
-        }
-    }
-}
-
-/// What the table says about each request of a batch.
-pub(crate) type Specs = [Option<&'static Spec>; BATCH_MAX];
-
-/// Finds the next requests, and what the table says about each.
-pub(crate) fn find(
-    parser: &mut Parser,
-    input: &[u8],
-    node: &Node,
-    client: &Client,
-) -> (Specs, Parsed) {
-    let mut specs = [None; BATCH_MAX];
-    // Before AUTH each request is bounded by what the ones before it have changed.
-    let most = if client.authenticated { BATCH_MAX } else { 1 };
-    let mut at = 0;
-    loop {
-        match parser.parse(&input[at..], &node.settings.request, client.authenticated) {
-            Parsed::Request(len) => {
-                let index = parser.found() - 1;
-                specs[index] = dispatch::look_up(parser.args(input, index));
-                at += len;
-                if index + 1 >= most || parser.is_full() {
-                    return (specs, Parsed::Request(len));
-                }
-            }
-            other => return (specs, other),
         }
     }
 }

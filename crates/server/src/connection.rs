@@ -1,7 +1,7 @@
 //! One connection: reads a bounded amount, executes every complete request, sends the replies
 //! with one call, and remembers what is left to do.
 
-use crate::batch::{Batch, Next, find};
+use crate::batch::{Batch, Next};
 use crate::bundle::Bundle;
 use crate::client::Client;
 use crate::clock::Reading;
@@ -10,12 +10,14 @@ use crate::gather::{Gather, Merged};
 use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::Pool;
+use crate::reader::Reader;
 use crate::report::{Answer, Question};
 use crate::tls::{self, Fault};
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use crate::watch::Origin;
-use scurry_resp::{Parsed, Parser, Reply};
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Parsed, Reply};
 use std::io;
 use std::sync::Arc;
 
@@ -74,7 +76,7 @@ enum Pause {
     Verdict,
 }
 
-/// A transport, a parser and a client.
+/// A transport, a reader and a client.
 pub(crate) struct Connection<T> {
     /// Its number on its core.
     key: usize,
@@ -83,7 +85,7 @@ pub(crate) struct Connection<T> {
     /// In the loop's queue.
     pub(crate) queued: bool,
     /// None while nothing has arrived: it is the pool's then.
-    parser: Option<Box<Parser>>,
+    reader: Option<Box<Reader>>,
     pause: Pause,
     phase: Phase,
     /// Its replies show this sequence, which has to be durable before they leave.
@@ -112,7 +114,7 @@ impl<T: Transport> Connection<T> {
             transport,
             client,
             queued: false,
-            parser: None,
+            reader: None,
             pause: Pause::None,
             phase: Phase::Open,
             hold: None,
@@ -151,30 +153,70 @@ impl<T: Transport> Connection<T> {
         silent || now.uptime_ms - since_ms >= DRAIN_READING_MS_MAX
     }
 
-    /// One turn. An error is the connection's end, and nobody's fault here.
-    pub(crate) fn turn(&mut self, node: &mut Node, pool: &mut Pool) -> io::Result<Turn> {
+    /// A turn's first part: takes in what has arrived, and finds the first requests of it. An error
+    /// is the connection's end, here and in the last part, and nobody's fault here.
+    pub(crate) fn arrive(&mut self, node: &mut Node, pool: &mut Pool) -> io::Result<()> {
         if self.phase == Phase::Lingering {
-            return self.discard(pool);
+            return Ok(());
         }
-        if self.hold.is_some_and(|sequence| sequence > node.durable.durable()) {
-            return Ok(Turn::Wait);
+        let durable = node.durable.durable();
+        self.hold = self.hold.filter(|&sequence| sequence > durable);
+        if self.hold.is_some() {
+            return Ok(());
         }
-        self.hold = None;
         if !self.blocked {
             self.publish(node)?;
         }
         self.merge(node, pool);
-        if !self.is_paused() && self.may_go_on(node) && self.readable && !self.ended {
+        if self.is_paused() {
+            return Ok(());
+        }
+        if self.may_go_on(node) && self.readable && !self.ended {
             self.receive(node, pool)?;
         }
-        let executed = self.execute(node, pool);
-        if let Turn::Ask(_) = executed {
-            return Ok(executed);
+        if self.phase != Phase::Closing {
+            let reader = self.reader.get_or_insert_with(|| pool.take_reader());
+            reader.find(self.transport.input(), node, &self.client);
+        }
+        Ok(())
+    }
+
+    /// Requests that were found and not executed.
+    pub(crate) fn found(&self) -> usize {
+        self.reader.as_ref().map_or(0, |reader| reader.found())
+    }
+
+    /// True when it has replies that are not durable yet.
+    pub(crate) fn has_pending(&self, node: &Node) -> bool {
+        self.transport.unsent() > 0 && node.pending().is_some()
+    }
+
+    /// Those that the table knows.
+    pub(crate) fn known(&self) -> impl Iterator<Item = (&'static Spec, Args<'_>)> {
+        self.reader.iter().flat_map(|reader| reader.known(self.transport.input()))
+    }
+
+    /// A turn's last part: sends the replies. `executed` is what [`Connection::execute`] said.
+    pub(crate) fn leave(
+        &mut self,
+        executed: Turn,
+        node: &mut Node,
+        pool: &mut Pool,
+    ) -> io::Result<Turn> {
+        if self.phase == Phase::Lingering {
+            return self.discard(pool);
+        }
+        if let Some(sequence) = self.hold {
+            // It was passed over: its replies wait for the log. They may not have to any more.
+            let durable = node.durable.durable();
+            return Ok(if sequence > durable { Turn::Wait } else { Turn::Again });
         }
         if self.transport.unsent() > 0
             && let Some(sequence) = node.pending()
         {
             self.hold = Some(sequence);
+            self.transport.shelve(pool);
+            self.give_reader(pool);
             return Ok(Turn::Hold(sequence));
         }
         if !self.blocked {
@@ -188,7 +230,7 @@ impl<T: Transport> Connection<T> {
             return Ok(self.close());
         }
         self.transport.settle(pool);
-        self.give_parser(pool);
+        self.give_reader(pool);
         // What pauses comes back with a message.
         let more = self.phase != Phase::Closing && (!waits || self.readable) && !self.is_away();
         Ok(if more && self.may_go_on(node) { Turn::Again } else { Turn::Wait })
@@ -344,20 +386,21 @@ impl<T: Transport> Connection<T> {
                 self.readable = false;
             }
         }
-        if self.client.command.is_empty() && tls::is_client_hello(self.transport.parts(pool).0) {
+        if self.client.command.is_empty() && tls::is_client_hello(self.transport.input()) {
             node.faults.note(self.client.peer, Fault::NotSpoken);
             return Err(io::ErrorKind::InvalidData.into());
         }
         Ok(())
     }
 
-    /// Executes complete requests until there is none (`Wait`), until there are too many replies
-    /// (`Again`), or until somebody else has to do something first (`Ask`, or `Wait` and a pause).
-    fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Turn {
-        if self.is_paused() {
+    /// A turn's middle part: executes complete requests until there is none (`Wait`), until there
+    /// are too many replies (`Again`), or until somebody else has to do something first (`Ask`, or
+    /// `Wait` and a pause). The replies are formed and not sent.
+    pub(crate) fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Turn {
+        if self.phase == Phase::Lingering || self.is_paused() || self.hold.is_some() {
             return Turn::Wait;
         }
-        let mut parser = self.parser.take().unwrap_or_else(|| pool.take_parser());
+        let mut reader = self.reader.take().unwrap_or_else(|| pool.take_reader());
         let unsent = self.transport.unsent();
         let (input, out) = self.transport.parts(pool);
         let begin = out.len();
@@ -372,23 +415,21 @@ impl<T: Transport> Connection<T> {
         node.batch_began();
         let turn = loop {
             if self.phase == Phase::Closing {
-                parser.restart();
+                reader.restart();
                 done = input.len();
                 break Turn::Wait;
             }
             let rest = &input[done..];
-            let (specs, parsed) = find(&mut parser, rest, node, &self.client);
-            let found = parser.found();
-            if found > 1 {
-                let requests =
-                    (0..found).filter_map(|at| Some((specs[at]?, parser.args(rest, at))));
-                dispatch::touch(node, requests);
+            if !reader.is_ahead() {
+                reader.find(rest, node, &self.client);
+                dispatch::touch(node, reader.known(rest));
             }
+            let found = reader.found();
             let mut stop = None;
             let mut executed = 0;
             while executed < found && stop.is_none() {
-                let args = parser.args(rest, executed);
-                match batch.request(node, &mut self.client, specs[executed], args) {
+                let (spec, args) = reader.request(rest, executed);
+                match batch.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
                     Next::Stop(turn) => stop = Some(turn),
                     Next::Pause => {
@@ -403,35 +444,31 @@ impl<T: Transport> Connection<T> {
                     }
                 }
             }
-            if let Some(last) = executed.checked_sub(1) {
-                done += parser.end(last);
-            }
-            if executed == found {
-                parser.forget()
-            } else {
-                parser.restart()
-            }
+            let (len, parsed) = reader.executed(executed);
+            done += len;
             match (stop, parsed) {
                 (Some(turn), _) => break turn,
                 // Its place is behind the replies that other cores have still to give.
-                (None, Parsed::Error(_)) if found == 0 && !batch.gather.is_empty() => {
-                    parser.restart();
+                (None, Some(Parsed::Error(_))) if found == 0 && !batch.gather.is_empty() => {
+                    reader.restart();
                     break Turn::Wait;
                 }
-                (None, Parsed::Error(error)) if found == 0 => {
+                (None, Some(Parsed::Error(error))) if found == 0 => {
                     node.counters.protocol_errors += 1;
                     Reply::new(batch.out, self.client.protocol).error(format_args!("ERR {error}"));
                     self.phase = Phase::Closing;
                 }
                 // Nothing more has arrived in full.
-                (None, Parsed::Incomplete(_)) if self.phase != Phase::Closing => break Turn::Wait,
+                (None, Some(Parsed::Incomplete(_))) if self.phase != Phase::Closing => {
+                    break Turn::Wait;
+                }
                 _ => {}
             }
         };
         node.batch_ended(Origin::Client(&self.client));
         self.answered |= batch.out.len() > begin;
         let gather = batch.gather;
-        self.parser = Some(parser);
+        self.reader = Some(reader);
         if done > 0 {
             self.client.active_ms = node.now.uptime_ms;
         }
@@ -461,10 +498,10 @@ impl<T: Transport> Connection<T> {
         self.pause = Pause::Gather(Box::new(gather));
     }
 
-    /// The pool has the parser while nothing is under way.
-    fn give_parser(&mut self, pool: &mut Pool) {
-        if let Some(parser) = self.parser.take_if(|parser| parser.is_idle()) {
-            pool.give_parser(parser);
+    /// The pool has the reader while nothing is under way.
+    fn give_reader(&mut self, pool: &mut Pool) {
+        if let Some(reader) = self.reader.take_if(|reader| reader.is_idle()) {
+            pool.give_reader(reader);
         }
     }
 
@@ -483,7 +520,7 @@ impl<T: Transport> Connection<T> {
             return Ok(Turn::Wait);
         }
         let arrival = self.transport.progress(pool)?;
-        let len = self.transport.parts(pool).0.len();
+        let len = self.transport.input().len();
         self.transport.consume(len);
         self.transport.settle(pool);
         self.discarded += len;

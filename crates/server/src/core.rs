@@ -1,9 +1,11 @@
 //! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
+mod turns;
+
 use crate::acceptor::Acceptor;
 use crate::client::{Client, Door};
-use crate::connection::{Connection, Turn};
+use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::latency::Event;
 use crate::listener;
@@ -24,6 +26,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
+use turns::Group;
 
 /// The loop wakes at least this often.
 const WAKE_MS_MAX: i64 = 100;
@@ -33,8 +36,6 @@ const DRAIN_WAKE_MS: i64 = 10;
 const EVENTS_MAX: usize = 1024;
 /// Packets of mail read in one turn.
 const MAIL_PACKETS_MAX: usize = 256;
-/// Connections whose replies are held between two looks at the log.
-const HELD_BATCH: usize = 16;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 
@@ -58,6 +59,8 @@ pub(crate) struct Core {
     connections: Slab<Connection<Socket>>,
     /// Connections with work left, in the order in which they get their turns.
     queue: VecDeque<usize>,
+    /// Room for those that have their turns together.
+    group: Group,
     /// Those that wait for their peer's end.
     lingering: Deadlines,
     /// Those whose handshake may not be done yet.
@@ -100,6 +103,7 @@ impl Core {
             pool: Pool::default(),
             connections: Slab::new(),
             queue: VecDeque::new(),
+            group: Group::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
             held: VecDeque::new(),
@@ -128,7 +132,8 @@ impl Core {
         let mut events = Events::with_capacity(EVENTS_MAX);
         loop {
             let mut patience = self.patience();
-            if !patience.is_zero() && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
+            if !patience.is_zero()
+                && (!self.node.mesh.fall_asleep() || self.node.durable.has_news())
             {
                 patience = Duration::ZERO;
             }
@@ -165,14 +170,7 @@ impl Core {
             }
             self.node.commit();
             self.release();
-            for _ in 0..self.queue.len() {
-                if self.node.durable.is_congested(&mut self.node.shard) {
-                    self.congested = true;
-                    break;
-                }
-                let Some(key) = self.queue.pop_front() else { break };
-                self.turn(key);
-            }
+            self.take_turns();
             self.tell_watchers();
             self.tick();
             self.node.commit();
@@ -220,42 +218,6 @@ impl Core {
         }
     }
 
-    fn turn(&mut self, key: usize) {
-        loop {
-            let Some(connection) = self.connections.get_mut(key) else { return };
-            connection.queued = false;
-            let turn = connection.turn(&mut self.node, &mut self.pool);
-            connection.count_memory(&mut self.node);
-            match turn {
-                Ok(Turn::Ask(question)) => {
-                    if self.ask(key, question) {
-                        continue;
-                    }
-                }
-                Ok(Turn::Wait) => {}
-                Ok(Turn::Hold(sequence)) => {
-                    self.held.push_back((sequence, connection.client.ticket));
-                    self.node.durable.bound_frame(&mut self.node.shard, self.node.now.time);
-                    if self.held.len() % HELD_BATCH == 0 {
-                        self.node.commit();
-                    }
-                }
-                Ok(Turn::Again) => self.enqueue(key),
-                Ok(Turn::Linger) => {
-                    let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
-                    self.lingering.push(connection.client.ticket, until_ms);
-                    self.enqueue(key);
-                }
-                Ok(Turn::Close) => self.close(key),
-                Err(error) => {
-                    tracing::debug!(client = connection.client.id, "connection lost: {error}");
-                    self.close(key);
-                }
-            }
-            return;
-        }
-    }
-
     /// Replies that have become durable leave.
     fn release(&mut self) {
         let durable = self.node.durable.durable();
@@ -271,7 +233,7 @@ impl Core {
                 // Its replies are not true yet and never will be known to be.
                 self.close(ticket.key);
             } else {
-                self.turn(ticket.key);
+                self.enqueue(ticket.key);
             }
         }
     }

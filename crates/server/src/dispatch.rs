@@ -69,10 +69,12 @@ pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
 pub(crate) fn touch<'a>(node: &Node, requests: impl Iterator<Item = (&'static Spec, Args<'a>)>) {
     let mut keys = [node.shard.key(&[]); BATCH_MAX];
     let mut len = 0;
-    for (spec, args) in requests {
-        if spec.keys.0 == 1 && len < BATCH_MAX {
-            keys[len] = node.shard.key(args.at(1));
-            len += 1;
+    for (_, args) in requests.filter(|(spec, _)| spec.keys.0 == 1) {
+        keys[len] = node.shard.key(args.at(1));
+        len += 1;
+        if len == BATCH_MAX {
+            node.shard.touch(&keys);
+            len = 0;
         }
     }
     if len > 1 {
@@ -473,6 +475,10 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
         CommandId::LatencyReset => latency::reset(node, args, reply),
         CommandId::ConfigSet => config::set(node, args, reply),
         CommandId::DbSize => keys::db_size(node, reply),
+        CommandId::ScurSnapshot => match node.durable.begin_snapshot() {
+            Ok(()) => reply.ok(),
+            Err(why) => reply.error(format_args!("ERR {why}")),
+        },
         CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),
         // Every other command has its line above: this is for SCUR commands, and says so else.

@@ -16,7 +16,7 @@ use keeper::{Keeper, News, Task};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
 use scurry_ledger::Time;
-use scurry_resp::table::{CommandId, Spec, Spread};
+use scurry_resp::table::Spec;
 use snapshots::Snapshots;
 use std::collections::VecDeque;
 use std::io;
@@ -62,9 +62,7 @@ impl Trouble {
             }),
             Trouble::Failed(why) => {
                 let shows = spec.keys.0 != 0
-                    || spec.flags.contains(&"write")
-                    || spec.spread != Spread::One
-                    || spec.id == CommandId::ScurTotals;
+                    || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag));
                 shows.then(|| {
                     format!(
                         "MISCONF the log has failed and nothing is answered until the server was \
@@ -241,10 +239,8 @@ impl Durable {
         {
             self.syncing_behind = true;
             self.behind_ms = uptime_ms;
-            keeper.give(Task::SyncBehind {
-                from: self.commits.synced(),
-                to: self.commits.written(),
-            });
+            keeper
+                .give(Task::SyncBehind { from: self.commits.synced(), to: self.commits.written() });
         }
         if self.trouble.is_none() {
             self.snapshots.step(shard, keeper, &self.commits, now);
@@ -332,7 +328,9 @@ impl Durable {
                 self.send(batch, 0);
             }
             if self.commits.is_full() {
-                tracing::error!("stopped with a full disk: changes that nobody was told of are lost");
+                tracing::error!(
+                    "stopped with a full disk: changes that nobody was told of are lost"
+                );
                 return;
             }
             if !self.commits.is_busy() {

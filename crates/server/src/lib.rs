@@ -28,6 +28,7 @@ mod password;
 mod pool;
 mod port;
 mod ports;
+mod reader;
 mod report;
 mod server;
 mod settings;
@@ -46,6 +47,7 @@ mod watch;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use password::Password;
+pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, Settings, Storage};
 pub use start_error::StartError;

@@ -1,8 +1,8 @@
-//! Buffers and parsers that connections borrow for as long as they hold bytes, so that idle connections
+//! Buffers and readers that connections borrow for as long as they hold bytes, so that idle connections
 //! hold none and busy ones use memory that is warm.
 
 use crate::bundle::Bundle;
-use scurry_resp::Parser;
+use crate::reader::Reader;
 
 /// Bundles that are empty; they travel as pointers.
 pub(crate) type Spare = Vec<Box<Bundle>>;
@@ -18,7 +18,7 @@ pub(crate) struct Pool {
     inputs: Vec<Vec<u8>>,
     outputs: Vec<Vec<u8>>,
     #[expect(clippy::vec_box, reason = "they move to connections as pointers")]
-    parsers: Vec<Box<Parser>>,
+    readers: Vec<Box<Reader>>,
     /// Empty; see [`crate::gather::Gather::end`].
     pub(crate) bundles: Spare,
 }
@@ -39,15 +39,15 @@ impl Pool {
         self.outputs.pop().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN))
     }
 
-    pub(crate) fn take_parser(&mut self) -> Box<Parser> {
-        self.parsers.pop().unwrap_or_default()
+    pub(crate) fn take_reader(&mut self) -> Box<Reader> {
+        self.readers.pop().unwrap_or_default()
     }
 
-    /// The parser must be idle.
-    pub(crate) fn give_parser(&mut self, mut parser: Box<Parser>) {
-        parser.shrink();
-        if self.parsers.len() < KEPT_MAX {
-            self.parsers.push(parser);
+    /// The reader must be idle.
+    pub(crate) fn give_reader(&mut self, mut reader: Box<Reader>) {
+        reader.shrink();
+        if self.readers.len() < KEPT_MAX {
+            self.readers.push(reader);
         }
     }
 

@@ -92,8 +92,7 @@ impl Server {
                 Some(start) => Durable::start(start, &mesh.bell())?,
                 None => (Shard::new(config.clone()), Durable::none()),
             };
-            let node =
-                Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
+            let node = Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
             Core::new(poll, acceptors, signals.take(), node)
         });
         let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;

@@ -55,6 +55,11 @@ impl Transport for Socket {
     }
 
     #[inline]
+    fn input(&self) -> &[u8] {
+        either!(self, transport => transport.input())
+    }
+
+    #[inline]
     fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
         either!(self, transport => transport.parts(pool))
     }
@@ -84,6 +89,11 @@ impl Transport for Socket {
         either!(self, transport => transport.memory_bytes())
     }
 
+    fn shelve(&mut self, pool: &mut Pool) {
+        either!(self, transport => transport.shelve(pool));
+    }
+
+    #[inline]
     fn settle(&mut self, pool: &mut Pool) {
         either!(self, transport => transport.settle(pool));
     }

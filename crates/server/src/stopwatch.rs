@@ -88,6 +88,7 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
         || matches!(
             id,
             CommandId::ScurTotals
+                | CommandId::ScurSnapshot
                 | CommandId::Scan
                 | CommandId::EntityFind
                 | CommandId::SetRange

@@ -7,6 +7,9 @@ use mio::net::TcpStream;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 
+/// A buffer that is filled less than this part is exchanged for a small one while it waits.
+const SHELVED_SHARE: usize = 16;
+
 /// A socket and the bytes on their way in and out.
 #[derive(Debug)]
 pub(crate) struct Tcp {
@@ -42,6 +45,10 @@ impl Transport for Tcp {
                 Err(error) => return Err(error),
             }
         }
+    }
+
+    fn input(&self) -> &[u8] {
+        self.input.filled()
     }
 
     fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
@@ -82,6 +89,14 @@ impl Transport for Tcp {
 
     fn memory_bytes(&self) -> u64 {
         (self.input.capacity() + self.output.capacity()) as u64
+    }
+
+    fn shelve(&mut self, pool: &mut Pool) {
+        self.settle(pool);
+        if self.output.len() < self.output.capacity() / SHELVED_SHARE {
+            let few = self.output.as_slice().to_vec();
+            pool.give_output(std::mem::replace(&mut self.output, few));
+        }
     }
 
     fn settle(&mut self, pool: &mut Pool) {

@@ -20,7 +20,9 @@ pub(crate) enum Arrival {
 pub(crate) trait Transport {
     /// Takes in what has arrived, a bounded amount at a time.
     fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival>;
-    /// What has arrived and is not consumed, contiguous; and the staging to append replies to.
+    /// What has arrived and is not consumed, contiguous.
+    fn input(&self) -> &[u8];
+    /// The same, and the staging to append replies to.
     fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>);
     /// The first bytes of the input are done with.
     fn consume(&mut self, len: usize);
@@ -32,6 +34,11 @@ pub(crate) trait Transport {
     fn unsent(&self) -> usize;
     /// Room of its buffers, and what else it holds, bytes.
     fn memory_bytes(&self) -> u64;
+    /// Gives back what is not needed while replies wait for the log: there may be as many waiting
+    /// as there are connections.
+    fn shelve(&mut self, pool: &mut Pool) {
+        self.settle(pool);
+    }
     /// Gives back buffers that are empty.
     fn settle(&mut self, pool: &mut Pool);
     /// Tells the peer that nothing more will come.

@@ -1,6 +1,17 @@
-//! Writes the seeds of the image target anew: the accounts that the seeds of the commands leave.
+//! Writes the seeds that are bytes anew: the images of the accounts that the seeds of the commands
+//! leave, and Changes, frames and chunks of a short life.
 
+use scurry_codec::{
+    ChunkWriter, Entry, FrameWriter, Positions, Seal, encode_account, encode_change,
+};
+use scurry_fuzz::frame::LOG_ID;
+use scurry_ledger::{
+    Account, Change, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
+    SessionRequest, Status, Time, decide_in_place,
+};
 use std::path::Path;
+
+const BEGIN: i64 = 1_700_000_000_000;
 
 fn main() -> std::io::Result<()> {
     let seeds = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds");
@@ -12,5 +23,110 @@ fn main() -> std::io::Result<()> {
             std::fs::write(seeds.join("image").join(format!("{name}-{number}.bin")), image)?;
         }
     }
+    let life = life();
+    for (name, change, _) in &life {
+        let mut bytes = Vec::new();
+        encode_change(change, &mut bytes);
+        std::fs::write(seeds.join("change").join(format!("{name}.bin")), bytes)?;
+    }
+    for (name, bytes) in frames(&life) {
+        std::fs::write(seeds.join("frame").join(format!("{name}.bin")), bytes)?;
+    }
+    for (name, bytes) in chunks(&life) {
+        std::fs::write(seeds.join("chunk").join(format!("{name}.bin")), bytes)?;
+    }
     Ok(())
+}
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).expect("a name")
+}
+
+/// Changes of one account, and the account after each.
+fn life() -> Vec<(&'static str, Change, Option<Account>)> {
+    let unit = name("octets");
+    let bucket =
+        |id, amount| NewBucket { bucket: name(id), unit, amount, attributes: Default::default() };
+    let (buckets, identities) =
+        ([bucket("main", 900), bucket("gift", 90)], [(name("sip"), &b"a@b"[..])]);
+    let item = ItemRequest { key: 1, unit, used: None, requested: Some(100), min: None };
+    let (asked, used) = ([item], [ItemRequest { used: Some(70), ..item }]);
+    let last = [ItemRequest { requested: None, ..used[0] }];
+    let request = |request, items| SessionRequest {
+        session: b"s-1",
+        request,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: None,
+        overrun: None,
+        close_on_denial: false,
+        blob: Some(b"blob"),
+        items,
+    };
+    let create = Create { status: Status::Active, identities: &identities, buckets: &buckets };
+    let commands = [
+        ("create", Command::Create(create)),
+        ("reserve", Command::Reserve(request(0, &asked))),
+        ("update", Command::Update(request(1, &used))),
+        ("debit", Command::Debit { txn: b"t1", unit, amount: 100 }),
+        ("refund", Command::Refund { txn: b"t2", debit: b"t1", amount: Some(5) }),
+        ("terminate", Command::Terminate(SessionRequest { blob: None, ..request(2, &last) })),
+    ];
+    let (mut account, mut life, mut now) = (None, Vec::new(), BEGIN);
+    for (name, command) in commands {
+        now += 1_000;
+        match decide_in_place(&mut account, &command, Time(now), &Limits::default()) {
+            Decision::Commit(change, _) => life.push((name, change, account.clone())),
+            other => panic!("{name}: {other:?}"),
+        }
+    }
+    life
+}
+
+fn frames(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut writer = FrameWriter::new(Seal::new(crc32c::crc32c_append, LOG_ID), 1);
+    let (mut frames, at) = (Vec::new(), Time(BEGIN));
+    let mut sealed = |writer: &mut FrameWriter, name| {
+        writer.seal(0, at);
+        let mut bytes = Vec::new();
+        writer.take(&mut bytes);
+        frames.push((name, bytes));
+    };
+    for (_, change, account) in life {
+        writer.account(b"15550100", change, account.as_ref());
+    }
+    sealed(&mut writer, "accounts");
+    writer.value(b"key", Some(at), b"value");
+    writer.append(b"key", b"tail");
+    writer.expiry(b"key", None);
+    writer.remove(b"key");
+    writer.entity(b"entity", 3, Some(at), b"value");
+    writer.tombstone(b"entity", 4, at);
+    writer.clear();
+    sealed(&mut writer, "plain");
+    sealed(&mut writer, "mark");
+    frames
+}
+
+fn chunks(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8>)> {
+    let mut writer = ChunkWriter::new(Seal::new(crc32c::crc32c_append, LOG_ID));
+    let (mut chunks, at) = (Vec::new(), Time(BEGIN));
+    let mut sealed = |writer: &mut ChunkWriter, name| {
+        writer.seal(Positions { from: 0, to: 0 }, 9);
+        let mut bytes = Vec::new();
+        writer.take(&mut bytes);
+        chunks.push((name, bytes));
+    };
+    for account in life.iter().filter_map(|(_, _, account)| account.as_ref()).skip(3).take(2) {
+        let mut image = Vec::new();
+        encode_account(account, &mut image);
+        writer.entry(&Entry::Account { id: b"15550100", image: &image });
+    }
+    sealed(&mut writer, "accounts");
+    writer.entry(&Entry::Value { key: b"key", expires: Some(at), value: b"value" });
+    writer.entry(&Entry::Entity { key: b"entity", version: 3, expires: None, value: b"value" });
+    writer.entry(&Entry::Tombstone { key: b"gone", version: 4, forget_at: at });
+    sealed(&mut writer, "plain");
+    sealed(&mut writer, "empty");
+    chunks
 }

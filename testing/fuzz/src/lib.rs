@@ -2,7 +2,10 @@
 //! when it is broken; the fuzz targets search for such bytes, the tests try the seeds.
 #![forbid(unsafe_code)]
 
+pub mod change;
+pub mod chunk;
 pub mod commands;
+pub mod frame;
 pub mod image;
 pub mod inline;
 mod random;
@@ -16,8 +19,11 @@ pub use random::Random;
 pub type Property = fn(&[u8]);
 
 /// The properties, by the names of their fuzz targets and of their directories of seeds.
-pub const PROPERTIES: [(&str, Property); 5] = [
+pub const PROPERTIES: [(&str, Property); 8] = [
+    ("change", change::check),
+    ("chunk", chunk::check),
     ("commands", commands::check),
+    ("frame", frame::check),
     ("image", image::check),
     ("inline", inline::check),
     ("replies", replies::check),

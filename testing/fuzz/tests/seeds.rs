@@ -55,6 +55,21 @@ fn hold(name: &str) {
 }
 
 #[test]
+fn change_holds() {
+    hold("change");
+}
+
+#[test]
+fn chunk_holds() {
+    hold("chunk");
+}
+
+#[test]
+fn frame_holds() {
+    hold("frame");
+}
+
+#[test]
 fn commands_hold() {
     hold("commands");
 }

@@ -58,7 +58,7 @@ fn an_address_that_others_reach_needs_a_password() {
 
 fn fails_at(address: &str, arguments: &[&str]) -> String {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_scurry"));
-    command.args(["serve", "--listen", address]).args(arguments);
+    command.args(["serve", "--durability", "none", "--listen", address]).args(arguments);
     let output = command.env_remove("SCURRY_REQUIREPASS").output().expect("the binary starts");
     assert!(!output.status.success(), "{address} should not work");
     String::from_utf8_lossy(&output.stderr).into_owned()

@@ -99,7 +99,12 @@ impl Drop for Server {
 /// `scurry serve` on a free port of this machine, not yet started.
 pub(crate) fn serve(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
-    command.arg("serve").args(["--listen", "127.0.0.1:0"]).args(arguments);
+    command.arg("serve").args(["--listen", "127.0.0.1:0"]);
+    // Those that say where to keep it say how.
+    if !arguments.contains(&"--dir") {
+        command.args(["--durability", "none"]);
+    }
+    command.args(arguments);
     command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(Stdio::piped());
     command
 }

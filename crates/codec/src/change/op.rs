@@ -1,7 +1,7 @@
 //! Writes an op: its number, then its fields in the order of their declaration.
 
 use super::remembered::{put_tombstone, put_transaction};
-use crate::pen::Pen;
+use crate::pen::{Line, Pen};
 use scurry_ledger::{BucketTerms, ItemAt, Op, Posting, SessionAt, Time};
 
 /// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
@@ -101,28 +101,29 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
             pen.name(unit);
         }
         Op::Hold(item, posting) => put_on_item(pen, number::HOLD, *item, posting),
-        Op::Grant { at: item, amount, request } => {
-            put_item(pen, number::GRANT, *item);
-            pen.amount(*amount);
-            pen.varint(u64::from(*request));
-        }
+        Op::Grant { at: item, amount, request } => pen.fields(|line| {
+            put_item(line, number::GRANT, *item);
+            line.amount(*amount);
+            line.varint(u64::from(*request));
+        }),
         Op::Settle(item, posting) => put_on_item(pen, number::SETTLE, *item, posting),
         Op::Release(item, posting) => put_on_item(pen, number::RELEASE, *item, posting),
         Op::ReleaseExpired(item, posting) => {
             put_on_item(pen, number::RELEASE_EXPIRED, *item, posting);
         }
-        Op::Use { at: item, used, direct, uncollected } => {
-            put_item(pen, number::USE, *item);
-            pen.amount(*used);
-            pen.amount(*direct);
-            pen.amount(*uncollected);
-        }
-        Op::Supervise { session, validity_ms, tcc_ms, deadline } => {
-            put_session(pen, number::SUPERVISE, *session);
-            pen.amount(*validity_ms);
-            pen.amount(*tcc_ms);
-            pen.time(*deadline, at);
-        }
+        Op::Use { at: item, used, direct, uncollected } => pen.fields(|line| {
+            put_item(line, number::USE, *item);
+            line.amount(*used);
+            line.amount(*direct);
+            line.amount(*uncollected);
+        }),
+        Op::Supervise { session, validity_ms, tcc_ms, deadline } => pen.fields(|line| {
+            line.byte(number::SUPERVISE);
+            line.varint(u64::from(session.0));
+            line.amount(*validity_ms);
+            line.amount(*tcc_ms);
+            line.time(*deadline, at);
+        }),
         Op::SetBlob(session, blob) => {
             put_session(pen, number::SET_BLOB, *session);
             pen.string(blob);
@@ -144,33 +145,44 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
         Op::NoteRefund { debit, posting } => {
             pen.byte(number::NOTE_REFUND);
             pen.string(debit.as_bytes());
-            pen.varint(u64::from(posting.bucket.0));
-            pen.amount(posting.amount);
+            pen.fields(|line| put_amount(line, posting));
         }
         Op::Forget => pen.byte(number::FORGET),
     }
 }
 
 fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting) {
-    pen.byte(number);
-    pen.varint(u64::from(posting.bucket.0));
-    pen.amount(posting.amount);
+    pen.fields(|line| {
+        line.byte(number);
+        put_amount(line, posting);
+    });
 }
 
 fn put_session(pen: &mut Pen<'_>, number: u8, session: SessionAt) {
-    pen.byte(number);
-    pen.varint(u64::from(session.0));
+    pen.fields(|line| {
+        line.byte(number);
+        line.varint(u64::from(session.0));
+    });
 }
 
-fn put_item(pen: &mut Pen<'_>, number: u8, item: ItemAt) {
-    put_session(pen, number, item.session);
-    pen.byte(item.item);
+#[inline]
+fn put_item(line: &mut Line<'_>, number: u8, item: ItemAt) {
+    line.byte(number);
+    line.varint(u64::from(item.session.0));
+    line.byte(item.item);
 }
 
 fn put_on_item(pen: &mut Pen<'_>, number: u8, item: ItemAt, posting: &Posting) {
-    put_item(pen, number, item);
-    pen.varint(u64::from(posting.bucket.0));
-    pen.amount(posting.amount);
+    pen.fields(|line| {
+        put_item(line, number, item);
+        put_amount(line, posting);
+    });
+}
+
+#[inline]
+fn put_amount(line: &mut Line<'_>, posting: &Posting) {
+    line.varint(u64::from(posting.bucket.0));
+    line.amount(posting.amount);
 }
 
 fn put_terms(pen: &mut Pen<'_>, terms: &BucketTerms, at: Time) {

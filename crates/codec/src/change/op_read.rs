@@ -5,74 +5,93 @@ use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
 use super::remembered::{take_tombstone, take_transaction};
 use crate::Malformed;
 use crate::cursor::Cursor;
+use alloc::vec::Vec;
 use scurry_ledger::{
     BucketNo, BucketTerms, ItemAt, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
     Time,
 };
 
-pub(super) fn take(from: &mut Cursor<'_>, at: Time) -> Result<Op, ChangeError> {
-    Ok(match from.byte()? {
-        number::CREATE => Op::Create(take_status(from)?),
-        number::DELETE => Op::Delete,
-        number::SET_STATUS => Op::SetStatus(take_status(from)?),
-        number::SET_IDENTITY => Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? },
-        number::ADD_BUCKET => {
-            Op::AddBucket { id: from.name()?, unit: from.name()?, terms: take_terms(from, at)? }
+/// Reads one op behind those that were read. Each kind is pushed on its own: an op is large, and so
+/// only the bytes of its kind are written.
+#[inline]
+pub(super) fn take(from: &mut Cursor<'_>, at: Time, ops: &mut Vec<Op>) -> Result<(), ChangeError> {
+    match from.byte()? {
+        number::CREATE => ops.push(Op::Create(take_status(from)?)),
+        number::DELETE => ops.push(Op::Delete),
+        number::SET_STATUS => ops.push(Op::SetStatus(take_status(from)?)),
+        number::SET_IDENTITY => {
+            ops.push(Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? })
         }
+        number::ADD_BUCKET => ops.push(Op::AddBucket {
+            id: from.name()?,
+            unit: from.name()?,
+            terms: take_terms(from, at)?,
+        }),
         number::SET_BUCKET => {
-            Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? }
+            ops.push(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
         }
-        number::REMOVE_BUCKET => Op::RemoveBucket(take_bucket(from)?),
-        number::CREDIT => Op::Credit(take_posting(from)?),
-        number::VOID => Op::Void(take_posting(from)?),
-        number::REFUND => Op::Refund(take_posting(from)?),
-        number::REFUND_EXPIRED => Op::RefundExpired(take_posting(from)?),
-        number::DEBIT => Op::Debit(take_posting(from)?),
-        number::OVERDRAW => Op::Overdraw(take_posting(from)?),
-        number::EXPIRE => Op::Expire(take_posting(from)?),
-        number::SET_COUNTER => Op::SetCounter {
+        number::REMOVE_BUCKET => ops.push(Op::RemoveBucket(take_bucket(from)?)),
+        number::CREDIT => ops.push(Op::Credit(take_posting(from)?)),
+        number::VOID => ops.push(Op::Void(take_posting(from)?)),
+        number::REFUND => ops.push(Op::Refund(take_posting(from)?)),
+        number::REFUND_EXPIRED => ops.push(Op::RefundExpired(take_posting(from)?)),
+        number::DEBIT => ops.push(Op::Debit(take_posting(from)?)),
+        number::OVERDRAW => ops.push(Op::Overdraw(take_posting(from)?)),
+        number::EXPIRE => ops.push(Op::Expire(take_posting(from)?)),
+        number::SET_COUNTER => ops.push(Op::SetCounter {
             id: from.name()?,
             unit: from.name()?,
             period: take_period(from)?,
             period_start: from.time(at)?,
             value: from.signed()?,
-        },
-        number::OPEN_SESSION => Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? },
-        number::ADD_ITEM => {
-            Op::AddItem { session: take_session(from)?, key: from.narrow()?, unit: from.name()? }
+        }),
+        number::OPEN_SESSION => {
+            ops.push(Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? })
         }
-        number::HOLD => Op::Hold(take_item(from)?, take_posting(from)?),
-        number::GRANT => {
-            Op::Grant { at: take_item(from)?, amount: from.amount()?, request: from.narrow()? }
+        number::ADD_ITEM => ops.push(Op::AddItem {
+            session: take_session(from)?,
+            key: from.narrow()?,
+            unit: from.name()?,
+        }),
+        number::HOLD => ops.push(Op::Hold(take_item(from)?, take_posting(from)?)),
+        number::GRANT => ops.push(Op::Grant {
+            at: take_item(from)?,
+            amount: from.amount()?,
+            request: from.narrow()?,
+        }),
+        number::SETTLE => ops.push(Op::Settle(take_item(from)?, take_posting(from)?)),
+        number::RELEASE => ops.push(Op::Release(take_item(from)?, take_posting(from)?)),
+        number::RELEASE_EXPIRED => {
+            ops.push(Op::ReleaseExpired(take_item(from)?, take_posting(from)?))
         }
-        number::SETTLE => Op::Settle(take_item(from)?, take_posting(from)?),
-        number::RELEASE => Op::Release(take_item(from)?, take_posting(from)?),
-        number::RELEASE_EXPIRED => Op::ReleaseExpired(take_item(from)?, take_posting(from)?),
-        number::USE => Op::Use {
+        number::USE => ops.push(Op::Use {
             at: take_item(from)?,
             used: from.amount()?,
             direct: from.amount()?,
             uncollected: from.amount()?,
-        },
-        number::SUPERVISE => Op::Supervise {
+        }),
+        number::SUPERVISE => ops.push(Op::Supervise {
             session: take_session(from)?,
             validity_ms: from.amount()?,
             tcc_ms: from.amount()?,
             deadline: from.time(at)?,
-        },
-        number::SET_BLOB => Op::SetBlob(take_session(from)?, from.string()?.to_vec()),
-        number::STORE_ANSWER => Op::StoreAnswer {
+        }),
+        number::SET_BLOB => ops.push(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
+        number::STORE_ANSWER => ops.push(Op::StoreAnswer {
             session: take_session(from)?,
             answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
             answers_max: from.byte()?,
-        },
-        number::CLOSE_SESSION => Op::CloseSession(take_session(from)?),
-        number::BURY => Op::Bury(take_tombstone(from, at)?),
-        number::REMEMBER => Op::Remember(take_transaction(from, at)?),
-        number::NOTE_REFUND => Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? },
-        number::FORGET => Op::Forget,
+        }),
+        number::CLOSE_SESSION => ops.push(Op::CloseSession(take_session(from)?)),
+        number::BURY => ops.push(Op::Bury(take_tombstone(from, at)?)),
+        number::REMEMBER => ops.push(Op::Remember(take_transaction(from, at)?)),
+        number::NOTE_REFUND => {
+            ops.push(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
+        }
+        number::FORGET => ops.push(Op::Forget),
         number => return Err(ChangeError::Op(number)),
-    })
+    }
+    Ok(())
 }
 
 pub(super) fn take_bucket(from: &mut Cursor<'_>) -> Result<BucketNo, Malformed> {

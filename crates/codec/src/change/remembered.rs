@@ -62,9 +62,11 @@ pub(super) fn put_transaction(pen: &mut Pen<'_>, transaction: &Transaction, at: 
     pen.signed(transaction.amount);
     pen.varint(transaction.parts.len() as u64);
     for part in &transaction.parts {
-        pen.varint(u64::from(part.bucket.0));
-        pen.amount(part.amount);
-        pen.amount(part.refunded);
+        pen.fields(|line| {
+            line.varint(u64::from(part.bucket.0));
+            line.amount(part.amount);
+            line.amount(part.refunded);
+        });
     }
 }
 
@@ -99,14 +101,16 @@ fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
     if item.uncollected != 0 {
         flags |= UNCOLLECTED;
     }
-    pen.byte(flags);
-    pen.byte(item.code as u8);
-    if item.granted != 0 {
-        pen.amount(item.granted);
-    }
-    if item.uncollected != 0 {
-        pen.amount(item.uncollected);
-    }
+    pen.fields(|line| {
+        line.byte(flags);
+        line.byte(item.code as u8);
+        if item.granted != 0 {
+            line.amount(item.granted);
+        }
+        if item.uncollected != 0 {
+            line.amount(item.uncollected);
+        }
+    });
 }
 
 fn take_items(from: &mut Cursor<'_>) -> Result<Vec<ItemAnswer>, Malformed> {

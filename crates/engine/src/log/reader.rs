@@ -93,7 +93,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
     }
 
     /// Bytes of the segments from here on.
-    pub fn len(&mut self) -> Result<u64, LogError> {
+    pub fn bytes_ahead(&mut self) -> Result<u64, LogError> {
         let mut len = 0;
         for &first in &self.segments[self.at..] {
             let name = segment_name(first);

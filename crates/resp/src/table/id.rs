@@ -22,6 +22,7 @@ pub enum CommandId {
     ScurSession,
     ScurAudit,
     ScurTotals,
+    ScurSnapshot,
     Get,
     Set,
     MGet,

@@ -12,14 +12,19 @@ use std::thread;
 
 /// What it is asked to do. Few tasks are under way: the core waits for pieces to be written.
 pub(super) enum Task {
-    Begin { begun: u64 },
+    Begin {
+        begun: u64,
+    },
     Piece(Vec<u8>),
     /// All pieces are there: make them durable.
     Finish,
     /// The log is durable as far as the snapshot goes: it counts.
     Publish,
     Abandon,
-    SyncBehind { from: u64, to: u64 },
+    SyncBehind {
+        from: u64,
+        to: u64,
+    },
 }
 
 /// What it says.
@@ -45,11 +50,7 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn start(
-        core: u32,
-        directory: Directory,
-        bell: Arc<Bell>,
-    ) -> io::Result<Keeper> {
+    pub(super) fn start(core: u32, directory: Directory, bell: Arc<Bell>) -> io::Result<Keeper> {
         let (tasks, work) = channel();
         let (tell, news) = channel();
         let mut hand = Hand { path: directory.path().to_owned(), directory, writer: None };
@@ -95,12 +96,10 @@ impl Hand {
             Some(News::Snapshot(outcome.unwrap_or_else(SnapshotNews::Failed)))
         };
         match task {
-            Task::SyncBehind { from, to } => {
-                Some(match sync_behind(&mut self.directory, from) {
-                    Ok(()) => News::Synced { to },
-                    Err(error) => News::NotSynced(error),
-                })
-            }
+            Task::SyncBehind { from, to } => Some(match sync_behind(&mut self.directory, from) {
+                Ok(()) => News::Synced { to },
+                Err(error) => News::NotSynced(error),
+            }),
             Task::Begin { begun } => match self.begin(begun) {
                 Ok(()) => None,
                 Err(error) => snapshot(Err(error)),

@@ -128,6 +128,10 @@ impl Transport for Tls {
         arrival
     }
 
+    fn input(&self) -> &[u8] {
+        self.input.filled()
+    }
+
     fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
         if self.output.capacity() == 0 {
             self.output = pool.take_output();

@@ -57,7 +57,15 @@ impl Door for ServerDoor {
 
     fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
         let mut command = Command::new(&self.binary);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        command.args([
+            "serve",
+            "--durability",
+            "none",
+            "--listen",
+            "127.0.0.1:0",
+            "--log",
+            "error",
+        ]);
         let settings = Settings::write(script)?;
         if let Some(settings) = &settings {
             command.arg("--config").arg(&settings.0);

@@ -150,7 +150,11 @@ fn a_tls_port_without_client_certificates_is_open_access_and_with_them_is_not() 
         ["--listen", "0.0.0.0:0", "--tls-cert", &files.server.0, "--tls-key", &files.server.1];
     let start = |arguments: &[&str]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_scurry"));
-        command.arg("serve").args(own).args(arguments).env_remove("SCURRY_REQUIREPASS");
+        command
+            .args(["serve", "--durability", "none"])
+            .args(own)
+            .args(arguments)
+            .env_remove("SCURRY_REQUIREPASS");
         let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();
         let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));

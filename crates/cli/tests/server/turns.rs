@@ -1,0 +1,73 @@
+//! Many connections that have their turns together: each gets its own replies, in order, whatever
+//! becomes of the others.
+
+use crate::support::{Client, Server, array};
+use nix::sys::signal::Signal;
+
+const CONNECTIONS: usize = 240;
+
+/// What a connection sends while the server stands still, and what it gets for it.
+fn exchange(number: usize) -> (String, String) {
+    let own = format!("client {number}");
+    let echo = String::from_utf8(array(&[b"ECHO", own.as_bytes()])).expect("text");
+    let reply = format!("${}\r\n{own}\r\n", own.len());
+    match number % 6 {
+        0 => (echo, reply),
+        1 => (format!("SET k{number} {number}\r\nGET k{number}\r\n{echo}"), {
+            let text = number.to_string();
+            format!("+OK\r\n${}\r\n{text}\r\n{reply}", text.len())
+        }),
+        // Every thread is asked, and the rest waits for what it says.
+        2 => (format!("{echo}LATENCY LATEST\r\n{echo}"), format!("{reply}*0\r\n{reply}")),
+        // More than is looked at together.
+        3 => (echo.repeat(100), reply.repeat(100)),
+        4 => (format!("{echo}QUIT\r\nSET late {number}\r\n"), format!("{reply}+OK\r\n")),
+        _ => (
+            format!("{echo}*x\r\nSET late {number}\r\n"),
+            format!("{reply}-ERR Protocol error: invalid multibulk length\r\n"),
+        ),
+    }
+}
+
+fn serves_all(arguments: &[&str]) {
+    let server = Server::start(arguments);
+    let mut clients: Vec<Client> = (0..CONNECTIONS).map(|_| server.connect()).collect();
+    let mut lost: Vec<Client> = (0..CONNECTIONS / 4).map(|_| server.connect()).collect();
+    for client in clients.iter_mut().chain(&mut lost) {
+        client.send("PING\r\n");
+    }
+    for client in &mut clients {
+        client.expect("+PONG\r\n");
+    }
+    for client in &lost {
+        client.stream().peek(&mut [0]).expect("a reply is there");
+    }
+    // What arrives while it stands still is there at once when it goes on.
+    server.signal(Signal::SIGSTOP);
+    let mut lost = lost.into_iter();
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.send(exchange(number).0);
+        // One that is reset between the others: its reply was not read.
+        if number % 4 == 0 {
+            drop(lost.next());
+        }
+    }
+    server.signal(Signal::SIGCONT);
+    for (number, client) in clients.iter_mut().enumerate() {
+        client.expect(&exchange(number).1);
+    }
+    for (number, client) in clients.iter_mut().enumerate() {
+        if number % 6 < 4 {
+            client.send("GET late\r\n");
+            client.expect("$-1\r\n");
+        } else {
+            assert_eq!(client.rest(), "");
+        }
+    }
+}
+
+#[test]
+fn connections_that_are_served_together_get_their_own_replies() {
+    serves_all(&[]);
+    serves_all(&["--threads", "3"]);
+}

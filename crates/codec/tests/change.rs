@@ -1,0 +1,167 @@
+//! Changes: pinned bytes, whole round trips, one form for each, and damage that is refused.
+
+#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
+mod support;
+
+use scurry_codec::{ChangeError, Malformed, decode_change, encode_change};
+use scurry_ledger::{BucketNo, BucketTerms, Change, Op, Posting, SessionAt, Time};
+use support::{AT, every_op, flipped, hex, name};
+
+fn encode(change: &Change) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    encode_change(change, &mut bytes);
+    bytes
+}
+
+fn decode(bytes: &[u8]) -> Result<Change, ChangeError> {
+    let mut change = Change { at: Time(0), ops: vec![Op::Forget] };
+    decode_change(bytes, &mut change).map(|()| change)
+}
+
+fn refused(bytes: &[u8]) -> String {
+    decode(bytes).expect_err("it is wrong").to_string()
+}
+
+/// Version and the time 0, then these bytes.
+fn at_zero(rest: &[u8]) -> Vec<u8> {
+    [&[1, 0], rest].concat()
+}
+
+#[test]
+fn every_op_comes_back() {
+    let change = every_op();
+    assert_eq!(decode(&encode(&change)), Ok(change.clone()));
+    for op in change.ops {
+        let alone = Change { at: Time(-1), ops: vec![op] };
+        assert_eq!(decode(&encode(&alone)), Ok(alone));
+    }
+}
+
+#[test]
+fn bytes_are_put_behind_what_is_there() {
+    let mut bytes = b"before".to_vec();
+    encode_change(&every_op(), &mut bytes);
+    assert_eq!(bytes, [b"before", encode(&every_op()).as_slice()].concat());
+}
+
+#[test]
+fn version_1_is_pinned() {
+    expect_test::expect_file!["golden/change-v1.hex"].assert_eq(&hex(&encode(&every_op())));
+}
+
+#[test]
+fn numbers_of_ops_are_those_of_the_page() {
+    let ops = every_op().ops;
+    let numbers: Vec<u8> =
+        ops.into_iter().map(|op| encode(&Change { at: Time(0), ops: vec![op] })[3]).collect();
+    let mut expected: Vec<u8> = (1..=31).collect();
+    expected.splice(3..4, [4, 4]);
+    let bury = expected.iter().position(|number| *number == 28).expect("it is there");
+    expected.splice(bury..=bury, [28, 28, 28]);
+    assert_eq!(numbers, expected);
+}
+
+#[test]
+fn every_truncation_and_a_longer_change_are_refused() {
+    let bytes = encode(&every_op());
+    for len in 0..bytes.len() {
+        assert!(decode(&bytes[..len]).is_err(), "{len}");
+    }
+    let left = decode(&[bytes.as_slice(), &[31, 31]].concat());
+    assert_eq!(left, Err(ChangeError::Malformed(Malformed::Left(2))));
+}
+
+#[test]
+fn a_flipped_bit_is_refused_or_gives_another_change() {
+    let change = every_op();
+    for (bit, bytes) in flipped(&encode(&change)) {
+        if let Ok(other) = decode(&bytes) {
+            assert_ne!(other, change, "bit {bit}");
+            assert_eq!(encode(&other), bytes, "bit {bit}: one change has two forms");
+        }
+    }
+}
+
+#[test]
+fn errors_say_what_is_wrong() {
+    assert_eq!(refused(&[]), "change is damaged: the bytes end inside of something");
+    assert_eq!(refused(&[0]), "change of unknown format 0");
+    assert_eq!(
+        refused(&[2]),
+        "change written by a newer Scurry (format 2); this one reads up to 1"
+    );
+    assert_eq!(refused(&at_zero(&[1, 32])), "change with an unknown op 32");
+    assert_eq!(refused(&at_zero(&[1, 0])), "change with an unknown op 0");
+    assert_eq!(refused(&at_zero(&[0, 7])), "change is damaged: 1 bytes are left over");
+}
+
+#[test]
+fn a_count_without_ops_asks_for_no_memory() {
+    let mut count = at_zero(&[0xff; 9]);
+    count.push(1);
+    assert_eq!(decode(&count), Err(ChangeError::Malformed(Malformed::Ends)));
+    // The same for the items of a tombstone, the parts of a debit, and bytes behind a length.
+    let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f];
+    let bury = [&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1][..], &huge].concat();
+    let remember = [&[1, 29, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0][..], &huge].concat();
+    let blob = [&[1, 25, 0][..], &huge].concat();
+    for bytes in [bury, remember, blob] {
+        assert_eq!(decode(&at_zero(&bytes)), Err(ChangeError::Malformed(Malformed::Ends)));
+    }
+}
+
+#[test]
+fn what_no_ledger_writes_is_refused() {
+    let wrong: [(&[u8], Malformed); 14] = [
+        (&[0x80, 0], Malformed::Number),    // a count longer than it must be
+        (&[1, 8, 0, 0], Malformed::Number), // a posting of 0
+        (&[1, 8, 0x80, 0x80, 4, 1], Malformed::Number), // bucket 65,536
+        (&[1, 1, 3], Malformed::Choice),    // a status
+        (&[1, 16, 1, b'a', 2], Malformed::Choice), // an overrun policy
+        (&[1, 15, 1, b'a', 1, b'b', 5], Malformed::Choice), // a period
+        (&[1, 6, 0, 8, 0], Malformed::Choice), // an attribute
+        (&[1, 6, 0, 1, 0, 0], Malformed::Number), // an attribute of 0 that follows
+        (&[1, 6, 0, 4, 0, 0], Malformed::Number),
+        (&[1, 28, 1, b'a', 0, 3], Malformed::Choice), // a kind of tombstone
+        (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 20], Malformed::Choice), // a code
+        (&[1, 4, 0], Malformed::Name),
+        (&[1, 16, 0, 0], Malformed::Id),
+        (&[1, 26, 0, 1, 9, 8], Malformed::Answer),
+    ];
+    for (bytes, malformed) in wrong {
+        assert_eq!(decode(&at_zero(bytes)), Err(ChangeError::Malformed(malformed)), "{bytes:?}");
+    }
+}
+
+#[test]
+fn numbers_of_every_width_come_back() {
+    for shift in 0..64 {
+        for near in [-1, 0, 1] {
+            for sign in [1, -1] {
+                let number = (1_i64 << shift).wrapping_add(near).wrapping_mul(sign);
+                let terms = BucketTerms {
+                    priority: -1,
+                    valid_from: Time(number),
+                    valid_to: Some(Time(number)),
+                    floor: number,
+                };
+                let amount = number.saturating_abs().max(1);
+                let ops = vec![
+                    Op::SetBucket { bucket: BucketNo(1), terms },
+                    Op::Credit(Posting { bucket: BucketNo(2), amount }),
+                ];
+                for at in [Time(number), AT, Time(i64::MIN)] {
+                    let change = Change { at, ops: ops.clone() };
+                    assert_eq!(decode(&encode(&change)), Ok(change));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_name_at_the_very_end_is_read() {
+    let ops = vec![Op::AddItem { session: SessionAt(0), key: 1, unit: name("u") }];
+    let change = Change { at: AT, ops };
+    assert_eq!(decode(&encode(&change)), Ok(change));
+}

@@ -1,0 +1,128 @@
+//! What the tests of the formats write.
+
+use scurry_codec::{Checksum, Seal};
+use scurry_ledger::{
+    BucketNo, BucketTerms, Change, Code, DebitPart, Id, ItemAnswer, ItemAt, Name, Op, Overrun,
+    PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
+    Transaction,
+};
+
+pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
+pub(crate) const LOG_ID: u64 = 0x0123_4567_89ab_cdef;
+pub(crate) const AT: Time = Time(1_700_000_000_000);
+
+pub(crate) fn seal() -> Seal {
+    Seal::new(CHECKSUM, LOG_ID)
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+pub(crate) fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).expect("a name")
+}
+
+pub(crate) fn id(text: &str) -> Id {
+    Id::new(text.as_bytes()).expect("an id")
+}
+
+/// Every copy of `bytes` in which one bit is another, with the place of the bit.
+pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
+    (0..bytes.len() * 8).map(move |bit| {
+        let mut copy = bytes.to_vec();
+        copy[bit / 8] ^= 1 << (bit % 8);
+        (bit, copy)
+    })
+}
+
+/// Each op, with fields short and long, in the order of their numbers.
+pub(crate) fn every_op() -> Change {
+    let posting = |bucket, amount| Posting { bucket: BucketNo(bucket), amount };
+    let at = |session, item| ItemAt { session: SessionAt(session), item };
+    let items = vec![
+        ItemAnswer { code: Code::Ok, granted: 1_000, last: false, uncollected: 0 },
+        ItemAnswer { code: Code::CreditLimitReached, granted: 0, last: true, uncollected: 7 },
+    ];
+    let answer = StoredAnswer {
+        request: 3,
+        digest: 0x1122_3344_5566_7788,
+        code: Code::Ok,
+        version: 4,
+        items: items.clone(),
+    };
+    let answered =
+        TombstoneKind::Answered { request: 9, digest: u64::MAX, code: Code::ServiceDenied, items };
+    let bury =
+        |text, kind| Op::Bury(Tombstone { id: id(text), forget_at: AT.plus_ms(240_000), kind });
+    let long = BucketTerms {
+        priority: -3,
+        valid_from: Time(i64::MIN),
+        valid_to: Some(AT.plus_ms(86_400_000)),
+        floor: -500,
+    };
+    let short = BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0 };
+    let ops = vec![
+        Op::Create(Status::Suspended),
+        Op::Delete,
+        Op::SetStatus(Status::Closed),
+        Op::SetIdentity { kind: name("msisdn"), value: id("15550100") },
+        Op::SetIdentity { kind: name("imsi"), value: Id::EMPTY },
+        Op::AddBucket { id: name("main"), unit: name("octets"), terms: long },
+        Op::SetBucket { bucket: BucketNo(200), terms: short },
+        Op::RemoveBucket(BucketNo(u16::MAX)),
+        Op::Credit(posting(0, 1)),
+        Op::Void(posting(1, 127)),
+        Op::Refund(posting(2, 128)),
+        Op::RefundExpired(posting(3, i64::MAX)),
+        Op::Debit(posting(4, 5)),
+        Op::Overdraw(posting(5, 6)),
+        Op::Expire(posting(6, 7)),
+        Op::SetCounter {
+            id: name("calls"),
+            unit: name("events"),
+            period: Period::Month,
+            period_start: Time(1_698_796_800_000),
+            value: -3,
+        },
+        Op::OpenSession { id: id("session-1"), overrun: Overrun::Clamp },
+        Op::AddItem { session: SessionAt(300), key: u32::MAX, unit: name("exactly-16-bytes") },
+        Op::Hold(at(0, 1), posting(0, 1_000)),
+        Op::Grant { at: at(1, 0), amount: 1_000, request: u32::MAX },
+        Op::Settle(at(2, 3), posting(4, 5)),
+        Op::Release(at(3, 4), posting(5, 6)),
+        Op::ReleaseExpired(at(4, 5), posting(6, 7)),
+        Op::Use { at: at(5, 255), used: 700, direct: 0, uncollected: -1 },
+        Op::Supervise {
+            session: SessionAt(6),
+            validity_ms: 600_000,
+            tcc_ms: 1_200_000,
+            deadline: AT.plus_ms(1_200_000),
+        },
+        Op::SetBlob(SessionAt(7), b"blob\0\xff".repeat(30)),
+        Op::StoreAnswer {
+            session: SessionAt(8),
+            answer: PackedAnswer::new(&answer),
+            answers_max: 8,
+        },
+        Op::CloseSession(SessionAt(9)),
+        bury("expired", TombstoneKind::Expired),
+        bury("released", TombstoneKind::Released),
+        bury("answered", answered),
+        Op::Remember(Transaction {
+            id: id("txn-1"),
+            forget_at: AT.plus_ms(3_600_000),
+            digest: 0x8877_6655_4433_2211,
+            code: Code::Ok,
+            version: u64::MAX,
+            amount: -4,
+            parts: vec![
+                DebitPart { bucket: BucketNo(0), amount: 3, refunded: 0 },
+                DebitPart { bucket: BucketNo(1), amount: 1, refunded: 1 },
+            ],
+        }),
+        Op::NoteRefund { debit: id("txn-0"), posting: posting(7, 8) },
+        Op::Forget,
+    ];
+    Change { at: AT, ops }
+}

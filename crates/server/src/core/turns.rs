@@ -1,0 +1,112 @@
+//! The turns of connections. They are taken in groups and in steps: what has arrived is taken in
+//! for all of a group, what its requests need is loaded at once, then all are executed, then all
+//! replies leave. So the requests of many connections share their cache misses, as those that
+//! arrive together on one connection do.
+
+use super::{Core, LINGER_MS_MAX};
+use crate::connection::Turn;
+use crate::dispatch;
+use std::io;
+
+/// Connections of a group at most. Their buffers and what their requests need fit into the cache.
+const CONNECTIONS_MAX: usize = 32;
+/// A group that has found so many requests takes in no more connections.
+const REQUESTS_ENOUGH: usize = dispatch::BATCH_MAX;
+
+/// The connections of the group, each with what its execution said.
+pub(super) type Group = Vec<(usize, Turn)>;
+
+impl Core {
+    /// Gives each connection that is queued now its turn.
+    pub(super) fn take_turns(&mut self) {
+        let mut left = self.queue.len();
+        let mut group = std::mem::take(&mut self.group);
+        while left > 0 {
+            if self.node.durable.is_congested(&mut self.node.shard) {
+                self.congested = true;
+                break;
+            }
+            let mut found = 0;
+            while left > 0 && group.len() < CONNECTIONS_MAX && found < REQUESTS_ENOUGH {
+                left -= 1;
+                let Some(key) = self.queue.pop_front() else { break };
+                if let Some(requests) = self.arrive(key) {
+                    found += requests;
+                    group.push((key, Turn::Wait));
+                }
+            }
+            let connections = group.iter().filter_map(|(key, _)| self.connections.get(*key));
+            dispatch::touch(&self.node, connections.flat_map(|connection| connection.known()));
+            group.retain_mut(|(key, executed)| match self.execute(*key) {
+                Some(turn) => {
+                    *executed = turn;
+                    true
+                }
+                None => false,
+            });
+            self.node.commit();
+            for (key, executed) in group.drain(..) {
+                self.leave(key, executed);
+            }
+        }
+        self.group = group;
+    }
+
+    /// Takes in what has arrived: how many requests were found. None when the connection is lost.
+    fn arrive(&mut self, key: usize) -> Option<usize> {
+        let connection = self.connections.get_mut(key)?;
+        connection.queued = false;
+        match connection.arrive(&mut self.node, &mut self.pool) {
+            Ok(()) => Some(connection.found()),
+            Err(error) => {
+                self.lose(key, &error);
+                None
+            }
+        }
+    }
+
+    /// Executes what was found. None when there is nothing to be sent yet, or not any more.
+    fn execute(&mut self, key: usize) -> Option<Turn> {
+        loop {
+            let connection = self.connections.get_mut(key)?;
+            let executed = connection.execute(&mut self.node, &mut self.pool);
+            self.node.durable.bound_frame(&mut self.node.shard, self.node.now.time);
+            let Turn::Ask(question) = executed else { return Some(executed) };
+            if connection.has_pending(&self.node) {
+                // What it has to be told first is not durable yet.
+                return Some(Turn::Again);
+            }
+            if !self.ask(key, question) {
+                self.connections.get_mut(key)?.count_memory(&mut self.node);
+                return None;
+            }
+            self.arrive(key)?;
+        }
+    }
+
+    /// Sends the replies, and sees to what comes next.
+    fn leave(&mut self, key: usize, executed: Turn) {
+        let Some(connection) = self.connections.get_mut(key) else { return };
+        let turn = connection.leave(executed, &mut self.node, &mut self.pool);
+        connection.count_memory(&mut self.node);
+        match turn {
+            Ok(Turn::Wait | Turn::Ask(_)) => {}
+            Ok(Turn::Hold(sequence)) => self.held.push_back((sequence, connection.client.ticket)),
+            Ok(Turn::Again) => self.enqueue(key),
+            Ok(Turn::Linger) => {
+                let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;
+                self.lingering.push(connection.client.ticket, until_ms);
+                self.enqueue(key);
+            }
+            Ok(Turn::Close) => self.close(key),
+            Err(error) => self.lose(key, &error),
+        }
+    }
+
+    fn lose(&mut self, key: usize, error: &io::Error) {
+        if let Some(connection) = self.connections.get(key) {
+            tracing::debug!(client = connection.client.id, "connection lost: {error}");
+            self.close(key);
+        }
+    }
+}

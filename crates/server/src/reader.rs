@@ -1,0 +1,108 @@
+//! The requests of a connection between arriving and being executed: found in batches, so that
+//! what all of them need can be loaded ahead of the first.
+
+use crate::client::Client;
+use crate::dispatch::{self, BATCH_MAX};
+use crate::node::Node;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Parsed, Parser};
+
+/// A parser, and what the table says about each request of its batch.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    parser: Parser,
+    specs: [Option<&'static Spec>; BATCH_MAX],
+    /// How the search for the batch has ended, until the batch is executed.
+    ahead: Option<Parsed>,
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader { parser: Parser::default(), specs: [None; BATCH_MAX], ahead: None }
+    }
+}
+
+impl Reader {
+    /// Finds the next requests, unless they are found already. `input` begins with the first byte
+    /// that was not executed, here and in all that follows.
+    pub(crate) fn find(&mut self, input: &[u8], node: &Node, client: &Client) {
+        if self.ahead.is_some() {
+            return;
+        }
+        // Before AUTH each request is bounded by what the ones before it have changed.
+        let most = if client.authenticated { BATCH_MAX } else { 1 };
+        let mut at = 0;
+        let parsed = loop {
+            let rest = &input[at..];
+            match self.parser.parse(rest, &node.settings.request, client.authenticated) {
+                Parsed::Request(len) => {
+                    let index = self.parser.found() - 1;
+                    self.specs[index] = dispatch::look_up(self.parser.args(input, index));
+                    at += len;
+                    if index + 1 >= most || self.parser.is_full() {
+                        break Parsed::Request(len);
+                    }
+                }
+                other => break other,
+            }
+        };
+        self.ahead = Some(parsed);
+    }
+
+    /// True when the batch is found and not executed.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Requests of the batch.
+    pub(crate) fn found(&self) -> usize {
+        self.parser.found()
+    }
+
+    /// One of them: its entry of the table, when there is one, and its arguments.
+    #[inline]
+    pub(crate) fn request<'a>(
+        &'a self,
+        input: &'a [u8],
+        index: usize,
+    ) -> (Option<&'static Spec>, Args<'a>) {
+        (self.specs[index], self.parser.args(input, index))
+    }
+
+    /// Those that the table knows.
+    pub(crate) fn known<'a>(
+        &'a self,
+        input: &'a [u8],
+    ) -> impl Iterator<Item = (&'static Spec, Args<'a>)> {
+        (0..self.found())
+            .filter_map(move |index| Some((self.specs[index]?, self.parser.args(input, index))))
+    }
+
+    /// So many requests of the batch were executed: how many bytes they had, and how the search
+    /// for the batch had ended. What was not executed has to be found again.
+    pub(crate) fn executed(&mut self, count: usize) -> (usize, Option<Parsed>) {
+        let len = count.checked_sub(1).map_or(0, |last| self.parser.end(last));
+        if count == self.found() {
+            self.parser.forget();
+        } else {
+            self.parser.restart();
+        }
+        (len, self.ahead.take())
+    }
+
+    /// Forgets everything: finding begins anew where the caller says.
+    pub(crate) fn restart(&mut self) {
+        self.parser.restart();
+        self.ahead = None;
+    }
+
+    /// True when nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.parser.is_idle() && self.ahead.is_none()
+    }
+
+    /// Gives back what an unusually large request needed. To be called when it is idle.
+    pub(crate) fn shrink(&mut self) {
+        self.parser.shrink();
+    }
+}

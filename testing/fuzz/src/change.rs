@@ -1,0 +1,20 @@
+//! The bytes of a Change: none make the decoder panic, a Change has one form, and what was read
+//! before into the same buffer leaves no trace.
+
+use scurry_codec::{ChangeError, decode_change, encode_change};
+use scurry_ledger::{Change, Op, Time};
+
+/// The input is a Change.
+pub fn check(data: &[u8]) {
+    let _ = one_form(data);
+}
+
+/// What a Change of these bytes is; it panics when it has another form than these.
+pub(crate) fn one_form(data: &[u8]) -> Result<Change, ChangeError> {
+    let mut change = Change { at: Time(7), ops: vec![Op::Forget; data.len() % 3] };
+    decode_change(data, &mut change)?;
+    let mut bytes = Vec::new();
+    encode_change(&change, &mut bytes);
+    assert_eq!(bytes, data, "a Change has two forms: {change:?}");
+    Ok(change)
+}
