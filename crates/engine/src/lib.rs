@@ -27,7 +27,7 @@ pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use key::{Key, KeyHasher};
 pub use log::{
     Batch, Commits, Cut, Durability, Failed, LogError, LogId, LogReader, LogWriter,
-    SEGMENT_LEN_MAX, forget, segment_name, segment_of, sync_behind,
+    SEGMENT_LEN_MAX, checksum, forget, segment_name, segment_of, sync_behind,
 };
 pub use outcome::{NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};

@@ -148,10 +148,10 @@ pub fn recover<D: Disk>(
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
     read.log_bytes_all = reader.bytes_ahead()?;
     let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
-    while let Some(frame) = reader.frame()? {
-        if frame.first() > limit {
-            break;
-        }
+    // What lies behind the limit is not looked at: it may be what the limit leaves out.
+    while reader.next() <= limit
+        && let Some(frame) = reader.frame()?
+    {
         at = at.max(frame.at());
         read.records += replay.frame(&frame, sink)?;
         read.log_bytes += frame.len() as u64;

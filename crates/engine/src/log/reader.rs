@@ -108,6 +108,13 @@ impl<'d, D: Disk> LogReader<'d, D> {
         self.next
     }
 
+    /// The segment that is read, by its first sequence, and where the next frame begins in it.
+    /// None before the first frame and at the end.
+    pub fn place(&self) -> Option<(u64, u64)> {
+        let window = self.window.as_ref()?;
+        Some((self.segments[self.at], window.offset()))
+    }
+
     /// Bytes of the frames that were read.
     pub fn bytes(&self) -> u64 {
         self.bytes

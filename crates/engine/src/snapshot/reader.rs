@@ -90,6 +90,11 @@ impl Ranges {
         self.ranges.last().map_or(0, |&(_, as_of)| as_of)
     }
 
+    /// The position at which each range begins, and its sequence; both ascend.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges.iter().copied()
+    }
+
     fn push(&mut self, from: u64, as_of: u64) {
         match self.ranges.last() {
             Some(&(_, last)) if last == as_of => {}
