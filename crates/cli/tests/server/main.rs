@@ -8,6 +8,7 @@ mod log;
 mod random;
 mod random_commands;
 mod real_clients;
+mod store;
 mod support;
 mod threads;
 mod timers;

@@ -1,0 +1,91 @@
+//! The store of the real binary and its troubles: each gives an error that says what to do, or
+//! does what the documents say.
+
+mod damage;
+mod full;
+mod refusals;
+
+use crate::support::Server;
+use nix::sys::signal::Signal;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// A place for a store that nothing is in.
+fn place(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
+    if path.exists() {
+        std::fs::remove_dir_all(&path).expect("what an earlier run left is removed");
+    }
+    std::fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
+    path
+}
+
+/// `scurry serve` on this store, behind words that come before the command line.
+fn under(words: &[&str], directory: &Path, mode: &str) -> Command {
+    let binary = env!("CARGO_BIN_EXE_scurry");
+    let all = words.iter().copied().chain([binary, "serve", "--listen", "127.0.0.1:0"]);
+    let all: Vec<&str> = all.collect();
+    let mut command = Command::new(all[0]);
+    command.args(&all[1..]).args(["--durability", mode, "--dir"]).arg(directory);
+    command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn start(directory: &Path, mode: &str) -> Server {
+    Server::run(&mut under(&[], directory, mode))
+}
+
+/// Ends a server as a crash does.
+fn kill(server: Server) {
+    server.signal(Signal::SIGKILL);
+    server.wait();
+}
+
+/// What a server says that does not start.
+fn refusal(command: &mut Command) -> String {
+    let output = command.output().expect("it is run");
+    assert_eq!(output.status.code(), Some(1), "it should end with an error");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Every file of a store with its bytes.
+fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("it is listed") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push((path.clone(), std::fs::read(&path).expect("it is read")));
+        }
+    }
+    files.sort();
+    files
+}
+
+/// The only segment of the log of a server with one thread.
+fn segment(directory: &Path) -> PathBuf {
+    let is_segment = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.starts_with("log-"))
+    };
+    let mut segments: Vec<PathBuf> =
+        files(directory).into_iter().map(|(path, _)| path).filter(is_segment).collect();
+    assert_eq!(segments.len(), 1, "{segments:?}");
+    segments.remove(0)
+}
+
+/// crc32c: docs/formats/log.md.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 }
+        })
+    })
+}
+
+#[test]
+fn the_checksum_is_that_of_the_formats() {
+    assert_eq!(crc32c(b"123456789"), 0xe306_9283);
+}
