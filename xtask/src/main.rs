@@ -22,6 +22,8 @@ usage: cargo xtask COMMAND
   tidy           the project's own rules: code map, purity, edges, documents
   fuzz [--seconds N]
                  the properties of testing/fuzz: their seeds, then each target for N seconds
+  crash [--rounds N] [--seed S]
+                 kills the server under load, 200 times unless told otherwise: testing/crash
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -42,7 +44,7 @@ fn run(args: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     };
-    if !rest.is_empty() && !matches!(command.as_str(), "ci" | "fuzz") {
+    if !rest.is_empty() && !matches!(command.as_str(), "ci" | "crash" | "fuzz") {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
     match command.as_str() {
@@ -53,6 +55,11 @@ fn run(args: &[String]) -> Result<()> {
                 println!("fuzz: not fuzzed: {why}");
             }
             Ok(())
+        }
+        "crash" => {
+            let own = ["run", "--release", "--locked", "-p", "scurry-crash", "--"];
+            let rest = rest.iter().map(String::as_str);
+            Host::find()?.cargo(&own.into_iter().chain(rest).collect::<Vec<_>>())
         }
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
