@@ -94,7 +94,7 @@ impl RecoveryReport {
             out.push_str(&row.summary());
         }
         out.push_str(&format!(
-            "one thread, from the page cache on {}; everything that came back was compared\n\
+            "one thread, from the page cache on {}; totals and accounts (up to 1 000 000) were compared\n\
              {}, {} cores, Linux {}\n",
             self.filesystem, self.host.cpu, self.host.cores, self.host.kernel
         ));

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, anyhow, bail, ensure};
+use scurry_codec::encode_account;
 use scurry_disk::Directory;
 use scurry_engine::{
     Commits, Durability, LogId, LogWriter, Outcome, Piece, SEGMENT_LEN_MAX, Shard, Snapshot,
@@ -11,6 +12,7 @@ use scurry_engine::{
 use scurry_ledger::{Time, Totals};
 
 use crate::ladder::{EPOCH, Population, SessionLoop, Store};
+use crate::names::account_text;
 use crate::scenario::Charging;
 
 /// The log.
@@ -22,6 +24,8 @@ const BATCH: u64 = 64;
 /// Operations in a millisecond.
 const PER_MS: u64 = 1_000;
 const SEED: u64 = 1;
+/// Accounts that are compared at most.
+const COMPARED_MAX: u32 = 1_000_000;
 
 /// What went in.
 #[derive(Debug)]
@@ -88,7 +92,7 @@ fn written(
         log_bytes,
         snapshot_bytes,
         totals: shard.totals().clone(),
-        fingerprint: fingerprint(shard)?,
+        fingerprint: fingerprint(shard, accounts)?,
     })
 }
 
@@ -130,21 +134,23 @@ fn snapshot(shard: &mut Shard, path: &Path) -> Result<u64> {
     Ok(len)
 }
 
-/// A number of everything that a shard holds: a hash (FNV-1a, by words) of its snapshot.
-pub(super) fn fingerprint(shard: &mut Shard) -> Result<u64> {
-    let mut snapshot = Snapshot::begin(shard, LOG, EPOCH);
+/// A number of what accounts are: a hash (FNV-1a, by words) of their images, of all of them up
+/// to [`COMPARED_MAX`], else of one in so many.
+pub(super) fn fingerprint(shard: &mut Shard, accounts: u32) -> Result<u64> {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
-    let mut spare = Vec::new();
-    while let Some(piece) = snapshot.piece(shard, spare, EPOCH) {
-        let (Piece::Bytes(bytes) | Piece::Last { bytes, .. }) = piece else {
-            bail!("the shard was cleared")
-        };
-        for word in bytes.chunks(8) {
+    let mut image = Vec::new();
+    for number in (0..accounts).step_by(accounts.div_ceil(COMPARED_MAX) as usize) {
+        let id = account_text(number);
+        // Before anything is due: what is held is seen.
+        let account = shard.account(EPOCH, shard.key(&id));
+        let account = account.map_err(|error| anyhow!("{}: {error:?}", id.escape_ascii()))?;
+        image.clear();
+        encode_account(account, &mut image);
+        for word in image.chunks(8) {
             let mut padded = [0; 8];
             padded[..word.len()].copy_from_slice(word);
             hash = (hash ^ u64::from_le_bytes(padded)).wrapping_mul(0x100_0000_01b3);
         }
-        spare = bytes;
     }
     Ok(hash)
 }
