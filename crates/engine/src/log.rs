@@ -2,12 +2,13 @@
 //!
 //! [`Commits`] stays with the shard and says what is durable; [`LogWriter`] stands where writes
 //! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
-//! damage.
+//! damage. [`LogFollower`] reads along while it is written.
 
 use scurry_codec::Seal;
 
 mod commits;
 mod error;
+mod follower;
 mod reader;
 mod tail;
 mod window;
@@ -15,6 +16,7 @@ mod writer;
 
 pub use commits::{Batch, Commits, Durability, Failed};
 pub use error::LogError;
+pub use follower::{FollowError, LogFollower};
 pub use reader::{Cut, LogReader};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 

@@ -212,7 +212,7 @@ impl Core {
         }
         writer.sync().expect("synced");
         let oldest = writer.publish().expect("published");
-        forget(&mut self.directory(), oldest).expect("forgotten");
+        forget(&mut self.directory(), oldest, 0).expect("forgotten");
     }
 
     fn directory(&self) -> Directory {

@@ -44,6 +44,15 @@ pub struct RecoveryReport {
     pub notes: Vec<String>,
 }
 
+/// How much of the log there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retention {
+    /// A snapshot is begun when it has grown by so much.
+    pub(crate) snapshot_log_bytes: u64,
+    /// So much of it is kept although no snapshot needs it.
+    pub(crate) log_bytes: u64,
+}
+
 /// What a core begins with.
 pub(crate) struct CoreStart {
     pub(crate) shard: Shard,
@@ -51,9 +60,11 @@ pub(crate) struct CoreStart {
     /// The sequence of the next record.
     pub(crate) next: u64,
     pub(crate) durability: Durability,
-    /// For the log, and for what is done beside.
-    pub(crate) directories: [Directory; 2],
-    pub(crate) snapshot_log_bytes: u64,
+    /// How often the store was divided anew, from 1.
+    pub(crate) generation: u32,
+    /// For the log, for what is done beside, and for those who read along.
+    pub(crate) directories: [Directory; 3],
+    pub(crate) retention: Retention,
 }
 
 /// A directory that was recovered.
@@ -72,7 +83,7 @@ pub(crate) struct Plan<'p> {
     pub(crate) path: &'p Path,
     pub(crate) threads: u16,
     pub(crate) durability: Durability,
-    pub(crate) snapshot_log_bytes: u64,
+    pub(crate) retention: Retention,
     /// Of the shards, but for the seed.
     pub(crate) config: Config,
 }
@@ -153,8 +164,9 @@ pub(crate) fn open(
             log: log_id(&opened.manifest, core),
             next,
             durability: plan.durability,
-            directories: [directory()?, directory()?],
-            snapshot_log_bytes: plan.snapshot_log_bytes,
+            generation,
+            directories: [directory()?, directory()?, directory()?],
+            retention: plan.retention,
         });
     }
     Ok(opened)

@@ -24,7 +24,7 @@ pub(super) fn read_log(
                 LogError::Header { file, .. }
                 | LogError::Foreign { file }
                 | LogError::Damaged { file, .. } => segment_of(file),
-                LogError::Io { .. } | LogError::Missing { .. } => None,
+                LogError::Io { .. } | LogError::Directory(_) | LogError::Missing { .. } => None,
             };
             survey.problems.push(error.to_string());
             let later = |bad: u64| pinned.segments().into_iter().find(|&first| first > bad);
