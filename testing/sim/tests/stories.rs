@@ -2,7 +2,8 @@
 
 use scurry_engine::{
     Commits, Config, Disk, Durability, EntityPut, Expiry, File, LogId, LogWriter, Recovered,
-    RecoveryError, SEGMENT_LEN_MAX, Shard, Until, Version, recover, segment_name,
+    RecoveryError, SEGMENT_LEN_MAX, Shard, SnapshotWriter, Until, Version, recover, segment_name,
+    snapshot_name,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -148,4 +149,18 @@ fn an_error_of_a_file_names_it() {
     host.disk.inject(Faults { read: 1, ..Faults::default() });
     let error = start(&host.disk, Until::End).expect_err("nothing can be read").to_string();
     assert!(error.contains("log-00000000000000000001: "), "{error}");
+}
+
+#[test]
+fn a_snapshot_that_was_published_keeps_its_name() {
+    for seed in 0..40 {
+        let disk = SimDisk::new(seed, Faults::default());
+        let mut writer = SnapshotWriter::new(disk.clone(), 5).expect("no faults");
+        writer.write(b"all of it").expect("no faults");
+        writer.sync().expect("no faults");
+        writer.publish().expect("no faults");
+        disk.restart(Crash::Power);
+        let names: Vec<String> = disk.contents().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [snapshot_name(5)], "seed {seed}");
+    }
 }
