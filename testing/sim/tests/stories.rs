@@ -99,6 +99,21 @@ fn a_first_sector_that_was_never_written_ends_the_log() {
 }
 
 #[test]
+fn a_header_of_which_a_part_was_written_ends_the_log() {
+    for part in 0..34 {
+        let mut host = Host::new(Durability::Fsync, 0);
+        host.set(b"a", 10);
+        assert!(host.commit());
+        let header = host.disk.contents()[0].1[..part].to_vec();
+        let mut file = host.disk.clone().create(&segment_name(2), 0).expect("no faults");
+        file.set_len(4_096).expect("no faults");
+        file.write_at(0, &header).expect("no faults");
+        let (_, found) = start(&host.disk, Until::End).expect("nothing of it was promised");
+        assert_eq!((found.next, host.disk.contents().len()), (2, 1), "{part} bytes of a header");
+    }
+}
+
+#[test]
 fn a_first_sector_that_was_synced_is_missed() {
     let mut host = Host::new(Durability::Fsync, 0);
     host.set(b"a", 600);
