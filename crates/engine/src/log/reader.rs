@@ -171,7 +171,8 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let (file, len) = opened.map_err(LogError::io(&name))?;
         let header = match SegmentHeader::decode(checksum, &head[..len]) {
             Ok(header) => header,
-            Err(error @ (HeaderError::Checksum | HeaderError::Short | HeaderError::Magic(_))) => {
+            // All but a header that is whole and from a newer program.
+            Err(error) if !matches!(error, HeaderError::Newer { .. }) => {
                 self.unborn(Window::new(name, file, 0)?, error)?;
                 return Ok(false);
             }
