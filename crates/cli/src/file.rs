@@ -36,6 +36,7 @@ pub(crate) struct File {
     pub(crate) dir: Option<PathBuf>,
     pub(crate) durability: Option<Mode>,
     pub(crate) snapshot_log: Option<Size>,
+    pub(crate) keep_log: Option<Size>,
     #[serde(default)]
     users: Vec<UserTable>,
     #[serde(default)]

@@ -116,6 +116,11 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE")]
     snapshot_log: Option<Size>,
 
+    /// So much of each thread's log is kept for readers of events (SCUR.WATCH) although recovery
+    /// does not need it [default: 0, what recovery needs]
+    #[arg(long, value_name = "SIZE")]
+    keep_log: Option<Size>,
+
     /// File of settings (TOML); the command line goes before it. See scurry.example.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -218,6 +223,9 @@ impl Serve {
         if let Some(size) = self.snapshot_log.or(file.snapshot_log) {
             ensure!(size.0 >= SNAPSHOT_LOG_MIN, "--snapshot-log must be at least 1mb");
             storage.snapshot_log_bytes = size.0;
+        }
+        if let Some(size) = self.keep_log.or(file.keep_log) {
+            storage.kept_log_bytes = size.0;
         }
         Ok(Some(storage))
     }

@@ -52,7 +52,7 @@ impl<'a> Chunk<'a> {
         Positions { from, to }
     }
 
-    /// The log's sequence that it shows: every record below it, none from it on.
+    /// The last record of the log that it shows, 0 for none.
     pub fn as_of(&self) -> u64 {
         self.0.numbers[2]
     }

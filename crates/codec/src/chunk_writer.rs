@@ -52,7 +52,7 @@ impl ChunkWriter {
     }
 
     /// Closes the open chunk, which holds all that there is in these positions after the records
-    /// of the log below `as_of`.
+    /// of the log up to `as_of`.
     ///
     /// # Panics
     /// When it is longer than [`FRAME_LEN_MAX`].

@@ -50,7 +50,10 @@ impl<'a> Cursor<'a> {
     pub(crate) fn name(&mut self) -> Result<Name, Malformed> {
         let len = usize::from(self.byte()?);
         let name = match self.rest.first_chunk::<NAME_LEN_MAX>() {
-            Some(padded) => Name::from_padded(*padded, len),
+            Some(padded) => {
+                let mut name = Name::EMPTY;
+                name.load(padded, len).then_some(name)
+            }
             None => Name::new(self.rest.get(..len).ok_or(Malformed::Ends)?),
         };
         let name = name.ok_or(Malformed::Name)?;

@@ -1,16 +1,18 @@
 //! The account image, version 1.
 
-use crate::reader::Reader;
-use crate::writer::Writer;
+use crate::reader::{Reader, Tail};
+use crate::writer::{GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, BucketNo, Counter, Id, Identity, Item, Overrun, Period, Session, Slice,
-    Status, Time, UnitAmount,
+    Account, Bucket, BucketNo, Counter, ID_LEN_MAX, Id, Identity, Item, Name, Overrun, Period,
+    Session, Slice, Status, Time, UnitAmount,
 };
-use smallvec::SmallVec;
 
 const VERSION: u8 = 1;
+
+/// The longest id and its length, bytes.
+const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;
 
 /// The bytes are not an account image of a version that this program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,48 @@ impl core::error::Error for ImageError {}
 
 /// Appends the image of an account.
 pub fn encode_account(account: &Account, out: &mut Vec<u8>) {
+    let at = out.len();
+    out.resize(at + room(account), 0);
+    let len = write_account(account, &mut out[at..]);
+    out.truncate(at + len);
+}
+
+/// Writes the image of an account over a buffer that is used again, which grows where it is too
+/// short. Returns the length of the image; what is behind it means nothing.
+pub fn encode_account_over(account: &Account, buffer: &mut Vec<u8>) -> usize {
+    let room = room(account);
+    if buffer.len() < room {
+        buffer.resize(room, 0);
+    }
+    write_account(account, buffer)
+}
+
+/// The bytes that an image takes at most, and what the writer may touch behind them.
+fn room(account: &Account) -> usize {
+    let session = |session: &Session| {
+        let slices: usize = session.items.iter().map(|item| item.slices.len()).sum();
+        let items = session.items.len() * (NAME_ROOM + 3 * GROUP_LEN_MAX);
+        SHORT_LEN_MAX
+            + 2 * GROUP_LEN_MAX
+            + session.answers.as_bytes().len()
+            + session.blob.len()
+            + items
+            + slices * GROUP_LEN_MAX
+    };
+    1 + 3 * GROUP_LEN_MAX
+        + account.buckets.len() * (2 * NAME_ROOM + 4 * GROUP_LEN_MAX)
+        + account.sessions.iter().map(session).sum::<usize>()
+        + account.tombstones.as_bytes().len()
+        + account.transactions.as_bytes().len()
+        + account.identities.len() * (NAME_ROOM + SHORT_LEN_MAX)
+        + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX)
+        + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
+        + GROUP_ROOM
+}
+
+/// Writes an image to the front of `out`, and returns its length.
+fn write_account(account: &Account, out: &mut [u8]) -> usize {
+    let len_all = out.len();
     let mut w = Writer::new(out);
     let base = account.changed_at.0;
     w.byte(VERSION);
@@ -73,12 +117,13 @@ pub fn encode_account(account: &Account, out: &mut Vec<u8>) {
         w.name(&total.unit);
         w.group([total.amount, 0, 0, 0]);
     }
-    w.finish();
+    len_all - w.remaining()
 }
 
 /// Reads an image into an account whose buffers are used again.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
-    let mut r = Reader::new(bytes);
+    let mut tail: Tail = [0; 2 * GROUP_ROOM];
+    let mut r = Reader::new(bytes, &mut tail);
     let version = r.byte();
     if version != VERSION {
         return Err(ImageError::Version(version));
@@ -90,10 +135,13 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     account.changed_at = Time(base);
     account.next_bucket = narrow(&mut r, next_bucket);
     account.status = take_status(&mut r, status);
-    account.buckets.clear();
-    for _ in 0..count(&mut r, buckets) {
-        let bucket = take_bucket(&mut r, base);
-        account.buckets.extend(bucket);
+    let buckets = count(&mut r, buckets);
+    account.buckets.truncate(buckets);
+    while account.buckets.len() < buckets {
+        account.buckets.push(Bucket::empty());
+    }
+    for bucket in &mut account.buckets {
+        take_bucket(&mut r, base, bucket);
     }
     account.sessions.resize_with(count(&mut r, sessions), Session::empty);
     for session in &mut account.sessions {
@@ -117,9 +165,10 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     }
     account.uncollected.clear();
     for _ in 0..count(&mut r, uncollected) {
-        let unit = r.name();
-        let [amount, ..] = r.group();
-        account.uncollected.extend(unit.map(|unit| UnitAmount { unit, amount }));
+        let mut total = UnitAmount { unit: Name::EMPTY, amount: 0 };
+        r.name(&mut total.unit);
+        [total.amount, ..] = r.group();
+        account.uncollected.push(total);
     }
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
@@ -143,31 +192,20 @@ fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
     w.group([bucket.expired, bucket.voided, bucket.overdrawn, 0]);
 }
 
-fn take_bucket(r: &mut Reader<'_>, base: i64) -> Option<Bucket> {
-    let id = r.name();
-    let unit = r.name();
+/// Fills a bucket in place.
+fn take_bucket(r: &mut Reader<'_>, base: i64, bucket: &mut Bucket) {
+    r.name(&mut bucket.id);
+    r.name(&mut bucket.unit);
     let [no, priority, created, valid_from] = r.group();
-    let [available, held, credited, consumed] = r.group();
+    bucket.no = BucketNo(narrow(r, no));
+    bucket.priority = narrow(r, priority);
+    bucket.created = Time(created.wrapping_add(base));
+    bucket.valid_from = Time(valid_from);
+    [bucket.available, bucket.held, bucket.credited, bucket.consumed] = r.group();
     let [has_end, end, floor, refunded] = r.group();
-    let [expired, voided, overdrawn, _] = r.group();
-    Some(Bucket {
-        no: BucketNo(narrow(r, no)),
-        id: id?,
-        unit: unit?,
-        priority: narrow(r, priority),
-        created: Time(created.wrapping_add(base)),
-        valid_from: Time(valid_from),
-        valid_to: (has_end != 0).then(|| Time(end.wrapping_add(base))),
-        floor,
-        available,
-        held,
-        credited,
-        refunded,
-        consumed,
-        expired,
-        voided,
-        overdrawn,
-    })
+    bucket.valid_to = (has_end != 0).then(|| Time(end.wrapping_add(base)));
+    (bucket.floor, bucket.refunded) = (floor, refunded);
+    [bucket.expired, bucket.voided, bucket.overdrawn, _] = r.group();
 }
 
 fn put_session(w: &mut Writer<'_>, session: &Session, base: i64) {
@@ -218,10 +256,13 @@ fn take_session(r: &mut Reader<'_>, base: i64, session: &mut Session) {
     let blob = count(r, blob);
     session.blob.clear();
     session.blob.extend_from_slice(r.bytes(blob));
-    session.items.clear();
-    for _ in 0..count(r, items) {
-        let item = take_item(r);
-        session.items.extend(item);
+    let items = count(r, items);
+    session.items.truncate(items);
+    while session.items.len() < items {
+        session.items.push(Item::empty());
+    }
+    for item in &mut session.items {
+        take_item(r, item);
     }
 }
 
@@ -250,23 +291,17 @@ fn put_item(w: &mut Writer<'_>, item: &Item) {
 
 const NO_SLICE: Slice = Slice { bucket: BucketNo(0), amount: 0 };
 
-fn take_item(r: &mut Reader<'_>) -> Option<Item> {
-    let unit = r.name();
+/// Fills an item in place.
+fn take_item(r: &mut Reader<'_>, item: &mut Item) {
+    r.name(&mut item.unit);
     let [key, slices, last_grant, granted] = r.group();
-    let [used, from_hold, direct, released] = r.group();
+    item.key = narrow(r, key);
+    item.last_grant = (last_grant != 0).then(|| narrow(r, last_grant.wrapping_sub(1)));
+    item.granted = granted;
+    [item.used, item.from_hold, item.direct, item.released] = r.group();
     let [uncollected, first, amount, _] = r.group();
-    let mut item = Item {
-        key: narrow(r, key),
-        unit: unit?,
-        slices: SmallVec::new(),
-        granted,
-        used,
-        from_hold,
-        direct,
-        released,
-        uncollected,
-        last_grant: (last_grant != 0).then(|| narrow(r, last_grant.wrapping_sub(1))),
-    };
+    item.uncollected = uncollected;
+    item.slices.clear();
     // The first slice has been read: only those behind it take further bytes.
     let behind_first = count(r, slices.saturating_sub(1).max(0));
     let slices = if slices > 0 { behind_first + 1 } else { 0 };
@@ -280,21 +315,22 @@ fn take_item(r: &mut Reader<'_>) -> Option<Item> {
             item.slices.push(Slice { bucket: BucketNo(narrow(r, other)), amount: other_amount });
         }
     }
-    Some(item)
 }
 
 fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
-    let kind = r.name();
+    let mut kind = Name::EMPTY;
+    r.name(&mut kind);
     let value = Id::new(r.short());
     if value.is_none() {
         r.fail();
     }
-    Some(Identity { kind: kind?, value: value? })
+    Some(Identity { kind, value: value? })
 }
 
 fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
-    let id = r.name();
-    let unit = r.name();
+    let (mut id, mut unit) = (Name::EMPTY, Name::EMPTY);
+    r.name(&mut id);
+    r.name(&mut unit);
     let [value, period, period_start, _] = r.group();
     let period = match period {
         0 => Period::None,
@@ -307,7 +343,7 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
             return None;
         }
     };
-    Some(Counter { id: id?, unit: unit?, period, period_start: Time(period_start), value })
+    Some(Counter { id, unit, period, period_start: Time(period_start), value })
 }
 
 fn take_status(r: &mut Reader<'_>, status: i64) -> Status {

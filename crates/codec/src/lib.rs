@@ -37,7 +37,7 @@ pub use frame::{Frame, Framed, read_frame};
 pub use frame_writer::FrameWriter;
 pub use framing::{FRAME_LEN_MAX, FrameError};
 pub use header::{FileKind, HeaderError};
-pub use image::{ImageError, decode_account, encode_account};
+pub use image::{ImageError, decode_account, encode_account, encode_account_over};
 pub use malformed::Malformed;
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;

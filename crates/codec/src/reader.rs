@@ -1,138 +1,145 @@
 //! Reads what the writer wrote. A short or wrong input sets a flag that the caller looks at
 //! once, at the end.
 
-use crate::writer::WIDTHS;
-use scurry_ledger::{NAME_LEN_MAX, Name};
+use crate::writer::{GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, OFFSETS};
+use scurry_ledger::Name;
 
 /// A cursor over an image.
 pub(crate) struct Reader<'a> {
-    bytes: &'a [u8],
-    at: usize,
+    rest: &'a [u8],
+    /// Zeros that follow the input in `rest`.
+    padding: usize,
+    /// Where the end of the input is continued by zeros, until it is.
+    tail: Option<&'a mut Tail>,
     broken: bool,
 }
+
+/// The end of an input, and zeros behind it: numbers and names are loaded as whole words, also
+/// the last.
+pub(crate) type Tail = [u8; 2 * GROUP_ROOM];
 
 const MASKS: [u64; 4] = [0, 0xffff, 0xffff_ffff, u64::MAX];
 const SIGNS: [u64; 4] = [0, 1 << 15, 1 << 31, 1 << 63];
 
 impl<'a> Reader<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        Reader { bytes, at: 0, broken: false }
+    pub(crate) fn new(bytes: &'a [u8], tail: &'a mut Tail) -> Reader<'a> {
+        Reader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
     }
 
-    /// Marks the input as wrong.
+    /// Marks the input as wrong. Nothing more is read.
+    #[cold]
     pub(crate) fn fail(&mut self) {
         self.broken = true;
+        (self.rest, self.padding, self.tail) = (&[], 0, None);
     }
 
     /// True when all was read and nothing was wrong.
     pub(crate) fn is_done(&self) -> bool {
-        !self.broken && self.at == self.bytes.len()
+        !self.broken && self.rest.len() == self.padding
     }
 
     /// Bytes that were not read yet.
     pub(crate) fn remaining(&self) -> usize {
-        self.bytes.len() - self.at
+        self.rest.len().saturating_sub(self.padding)
     }
 
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
+    #[inline]
     pub(crate) fn byte(&mut self) -> u8 {
         self.bytes(1).first().copied().unwrap_or(0)
     }
 
+    #[inline]
     pub(crate) fn bytes(&mut self, len: usize) -> &'a [u8] {
-        match self.bytes.get(self.at..).and_then(|rest| rest.get(..len)) {
-            Some(bytes) => {
-                self.at += len;
-                bytes
-            }
-            None => {
-                self.broken = true;
-                &[]
-            }
+        if len > self.remaining() {
+            self.fail();
+            return &[];
         }
+        let (bytes, rest) = self.rest.split_at(len);
+        self.rest = rest;
+        bytes
     }
 
+    #[inline]
     pub(crate) fn short(&mut self) -> &'a [u8] {
         let len = usize::from(self.byte());
         self.bytes(len)
     }
 
-    /// A name behind its length.
+    /// Reads a name behind its length over another one. It is nearly always the same, since
+    /// accounts resemble each other.
     #[inline]
-    pub(crate) fn name(&mut self) -> Option<Name> {
-        let len = usize::from(self.byte());
-        let padded = self.padded::<NAME_LEN_MAX>();
-        let name = Name::from_padded(padded, len);
-        if name.is_none() || len > self.remaining() {
-            self.fail();
-            return None;
+    pub(crate) fn name(&mut self, name: &mut Name) {
+        let [len, padded @ ..] = self.room::<NAME_ROOM>();
+        let len = usize::from(*len);
+        match self.rest.get(1 + len..) {
+            Some(rest) if name.load(padded, len) => self.rest = rest,
+            _ => self.fail(),
         }
-        self.at += len;
-        name
     }
 
-    #[inline]
+    /// Four numbers. Inlined, so that they stay in registers: written by halves and read by
+    /// wholes, each would wait for the one before it to reach the cache.
+    #[inline(always)]
     pub(crate) fn group(&mut self) -> [i64; 4] {
-        let bytes = self.padded::<GROUP_LEN_MAX>();
-        let codes = usize::from(bytes[0]);
-        let [first, second, third, len] = OFFSETS[codes];
-        let offsets = [1, first, second, third];
-        let mut numbers = [0; 4];
-        for (index, number) in numbers.iter_mut().enumerate() {
-            let code = (codes >> (2 * index)) & 3;
-            // Never more than 25: the mask only says so to the compiler.
-            let offset = usize::from(offsets[index] & 31);
-            let mut word = [0; 8];
-            word.copy_from_slice(&bytes[offset..offset + 8]);
-            let word = u64::from_le_bytes(word) & MASKS[code];
-            #[expect(clippy::cast_possible_wrap, reason = "sign extension of a narrow number")]
-            let value = (word ^ SIGNS[code]).wrapping_sub(SIGNS[code]) as i64;
-            *number = value;
-        }
-        let len = usize::from(len);
-        if len > self.remaining() {
-            self.broken = true;
-            self.at = self.bytes.len();
+        if let [0, rest @ ..] = self.rest {
+            self.rest = rest;
             return [0; 4];
         }
-        self.at += len;
+        let (numbers, len) = split_group(self.room());
+        match self.rest.get(len..) {
+            Some(rest) => self.rest = rest,
+            None => self.fail(),
+        }
         numbers
     }
 
-    /// So many bytes from here, zeros where the input ends sooner.
+    /// So many bytes from here. Those behind the end of the input are zeros, and who reads on
+    /// there does not come to an end with it.
     #[inline]
-    fn padded<const N: usize>(&self) -> [u8; N] {
-        let rest = self.bytes.get(self.at..).unwrap_or(&[]);
-        match rest.first_chunk::<N>() {
-            Some(bytes) => *bytes,
-            None => {
-                let mut bytes = [0; N];
-                bytes[..rest.len()].copy_from_slice(rest);
-                bytes
-            }
+    fn room<const N: usize>(&mut self) -> &'a [u8; N] {
+        const { assert!(N <= GROUP_ROOM) }
+        if self.rest.len() < N {
+            self.pad();
         }
+        self.rest.first_chunk().unwrap_or(&[0; N])
+    }
+
+    /// Continues the input by zeros, once.
+    #[cold]
+    #[inline(never)]
+    fn pad(&mut self) {
+        let Some(tail) = self.tail.take() else { return self.fail() };
+        let len = self.rest.len();
+        tail[..len].copy_from_slice(self.rest);
+        (self.rest, self.padding) = (&tail[..len + GROUP_ROOM], GROUP_ROOM);
     }
 }
 
-/// A group with four numbers of eight bytes, and the bytes behind it that a read of the last
-/// number at the largest offset that 5 bits can say would touch.
-const GROUP_LEN_MAX: usize = 31 + 8;
-
-/// By the byte of widths: where the second to fourth number begin, and the length of all.
-static OFFSETS: [[u8; 4]; 256] = {
-    let mut offsets = [[0; 4]; 256];
-    let mut codes = 0;
-    while codes < 256 {
-        let (mut at, mut index) = (1, 0);
-        while index < 4 {
-            at += WIDTHS[(codes >> (2 * index)) & 3] as u8;
-            offsets[codes][index] = at;
-            index += 1;
-        }
-        codes += 1;
-    }
-    offsets
-};
+/// The numbers of a group and its length, bytes.
+#[inline(always)]
+fn split_group(bytes: &[u8; GROUP_ROOM]) -> ([i64; 4], usize) {
+    let codes = usize::from(bytes[0]);
+    let [second, third, fourth, len] = OFFSETS[codes];
+    let number = |at: u8, code: usize| {
+        // Never more than 25: the mask only says so to the compiler.
+        let at = usize::from(at & 31);
+        let mut word = [0; 8];
+        word.copy_from_slice(&bytes[at..at + 8]);
+        let word = u64::from_le_bytes(word) & MASKS[code & 3];
+        #[expect(clippy::cast_possible_wrap, reason = "sign extension of a narrow number")]
+        let number = (word ^ SIGNS[code & 3]).wrapping_sub(SIGNS[code & 3]) as i64;
+        number
+    };
+    let numbers = [
+        number(1, codes),
+        number(second, codes >> 2),
+        number(third, codes >> 4),
+        number(fourth, codes >> 6),
+    ];
+    // Never more: this only says so to the compiler.
+    (numbers, usize::from(len).min(GROUP_LEN_MAX))
+}

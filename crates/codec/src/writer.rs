@@ -1,52 +1,67 @@
-//! Writes groups of four numbers behind one byte of widths: no branch depends on a number.
+//! Writes groups of four numbers behind one byte of widths: no branch depends on a width.
 
-use alloc::vec::Vec;
 use scurry_ledger::{NAME_LEN_MAX, Name};
 
-/// Appends to a buffer that its owner keeps. The buffer is longer than what was written until
-/// [`Writer::finish`], so that numbers and names are stored as whole words.
+/// What was not written of a buffer. It is longer than what will be written, so that numbers and
+/// names are stored as whole words.
 pub(crate) struct Writer<'a> {
-    out: &'a mut Vec<u8>,
-    /// Behind what was written.
-    at: usize,
+    rest: &'a mut [u8],
 }
 
 /// The width codes 0 to 3 stand for these many bytes.
 pub(crate) const WIDTHS: [usize; 4] = [0, 2, 4, 8];
 
+/// By the byte of widths: where the second to fourth number begin, and the length of all.
+pub(crate) static OFFSETS: [[u8; 4]; 256] = {
+    let mut offsets = [[0; 4]; 256];
+    let mut codes = 0;
+    while codes < 256 {
+        let (mut at, mut index) = (1, 0);
+        while index < 4 {
+            at += WIDTHS[(codes >> (2 * index)) & 3] as u8;
+            offsets[codes][index] = at;
+            index += 1;
+        }
+        codes += 1;
+    }
+    offsets
+};
+
 /// The narrowest width code that holds a number.
-fn width_code(number: i64) -> usize {
-    usize::from(number != 0)
-        + usize::from(i64::from(number as i16) != number)
-        + usize::from(i64::from(number as i32) != number)
+#[expect(clippy::cast_sign_loss, reason = "the bits of the number, the sign in the lowest")]
+fn width_code(number: i64) -> u8 {
+    let bits = ((number << 1) ^ (number >> 63)) as u64;
+    u8::from(bits > 0) + u8::from(bits > 0xffff) + u8::from(bits > 0xffff_ffff)
 }
 
-/// The buffer grows by so much at least: an account of the usual size asks once or twice.
-const STEP: usize = 256;
-/// Four numbers of eight bytes, and what a store at the largest offset that 5 bits can say would
-/// touch behind them.
-const GROUP_LEN_MAX: usize = 31 + 8;
+/// The longest group, and what a store at the largest offset that 5 bits can say would touch
+/// behind it.
+pub(crate) const GROUP_ROOM: usize = 31 + 8;
+/// The longest group, bytes.
+pub(crate) const GROUP_LEN_MAX: usize = 1 + 4 * 8;
+/// The longest name and its length, bytes.
+pub(crate) const NAME_ROOM: usize = 1 + NAME_LEN_MAX;
 
 impl<'a> Writer<'a> {
-    /// Appends to `out`.
-    pub(crate) fn new(out: &'a mut Vec<u8>) -> Writer<'a> {
-        let at = out.len();
-        Writer { out, at }
+    /// Writes to `out`, which has room for all that is written and [`GROUP_ROOM`] bytes more.
+    pub(crate) fn new(out: &'a mut [u8]) -> Writer<'a> {
+        Writer { rest: out }
     }
 
-    /// What was written is all there is in the buffer behind what was there before.
-    pub(crate) fn finish(self) {
-        self.out.truncate(self.at);
+    /// Bytes that were not written.
+    pub(crate) fn remaining(&self) -> usize {
+        self.rest.len()
     }
 
+    #[inline]
     pub(crate) fn byte(&mut self, byte: u8) {
-        self.room(1)[0] = byte;
-        self.at += 1;
+        self.rest[0] = byte;
+        self.advance(1);
     }
 
     pub(crate) fn bytes(&mut self, bytes: &[u8]) {
-        self.room(bytes.len())[..bytes.len()].copy_from_slice(bytes);
-        self.at += bytes.len();
+        self.rest[..bytes.len()].copy_from_slice(bytes);
+        self.advance(bytes.len());
     }
 
     /// A string of at most 255 bytes behind its length.
@@ -60,38 +75,46 @@ impl<'a> Writer<'a> {
     #[inline]
     pub(crate) fn name(&mut self, name: &Name) {
         let len = name.byte_len();
-        let room = self.room(1 + NAME_LEN_MAX);
+        let room = self.room::<NAME_ROOM>();
         room[0] = u8::try_from(len).unwrap_or(u8::MAX);
-        room[1..=NAME_LEN_MAX].copy_from_slice(name.padded());
-        self.at += 1 + len;
+        room[1..].copy_from_slice(name.padded());
+        self.advance(1 + len);
     }
 
     /// Four numbers: a byte with two bits of width for each, lowest bits first, then each in
-    /// its width, little-endian.
-    #[inline]
-    pub(crate) fn group(&mut self, numbers: [i64; 4]) {
-        let Some(group) = self.room(GROUP_LEN_MAX).first_chunk_mut::<GROUP_LEN_MAX>() else {
-            return;
-        };
-        let (mut codes, mut len) = (0, 1);
-        for (index, number) in numbers.into_iter().enumerate() {
-            let code = width_code(number);
-            codes |= (code as u8) << (2 * index);
-            // Never more than 25: the mask only says so to the compiler.
-            let at = len & 31;
-            group[at..at + 8].copy_from_slice(&number.to_le_bytes());
-            len += WIDTHS[code];
+    /// its width, little-endian. Many groups are all zeros.
+    #[inline(always)]
+    pub(crate) fn group(&mut self, [first, second, third, fourth]: [i64; 4]) {
+        if first | second | third | fourth == 0 {
+            return self.byte(0);
         }
+        let group = self.room::<GROUP_ROOM>();
+        let codes = width_code(first)
+            | width_code(second) << 2
+            | width_code(third) << 4
+            | width_code(fourth) << 6;
+        let [at_second, at_third, at_fourth, len] = OFFSETS[usize::from(codes)];
         group[0] = codes;
-        self.at += len;
+        let mut put = |at: u8, number: i64| {
+            // Never more than 25: the mask only says so to the compiler.
+            let at = usize::from(at & 31);
+            group[at..at + 8].copy_from_slice(&number.to_le_bytes());
+        };
+        put(1, first);
+        put(at_second, second);
+        put(at_third, third);
+        put(at_fourth, fourth);
+        self.advance(usize::from(len));
     }
 
-    /// At least `len` bytes to write to, whatever is in them.
+    /// `N` bytes to write to, whatever is in them.
     #[inline]
-    fn room(&mut self, len: usize) -> &mut [u8] {
-        if self.out.len() < self.at + len {
-            self.out.resize(self.at + len.max(STEP), 0);
-        }
-        &mut self.out[self.at..]
+    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
+        self.rest.first_chunk_mut().expect("room was made for all that is written")
+    }
+
+    #[inline]
+    fn advance(&mut self, len: usize) {
+        self.rest = &mut core::mem::take(&mut self.rest)[len..];
     }
 }

@@ -1,6 +1,6 @@
 //! The account image: pinned bytes, whole round trips, and damage that is refused.
 
-use scurry_codec::{ImageError, decode_account, encode_account};
+use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
     Account, BucketAttributes, Command, Create, Decision, ItemRequest, Limits, Name, NewBucket,
     Period, SessionRequest, Status, Time, decide_in_place,
@@ -96,6 +96,16 @@ fn every_part_comes_back() {
 fn version_1_is_pinned() {
     let hex: String = encode(&full()).iter().map(|byte| format!("{byte:02x}")).collect();
     expect_test::expect_file!["golden/account-image-v1.hex"].assert_eq(&hex);
+}
+
+#[test]
+fn an_image_over_another_is_the_same() {
+    let empty = Account::empty(Status::Suspended);
+    let mut buffer = vec![];
+    for account in [&empty, &full(), &empty, &full()] {
+        let len = encode_account_over(account, &mut buffer);
+        assert_eq!(buffer[..len], encode(account));
+    }
 }
 
 #[test]

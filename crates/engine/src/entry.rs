@@ -118,10 +118,6 @@ impl Entry {
         kind(self.0[0])
     }
 
-    pub(crate) fn head(&self) -> Head {
-        Head { kind: self.kind(), expires: self.expires(), version: self.version() }
-    }
-
     /// True when such a head fits where this entry's is.
     pub(crate) fn has_shape_of(&self, head: Head) -> bool {
         self.0[0] == head.tag()
@@ -179,9 +175,12 @@ impl Entry {
         let start = self.value_start();
         let len = allocation_len(start + value.len());
         if len > self.0.len() || len * 2 < self.0.len() {
-            let armed = self.armed();
-            *self = Entry::new(self.head(), self.key(), value);
-            self.arm(armed);
+            let mut bytes = Vec::with_capacity(len);
+            bytes.extend_from_slice(&self.0[..start]);
+            bytes.extend_from_slice(value);
+            bytes.resize(len, 0);
+            self.0 = bytes.into_boxed_slice();
+            self.set_value_len(value.len());
             return;
         }
         self.0[start..start + value.len()].copy_from_slice(value);
@@ -305,6 +304,10 @@ fn key_start(tag: u8) -> usize {
 mod tests {
     use super::*;
 
+    fn head_of(entry: &Entry) -> Head {
+        Head { kind: entry.kind(), expires: entry.expires(), version: entry.version() }
+    }
+
     fn heads() -> Vec<Head> {
         let version = Version::new(77).expect("63 bits");
         let mut heads = vec![Head::plain(Kind::Value), Head::plain(Kind::Account)];
@@ -332,7 +335,7 @@ mod tests {
                 entry.set_value(&value);
                 assert_eq!(entry.value(), value);
                 assert_eq!(
-                    (entry.key(), entry.head(), entry.armed()),
+                    (entry.key(), head_of(&entry), entry.armed()),
                     (&b"alice"[..], head, armed)
                 );
             }
@@ -351,7 +354,7 @@ mod tests {
                 value.extend_from_slice(&tail);
             }
             assert_eq!((entry.value(), entry.key()), (&value[..], &b"k"[..]));
-            assert_eq!((entry.head(), entry.armed()), (head, armed));
+            assert_eq!((head_of(&entry), entry.armed()), (head, armed));
             assert!(entry.memory_bytes() as usize <= (value.len() + 64) * 5 / 4 + STEP);
         }
     }

@@ -7,6 +7,7 @@ mod config;
 mod disk;
 mod entity;
 mod entry;
+mod events;
 mod index;
 mod key;
 mod log;
@@ -24,10 +25,14 @@ pub use config::Config;
 pub use disk::{Disk, File};
 pub use entity::{Entity, EntityDelete, EntityPut, EntityState, EntityWrite};
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
+pub use events::{
+    Ending, Event, EventAt, EventReader, Found, Low, Movement, Read, ReadEventsError, Stop, Wanted,
+    events_of,
+};
 pub use key::{Key, KeyHasher};
 pub use log::{
-    Batch, Commits, Cut, Durability, Failed, LogError, LogId, LogReader, LogWriter,
-    SEGMENT_LEN_MAX, forget, segment_name, segment_of, sync_behind,
+    Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReader,
+    LogWriter, SEGMENT_LEN_MAX, checksum, forget, segment_name, segment_of, sync_behind,
 };
 pub use outcome::{NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};

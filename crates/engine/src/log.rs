@@ -2,16 +2,22 @@
 //!
 //! [`Commits`] stays with the shard and says what is durable; [`LogWriter`] stands where writes
 //! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
-//! damage.
+//! damage. [`LogFollower`] reads along while it is written.
 
 use scurry_codec::Seal;
 
 mod commits;
+mod error;
+mod follower;
 mod reader;
+mod tail;
+mod window;
 mod writer;
 
 pub use commits::{Batch, Commits, Durability, Failed};
-pub use reader::{Cut, LogError, LogReader};
+pub use error::LogError;
+pub use follower::{FollowError, LogFollower};
+pub use reader::{Cut, LogReader};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// What tells one log from all others.
@@ -29,8 +35,8 @@ impl LogId {
     }
 }
 
-/// crc32c, by the processor where it can.
-pub(crate) fn checksum(before: u32, bytes: &[u8]) -> u32 {
+/// crc32c, by the processor where it can: what everything of a log is checked with.
+pub fn checksum(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)
 }
 

@@ -146,12 +146,12 @@ pub fn recover<D: Disk>(
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
-    read.log_bytes_all = reader.len()?;
+    read.log_bytes_all = reader.bytes_ahead()?;
     let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
-    while let Some(frame) = reader.frame()? {
-        if frame.first() > limit {
-            break;
-        }
+    // What lies behind the limit is not looked at: it may be what the limit leaves out.
+    while reader.next() <= limit
+        && let Some(frame) = reader.frame()?
+    {
         at = at.max(frame.at());
         read.records += replay.frame(&frame, sink)?;
         read.log_bytes += frame.len() as u64;
@@ -189,7 +189,7 @@ fn restore<D: Disk>(
     read: &mut Progress,
     progress: &mut impl FnMut(&Progress),
 ) -> Result<Base, RecoveryError> {
-    let names = disk.list().map_err(SnapshotError::from);
+    let names = disk.list().map_err(SnapshotError::Directory);
     let names = names.map_err(|error| RecoveryError::Snapshots(vec![error]))?;
     let mut snapshots: Vec<u64> = names.iter().filter_map(|name| snapshot_of(name)).collect();
     snapshots.sort_unstable();

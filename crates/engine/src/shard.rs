@@ -14,7 +14,7 @@ use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
 use scurry_codec::FrameWriter;
-use scurry_ledger::{Account, Change, Time, Totals};
+use scurry_ledger::{Account, Change, Op, Portion, Time, Totals};
 
 pub use durable::ReplayError;
 
@@ -35,7 +35,9 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on, unpacked; its buffers are used again and again.
     scratch: Option<Account>,
-    /// The image that a command makes.
+    /// What the account was before the command, for the totals.
+    before: Portion,
+    /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
     /// What is committed is written here, for the log. None while nothing is to be kept.
     journal: Option<FrameWriter>,
@@ -43,6 +45,8 @@ pub struct Shard {
     clears: u64,
     /// The Change that is replayed; its buffer is used again.
     replayed: Change,
+    /// Where a command's facts are recorded.
+    spare_ops: Vec<Op>,
 }
 
 impl Shard {
@@ -57,10 +61,12 @@ impl Shard {
             stats: Stats::default(),
             version_last: Version::ABSENT,
             scratch: None,
+            before: Portion::default(),
             image: Vec::new(),
             journal: None,
             clears: 0,
             replayed: Change { at: Time(0), ops: Vec::new() },
+            spare_ops: Vec::new(),
             config,
         }
     }

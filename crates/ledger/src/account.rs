@@ -158,6 +158,28 @@ pub struct Bucket {
 }
 
 impl Bucket {
+    /// A bucket without a name, for codecs to fill in.
+    pub fn empty() -> Bucket {
+        Bucket {
+            no: BucketNo(0),
+            id: Name::EMPTY,
+            unit: Name::EMPTY,
+            priority: 0,
+            created: Time(0),
+            valid_from: Time(0),
+            valid_to: None,
+            floor: 0,
+            available: 0,
+            held: 0,
+            credited: 0,
+            refunded: 0,
+            consumed: 0,
+            expired: 0,
+            voided: 0,
+            overdrawn: 0,
+        }
+    }
+
     /// True when nothing can be granted, debited or credited any more.
     pub fn is_expired(&self, now: Time) -> bool {
         self.valid_to.is_some_and(|end| end <= now)
@@ -259,6 +281,27 @@ pub struct Item {
 }
 
 impl Item {
+    /// An item without a unit, for codecs to fill in.
+    pub fn empty() -> Item {
+        Item::new(0, Name::EMPTY)
+    }
+
+    /// An item that was granted nothing.
+    pub(crate) fn new(key: u32, unit: Name) -> Item {
+        Item {
+            key,
+            unit,
+            slices: SmallVec::new(),
+            granted: 0,
+            used: 0,
+            from_hold: 0,
+            direct: 0,
+            released: 0,
+            uncollected: 0,
+            last_grant: None,
+        }
+    }
+
     /// The hold: the sum of the slices. Each slice is a part of a bucket's `held`, so the sum of
     /// all that an item can hold was checked when it was granted (`granted` bounds it).
     pub fn outstanding(&self) -> i64 {

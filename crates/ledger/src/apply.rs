@@ -25,6 +25,7 @@ pub(crate) fn seal(account: &mut Option<Account>, at: Time) {
 }
 
 /// Applies one fact.
+#[inline(always)]
 pub(crate) fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
     match op {
         Op::Create(status) => {
@@ -42,6 +43,7 @@ pub(crate) fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
 }
 
 impl Account {
+    #[inline(always)]
     fn apply_op(&mut self, op: &Op, at: Time) {
         match op {
             Op::Create(_) | Op::Delete => {}
@@ -212,14 +214,7 @@ impl Account {
             valid_from: terms.valid_from,
             valid_to: terms.valid_to,
             floor: terms.floor,
-            available: 0,
-            held: 0,
-            credited: 0,
-            refunded: 0,
-            consumed: 0,
-            expired: 0,
-            voided: 0,
-            overdrawn: 0,
+            ..Bucket::empty()
         });
         self.next_bucket += 1;
     }
@@ -231,6 +226,7 @@ impl Account {
         }
     }
 
+    #[inline]
     fn with_bucket(&mut self, no: BucketNo, change: impl FnOnce(&mut Bucket)) {
         let found = self.buckets.iter_mut().find(|bucket| bucket.no == no);
         debug_assert!(found.is_some());
@@ -239,11 +235,13 @@ impl Account {
         }
     }
 
+    #[inline]
     fn post(&mut self, posting: &Posting, change: impl FnOnce(&mut Bucket, i64)) {
         debug_assert!(posting.amount > 0);
         self.with_bucket(posting.bucket, |bucket| change(bucket, posting.amount));
     }
 
+    #[inline]
     fn with_session(&mut self, at: SessionAt, change: impl FnOnce(&mut Session)) {
         let found = self.sessions.get_mut(usize::from(at.0));
         debug_assert!(found.is_some());
@@ -252,6 +250,7 @@ impl Account {
         }
     }
 
+    #[inline]
     fn with_item(&mut self, at: ItemAt, change: impl FnOnce(&mut Item)) {
         self.with_session(at.session, |session| {
             let found = session.items.get_mut(usize::from(at.item));
@@ -264,21 +263,6 @@ impl Account {
 }
 
 impl Item {
-    fn new(key: u32, unit: Name) -> Item {
-        Item {
-            key,
-            unit,
-            slices: SmallVec::new(),
-            granted: 0,
-            used: 0,
-            from_hold: 0,
-            direct: 0,
-            released: 0,
-            uncollected: 0,
-            last_grant: None,
-        }
-    }
-
     fn release(&mut self, posting: &Posting) {
         self.take_from_slice(posting);
         self.released += posting.amount;

@@ -11,7 +11,8 @@ mod session;
 mod units;
 
 use crate::digest::digest;
-use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Rejection, Time};
+use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Op, Rejection, Time};
+use alloc::vec::Vec;
 pub(crate) use draft::Draft;
 pub(crate) use due::expire_due;
 pub(crate) use units::grantable;
@@ -36,10 +37,31 @@ pub fn decide_in_place(
     now: Time,
     limits: &Limits,
 ) -> Decision {
+    decide_with(&mut Vec::new(), account, command, now, limits)
+}
+
+/// As [`decide_in_place`], for a host that decides again and again: the facts of a Commit are
+/// put into the buffer that `spare` holds, and the host puts it back when it has done with them.
+/// A thousand bytes to allocate for each command would cost as much as some rules.
+pub fn decide_with(
+    spare: &mut Vec<Op>,
+    account: &mut Option<Account>,
+    command: &Command<'_>,
+    now: Time,
+    limits: &Limits,
+) -> Decision {
     let now = now.on(account.as_ref());
-    match run(Draft::new(account, now, limits), command) {
-        Ok(decision) => decision,
-        Err(rejection) => Decision::Reject(rejection),
+    let mut draft = Draft::new(account, core::mem::take(spare), now, limits);
+    match run(&mut draft, command) {
+        Ok(Outcome::Commit(answer)) => draft.commit(answer),
+        Ok(Outcome::Replay(answer)) => {
+            *spare = draft.give_up();
+            Decision::Replay(answer)
+        }
+        Err(rejection) => {
+            *spare = draft.give_up();
+            Decision::Reject(rejection)
+        }
     }
 }
 
@@ -51,7 +73,7 @@ pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
 /// As [`tick`], for a host that owns a copy of the account already.
 pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) -> Option<Change> {
     let now = now.on(Some(account.as_ref()?));
-    let mut draft = Draft::new(account, now, limits);
+    let mut draft = Draft::new(account, Vec::new(), now, limits);
     expire_due(&mut draft);
     draft.finish_if_changed()
 }
@@ -73,31 +95,27 @@ enum Outcome {
     Commit(Answer),
 }
 
-fn run(mut draft: Draft<'_>, command: &Command<'_>) -> Step<Decision> {
+fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     fields::check(command, draft.limits, draft.now)?;
     if draft.account_exists() {
-        expire_due(&mut draft);
+        expire_due(draft);
     } else if !matches!(command, Command::Create(_)) {
         return reject(Code::UnknownAccount, "no account has this id: create it with SCUR.CREATE");
     }
     let digest = digest(command);
-    let outcome = match command {
-        Command::Create(create) => account::create(&mut draft, create)?,
-        Command::Status { status, identities } => account::status(&mut draft, *status, identities)?,
-        Command::Delete { force } => account::delete(&mut draft, *force)?,
+    match command {
+        Command::Create(create) => account::create(draft, create),
+        Command::Status { status, identities } => account::status(draft, *status, identities),
+        Command::Delete { force } => account::delete(draft, *force),
         Command::TopUp { .. }
         | Command::Adjust { .. }
         | Command::Bucket { .. }
         | Command::Debit { .. }
         | Command::Refund { .. }
-        | Command::Counter { .. } => balance::run(&mut draft, command, digest)?,
-        Command::Reserve(request) => session::reserve(&mut draft, request, digest)?,
-        Command::Update(request) => session::update(&mut draft, request, digest)?,
-        Command::Terminate(request) => session::terminate(&mut draft, request, digest)?,
-        Command::Release { session } => session::release(&mut draft, session)?,
-    };
-    Ok(match outcome {
-        Outcome::Replay(answer) => Decision::Replay(answer),
-        Outcome::Commit(answer) => draft.commit(answer),
-    })
+        | Command::Counter { .. } => balance::run(draft, command, digest),
+        Command::Reserve(request) => session::reserve(draft, request, digest),
+        Command::Update(request) => session::update(draft, request, digest),
+        Command::Terminate(request) => session::terminate(draft, request, digest),
+        Command::Release { session } => session::release(draft, session),
+    }
 }

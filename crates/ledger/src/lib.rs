@@ -27,7 +27,7 @@ pub use apply::apply;
 pub use change::*;
 pub use code::*;
 pub use command::*;
-pub use decide::{decide, decide_in_place, tick, tick_in_place};
+pub use decide::{decide, decide_in_place, decide_with, tick, tick_in_place};
 pub use limits::*;
 pub use name::{Id, Name};
 pub use period::Period;

@@ -5,7 +5,19 @@ use core::fmt;
 
 /// True for what an id may be made of: printable ASCII without space.
 fn printable(bytes: &[u8]) -> bool {
-    bytes.iter().all(|b| (0x21..=0x7e).contains(b))
+    let (words, rest) = bytes.as_chunks::<8>();
+    let words = words.iter().fold(0, |bad, word| bad | out_of_range(u64::from_le_bytes(*word)));
+    words == 0 && rest.iter().all(|b| (0x21..=0x7e).contains(b))
+}
+
+/// The highest bit of each byte that is no printable ASCII: above 0x7e after adding 1, below
+/// 0x21 unless adding 0x5f sets it. No sum of 7-bit bytes carries.
+fn out_of_range(word: u64) -> u64 {
+    const EACH: u64 = u64::MAX / 255;
+    let low = word & (EACH * 0x7f);
+    let above = word | (low + EACH);
+    let below = !(low + EACH * 0x5f);
+    (above | below) & (EACH * 0x80)
 }
 
 /// A unit, bucket, counter or identity kind: 1 to 16 bytes of printable ASCII.
@@ -23,24 +35,28 @@ impl Name {
         Some(Name(name))
     }
 
-    /// The same from the first `len` of 16 bytes, for codecs: no loop and no call.
+    /// No name: what codecs fill in.
+    pub const EMPTY: Name = Name([0; NAME_LEN_MAX]);
+
+    /// The same as [`Name::new`] from the first `len` of 16 bytes, over another name, for codecs.
+    /// False, and nothing is changed, when they are no name. The same name is not checked again.
     #[inline]
-    pub fn from_padded(bytes: [u8; NAME_LEN_MAX], len: usize) -> Option<Name> {
+    pub fn load(&mut self, padded: &[u8; NAME_LEN_MAX], len: usize) -> bool {
         if len == 0 || len > NAME_LEN_MAX {
-            return None;
+            return false;
         }
-        let mask = u128::MAX >> (8 * (NAME_LEN_MAX - len));
-        let value = u128::from_le_bytes(bytes) & mask;
-        // In each byte of the name the highest bit shows whether it is out of range: above 0x7e
-        // after adding 1, below 0x21 unless adding 0x5f sets it. No sum of 7-bit bytes carries.
-        const EACH: u128 = u128::MAX / 255;
-        let low = value & (EACH * 0x7f);
-        let above = value | (low + EACH);
-        let below = !(low + EACH * 0x5f);
-        if (above | below) & (EACH * 0x80) & mask != 0 {
-            return None;
+        let ([low, high], [low_mask, high_mask]) = (halves(*padded), halves(MASKS[len]));
+        let (low, high) = (low & low_mask, high & high_mask);
+        let [own_low, own_high] = halves(self.0);
+        // Of one length only when the last byte is none of the padding.
+        if (low ^ own_low) | (high ^ own_high) == 0 && padded[len - 1] != 0 {
+            return true;
         }
-        Some(Name(value.to_le_bytes()))
+        if (out_of_range(low) & low_mask) | (out_of_range(high) & high_mask) != 0 {
+            return false;
+        }
+        self.0 = (u128::from(high) << 64 | u128::from(low)).to_le_bytes();
+        true
     }
 
     /// The bytes, without padding.
@@ -68,11 +84,26 @@ impl Name {
 
     /// The two halves of the padded bytes, for digests.
     pub(crate) fn words(&self) -> [u64; 2] {
-        let value = u128::from_le_bytes(self.0);
-        #[expect(clippy::cast_possible_truncation, reason = "the two halves of 128 bits")]
-        let words = [value as u64, (value >> 64) as u64];
-        words
+        halves(self.0)
     }
+}
+
+/// By the length of a name: the bytes that it has.
+static MASKS: [[u8; NAME_LEN_MAX]; NAME_LEN_MAX + 1] = {
+    let mut masks = [[0; NAME_LEN_MAX]; NAME_LEN_MAX + 1];
+    let mut len = 1;
+    while len <= NAME_LEN_MAX {
+        masks[len] = (u128::MAX >> (8 * (NAME_LEN_MAX - len))).to_le_bytes();
+        len += 1;
+    }
+    masks
+};
+
+fn halves(bytes: [u8; NAME_LEN_MAX]) -> [u64; 2] {
+    let value = u128::from_le_bytes(bytes);
+    #[expect(clippy::cast_possible_truncation, reason = "the two halves of 128 bits")]
+    let halves = [value as u64, (value >> 64) as u64];
+    halves
 }
 
 impl fmt::Debug for Name {
@@ -121,5 +152,40 @@ impl Eq for Id {}
 impl fmt::Debug for Id {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(core::str::from_utf8(self.as_bytes()).unwrap_or(""))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_loaded_where_it_could_be_made_whatever_was_there() {
+        for bytes in
+            [&b"ab"[..], b"ab\0", b"a\0b", b"", b"\0", b"a b", b"a\x7f", b"sixteen-letters!"]
+        {
+            let mut padded = [b'x'; NAME_LEN_MAX];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            for before in [Name::EMPTY, Name(*b"ab\0\0\0\0\0\0\0\0\0\0\0\0\0\0")] {
+                let mut name = before;
+                assert_eq!(name.load(&padded, bytes.len()), Name::new(bytes).is_some());
+                assert_eq!(name, Name::new(bytes).unwrap_or(before));
+            }
+        }
+        assert!(!{ Name::EMPTY }.load(&[b'x'; NAME_LEN_MAX], NAME_LEN_MAX + 1));
+    }
+
+    #[test]
+    fn every_byte_of_an_id_is_checked() {
+        for len in 1..=20 {
+            for at in 0..len {
+                for byte in 0..=u8::MAX {
+                    let mut bytes = [b'~'; 20];
+                    bytes[at] = byte;
+                    let is_id = Id::new(&bytes[..len]).is_some();
+                    assert_eq!(is_id, (0x21..=0x7e).contains(&byte), "{byte} at {at} of {len}");
+                }
+            }
+        }
     }
 }

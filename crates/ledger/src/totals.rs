@@ -54,13 +54,29 @@ pub struct Portion {
 impl Portion {
     /// The portion of an account, or of none.
     pub fn of(account: Option<&Account>) -> Portion {
-        account.map_or_else(Portion::default, |account| Portion {
-            accounts: 1,
-            sessions: account.sessions.len() as u64,
-            // Copied as one piece: `clone` would go bucket by bucket.
-            buckets: SmallVec::from_slice(&account.buckets),
-            uncollected: account.uncollected.clone(),
-        })
+        let mut portion = Portion::default();
+        portion.set(account);
+        portion
+    }
+
+    /// Makes it the portion of another account, or of none: as [`Portion::of`], in place.
+    pub fn set(&mut self, account: Option<&Account>) {
+        self.buckets.clear();
+        self.uncollected.clear();
+        (self.accounts, self.sessions) = (0, 0);
+        if let Some(account) = account {
+            self.accounts = 1;
+            self.sessions = account.sessions.len() as u64;
+            self.buckets.extend_from_slice(&account.buckets);
+            self.uncollected.extend_from_slice(&account.uncollected);
+        }
+    }
+
+    /// True when the account has the same buckets, whatever is in them. A unit is for life (I4).
+    fn has_buckets_of(&self, account: &Account) -> bool {
+        let same = |(before, after): (&Bucket, &Bucket)| before.no == after.no;
+        self.buckets.len() == account.buckets.len()
+            && self.buckets.iter().zip(&account.buckets).all(same)
     }
 }
 
@@ -70,12 +86,18 @@ impl Totals {
     pub fn replace(&mut self, before: &Portion, after: Option<&Account>) {
         self.accounts -= before.accounts;
         self.sessions -= before.sessions;
-        self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
         if let Some(after) = after {
             self.accounts += 1;
             self.sessions += after.sessions.len() as u64;
+            if before.has_buckets_of(after) && before.uncollected == after.uncollected {
+                for (before, after) in before.buckets.iter().zip(&after.buckets) {
+                    self.move_on(before, after);
+                }
+                return;
+            }
             self.count(&after.buckets, &after.uncollected, i128::wrapping_add);
         }
+        self.count(&before.buckets, &before.uncollected, i128::wrapping_sub);
     }
 
     /// Takes in the sums of another part of the store, whose accounts are others: so the shards
@@ -94,6 +116,28 @@ impl Totals {
             unit.voided += from.voided;
             unit.overdrawn += from.overdrawn;
             unit.uncollected += from.uncollected;
+        }
+    }
+
+    /// As taking a bucket out and in again. Most commands move units within it and change the
+    /// sums of nothing else.
+    fn move_on(&mut self, before: &Bucket, after: &Bucket) {
+        let step = |sum: &mut i128, before: i64, after: i64| {
+            *sum = sum.wrapping_add(i128::from(after) - i128::from(before));
+        };
+        let unit = self.unit(after.unit);
+        step(&mut unit.available, before.available, after.available);
+        step(&mut unit.held, before.held, after.held);
+        step(&mut unit.consumed, before.consumed, after.consumed);
+        let others = |bucket: &Bucket| {
+            [bucket.credited, bucket.refunded, bucket.expired, bucket.voided, bucket.overdrawn]
+        };
+        if others(before) != others(after) {
+            step(&mut unit.credited, before.credited, after.credited);
+            step(&mut unit.refunded, before.refunded, after.refunded);
+            step(&mut unit.expired, before.expired, after.expired);
+            step(&mut unit.voided, before.voided, after.voided);
+            step(&mut unit.overdrawn, before.overdrawn, after.overdrawn);
         }
     }
 
@@ -182,5 +226,31 @@ mod tests {
         whole.add(&part(2, 20, alloc::vec![sums(b"eur", 10), sums(b"octets", 100)]));
         whole.add(&part(4, 40, alloc::vec![]));
         assert_eq!(whole, part(7, 70, alloc::vec![sums(b"octets", 101), sums(b"eur", 10)]));
+    }
+
+    #[test]
+    fn a_bucket_that_moves_on_is_counted_as_one_taken_out_and_in() {
+        let mut before = Account::empty(crate::Status::Active);
+        before.buckets.push(Bucket { available: 5, held: i64::MAX, ..Bucket::empty() });
+        let fields: [fn(&mut Bucket) -> &mut i64; 8] = [
+            |bucket| &mut bucket.available,
+            |bucket| &mut bucket.held,
+            |bucket| &mut bucket.consumed,
+            |bucket| &mut bucket.credited,
+            |bucket| &mut bucket.refunded,
+            |bucket| &mut bucket.expired,
+            |bucket| &mut bucket.voided,
+            |bucket| &mut bucket.overdrawn,
+        ];
+        for field in fields {
+            let mut after = before.clone();
+            *field(&mut after.buckets[0]) = -7;
+            let mut totals = Totals::default();
+            totals.replace(&Portion::default(), Some(&before));
+            totals.replace(&Portion::of(Some(&before)), Some(&after));
+            let mut expected = Totals::default();
+            expected.replace(&Portion::default(), Some(&after));
+            assert_eq!(totals, expected);
+        }
     }
 }

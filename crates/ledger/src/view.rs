@@ -3,6 +3,7 @@
 use crate::decide::{Draft, expire_due, grantable};
 use crate::{Account, Code, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
+use alloc::vec::Vec;
 
 /// The account as read at `now`.
 pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Account> {
@@ -11,7 +12,7 @@ pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Acc
         return Cow::Borrowed(account);
     }
     let mut copy = Some(account.clone());
-    expire_due(&mut Draft::new(&mut copy, now, limits));
+    expire_due(&mut Draft::new(&mut copy, Vec::new(), now, limits));
     copy.map_or(Cow::Borrowed(account), Cow::Owned)
 }
 
@@ -19,7 +20,7 @@ pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Acc
 pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) {
     if let Some(held) = account {
         let now = now.on(Some(held));
-        expire_due(&mut Draft::new(account, now, limits));
+        expire_due(&mut Draft::new(account, Vec::new(), now, limits));
     }
 }
 
@@ -39,11 +40,17 @@ pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> (Code, i6
 
 /// When the account next has something due; a host sets its timer to it.
 pub fn next_due(account: &Account) -> Option<Time> {
-    let sessions = account.sessions.iter().map(|session| session.deadline);
-    let buckets = account.buckets.iter().filter(|b| b.available > 0).filter_map(|b| b.valid_to);
-    sessions
-        .chain(buckets)
-        .chain(account.tombstones.next_forget())
-        .chain(account.transactions.next_forget())
-        .min()
+    let mut due = None;
+    let mut at = |time: Time| due = Some(due.map_or(time, |due: Time| due.min(time)));
+    for session in &account.sessions {
+        at(session.deadline);
+    }
+    for bucket in &account.buckets {
+        if let Some(end) = bucket.valid_to.filter(|_| bucket.available > 0) {
+            at(end);
+        }
+    }
+    account.tombstones.next_forget().into_iter().for_each(&mut at);
+    account.transactions.next_forget().into_iter().for_each(&mut at);
+    due
 }

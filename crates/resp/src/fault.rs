@@ -45,6 +45,15 @@ pub enum Fault<'a> {
         /// As many as there can be.
         max: usize,
     },
+    /// A number out of its bounds.
+    OutOfRange {
+        /// The field.
+        field: &'static str,
+        /// The least that it can be.
+        least: u16,
+        /// The most that it can be.
+        most: u16,
+    },
     /// An amount that must be positive and is not.
     NotPositive(&'static str),
 }
@@ -74,6 +83,9 @@ impl fmt::Display for Fault<'_> {
             Fault::Repeated(field) => write!(f, "{field} is given twice"),
             Fault::NotOneOf { field, words } => write!(f, "{field} must be {words}"),
             Fault::TooMany { field, max } => write!(f, "at most {max} {field} are possible"),
+            Fault::OutOfRange { field, least, most } => {
+                write!(f, "{field} must be {least} to {most}")
+            }
             Fault::NotPositive(field) => write!(f, "{field} must be at least 1"),
         }
     }

@@ -9,6 +9,7 @@ mod inline;
 mod number;
 mod options;
 pub mod plain;
+mod position;
 mod reference;
 mod render;
 mod reply;
@@ -17,6 +18,7 @@ mod requests;
 mod scratch;
 mod slot;
 pub mod table;
+mod watch_request;
 
 pub use entity_request::{
     EntityFind, EntityOptions, parse_entity_del, parse_entity_find, parse_entity_get,
@@ -25,6 +27,7 @@ pub use entity_request::{
 pub use fault::Fault;
 pub use grammar::{Read, ScurRequest, parse};
 pub use number::parse_integer;
+pub use position::{Position, Start};
 pub use reference::reference;
 pub use render::{
     account_map, answer, audit_map, check_answer, reject, rejection, session_map, totals_map,
@@ -34,3 +37,4 @@ pub use request::{Args, Parsed, Parser, ProtocolError, RequestLimits};
 pub use requests::Requests;
 pub use scratch::Scratch;
 pub use slot::{SLOTS, slot};
+pub use watch_request::{BLOCK_MS_MAX, COUNT_MAX, LOWS_MAX, LowRequest, Watch, parse_watch};

@@ -80,6 +80,18 @@ impl<'a> Options<'a> {
         T::try_from(self.integer(field)?).map_err(|_| Fault::NotAnInteger(field))
     }
 
+    /// A decimal integer within bounds.
+    pub(crate) fn between(
+        &mut self,
+        field: &'static str,
+        least: u16,
+        most: u16,
+    ) -> Result<u16, Fault<'a>> {
+        let value = self.integer(field)?;
+        let value = u16::try_from(value).ok().filter(|value| (least..=most).contains(value));
+        value.ok_or(Fault::OutOfRange { field, least, most })
+    }
+
     /// A status, `closed` only where that makes sense.
     pub(crate) fn status(&mut self, may_be_closed: bool) -> Result<Status, Fault<'a>> {
         let word = self.bytes("status")?;

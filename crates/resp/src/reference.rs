@@ -1,7 +1,7 @@
 //! Renders docs/commands.md from the table, so that the page cannot say anything else than
 //! what the server does.
 
-use crate::table::{ENTITY, GENERIC, SCUR, Spec};
+use crate::table::{ENTITY, GENERIC, SCUR, STORE, Spec};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, NAME_LEN_MAX};
 use std::fmt::Write;
 
@@ -146,6 +146,7 @@ fn command(page: &mut String, spec: &Spec) {
 
 fn entities(page: &mut String) {
     overview(page, "Entity commands", ENTITY);
+    overview(page, "Store commands", STORE);
     line(
         page,
         "An entity is a record with a version: bytes under a key of their own kind, which the plain
@@ -157,7 +158,7 @@ A refusal because of an argument is `-INVALID 10 why`, as for SCUR commands. Whi
 an entity is remembered its id belongs to entities: to write something else there is WRONGTYPE.
 ",
     );
-    for spec in ENTITY {
+    for spec in ENTITY.iter().chain(STORE) {
         command(page, spec);
     }
 }

@@ -1,5 +1,6 @@
 //! Room for the lists within a command, kept from one command to the next.
 
+use crate::LowRequest;
 use scurry_ledger::{ItemRequest, Name, NewBucket};
 
 /// Owns the vectors that a parsed [`scurry_ledger::Command`] borrows, so that parsing does not
@@ -9,6 +10,7 @@ pub struct Scratch<'a> {
     pub(crate) items: Vec<ItemRequest>,
     pub(crate) buckets: Vec<NewBucket>,
     pub(crate) identities: Vec<(Name, &'a [u8])>,
+    pub(crate) lows: Vec<LowRequest>,
 }
 
 impl Scratch<'_> {
@@ -17,8 +19,9 @@ impl Scratch<'_> {
         self.items.clear();
         self.buckets.clear();
         self.identities.clear();
+        self.lows.clear();
         // Of an empty vector nothing is mapped: this only renames the lifetime, in place.
         let identities = self.identities.into_iter().map(|(kind, _)| (kind, &[][..])).collect();
-        Scratch { items: self.items, buckets: self.buckets, identities }
+        Scratch { items: self.items, buckets: self.buckets, identities, lows: self.lows }
     }
 }

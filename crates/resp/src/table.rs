@@ -11,6 +11,7 @@ mod key;
 mod role;
 mod scur;
 mod spread;
+mod store;
 mod string;
 mod watch;
 
@@ -108,12 +109,15 @@ pub static SCUR: &[Spec] = scur::COMMANDS;
 /// The commands on entities.
 pub static ENTITY: &[Spec] = entity::COMMANDS;
 
+/// The commands on the store as a whole: they need its files.
+pub static STORE: &[Spec] = store::COMMANDS;
+
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] =
     join!(string::COMMANDS, key::COMMANDS, generic::COMMANDS, watch::COMMANDS);
 
-/// Every command, containers once: [`SCUR`], [`ENTITY`], [`GENERIC`].
-static ALL: &[Spec] = join!(SCUR, ENTITY, GENERIC);
+/// Every command, containers once: [`SCUR`], [`ENTITY`], [`STORE`], [`GENERIC`].
+static ALL: &[Spec] = join!(SCUR, ENTITY, STORE, GENERIC);
 
 /// Every command, containers once.
 pub fn all() -> impl Iterator<Item = &'static Spec> {
@@ -196,7 +200,7 @@ mod tests {
     #[test]
     fn entries_are_complete_and_codes_stand_in_order_of_precedence() {
         let place = |code: &Code| Code::ALL.iter().position(|other| other == code);
-        for spec in SCUR.iter().chain(ENTITY) {
+        for spec in SCUR.iter().chain(ENTITY).chain(STORE) {
             for text in [spec.summary, spec.term, spec.reply, spec.since, spec.example, spec.group]
             {
                 assert!(!text.is_empty(), "{}", spec.name);

@@ -25,7 +25,7 @@ pub(crate) enum Next {
     Go,
     /// This one again, later.
     Stop(Turn),
-    /// Nothing until the verdict on its password is there.
+    /// Nothing until its reply is there.
     Pause,
     /// Nothing: the client has said so.
     Close,

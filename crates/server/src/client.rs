@@ -41,6 +41,8 @@ pub(crate) struct Client {
     pub(crate) ticket: Ticket,
     /// An AUTH or HELLO that waits for its verdict.
     pub(crate) entry: Option<Box<Entry>>,
+    /// The thread whose events it waits for.
+    pub(crate) watching: Option<u16>,
     /// It watches what clients send.
     pub(crate) monitors: bool,
     /// What the cores have said to the question that the next command asked.
@@ -71,6 +73,7 @@ impl Client {
             door,
             ticket,
             entry: None,
+            watching: None,
             monitors: false,
             told: None,
             protocol: Protocol::default(),

@@ -7,6 +7,7 @@ pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod connection;
 pub(crate) mod entity;
+pub(crate) mod events;
 pub(crate) mod expiry;
 pub(crate) mod info;
 pub(crate) mod keys;

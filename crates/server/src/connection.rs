@@ -72,8 +72,8 @@ enum Pause {
     Gather(Box<Gather>),
     /// What every core says to a question: so many have still to say it.
     Answers { missing: usize, told: Vec<Answer> },
-    /// The verdict on the password of an AUTH or HELLO.
-    Verdict,
+    /// The reply to one request: the verdict on the password of an AUTH or HELLO, or events.
+    Reply,
 }
 
 /// A transport, a reader and a client.
@@ -273,7 +273,7 @@ impl<T: Transport> Connection<T> {
         match &self.pause {
             Pause::None => false,
             Pause::Gather(gather) => gather.away > 0,
-            Pause::Answers { .. } | Pause::Verdict => true,
+            Pause::Answers { .. } | Pause::Reply => true,
         }
     }
 
@@ -308,11 +308,22 @@ impl<T: Transport> Connection<T> {
 
     /// Answers the AUTH or HELLO that has waited for the verdict, and goes on.
     pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
-        debug_assert!(matches!(self.pause, Pause::Verdict), "one verdict for each wait");
+        debug_assert!(matches!(self.pause, Pause::Reply), "one verdict for each wait");
         let (_, out) = self.transport.parts(pool);
         dispatch::finish(node, &mut self.client, user, out);
         self.transport.commit();
         self.answered = true;
+        self.pause = Pause::None;
+    }
+
+    /// Takes the events that it has waited for, and goes on.
+    pub(crate) fn hand_over(&mut self, reply: &[u8], pool: &mut Pool) {
+        debug_assert!(matches!(self.pause, Pause::Reply), "one reply for each wait");
+        let (_, out) = self.transport.parts(pool);
+        out.extend_from_slice(reply);
+        self.transport.commit();
+        self.answered = true;
+        self.client.watching = None;
         self.pause = Pause::None;
     }
 
@@ -434,7 +445,7 @@ impl<T: Transport> Connection<T> {
                     Next::Stop(turn) => stop = Some(turn),
                     Next::Pause => {
                         executed += 1;
-                        self.pause = Pause::Verdict;
+                        self.pause = Pause::Reply;
                         stop = Some(Turn::Wait);
                     }
                     Next::Close => {

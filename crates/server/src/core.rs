@@ -1,6 +1,7 @@
 //! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
+mod events;
 mod turns;
 
 use crate::acceptor::Acceptor;
@@ -165,6 +166,7 @@ impl Core {
             }
             self.accept();
             self.mail();
+            self.tell_readers();
             if self.drain_until_ms.is_some() {
                 self.enqueue_all();
             }
@@ -204,7 +206,8 @@ impl Core {
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
         // What is due and was not run yet will be within a millisecond or so: timers are coarse.
         let longest = if self.drain_until_ms.is_some() { DRAIN_WAKE_MS } else { WAKE_MS_MAX };
-        let longest = longest.min(self.node.durable.patience_ms().unwrap_or(longest));
+        let longest =
+            longest.min(self.node.durable.patience_ms(self.node.now.uptime_ms).unwrap_or(longest));
         let ms = if waiting { 0 } else { until_due.clamp(1, longest) };
         Duration::from_millis(u64::try_from(ms).unwrap_or_default())
     }
@@ -308,6 +311,9 @@ impl Core {
                 }
             }
             Message::Monitor(lines) => self.show(&lines),
+            Message::Watch(ask) => self.node.durable.watch(ask, self.node.now.uptime_ms),
+            Message::Watched(sender, reply) => self.hand_over(sender, &reply),
+            Message::Unwatch(sender) => self.node.durable.unwatch(sender),
             Message::Drain => self.drain(),
         }
     }
@@ -373,6 +379,9 @@ impl Core {
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
         connection.forget_memory(&mut self.node);
+        if let Some(thread) = connection.client.watching {
+            self.forget_reader(connection.sender(self.node.core), thread);
+        }
         if connection.client.monitors {
             self.node.shared.monitors.fetch_sub(1, Ordering::Relaxed);
         }
@@ -528,6 +537,7 @@ impl Core {
         }
         self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
         self.acceptors.clear();
+        self.node.durable.end_watches();
         for (_, connection) in &mut self.connections {
             connection.drain(self.node.now);
         }

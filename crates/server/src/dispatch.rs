@@ -3,8 +3,8 @@
 use crate::client::{Caller, Client, Door};
 use crate::commands::expiry::Shown;
 use crate::commands::{
-    about, acl, auth, cluster, config, connection, entity, expiry, info, keys, latency, numbers,
-    object, replication, scan, scur, shutdown, slowlog, values,
+    about, acl, auth, cluster, config, connection, entity, events, expiry, info, keys, latency,
+    numbers, object, replication, scan, scur, shutdown, slowlog, values,
 };
 use crate::node::Node;
 use crate::report::Question;
@@ -27,8 +27,8 @@ pub(crate) enum Effect {
     Ask(Question),
     /// The reply is not written: every core has to do its part.
     Every,
-    /// The reply is not written: it needs the verdict on a password. Nothing more of the
-    /// connection is executed until [`finish`] has written it.
+    /// The reply is not written: it needs the verdict on a password, or somebody else forms it.
+    /// Nothing more of the connection is executed until it is there.
     Wait,
 }
 
@@ -364,6 +364,7 @@ fn run_for_client(
         CommandId::Reset => connection::reset(node, client, reply),
         CommandId::Info => return Some(info::info(node, client, args, reply)),
         CommandId::ScurTotals => return Some(scur::totals(client, reply)),
+        CommandId::ScurWatch => return Some(events::watch(node, client, args, reply)),
         CommandId::FlushAll | CommandId::FlushDb => {
             return Some(keys::flush(client, args, reply));
         }

@@ -6,11 +6,12 @@ mod keeper;
 mod snapshots;
 mod start;
 
-pub(crate) use start::{CoreStart, Opened, Plan, open};
+pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 
+use crate::events::{Ask, Events};
 use crate::mesh::Bell;
-use crate::message::Message;
+use crate::message::{Message, Sender};
 use clerk::Clerk;
 use keeper::{Keeper, News, Task};
 use scurry_disk::Directory;
@@ -80,6 +81,8 @@ pub(crate) struct Durable {
     way: Way,
     keeper: Option<Keeper>,
     snapshots: Snapshots,
+    /// Who reads along; none without a log.
+    events: Option<Events>,
     /// Mail that shows sequences which are not durable yet.
     held: VecDeque<(u64, u16, Message)>,
     trouble: Option<Trouble>,
@@ -144,6 +147,7 @@ impl Durable {
             way,
             keeper,
             snapshots,
+            events: None,
             held: VecDeque::new(),
             trouble: None,
             retry_ms: 0,
@@ -156,19 +160,21 @@ impl Durable {
 
     /// What recovery has left goes on: threads are started that ring this bell.
     pub(crate) fn start(start: CoreStart, bell: &Arc<Bell>) -> io::Result<(Shard, Durable)> {
-        let CoreStart { mut shard, log, next, durability, directories, snapshot_log_bytes } = start;
+        let CoreStart { mut shard, log, next, durability, directories, retention, .. } = start;
         shard.keep_journal(log, next);
-        let [for_log, for_keeper] = directories;
+        let [for_log, for_keeper, for_events] = directories;
         let writer = LogWriter::new(for_log, log, scurry_engine::SEGMENT_LEN_MAX);
         let way = match durability {
             Durability::None => Way::None,
             Durability::Write => Way::Here(Box::new(writer)),
             Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
         };
-        let keeper = Keeper::start(log.core, for_keeper, bell.clone())?;
+        let keeper = Keeper::start(log.core, (for_keeper, retention.log_bytes), bell.clone())?;
         let commits = Commits::new(durability, next - 1);
-        let snapshots = Snapshots::new(log, snapshot_log_bytes);
-        Ok((shard, Durable::with(commits, way, Some(keeper), snapshots)))
+        let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
+        let events = Events::start((log, start.generation), for_events, bell.clone())?;
+        let durable = Durable::with(commits, way, Some(keeper), snapshots);
+        Ok((shard, Durable { events: Some(events), ..durable }))
     }
 
     /// The mode.
@@ -217,6 +223,9 @@ impl Durable {
             self.written_ms = uptime_ms;
             self.send(batch, uptime_ms);
         }
+        if let Some(events) = &mut self.events {
+            events.look(self.commits.durable(), uptime_ms);
+        }
     }
 
     /// What is done between turns: marks, syncs behind, snapshots.
@@ -253,8 +262,37 @@ impl Durable {
     }
 
     /// Milliseconds until something is to be done, at most.
-    pub(crate) fn patience_ms(&self) -> Option<i64> {
-        self.commits.is_full().then_some(FULL_RETRY_MS)
+    pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
+        let retry = self.commits.is_full().then_some(FULL_RETRY_MS);
+        let events = self.events.as_ref().and_then(|events| events.patience_ms(uptime_ms));
+        retry.into_iter().chain(events).min()
+    }
+
+    /// Somebody wants to read events; the reply comes with [`Durable::watched`]. Without a log
+    /// nobody gets as far as here.
+    pub(crate) fn watch(&mut self, ask: Box<Ask>, uptime_ms: i64) {
+        if let Some(events) = &mut self.events {
+            events.ask(ask, self.commits.durable(), uptime_ms);
+        }
+    }
+
+    /// Who has wanted to read events is gone.
+    pub(crate) fn unwatch(&mut self, sender: Sender) {
+        if let Some(events) = &mut self.events {
+            events.forget(sender);
+        }
+    }
+
+    /// Events for one who has asked, as a reply.
+    pub(crate) fn watched(&mut self) -> Option<(Sender, Vec<u8>)> {
+        self.events.as_mut()?.reply()
+    }
+
+    /// The server stops: nobody waits for events any more.
+    pub(crate) fn end_watches(&mut self) {
+        if let Some(events) = &mut self.events {
+            events.end_waits();
+        }
     }
 
     /// Begins a snapshot; false when one is being written, or there is no log.
@@ -300,7 +338,9 @@ impl Durable {
             Way::There(clerk) => clerk.has_news(),
             Way::None | Way::Here(_) => false,
         };
-        clerk || self.keeper.as_mut().is_some_and(Keeper::has_news)
+        clerk
+            || self.keeper.as_mut().is_some_and(Keeper::has_news)
+            || self.events.as_mut().is_some_and(Events::has_news)
     }
 
     /// What INFO shows.

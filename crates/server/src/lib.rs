@@ -14,6 +14,7 @@ mod counters;
 mod deadlines;
 mod dispatch;
 mod durable;
+mod events;
 mod gather;
 mod glob;
 mod latency;

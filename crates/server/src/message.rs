@@ -1,6 +1,7 @@
 //! What cores write to each other.
 
 use crate::bundle::Bundle;
+use crate::events::Ask;
 use crate::monitor::Lines;
 use crate::port::Port;
 use crate::report::{Answer, Question};
@@ -31,6 +32,12 @@ pub(crate) enum Message {
     Tell(Sender, Answer),
     /// What clients of another core have sent, for those who watch here.
     Monitor(Lines),
+    /// Somebody wants to read this core's events.
+    Watch(Box<Ask>),
+    /// Events of another core, as a reply.
+    Watched(Sender, Vec<u8>),
+    /// Who has wanted to read this core's events is gone.
+    Unwatch(Sender),
     /// The server stops.
     Drain,
 }

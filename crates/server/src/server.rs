@@ -2,7 +2,7 @@
 
 use crate::clock::Clock;
 use crate::core::{self, Core};
-use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport};
+use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
 use crate::mesh::Mesh;
 use crate::node::Node;
 use crate::ports::Ports;
@@ -66,7 +66,10 @@ impl Server {
                     path: &storage.directory,
                     threads: settings.threads,
                     durability: storage.durability,
-                    snapshot_log_bytes: storage.snapshot_log_bytes,
+                    retention: Retention {
+                        snapshot_log_bytes: storage.snapshot_log_bytes,
+                        log_bytes: storage.kept_log_bytes,
+                    },
                     config: config.clone(),
                 },
                 progress,

@@ -63,12 +63,20 @@ pub struct Storage {
     pub durability: Durability,
     /// A thread writes a snapshot when its log has grown by so much, bytes.
     pub snapshot_log_bytes: u64,
+    /// So much of each thread's log is kept for readers of events, although no snapshot needs it,
+    /// bytes.
+    pub kept_log_bytes: u64,
 }
 
 impl Storage {
     /// The defaults for a directory.
     pub fn new(directory: PathBuf) -> Storage {
-        Storage { directory, durability: Durability::Fsync, snapshot_log_bytes: 1 << 30 }
+        Storage {
+            directory,
+            durability: Durability::Fsync,
+            snapshot_log_bytes: 1 << 30,
+            kept_log_bytes: 0,
+        }
     }
 }
 

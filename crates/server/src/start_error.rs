@@ -49,7 +49,7 @@ pub enum StartError {
         /// The directory within the store.
         place: String,
         /// What is wrong.
-        source: RecoveryError,
+        source: Box<RecoveryError>,
     },
     /// Something else that the loop needs.
     #[error("cannot set up {what}: {source}")]

@@ -52,6 +52,11 @@ impl Generator {
         (limits, Generator { random, history: vec![], clock: start, huge })
     }
 
+    /// The clock shows this from now on: for a host whose time also others move.
+    pub fn set_clock(&mut self, at: i64) {
+        self.clock = at;
+    }
+
     /// The next event, given where the two have come to.
     pub fn next(&mut self, pair: &Pair) -> Event {
         let at = self.time(pair);

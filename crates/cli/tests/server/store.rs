@@ -4,6 +4,7 @@
 mod damage;
 mod full;
 mod refusals;
+mod restarts;
 
 use crate::support::Server;
 use nix::sys::signal::Signal;

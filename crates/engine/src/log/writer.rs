@@ -76,14 +76,25 @@ impl<D: Disk> LogWriter<D> {
     }
 }
 
-/// Removes segments that hold nothing after this sequence. The last one stays.
-pub fn forget<D: Disk>(disk: &mut D, sequence: u64) -> io::Result<()> {
+/// Removes segments that hold nothing after this sequence, the oldest first, as long as those that
+/// were written full after them have at least `keep` bytes. The last one stays.
+pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
     segments.sort_unstable();
+    let mut kept = 0;
+    for &first in segments.iter().rev().skip(1) {
+        kept += if keep == 0 { 0 } else { disk.open(&segment_name(first))?.len()? };
+    }
     for pair in segments.windows(2) {
         if pair[1] > sequence + 1 {
             break;
+        }
+        if keep > 0 {
+            kept -= disk.open(&segment_name(pair[0]))?.len()?;
+            if kept < keep {
+                break;
+            }
         }
         disk.remove(&segment_name(pair[0]))?;
     }

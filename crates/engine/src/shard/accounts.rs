@@ -4,10 +4,9 @@ use super::Shard;
 use crate::entry::{Entry, Head, Kind};
 use crate::table::Place;
 use crate::{Key, Outcome, ReadError, WrongType};
-use scurry_codec::{decode_account, encode_account};
+use scurry_codec::{decode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Answer, Code, Command, Decision, Portion, Status, Time, decide_in_place, next_due,
-    view_in_place,
+    Account, Answer, Code, Command, Decision, Status, Time, decide_with, next_due, view_in_place,
 };
 
 impl Shard {
@@ -21,8 +20,9 @@ impl Shard {
         if takes_memory(command) && self.refuses_memory() {
             return Outcome::OutOfMemory;
         }
-        let before = Portion::of(self.scratch.as_ref());
-        match decide_in_place(&mut self.scratch, command, now, &self.config.limits) {
+        self.before.set(self.scratch.as_ref());
+        let limits = &self.config.limits;
+        match decide_with(&mut self.spare_ops, &mut self.scratch, command, now, limits) {
             Decision::Replay(answer) => {
                 self.stats.replays += 1;
                 Outcome::Answer { answer, replayed: true }
@@ -35,7 +35,8 @@ impl Shard {
                 self.stats.commits += 1;
                 self.stats.denials += u64::from(is_denial(&answer));
                 self.record(key, &change);
-                self.store(key, place, &before);
+                self.store(key, place);
+                self.spare_ops = change.ops;
                 Outcome::Answer { answer, replayed: false }
             }
         }
@@ -67,25 +68,26 @@ impl Shard {
         Ok(())
     }
 
-    /// Packs the scratch back after a Commit, and keeps totals and timers right.
-    pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>, before: &Portion) {
-        self.totals.replace(before, self.scratch.as_ref());
+    /// Packs the scratch back after a Commit, and keeps totals and timers right. What the
+    /// account was is in `before`.
+    pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>) {
+        self.totals.replace(&self.before, self.scratch.as_ref());
         let Some(account) = &self.scratch else {
             if let Some(place) = place {
                 self.remove(key.hash(), place);
             }
             return;
         };
-        self.image.clear();
-        encode_account(account, &mut self.image);
+        let len = encode_account_over(account, &mut self.image);
+        let image = &self.image[..len];
         let due = next_due(account);
         let place = match place {
             Some(place) => {
-                self.table.update(place, |entry| entry.set_value(&self.image));
+                self.table.update(place, |entry| entry.set_value(image));
                 place
             }
             None => {
-                let entry = Entry::new(Head::plain(Kind::Account), key.bytes(), &self.image);
+                let entry = Entry::new(Head::plain(Kind::Account), key.bytes(), image);
                 self.table.insert(key.hash(), entry)
             }
         };

@@ -3,7 +3,7 @@
 
 use super::Shard;
 use crate::timers::{Lane, tick_of};
-use scurry_ledger::{Change, Portion, Time, next_due, tick_in_place};
+use scurry_ledger::{Change, Time, next_due, tick_in_place};
 
 /// Steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
 const TICK_STEPS_MAX: usize = 128;
@@ -98,13 +98,13 @@ impl Shard {
         self.load(Some(place)).expect("a timer of accounts is an account's");
         match self.scratch.as_ref().and_then(next_due) {
             Some(due) if due <= time => {
-                let before = Portion::of(self.scratch.as_ref());
+                self.before.set(self.scratch.as_ref());
                 let change = tick_in_place(&mut self.scratch, time, &self.config.limits);
                 let change = change.expect("what is due gives a Change");
                 self.stats.commits += 1;
                 self.stats.expiries += 1;
                 self.record(key, &change);
-                self.store(key, Some(place), &before);
+                self.store(key, Some(place));
                 committed(&id, &change);
             }
             // A command moved it back since it was gathered.

@@ -260,7 +260,7 @@ impl Shard {
         }
         decode_change(bytes, &mut self.replayed)
             .map_err(|error| ReplayError::Change { account: shown(id), error })?;
-        let before = Portion::of(self.scratch.as_ref());
+        self.before.set(self.scratch.as_ref());
         apply(&mut self.scratch, &self.replayed);
         for wanted in balances {
             let bucket = self.scratch.as_ref().and_then(|account| {
@@ -276,7 +276,7 @@ impl Shard {
                 });
             }
         }
-        self.store(key, place, &before);
+        self.store(key, place);
         Ok(())
     }
 }

@@ -79,14 +79,15 @@ impl Shard {
         if is_over {
             if let Some(place) = stored.place {
                 self.remove(key.hash(), place);
-                self.record_removal(key);
             }
         } else {
             let head = Head { kind: Kind::Entity, expires, version };
             self.write_entity(key, stored.place, head, value);
-            if let Some(journal) = &mut self.journal {
-                journal.entity(key.bytes(), version.get(), expires, value);
-            }
+        }
+        if let Some(journal) = &mut self.journal {
+            // Also of what is over at once: its version must not be given again.
+            let kept = if is_over { b"" } else { value };
+            journal.entity(key.bytes(), version.get(), expires, kept);
         }
         Ok(EntityWrite { applied: true, version, existed: stored.lives })
     }

@@ -20,6 +20,8 @@ pub struct Snapshot {
     chunk: ChunkWriter,
     /// Where the next chunk begins.
     position: u64,
+    /// Bytes of a chunk, about.
+    chunk_len: usize,
     footer: SnapshotFooter,
     is_done: bool,
 }
@@ -61,9 +63,15 @@ impl Snapshot {
             header: Some(header),
             chunk,
             position: 0,
+            chunk_len: CHUNK_LEN,
             footer,
             is_done: false,
         }
+    }
+
+    /// The same with chunks of about this many bytes: how much a step copies.
+    pub fn with_chunks_of(self, chunk_len: usize) -> Snapshot {
+        Snapshot { chunk_len, ..self }
     }
 
     /// The log's sequence when it was begun.
@@ -96,7 +104,7 @@ impl Snapshot {
             return Some(Piece::Bytes(spare));
         }
         let as_of = shard.sequence();
-        let next = shard.copy_chunk(self.position, CHUNK_LEN, &mut self.chunk);
+        let next = shard.copy_chunk(self.position, self.chunk_len, &mut self.chunk);
         self.footer.entries += u64::from(self.chunk.count());
         self.chunk.seal(Positions { from: self.position, to: next }, as_of);
         self.chunk.take(&mut spare);

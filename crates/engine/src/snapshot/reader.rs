@@ -16,9 +16,17 @@ const WINDOW_LEN: usize = 1 << 20;
 /// Why a snapshot cannot be used.
 #[derive(Debug, Error)]
 pub enum SnapshotError {
+    /// The files cannot be listed.
+    #[error("the directory of the snapshots: {0}")]
+    Directory(io::Error),
     /// The file cannot be read.
-    #[error(transparent)]
-    Io(#[from] io::Error),
+    #[error("{file}: {error}")]
+    Io {
+        /// Its file.
+        file: String,
+        /// What is wrong.
+        error: io::Error,
+    },
     /// It is not a snapshot of this log, or of a later format.
     #[error("{file}: {error}")]
     Header {
@@ -82,6 +90,11 @@ impl Ranges {
         self.ranges.last().map_or(0, |&(_, as_of)| as_of)
     }
 
+    /// The position at which each range begins, and its sequence; both ascend.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges.iter().copied()
+    }
+
     fn push(&mut self, from: u64, as_of: u64) {
         match self.ranges.last() {
             Some(&(_, last)) if last == as_of => {}
@@ -119,10 +132,11 @@ impl<F: File> SnapshotReader<F> {
         begun: u64,
     ) -> Result<SnapshotReader<F>, SnapshotError> {
         let name = snapshot_name(begun);
-        let mut file = disk.open(&name)?;
-        let len = file.len()?;
+        let io = |error| SnapshotError::Io { file: name.clone(), error };
+        let mut file = disk.open(&name).map_err(io)?;
+        let len = file.len().map_err(io)?;
         let mut head = [0; SnapshotHeader::LEN];
-        let read = file.read_at(0, &mut head)?;
+        let read = file.read_at(0, &mut head).map_err(io)?;
         let at_header = |error| SnapshotError::Header { file: name.clone(), error };
         let header = SnapshotHeader::decode(checksum, &head[..read]).map_err(at_header)?;
         if (LogId { id: header.log_id, core: header.core }) != log || header.log_next != begun + 1 {
@@ -134,7 +148,7 @@ impl<F: File> SnapshotReader<F> {
         }
         let end = len - SnapshotFooter::LEN as u64;
         let mut foot = [0; SnapshotFooter::LEN];
-        file.read_at(end, &mut foot)?;
+        file.read_at(end, &mut foot).map_err(io)?;
         let footer = SnapshotFooter::decode(log.seal(), &foot)
             .map_err(|error| SnapshotError::Header { file: name.clone(), error })?;
         Ok(SnapshotReader {
@@ -223,7 +237,7 @@ impl<F: File> SnapshotReader<F> {
     }
 
     /// Reads on; false at the end of the chunks.
-    fn fill(&mut self) -> io::Result<bool> {
+    fn fill(&mut self) -> Result<bool, SnapshotError> {
         self.bytes.drain(..self.at);
         self.start += self.at as u64;
         self.at = 0;
@@ -231,7 +245,8 @@ impl<F: File> SnapshotReader<F> {
         let left = self.end - (self.start + have as u64);
         let more = have.max(WINDOW_LEN).min(usize::try_from(left).unwrap_or(usize::MAX));
         self.bytes.resize(have + more, 0);
-        let read = self.file.read_at(self.start + have as u64, &mut self.bytes[have..])?;
+        let read = self.file.read_at(self.start + have as u64, &mut self.bytes[have..]);
+        let read = read.map_err(|error| SnapshotError::Io { file: self.name.clone(), error })?;
         self.bytes.truncate(have + read);
         Ok(read > 0)
     }

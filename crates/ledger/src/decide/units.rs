@@ -3,7 +3,7 @@
 use super::Step;
 use super::draft::{Draft, sum};
 use crate::{
-    Account, Bucket, BucketNo, Code, ItemAnswer, ItemAt, Name, Op, Overrun, Posting, Time,
+    Account, Bucket, BucketNo, Code, ItemAnswer, ItemAt, Name, Op, Overrun, Posting, Slice, Time,
 };
 use smallvec::SmallVec;
 
@@ -81,7 +81,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     sum(draft.item(at).used, used)?;
     let mut rest = used;
     if source == Source::OwnHold {
-        for slice in draft.item(at).slices.clone() {
+        for slice in slices_of(draft, at) {
             let amount = slice.amount.min(rest);
             if amount > 0 {
                 draft.record(Op::Settle(at, Posting { bucket: slice.bucket, amount }));
@@ -152,9 +152,14 @@ pub(super) fn debit_parts(
     parts
 }
 
+/// A copy of an item's slices, as one piece: `clone` would go slice by slice.
+fn slices_of(draft: &Draft<'_>, at: ItemAt) -> SmallVec<[Slice; 2]> {
+    SmallVec::from_slice(&draft.item(at).slices)
+}
+
 /// Gives back every slice of an item: to available, or to expired where the bucket has expired.
 pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt) {
-    for slice in draft.item(at).slices.clone() {
+    for slice in slices_of(draft, at) {
         let posting = Posting { bucket: slice.bucket, amount: slice.amount };
         if draft.bucket(slice.bucket).is_expired(draft.now) {
             draft.record(Op::ReleaseExpired(at, posting));

@@ -36,6 +36,9 @@ impl Records {
     pub(super) fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         self.count = 0;
+        if bytes.is_empty() {
+            return true;
+        }
         let mut rest = bytes;
         let mut last = Time(0);
         while let Some((record, tail)) = split(rest) {
@@ -67,22 +70,29 @@ impl Records {
         self.iter().find(|record| record.id == id)
     }
 
+    #[inline]
     pub(super) fn next_forget(&self) -> Option<Time> {
-        Some(split(&self.bytes)?.0.forget_at)
+        let [_, _, time @ ..] = self.bytes.first_chunk::<{ 2 + 6 }>()?;
+        let mut word = [0; 8];
+        word[..6].copy_from_slice(time);
+        Some(Time(i64::from_le_bytes(word)))
     }
 
     /// Inserts behind every record that is forgotten no later.
     pub(super) fn insert(&mut self, forget_at: Time, id: &[u8], payload: &[u8]) {
         let forget_at = Time(forget_at.0.clamp(0, TIME_MAX));
         let len = HEAD_LEN + id.len() + payload.len();
-        let mut record = Vec::with_capacity(len);
-        record.extend_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
-        record.extend_from_slice(&forget_at.0.to_le_bytes()[..6]);
-        record.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
-        record.extend_from_slice(id);
-        record.extend_from_slice(payload);
         let at = self.offset_after(forget_at);
-        self.bytes.splice(at..at, record);
+        let behind = self.bytes.len() - at;
+        self.bytes.reserve(len);
+        self.bytes.extend_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
+        self.bytes.extend_from_slice(&forget_at.0.to_le_bytes()[..6]);
+        self.bytes.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
+        self.bytes.extend_from_slice(id);
+        self.bytes.extend_from_slice(payload);
+        if behind > 0 {
+            self.bytes[at..].rotate_left(behind);
+        }
         self.count += 1;
     }
 

@@ -23,6 +23,7 @@ pub enum CommandId {
     ScurAudit,
     ScurTotals,
     ScurSnapshot,
+    ScurWatch,
     Get,
     Set,
     MGet,

@@ -355,21 +355,4 @@ pub(super) const COMMANDS: &[Spec] = &[
         notes: "It has no key: it answers for one node and clients add up. It sums over the accounts that exist: a deleted account leaves the sums.",
         ..BASE
     },
-    Spec {
-        id: CommandId::ScurSnapshot,
-        name: "SCUR.SNAPSHOT",
-        spread: Spread::EverySuccess,
-        role: Role::Admin,
-        arity: 1,
-        flags: &["admin", "noscript"],
-        keys: (0, 0, 0),
-        summary: "Begins a snapshot, which is written while the server serves.",
-        term: "backup",
-        grammar: "",
-        reply: "OK when it is begun; INFO persistence says when it is written (snapshot_in_progress, snapshots_written, snapshots_failed)",
-        codes: &[],
-        example: "SCUR.SNAPSHOT",
-        notes: "An error when one is being written already, or when the server keeps no log.",
-        ..BASE
-    },
 ];

@@ -50,10 +50,16 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    pub(super) fn start(core: u32, directory: Directory, bell: Arc<Bell>) -> io::Result<Keeper> {
+    /// `log_bytes` are kept of the log although no snapshot needs them.
+    pub(super) fn start(
+        core: u32,
+        (directory, log_bytes): (Directory, u64),
+        bell: Arc<Bell>,
+    ) -> io::Result<Keeper> {
         let (tasks, work) = channel();
         let (tell, news) = channel();
-        let mut hand = Hand { path: directory.path().to_owned(), directory, writer: None };
+        let path = directory.path().to_owned();
+        let mut hand = Hand { path, directory, log_bytes, writer: None };
         thread::Builder::new().name(format!("keeper-{core}")).spawn(move || {
             while let Ok(task) = work.recv() {
                 if let Some(news) = hand.work(task) {
@@ -87,6 +93,7 @@ impl Keeper {
 struct Hand {
     path: PathBuf,
     directory: Directory,
+    log_bytes: u64,
     writer: Option<SnapshotWriter<Directory>>,
 }
 
@@ -118,7 +125,7 @@ impl Hand {
                 let writer = self.writer.take()?;
                 let bytes = writer.len();
                 let outcome = writer.publish().and_then(|needed| {
-                    forget(&mut self.directory, needed)?;
+                    forget(&mut self.directory, needed, self.log_bytes)?;
                     Ok(SnapshotNews::Published { bytes })
                 });
                 snapshot(outcome)

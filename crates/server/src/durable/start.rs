@@ -11,8 +11,8 @@ use scurry_engine::{
 use scurry_ledger::Time;
 use std::io;
 use std::path::Path;
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
@@ -44,6 +44,15 @@ pub struct RecoveryReport {
     pub notes: Vec<String>,
 }
 
+/// How much of the log there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Retention {
+    /// A snapshot is begun when it has grown by so much.
+    pub(crate) snapshot_log_bytes: u64,
+    /// So much of it is kept although no snapshot needs it.
+    pub(crate) log_bytes: u64,
+}
+
 /// What a core begins with.
 pub(crate) struct CoreStart {
     pub(crate) shard: Shard,
@@ -51,9 +60,11 @@ pub(crate) struct CoreStart {
     /// The sequence of the next record.
     pub(crate) next: u64,
     pub(crate) durability: Durability,
-    /// For the log, and for what is done beside.
-    pub(crate) directories: [Directory; 2],
-    pub(crate) snapshot_log_bytes: u64,
+    /// How often the store was divided anew, from 1.
+    pub(crate) generation: u32,
+    /// For the log, for what is done beside, and for those who read along.
+    pub(crate) directories: [Directory; 3],
+    pub(crate) retention: Retention,
 }
 
 /// A directory that was recovered.
@@ -72,7 +83,7 @@ pub(crate) struct Plan<'p> {
     pub(crate) path: &'p Path,
     pub(crate) threads: u16,
     pub(crate) durability: Durability,
-    pub(crate) snapshot_log_bytes: u64,
+    pub(crate) retention: Retention,
     /// Of the shards, but for the seed.
     pub(crate) config: Config,
 }
@@ -153,8 +164,9 @@ pub(crate) fn open(
             log: log_id(&opened.manifest, core),
             next,
             durability: plan.durability,
-            directories: [directory()?, directory()?],
-            snapshot_log_bytes: plan.snapshot_log_bytes,
+            generation,
+            directories: [directory()?, directory()?, directory()?],
+            retention: plan.retention,
         });
     }
     Ok(opened)
@@ -186,12 +198,12 @@ fn side_by_side(
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
 ) -> Result<Found, StartError> {
     let meter = Meter::default();
-    let left = AtomicU64::new(shards.len() as u64);
-    let outcomes = Mutex::new(Vec::new());
+    let (done, outcomes) = channel();
+    let mut all = Vec::new();
     thread::scope(|scope| -> Result<(), StartError> {
         for (core, shard) in (0..).zip(shards.iter_mut()) {
             let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
-            let (meter, left, outcomes) = (&meter, &left, &outcomes);
+            let (meter, done) = (&meter, done.clone());
             thread::Builder::new()
                 .name(format!("recovery-{core}"))
                 .spawn_scoped(scope, move || {
@@ -204,35 +216,29 @@ fn side_by_side(
                         shard,
                         |progress| meter.add(&mut before, progress),
                     );
-                    if let Ok(mut outcomes) = outcomes.lock() {
-                        outcomes.push((core, outcome));
-                    }
-                    left.fetch_sub(1, Ordering::Release);
+                    // Who waits for it is there until the last thread has ended.
+                    let _ = done.send((core, outcome));
                 })
                 .map_err(StartError::system("a thread for recovery"))?;
         }
-        let mut waited = Duration::ZERO;
-        while left.load(Ordering::Acquire) > 0 {
-            // Short at first: an empty store is opened at once.
-            let pause = waited.max(Duration::from_micros(200)).min(REPORT_EVERY);
-            thread::sleep(pause);
-            waited += pause;
-            if waited > REPORT_EVERY {
-                tell(&meter.read());
+        drop(done);
+        loop {
+            match outcomes.recv_timeout(REPORT_EVERY) {
+                Ok(outcome) => all.push(outcome),
+                Err(RecvTimeoutError::Timeout) => tell(&meter.read()),
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
             }
         }
-        Ok(())
     })?;
-    let mut outcomes = outcomes.into_inner().unwrap_or_default();
-    outcomes.sort_by_key(|(core, _)| *core);
+    all.sort_by_key(|(core, _)| *core);
     let mut report = RecoveryReport { read: meter.read(), notes: vec![] };
-    let mut all = Vec::new();
-    for (core, outcome) in outcomes {
-        let found = outcome.map_err(|error| StartError::recovery(store, manifest, core, error))?;
-        note(&mut report, core, &found);
-        all.push(found);
+    let mut found = Vec::new();
+    for (core, outcome) in all {
+        let one = outcome.map_err(|error| StartError::recovery(manifest, core, error))?;
+        note(&mut report, core, &one);
+        found.push(one);
     }
-    Ok((all, report))
+    Ok((found, report))
 }
 
 /// Every key goes to the thread that owns it now.
@@ -268,7 +274,7 @@ fn one_after_the_other(
                 }
             },
         )
-        .map_err(|error| StartError::recovery(store, manifest, core, error))?;
+        .map_err(|error| StartError::recovery(manifest, core, error))?;
         note(&mut report, core, &found);
         all.push(found);
     }
@@ -370,7 +376,10 @@ impl StartError {
         StartError::Store(source.into())
     }
 
-    fn recovery(_: &Store, manifest: &Manifest, core: u16, source: RecoveryError) -> StartError {
-        StartError::Recovery { place: format!("g{}/{core}", manifest.generation), source }
+    fn recovery(manifest: &Manifest, core: u16, source: RecoveryError) -> StartError {
+        StartError::Recovery {
+            place: format!("g{}/{core}", manifest.generation),
+            source: Box::new(source),
+        }
     }
 }

@@ -1,0 +1,101 @@
+//! From the facts of a Change to events.
+
+use super::{Ending, Event, Movement};
+use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind};
+
+/// The events of a Change, in the order of its facts. Units that move in one way and in one bucket
+/// are one event, where the first of them moves.
+pub fn events_of(change: &Change, events: &mut Vec<Event>) {
+    events.clear();
+    // Few: as many as there are buckets and ways.
+    let mut moved: Vec<(Movement, BucketNo, usize)> = Vec::new();
+    for (at, op) in change.ops.iter().enumerate() {
+        if let Some((movement, posting)) = movement(op) {
+            let one = |(way, bucket, _): &&(Movement, BucketNo, usize)| {
+                *way == movement && *bucket == posting.bucket
+            };
+            match moved.iter().find(one).map(|&(_, _, place)| &mut events[place]) {
+                Some(Event::Moved(_, sum)) => {
+                    sum.amount = sum.amount.saturating_add(posting.amount);
+                }
+                _ => {
+                    moved.push((movement, posting.bucket, events.len()));
+                    events.push(Event::Moved(movement, posting));
+                }
+            }
+        } else if let Some(event) = event(op, change.ops.get(at + 1)) {
+            events.push(event);
+        }
+    }
+}
+
+fn movement(op: &Op) -> Option<(Movement, Posting)> {
+    Some(match op {
+        Op::Credit(posting) => (Movement::Credited, *posting),
+        Op::Void(posting) => (Movement::Voided, *posting),
+        Op::Refund(posting) => (Movement::Refunded, *posting),
+        Op::RefundExpired(posting) => (Movement::RefundedExpired, *posting),
+        Op::Debit(posting) => (Movement::Debited, *posting),
+        Op::Overdraw(posting) => (Movement::Overdrawn, *posting),
+        Op::Expire(posting) => (Movement::Expired, *posting),
+        Op::Hold(_, posting) => (Movement::Reserved, *posting),
+        Op::Settle(_, posting) => (Movement::Settled, *posting),
+        Op::Release(_, posting) => (Movement::Released, *posting),
+        Op::ReleaseExpired(_, posting) => (Movement::ReleasedExpired, *posting),
+        _ => return None,
+    })
+}
+
+/// What a fact that moves nothing is to readers. A session that ends is remembered by the fact
+/// behind, or not at all.
+fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
+    Some(match op {
+        Op::Create(status) => Event::Created(*status),
+        Op::Delete => Event::Deleted,
+        Op::SetStatus(status) => Event::StatusSet(*status),
+        Op::SetIdentity { kind, value } => Event::IdentitySet { kind: *kind, value: *value },
+        Op::AddBucket { id, unit, terms } => {
+            Event::BucketAdded { id: *id, unit: *unit, terms: *terms }
+        }
+        Op::SetBucket { bucket, terms } => Event::BucketChanged { bucket: *bucket, terms: *terms },
+        Op::RemoveBucket(bucket) => Event::BucketRemoved(*bucket),
+        Op::SetCounter { id, unit, value, .. } => {
+            Event::CounterSet { id: *id, unit: *unit, value: *value }
+        }
+        Op::OpenSession { id, .. } => Event::SessionOpened(*id),
+        Op::CloseSession(_) => match behind {
+            Some(Op::Bury(tombstone)) => {
+                let ending = match tombstone.kind {
+                    TombstoneKind::Expired => Ending::Expired,
+                    TombstoneKind::Released => Ending::Released,
+                    TombstoneKind::Answered { .. } => Ending::Closed,
+                };
+                Event::SessionEnded(ending, Some(tombstone.id))
+            }
+            _ => Event::SessionEnded(Ending::Closed, None),
+        },
+        // They move units: above.
+        Op::Credit(_)
+        | Op::Void(_)
+        | Op::Refund(_)
+        | Op::RefundExpired(_)
+        | Op::Debit(_)
+        | Op::Overdraw(_)
+        | Op::Expire(_)
+        | Op::Hold(..)
+        | Op::Settle(..)
+        | Op::Release(..)
+        | Op::ReleaseExpired(..)
+        // They change no balance, and what they say of one is said by another fact.
+        | Op::AddItem { .. }
+        | Op::Grant { .. }
+        | Op::Use { .. }
+        | Op::Supervise { .. }
+        | Op::SetBlob(..)
+        | Op::StoreAnswer { .. }
+        | Op::Bury(_)
+        | Op::Remember(_)
+        | Op::NoteRefund { .. }
+        | Op::Forget => return None,
+    })
+}

@@ -1,0 +1,202 @@
+//! What an event says, and its word.
+
+use scurry_ledger::{BucketNo, BucketTerms, Id, Name, Posting, Status};
+
+/// One thing that a commit did, or that follows from it for the thresholds of a reader.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// The account begins.
+    Created(Status),
+    /// The account ends.
+    Deleted,
+    /// The account's status is set.
+    StatusSet(Status),
+    /// An identity is set; an empty value removes it.
+    IdentitySet {
+        /// Its kind.
+        kind: Name,
+        /// Its value.
+        value: Id,
+    },
+    /// A bucket begins.
+    BucketAdded {
+        /// Its name.
+        id: Name,
+        /// Its unit.
+        unit: Name,
+        /// Its attributes.
+        terms: BucketTerms,
+    },
+    /// A bucket's attributes are set.
+    BucketChanged {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Its attributes from now on.
+        terms: BucketTerms,
+    },
+    /// An empty bucket ends.
+    BucketRemoved(BucketNo),
+    /// Units of a bucket move: the sum of all that the commit moved of it in this way.
+    Moved(Movement, Posting),
+    /// A counter begins, or is set.
+    CounterSet {
+        /// Its name.
+        id: Name,
+        /// Its unit.
+        unit: Name,
+        /// Its value from now on.
+        value: i64,
+    },
+    /// A session begins.
+    SessionOpened(Id),
+    /// A session ends. Its id is not known when nothing remembers it.
+    SessionEnded(Ending, Option<Id>),
+    /// FLUSHALL: every account is gone, and everything else.
+    Cleared,
+    /// What is available in a bucket has fallen below a threshold of the reader.
+    Low {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Minor units.
+        threshold: i64,
+    },
+    /// What is available in a bucket is at a threshold of the reader again, or above it.
+    Restored {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Minor units.
+        threshold: i64,
+    },
+}
+
+/// How a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// TERMINATE, a denial, or nothing remembers how.
+    Closed,
+    /// RELEASE.
+    Released,
+    /// Its Tcc ran out.
+    Expired,
+}
+
+/// Where units of a bucket come from and go to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Movement {
+    /// Into available: TOPUP, ADJUST, the first credit of CREATE.
+    Credited,
+    /// Out of available: ADJUST.
+    Voided,
+    /// Into available: REFUND.
+    Refunded,
+    /// A refund to an expired bucket: it expires at once.
+    RefundedExpired,
+    /// Out of available: used without having been reserved.
+    Debited,
+    /// As debited, below the floor.
+    Overdrawn,
+    /// Out of available: the bucket's validity is over.
+    Expired,
+    /// From available to held: granted.
+    Reserved,
+    /// Out of held: used after having been reserved.
+    Settled,
+    /// From held to available: not used.
+    Released,
+    /// Out of held: not used, and the bucket's validity is over.
+    ReleasedExpired,
+}
+
+impl Movement {
+    /// All of them.
+    pub const ALL: [Movement; 11] = [
+        Movement::Credited,
+        Movement::Voided,
+        Movement::Refunded,
+        Movement::RefundedExpired,
+        Movement::Debited,
+        Movement::Overdrawn,
+        Movement::Expired,
+        Movement::Reserved,
+        Movement::Settled,
+        Movement::Released,
+        Movement::ReleasedExpired,
+    ];
+
+    /// What one unit of it adds to available and to held.
+    pub const fn effect(self) -> (i64, i64) {
+        match self {
+            Movement::Credited | Movement::Refunded => (1, 0),
+            Movement::RefundedExpired => (0, 0),
+            Movement::Voided | Movement::Debited | Movement::Overdrawn | Movement::Expired => {
+                (-1, 0)
+            }
+            Movement::Reserved => (-1, 1),
+            Movement::Settled | Movement::ReleasedExpired => (0, -1),
+            Movement::Released => (1, -1),
+        }
+    }
+
+    const fn word(self) -> &'static str {
+        match self {
+            Movement::Credited => "credited",
+            Movement::Voided => "voided",
+            Movement::Refunded => "refunded",
+            Movement::RefundedExpired => "refunded-expired",
+            Movement::Debited => "debited",
+            Movement::Overdrawn => "overdrawn",
+            Movement::Expired => "expired",
+            Movement::Reserved => "reserved",
+            Movement::Settled => "settled",
+            Movement::Released => "released",
+            Movement::ReleasedExpired => "released-expired",
+        }
+    }
+}
+
+impl Event {
+    /// Its word: readers know it by that, so it stays.
+    pub const fn word(&self) -> &'static str {
+        match self {
+            Event::Created(_) => "created",
+            Event::Deleted => "deleted",
+            Event::StatusSet(_) => "status",
+            Event::IdentitySet { .. } => "identity",
+            Event::BucketAdded { .. } => "bucket-added",
+            Event::BucketChanged { .. } => "bucket-changed",
+            Event::BucketRemoved(_) => "bucket-removed",
+            Event::Moved(movement, _) => movement.word(),
+            Event::CounterSet { .. } => "counter",
+            Event::SessionOpened(_) => "session-opened",
+            Event::SessionEnded(Ending::Closed, _) => "session-closed",
+            Event::SessionEnded(Ending::Released, _) => "session-released",
+            Event::SessionEnded(Ending::Expired, _) => "session-expired",
+            Event::Cleared => "cleared",
+            Event::Low { .. } => "low",
+            Event::Restored { .. } => "restored",
+        }
+    }
+
+    /// The bucket that it is about, where the event knows it by its number.
+    pub const fn bucket(&self) -> Option<BucketNo> {
+        match self {
+            Event::BucketChanged { bucket, .. }
+            | Event::BucketRemoved(bucket)
+            | Event::Low { bucket, .. }
+            | Event::Restored { bucket, .. } => Some(*bucket),
+            Event::Moved(_, posting) => Some(posting.bucket),
+            _ => None,
+        }
+    }
+
+    /// What it adds to available and to held.
+    pub const fn effect(&self) -> (i64, i64) {
+        match self {
+            Event::Moved(movement, posting) => {
+                let (available, held) = movement.effect();
+                (available * posting.amount, held * posting.amount)
+            }
+            _ => (0, 0),
+        }
+    }
+}

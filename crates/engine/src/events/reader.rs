@@ -1,0 +1,266 @@
+//! Reads events out of a log that is being written.
+
+use super::{Event, Low, events_of};
+use crate::{Disk, FollowError, LogFollower, LogId};
+use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
+use scurry_ledger::{Change, Time};
+use std::io;
+use thiserror::Error;
+
+/// Bytes of the log that one read goes through at most: what passes a narrow choice may be long in
+/// coming, and others wait.
+const SCAN_LEN_MAX: usize = 16 << 20;
+
+/// A place among the events of a log: before the event of this record that has this index.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EventAt {
+    /// The sequence of the record.
+    pub sequence: u64,
+    /// The event's place among those of the record, crossings not counted.
+    pub index: u32,
+}
+
+impl EventAt {
+    /// Before everything that a record says.
+    pub fn record(sequence: u64) -> EventAt {
+        EventAt { sequence, index: 0 }
+    }
+}
+
+/// What a reader wants to see.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted<'a> {
+    /// Thresholds.
+    pub lows: &'a [Low],
+    /// Of this account alone.
+    pub account: Option<&'a [u8]>,
+}
+
+/// An event, and where it was found.
+#[derive(Clone, Copy, Debug)]
+pub struct Found<'a> {
+    /// Its place.
+    pub at: EventAt,
+    /// For a crossing, which comes with the event at its place: the place of its threshold among
+    /// those that are wanted, from 1.
+    pub crossing: Option<usize>,
+    /// When it was committed.
+    pub time: Time,
+    /// The account; empty for what is about all.
+    pub account: &'a [u8],
+    /// The event.
+    pub event: &'a Event,
+    /// The bucket that it is about, as the commit left it; none where there is none any more.
+    pub balance: Option<&'a Balance>,
+}
+
+/// Whether a reader wants more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stop {
+    /// The next event, please.
+    GoOn,
+    /// That was the last one, with the crossings that come with it.
+    Enough,
+}
+
+/// How a read went.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Read {
+    /// What was asked for is not kept any more: it began here instead.
+    pub missed_to: Option<u64>,
+    /// Where to go on.
+    pub next: EventAt,
+    /// The first sequence that is kept.
+    pub oldest: u64,
+}
+
+/// Why events cannot be read.
+#[derive(Debug, Error)]
+pub enum ReadEventsError {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Log(#[from] FollowError),
+    /// A record of it cannot be read.
+    #[error("the record of sequence {sequence}: {error}")]
+    Record {
+        /// Its sequence.
+        sequence: u64,
+        /// What is wrong.
+        error: RecordError,
+    },
+    /// A Change in it cannot be read.
+    #[error("the record of sequence {sequence}: {error}")]
+    Change {
+        /// Its sequence.
+        sequence: u64,
+        /// What is wrong.
+        error: ChangeError,
+    },
+}
+
+impl From<io::Error> for ReadEventsError {
+    fn from(error: io::Error) -> ReadEventsError {
+        ReadEventsError::Log(error.into())
+    }
+}
+
+/// Reads the events of one log, for one reader after another.
+pub struct EventReader<D: Disk> {
+    log: LogFollower<D>,
+    translator: Translator,
+}
+
+/// Makes events of records.
+#[derive(Debug)]
+struct Translator {
+    change: Change,
+    events: Vec<Event>,
+}
+
+impl<D: Disk> EventReader<D> {
+    /// A reader of the log in this directory.
+    pub fn new(disk: D, log: LogId) -> EventReader<D> {
+        let change = Change { at: Time(0), ops: Vec::new() };
+        let translator = Translator { change, events: Vec::new() };
+        EventReader { log: LogFollower::new(disk, log), translator }
+    }
+
+    /// Tells events from this place on, as far as they are durable, until `tell` has enough or much
+    /// of the log was gone through. Nothing is skipped in silence.
+    pub fn read(
+        &mut self,
+        from: EventAt,
+        durable: u64,
+        wanted: Wanted<'_>,
+        tell: &mut dyn FnMut(&Found<'_>) -> Stop,
+    ) -> Result<Read, ReadEventsError> {
+        let oldest = self.log.oldest()?.unwrap_or(durable + 1);
+        let mut read = Read { missed_to: None, next: from, oldest };
+        if from.sequence < oldest {
+            read.missed_to = Some(oldest);
+            read.next = EventAt::record(oldest);
+        }
+        if read.next.sequence > durable {
+            return Ok(read);
+        }
+        if !self.log.seek(read.next.sequence)? {
+            // Removed since it was looked for: the next read says so.
+            return Ok(read);
+        }
+        let mut scanned = 0;
+        let mut place = self.log.place();
+        'log: while self.log.next() <= durable && scanned < SCAN_LEN_MAX {
+            place = self.log.place();
+            let Some(frame) = self.log.frame()? else { break };
+            scanned += frame.len();
+            let (mut records, mut sequence) = (frame.records(), frame.first());
+            while let Some(record) = records.next() {
+                let record = record.map_err(|error| ReadEventsError::Record { sequence, error })?;
+                if sequence == read.next.sequence {
+                    let told = self.translator.tell(read.next, frame.at(), &record, wanted, tell);
+                    let told = told.map_err(|error| ReadEventsError::Change { sequence, error })?;
+                    read.next = told.unwrap_or(EventAt::record(sequence + 1));
+                    if told.is_some() {
+                        break 'log;
+                    }
+                }
+                sequence += 1;
+            }
+            place = self.log.place();
+        }
+        self.log.remember(place);
+        Ok(read)
+    }
+}
+
+impl Translator {
+    /// Tells the events of a record, from this place on. When that is enough: where to go on.
+    fn tell(
+        &mut self,
+        from: EventAt,
+        written: Time,
+        record: &Record<'_>,
+        wanted: Wanted<'_>,
+        tell: &mut dyn FnMut(&Found<'_>) -> Stop,
+    ) -> Result<Option<EventAt>, ChangeError> {
+        let (account, time, balances): (&[u8], Time, &[Balance]) = match *record {
+            Record::Account { id, .. } if wanted.account.is_some_and(|one| one != id) => {
+                return Ok(None);
+            }
+            Record::Account { id, change, balances } => {
+                decode_change(change, &mut self.change)?;
+                events_of(&self.change, &mut self.events);
+                (id, self.change.at, balances)
+            }
+            Record::Clear => {
+                self.events.clear();
+                self.events.push(Event::Cleared);
+                (&[], written, &[])
+            }
+            // Neither accounts nor balances.
+            Record::Value { .. }
+            | Record::Append { .. }
+            | Record::Expiry { .. }
+            | Record::Remove { .. }
+            | Record::Entity { .. }
+            | Record::Tombstone { .. } => return Ok(None),
+        };
+        let mut at = EventAt { index: 0, ..from };
+        for place in 0..self.events.len() {
+            let event = &self.events[place];
+            if at.index >= from.index {
+                let balance = balance_of(event, balances);
+                let found = Found { at, crossing: None, time, account, event, balance };
+                let stop = tell(&found);
+                let rest = &self.events[place + 1..];
+                // Crossings come behind the last event of their bucket in a commit.
+                let is_last = |own: &&Balance| {
+                    rest.iter().all(|later| balance_of(later, balances) != Some(*own))
+                };
+                if !wanted.lows.is_empty()
+                    && let Some(balance) = balance.filter(is_last)
+                {
+                    self.cross(&found, balance, wanted.lows, tell);
+                }
+                if stop == Stop::Enough {
+                    let is_last = place + 1 == self.events.len();
+                    let next = EventAt { index: at.index + 1, ..at };
+                    let record = EventAt::record(at.sequence + 1);
+                    return Ok(Some(if is_last { record } else { next }));
+                }
+            }
+            at.index += 1;
+        }
+        Ok(None)
+    }
+
+    fn cross(
+        &self,
+        found: &Found<'_>,
+        balance: &Balance,
+        lows: &[Low],
+        tell: &mut dyn FnMut(&Found<'_>) -> Stop,
+    ) {
+        let own = self.events.iter().filter(|event| event.bucket() == Some(balance.bucket));
+        let change = own.map(|event| i128::from(event.effect().0)).sum();
+        let begins = self
+            .events
+            .iter()
+            .any(|event| matches!(event, Event::BucketAdded { id, .. } if *id == balance.name));
+        for (number, low) in (1..).zip(lows) {
+            if let Some(event) = low.crossing(balance, change, begins) {
+                tell(&Found { crossing: Some(number), event: &event, ..*found });
+            }
+        }
+    }
+}
+
+fn balance_of<'b>(event: &Event, balances: &'b [Balance]) -> Option<&'b Balance> {
+    match event {
+        Event::BucketAdded { id, .. } => balances.iter().find(|balance| balance.name == *id),
+        _ => {
+            let bucket = event.bucket()?;
+            balances.iter().find(|balance| balance.bucket == bucket)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! Why a log is refused. Whoever reads it has to find the place.
+
+use scurry_codec::HeaderError;
+use std::io;
+use thiserror::Error;
+
+/// Why a log cannot be read.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// The files cannot be listed, or their names not be made durable.
+    #[error("the directory of the log: {0}")]
+    Directory(io::Error),
+    /// A file cannot be read or written.
+    #[error("{file}: {error}")]
+    Io {
+        /// The segment's file.
+        file: String,
+        /// What is wrong.
+        error: io::Error,
+    },
+    /// It is not a segment of this log, or of a later format.
+    #[error("{file}: {error}")]
+    Header {
+        /// The segment's file.
+        file: String,
+        /// What is wrong.
+        error: HeaderError,
+    },
+    /// It is a segment of another log.
+    #[error("{file} belongs to another log: files of two stores were mixed")]
+    Foreign {
+        /// The segment's file.
+        file: String,
+    },
+    /// What was promised to be on the device is not.
+    #[error(
+        "{file} is damaged at byte {offset}: sequence {sequence} was synced once and cannot be \
+         read ({why}); restore from a backup"
+    )]
+    Damaged {
+        /// The segment's file.
+        file: String,
+        /// Where the damage begins.
+        offset: u64,
+        /// The first sequence that is missing.
+        sequence: u64,
+        /// What proves it.
+        why: String,
+    },
+    /// Segments are missing.
+    #[error("the log begins at sequence {first}, and {wanted} is needed: files were removed")]
+    Missing {
+        /// The first sequence that is there.
+        first: u64,
+        /// The first that is needed.
+        wanted: u64,
+    },
+}
+
+impl LogError {
+    /// An error of a file.
+    pub(super) fn io(file: &str) -> impl FnOnce(io::Error) -> LogError + use<'_> {
+        move |error| LogError::Io { file: file.to_owned(), error }
+    }
+}

@@ -1,0 +1,73 @@
+//! The grammar of `SCUR.WATCH`.
+
+use crate::options::{Options, once};
+use crate::position::Start;
+use crate::{Args, Fault, Scratch};
+use scurry_ledger::Name;
+
+/// Thresholds in one command at most.
+pub const LOWS_MAX: usize = 16;
+/// Events in one reply at most, crossings of thresholds not counted, and when nobody says how many.
+pub const COUNT_MAX: u16 = 1_000;
+const COUNT: u16 = 100;
+/// The longest wait, ms.
+pub const BLOCK_MS_MAX: u16 = 60_000;
+
+/// A unit and a threshold of what is available, minor units.
+pub type LowRequest = (Name, i64);
+
+/// `SCUR.WATCH`, understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Watch<'a> {
+    /// Where to begin.
+    pub start: Start,
+    /// The thread whose events are read.
+    pub thread: Option<u16>,
+    /// Events in the reply at most.
+    pub count: u16,
+    /// How long to wait for the first event, ms; 0 is not at all.
+    pub block_ms: u16,
+    /// Thresholds.
+    pub lows: &'a [LowRequest],
+    /// Events of this account alone.
+    pub account: Option<&'a [u8]>,
+}
+
+/// Understands the arguments of `SCUR.WATCH`, whose arity has been checked.
+pub fn parse_watch<'s, 'a: 's>(
+    args: Args<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Watch<'s>, Fault<'a>> {
+    let mut options = Options::new(args);
+    const POSITION: Fault<'_> =
+        Fault::NotOneOf { field: "position", words: "0, $ or the next of an earlier reply" };
+    let start = Start::parse(options.bytes("position")?).ok_or(POSITION)?;
+    let (mut thread, mut count, mut block_ms, mut account) = (None, None, None, None);
+    scratch.lows.clear();
+    while let Some(keyword) = options.next() {
+        if keyword.eq_ignore_ascii_case(b"THREAD") {
+            once(&mut thread, "thread", options.narrow("thread")?)?;
+        } else if keyword.eq_ignore_ascii_case(b"COUNT") {
+            once(&mut count, "count", options.between("count", 1, COUNT_MAX)?)?;
+        } else if keyword.eq_ignore_ascii_case(b"BLOCK") {
+            once(&mut block_ms, "block", options.between("block", 1, BLOCK_MS_MAX)?)?;
+        } else if keyword.eq_ignore_ascii_case(b"ACCOUNT") {
+            once(&mut account, "account", options.account()?)?;
+        } else if keyword.eq_ignore_ascii_case(b"LOW") {
+            if scratch.lows.len() >= LOWS_MAX {
+                return Err(Fault::TooMany { field: "thresholds", max: LOWS_MAX });
+            }
+            scratch.lows.push((options.name("unit")?, options.integer("low")?));
+        } else {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    Ok(Watch {
+        start,
+        thread,
+        count: count.unwrap_or(COUNT),
+        block_ms: block_ms.unwrap_or(0),
+        lows: &scratch.lows,
+        account,
+    })
+}

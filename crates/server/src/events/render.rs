@@ -1,0 +1,171 @@
+//! Events as replies. docs/events.md lists the fields of each.
+
+use super::reading::Log;
+use scurry_engine::{Event, EventAt, Found, Read, ReadEventsError};
+use scurry_ledger::{BucketNo, BucketTerms, Id, Name};
+use scurry_resp::{Position, Protocol, Reply};
+
+/// The map of a reply, up to the array of events.
+pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
+    let text = |at: EventAt| log.position(at).to_string();
+    reply.map(4);
+    reply.text("next");
+    reply.text(&text(read.next));
+    reply.text("oldest");
+    reply.text(&text(EventAt::record(read.oldest)));
+    reply.text("end");
+    reply.text(&text(EventAt::record(durable + 1)));
+    reply.text("events");
+}
+
+/// What a reader is told that has come too late.
+pub(super) fn missed(reply: &mut Reply<'_>, from: Position, to: Position) {
+    reply.array(2);
+    reply.text(&to.to_string());
+    let (from, to) = (from.to_string(), to.to_string());
+    let mut fields = Fields(Vec::new());
+    fields.text("event", "missed");
+    fields.text("from", &from);
+    fields.text("to", &to);
+    fields.end(reply);
+}
+
+pub(super) fn event(reply: &mut Reply<'_>, log: Log, found: &Found<'_>) {
+    reply.array(2);
+    let id = log.position(found.at).to_string();
+    match found.crossing {
+        None => reply.text(&id),
+        Some(number) => reply.text(&format!("{id}.{number}")),
+    }
+    let mut fields = Fields(Vec::new());
+    fields.number("time", found.time.0);
+    fields.bytes("account", found.account);
+    fields.text("event", found.event.word());
+    about(&mut fields, found);
+    fields.end(reply);
+}
+
+fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
+    match found.event {
+        Event::Created(status) | Event::StatusSet(status) => fields.text("status", status.name()),
+        Event::Deleted | Event::Cleared => {}
+        Event::IdentitySet { kind, value } => {
+            fields.bytes("kind", kind.as_bytes());
+            fields.bytes("value", value.as_bytes());
+        }
+        Event::BucketAdded { id, unit, terms: added } => {
+            let number = found.balance.map(|balance| balance.bucket);
+            bucket(fields, Some((id, unit)), number);
+            terms(fields, added);
+        }
+        Event::BucketChanged { bucket: number, terms: changed } => {
+            bucket(fields, named(found), Some(*number));
+            terms(fields, changed);
+        }
+        Event::BucketRemoved(number) => bucket(fields, named(found), Some(*number)),
+        Event::Moved(_, posting) => {
+            bucket(fields, named(found), Some(posting.bucket));
+            let (available, held) = found.event.effect();
+            fields.number("amount", posting.amount);
+            fields.number("change", available);
+            fields.number("held_change", held);
+            fields.number("available", found.balance.map_or(0, |balance| balance.available));
+            fields.number("held", found.balance.map_or(0, |balance| balance.held));
+        }
+        Event::CounterSet { id, unit, value } => {
+            fields.bytes("counter", id.as_bytes());
+            fields.bytes("unit", unit.as_bytes());
+            fields.number("value", *value);
+        }
+        Event::SessionOpened(id) => fields.bytes("session", id.as_bytes()),
+        Event::SessionEnded(_, id) => {
+            fields.bytes("session", id.as_ref().map_or(&[], Id::as_bytes));
+        }
+        Event::Low { bucket: number, threshold }
+        | Event::Restored { bucket: number, threshold } => {
+            bucket(fields, named(found), Some(*number));
+            fields.number("available", found.balance.map_or(0, |balance| balance.available));
+            fields.number("threshold", *threshold);
+        }
+    }
+}
+
+type Named<'f> = Option<(&'f Name, &'f Name)>;
+
+/// Name and unit are not known of a bucket that the commit has removed.
+fn named<'f>(found: &Found<'f>) -> Named<'f> {
+    found.balance.map(|balance| (&balance.name, &balance.unit))
+}
+
+fn bucket<'f>(fields: &mut Fields<'f>, named: Named<'f>, number: Option<BucketNo>) {
+    fields.bytes("bucket", named.map_or(&[], |(name, _)| name.as_bytes()));
+    fields.bytes("unit", named.map_or(&[], |(_, unit)| unit.as_bytes()));
+    fields.number("bucket_no", number.map_or(-1, |number| i64::from(number.0)));
+}
+
+fn terms(fields: &mut Fields<'_>, terms: &BucketTerms) {
+    fields.number("priority", i64::from(terms.priority));
+    fields.number("valid_from", terms.valid_from.0);
+    match terms.valid_to {
+        Some(end) => fields.number("valid_to", end.0),
+        None => fields.nothing("valid_to"),
+    }
+    fields.number("floor", terms.floor);
+}
+
+/// A position that no reply of this store has said.
+pub(super) fn ahead(protocol: Protocol, position: Position, end: Position) -> Vec<u8> {
+    let mut out = Vec::new();
+    Reply::new(&mut out, protocol).error(format_args!(
+        "ERR the position {position} is ahead of the events, which end at {end}: the store was \
+         restored, or lost its end; begin at 0 and compare the balances"
+    ));
+    out
+}
+
+/// The log cannot be read.
+pub(super) fn unreadable(protocol: Protocol, error: &ReadEventsError) -> Vec<u8> {
+    let mut out = Vec::new();
+    Reply::new(&mut out, protocol)
+        .error(format_args!("ERR events cannot be read: {error}; see the server's log"));
+    out
+}
+
+/// Fields of an event: how many there are is written before them.
+struct Fields<'f>(Vec<(&'static str, Field<'f>)>);
+
+enum Field<'f> {
+    Bytes(&'f [u8]),
+    Number(i64),
+    Nothing,
+}
+
+impl<'f> Fields<'f> {
+    fn bytes(&mut self, name: &'static str, bytes: &'f [u8]) {
+        self.0.push((name, Field::Bytes(bytes)));
+    }
+
+    fn text(&mut self, name: &'static str, text: &'f str) {
+        self.bytes(name, text.as_bytes());
+    }
+
+    fn number(&mut self, name: &'static str, number: i64) {
+        self.0.push((name, Field::Number(number)));
+    }
+
+    fn nothing(&mut self, name: &'static str) {
+        self.0.push((name, Field::Nothing));
+    }
+
+    fn end(self, reply: &mut Reply<'_>) {
+        reply.array(2 * self.0.len());
+        for (name, field) in self.0 {
+            reply.text(name);
+            match field {
+                Field::Bytes(bytes) => reply.bulk(bytes),
+                Field::Number(number) => reply.integer(number),
+                Field::Nothing => reply.null(),
+            }
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Compares all that a shard can show with what it should hold.
+
+use crate::run::{Checked, Sim};
+use crate::world::{ACCOUNTS, KEYS, World};
+use scurry_engine::{EntityState, KeyKind, Shard};
+use scurry_ledger::{Portion, Time, Totals, validate, view};
+use scurry_model::Held;
+use std::collections::{BTreeMap, BTreeSet};
+
+fn same<T: PartialEq + std::fmt::Debug>(what: &str, shard: &T, model: &T) -> Checked {
+    if shard == model { Ok(()) } else { Err(format!("{what}: shard {shard:?}, model {model:?}")) }
+}
+
+impl Sim {
+    /// One key of the shard.
+    pub(crate) fn audit_key(&mut self, bytes: &[u8], now: Time) -> Checked {
+        let held = self.world.keys.at(now.0, bytes).cloned();
+        same(&format!("key {bytes:?}"), &read(&mut self.shard, now, bytes), &held)
+    }
+}
+
+/// All of it.
+pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
+    let mut totals = Totals::default();
+    for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
+        totals.replace(&Portion::default(), pair.account.as_ref());
+        let seen = pair.account.as_ref().map(|account| view(account, now, &pair.limits));
+        let key = shard.hasher();
+        let found = shard.account(now, key.key(id)).ok();
+        same(&format!("account {}", id.escape_ascii()), &found, &seen.as_deref())?;
+        if let Some(account) = found {
+            let at = account.changed_at.max(now);
+            validate(account, at).map_err(|violation| violation.to_string())?;
+        }
+    }
+    let others = world.keys.held.values().filter(|held| **held == Held::Account).count();
+    totals.accounts += others as u64;
+    same("totals", &rows(shard.totals())?, &rows(&totals)?)?;
+    for bytes in KEYS {
+        let held = world.keys.at(now.0, bytes).cloned();
+        same(&format!("key {bytes:?}"), &read(shard, now, bytes), &held)?;
+    }
+    same("keys", &scanned(shard, now), &shown(world, now))?;
+    let values: BTreeSet<&Vec<u8>> =
+        world.keys.held.values().filter_map(|held| entity_value(held)).collect();
+    for value in values {
+        let is_so = |held: &Held| entity_value(held) == Some(value);
+        let expected: BTreeSet<Vec<u8>> = world
+            .keys
+            .shown(now.0)
+            .filter(|(_, held)| is_so(held))
+            .map(|(key, _)| key.to_vec())
+            .collect();
+        same("entities of a value", &found(shard, now, value)?, &expected)?;
+    }
+    let stats = shard.stats();
+    same("memory", &stats.memory.sum(), &stats.memory_bytes)
+}
+
+fn entity_value(held: &Held) -> Option<&Vec<u8>> {
+    match held {
+        Held::Entity { value, .. } => Some(value),
+        _ => None,
+    }
+}
+
+/// What a key holds.
+pub(crate) fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
+    let hasher = shard.hasher();
+    let key = hasher.key(bytes);
+    if let Ok(value) = shard.value(now, key) {
+        return value.map(|value| Held::Value {
+            bytes: value.bytes.to_vec(),
+            expires: value.expires.map(|time| time.0),
+        });
+    }
+    if let Ok(entity) = shard.entity(now, key) {
+        return entity.map(|entity| match entity.state {
+            EntityState::Live { value, expires } => Held::Entity {
+                value: value.to_vec(),
+                version: entity.version.get(),
+                expires: expires.map(|time| time.0),
+            },
+            EntityState::Deleted { at, forget_at } => Held::Tombstone {
+                version: entity.version.get(),
+                at: at.0,
+                expires: Some(forget_at.0),
+            },
+        });
+    }
+    shard.account(now, key).ok().map(|_| Held::Account)
+}
+
+fn scanned(shard: &Shard, now: Time) -> BTreeSet<(Vec<u8>, KeyKind)> {
+    let (mut all, mut cursor) = (BTreeSet::new(), 0);
+    loop {
+        cursor = shard.scan(now, cursor, 3, |key, kind| {
+            all.insert((key.to_vec(), kind));
+        });
+        if cursor == 0 {
+            return all;
+        }
+    }
+}
+
+fn shown(world: &World, now: Time) -> BTreeSet<(Vec<u8>, KeyKind)> {
+    let accounts = world.pairs.iter().zip(ACCOUNTS).filter(|(pair, _)| pair.account.is_some());
+    let accounts = accounts.map(|(_, id)| (id.to_vec(), KeyKind::Account));
+    let others = world.keys.shown(now.0).map(|(key, held)| {
+        let kind = match held {
+            Held::Value { .. } => KeyKind::Value,
+            Held::Account => KeyKind::Account,
+            Held::Entity { .. } | Held::Tombstone { .. } => KeyKind::Entity,
+        };
+        (key.to_vec(), kind)
+    });
+    accounts.chain(others).collect()
+}
+
+fn found(shard: &Shard, now: Time, value: &[u8]) -> Result<BTreeSet<Vec<u8>>, String> {
+    let (mut all, mut cursor) = (BTreeSet::new(), 0);
+    loop {
+        let visit = |key: &[u8]| {
+            all.insert(key.to_vec());
+        };
+        let next = shard.entities_with_value(now, value, cursor, 1, visit);
+        cursor = next.map_err(|error| error.to_string())?;
+        if cursor == 0 {
+            return Ok(all);
+        }
+    }
+}
+
+type Rows = (u64, u64, BTreeMap<String, [i128; 9]>);
+
+/// The sums that are not 0, whatever the order in which units were first seen.
+fn rows(totals: &Totals) -> Result<Rows, String> {
+    let mut rows = BTreeMap::new();
+    for t in &totals.units {
+        if !t.conserves() {
+            return Err(format!("I1: the totals do not conserve: {t:?}"));
+        }
+        let sums = [
+            t.available,
+            t.held,
+            t.credited,
+            t.refunded,
+            t.consumed,
+            t.expired,
+            t.voided,
+            t.overdrawn,
+            t.uncollected,
+        ];
+        if sums.iter().any(|&sum| sum != 0) {
+            rows.insert(t.unit.as_str().to_owned(), sums);
+        }
+    }
+    Ok((totals.accounts, totals.sessions, rows))
+}

@@ -1,0 +1,93 @@
+//! Batches on their way to the log.
+
+use crate::run::{Checked, Sim};
+use scurry_engine::{Batch, Durability, sync_behind};
+use std::io;
+
+/// A batch that was given out, and what became of it if it was run already.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    batch: Batch,
+    outcome: Option<io::Result<()>>,
+}
+
+impl Sim {
+    pub(crate) fn take_batch(&mut self) {
+        let now = self.now();
+        if self.flight.is_none() && !self.has_failed {
+            let batch = self.commits.batch(&mut self.shard, now);
+            self.fly(batch, "batch");
+        }
+    }
+
+    pub(crate) fn mark(&mut self) {
+        let now = self.now();
+        if self.flight.is_none() && !self.has_failed {
+            let batch = self.commits.mark(&mut self.shard, now);
+            self.fly(batch, "mark");
+        }
+    }
+
+    /// The disk may be at work long before its outcome is heard of.
+    fn fly(&mut self, batch: Option<Batch>, what: &str) {
+        let Some(batch) = batch else { return };
+        self.disk.note(|| format!("{what} taken at {}", self.shard.sequence()));
+        if self.random.one_in(10) {
+            // Between its writes and its syncs.
+            self.disk.stop_after(self.random.below(5) as u64);
+        }
+        let mut flight = Flight { batch, outcome: None };
+        if self.random.one_in(2) {
+            flight.outcome = Some(flight.batch.run(&mut self.writer));
+        }
+        self.flight = Some(flight);
+    }
+
+    pub(crate) fn finish_batch(&mut self) -> Checked {
+        self.take_batch();
+        let Some(mut flight) = self.flight.take() else { return Ok(()) };
+        let outcome = match flight.outcome {
+            Some(outcome) => outcome,
+            None => flight.batch.run(&mut self.writer),
+        };
+        if self.disk.is_off() {
+            return Ok(());
+        }
+        let before = self.commits.durable();
+        let has_failed = outcome.is_err();
+        let done = self.commits.done(flight.batch, outcome);
+        self.disk.note(|| format!("batch done, durable {}", self.commits.durable()));
+        if let Err(error) = done {
+            self.disk.note(|| format!("the log has failed: {error}"));
+            self.has_failed = true;
+            self.counts.failures += 1;
+        }
+        self.counts.full += u64::from(self.commits.is_full());
+        if has_failed && self.commits.durable() != before {
+            return Err("a batch that failed was taken for durable".to_owned());
+        }
+        if self.commits.has_failed() && !self.has_failed {
+            return Err("a failure was forgotten".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Where answers leave from the page cache, a sync follows now and then.
+    pub(crate) fn sync_behind(&mut self) {
+        if self.plan.durability != Durability::Write || self.has_failed {
+            return;
+        }
+        let target = self.commits.durable();
+        match sync_behind(&mut self.disk, self.commits.synced()) {
+            Ok(()) => {
+                self.commits.note_synced(target);
+                self.disk.note(|| format!("synced behind, up to {target}"));
+            }
+            Err(error) => {
+                self.disk.note(|| format!("not synced behind: {error}"));
+                self.has_failed = true;
+                self.counts.failures += 1;
+            }
+        }
+    }
+}

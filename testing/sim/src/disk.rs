@@ -1,0 +1,354 @@
+//! A disk in memory that fails as real ones do. Writes go to a cache; a sync makes a file's
+//! sectors durable, a sync of the directory makes names durable. When the power fails each
+//! sector that was not synced is kept or lost on its own, names in their order up to some point.
+
+mod faults;
+mod inode;
+mod names;
+
+pub use faults::Faults;
+
+use crate::Trace;
+use inode::Inode;
+use names::Names;
+use scurry_engine::{Disk, File};
+use scurry_model::Random;
+use std::io;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// How a machine ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Crash {
+    /// The process dies; what it wrote stays in the cache.
+    Process,
+    /// The power fails; what was not synced may be lost.
+    Power,
+}
+
+/// A handle to the disk.
+#[derive(Clone, Debug)]
+pub struct SimDisk(Arc<Mutex<Platter>>);
+
+/// An open file.
+#[derive(Debug)]
+pub struct SimFile {
+    disk: SimDisk,
+    inode: usize,
+    name: String,
+}
+
+#[derive(Clone, Debug)]
+struct Platter {
+    random: Random,
+    faults: Faults,
+    inodes: Vec<Inode>,
+    names: Names,
+    trace: Trace,
+    /// Operations until the machine stops by itself.
+    left: Option<u64>,
+    is_off: bool,
+    /// Writes that still find no room.
+    full: usize,
+    /// Injected errors, of whatever kind.
+    errors: u64,
+    /// Faults were injected that a store need not survive.
+    is_unsound: bool,
+    /// Calls that changed something.
+    changes: u64,
+}
+
+impl SimDisk {
+    /// An empty disk.
+    pub fn new(seed: u64, faults: Faults) -> SimDisk {
+        SimDisk(Arc::new(Mutex::new(Platter {
+            random: Random::new(seed ^ 0xd15c_d15c_d15c_d15c),
+            faults,
+            inodes: Vec::new(),
+            names: Names::default(),
+            trace: Trace::default(),
+            left: None,
+            is_off: false,
+            full: 0,
+            errors: 0,
+            is_unsound: false,
+            changes: 0,
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Platter> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds a line to the trace.
+    pub fn note(&self, line: impl FnOnce() -> String) {
+        self.lock().trace.add(line());
+    }
+
+    /// What has happened.
+    pub fn trace(&self) -> Trace {
+        self.lock().trace.clone()
+    }
+
+    /// A copy without faults.
+    pub fn fork(&self) -> SimDisk {
+        let mut copy = self.lock().clone();
+        copy.faults = Faults::default();
+        (copy.left, copy.is_off, copy.full) = (None, false, 0);
+        SimDisk(Arc::new(Mutex::new(copy)))
+    }
+
+    /// The machine stops at the operation after so many more.
+    pub fn stop_after(&self, operations: u64) {
+        self.lock().left = Some(operations);
+    }
+
+    /// True when the machine has stopped.
+    pub fn is_off(&self) -> bool {
+        self.lock().is_off
+    }
+
+    /// True when something was injected that a store need not survive.
+    pub fn is_unsound(&self) -> bool {
+        self.lock().is_unsound
+    }
+
+    /// Errors that were injected so far.
+    pub fn errors(&self) -> u64 {
+        self.lock().errors
+    }
+
+    /// Calls that changed something so far.
+    pub fn changes(&self) -> u64 {
+        self.lock().changes
+    }
+
+    /// From now on these faults come.
+    pub fn inject(&self, faults: Faults) {
+        let mut platter = self.lock();
+        (platter.faults, platter.full) = (faults, 0);
+    }
+
+    /// From now on nothing fails by itself.
+    pub fn mend(&self) {
+        self.inject(Faults::default());
+    }
+
+    /// Ends the machine and starts it again.
+    pub fn restart(&self, crash: Crash) {
+        let platter = &mut *self.lock();
+        if crash == Crash::Power {
+            let keep = platter.random.pick(&[0, 1, 2, 2, 3, 4]);
+            for inode in &mut platter.inodes {
+                inode.lose(&mut platter.random, keep);
+            }
+            platter.names.lose(&mut platter.random);
+        }
+        (platter.left, platter.is_off) = (None, false);
+    }
+
+    /// Damages what lies on the disk: one bit of one file. False when there is nothing.
+    pub fn flip(&self) -> bool {
+        let platter = &mut *self.lock();
+        let names: Vec<(String, usize)> = platter.names.iter().collect();
+        let used = |at: usize| platter.inodes[at].used();
+        let names: Vec<_> = names.into_iter().filter(|&(_, at)| used(at) > 0).collect();
+        if names.is_empty() {
+            return false;
+        }
+        let (name, at) = &names[platter.random.below(names.len())];
+        let byte = platter.random.below(platter.inodes[*at].used());
+        let bit = platter.random.below(8);
+        platter.inodes[*at].flip(byte, bit);
+        platter.is_unsound = true;
+        platter.trace.add(format!("flip bit {bit} of byte {byte} of {name}"));
+        true
+    }
+
+    /// The files and their bytes, as a reader sees them.
+    pub fn contents(&self) -> Vec<(String, Vec<u8>)> {
+        let platter = self.lock();
+        platter.names.iter().map(|(name, at)| (name, platter.inodes[at].bytes().to_vec())).collect()
+    }
+}
+
+impl Platter {
+    /// Begins an operation: nothing works when the machine is off.
+    fn enter(&mut self, operation: impl FnOnce() -> String) -> io::Result<()> {
+        if let Some(left) = &mut self.left {
+            self.is_off |= *left == 0;
+            *left = left.saturating_sub(1);
+        }
+        if self.is_off {
+            return Err(io::Error::other("the machine is off"));
+        }
+        self.trace.add(operation());
+        Ok(())
+    }
+
+    /// An error, once in `n`.
+    fn chance(&mut self, n: usize) -> bool {
+        let hit = n > 0 && self.random.one_in(n);
+        self.errors += u64::from(hit);
+        hit
+    }
+
+    /// True while there is no room.
+    fn is_full(&mut self) -> bool {
+        if self.full == 0 && self.chance(self.faults.full) {
+            self.full = 1 + self.random.below(6);
+        }
+        let is_full = self.full > 0;
+        self.full = self.full.saturating_sub(1);
+        is_full
+    }
+
+    fn find(&self, name: &str) -> io::Result<usize> {
+        self.names.get(name).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn failed(&mut self, what: &str) -> io::Error {
+        self.trace.add(format!("  fails: {what}"));
+        io::Error::other(what.to_owned())
+    }
+
+    fn no_room(&mut self) -> io::Error {
+        self.errors += 1;
+        self.trace.add("  fails: no room".to_owned());
+        io::Error::from(io::ErrorKind::StorageFull)
+    }
+}
+
+impl Disk for SimDisk {
+    type File = SimFile;
+
+    fn create(&mut self, name: &str, room: u64) -> io::Result<SimFile> {
+        let platter = &mut *self.lock();
+        platter.enter(|| format!("create {name}"))?;
+        if platter.is_full() {
+            return Err(platter.no_room());
+        }
+        let room = if platter.faults.room { usize::try_from(room).unwrap_or(0) } else { 0 };
+        platter.inodes.push(Inode::new(room));
+        platter.changes += 1;
+        let inode = platter.inodes.len() - 1;
+        platter.names.link(name, inode);
+        Ok(SimFile { disk: self.clone(), inode, name: name.to_owned() })
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<SimFile> {
+        let platter = &mut *self.lock();
+        platter.enter(|| format!("open {name}"))?;
+        let inode = platter.find(name)?;
+        Ok(SimFile { disk: self.clone(), inode, name: name.to_owned() })
+    }
+
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        let platter = &mut *self.lock();
+        platter.enter(|| "list".to_owned())?;
+        Ok(platter.names.iter().map(|(name, _)| name).collect())
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let platter = &mut *self.lock();
+        platter.enter(|| format!("rename {from} to {to}"))?;
+        platter.find(from)?;
+        platter.changes += 1;
+        platter.names.rename(from, to);
+        Ok(())
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        let platter = &mut *self.lock();
+        platter.enter(|| format!("remove {name}"))?;
+        platter.find(name)?;
+        platter.changes += 1;
+        platter.names.unlink(name);
+        Ok(())
+    }
+
+    fn sync_dir(&mut self) -> io::Result<()> {
+        let platter = &mut *self.lock();
+        platter.enter(|| "sync names".to_owned())?;
+        if platter.chance(platter.faults.sync) {
+            return Err(platter.failed("sync of names"));
+        }
+        platter.names.sync();
+        Ok(())
+    }
+}
+
+impl File for SimFile {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let platter = &mut *self.disk.lock();
+        platter.enter(|| format!("write {} bytes at {offset} of {}", bytes.len(), self.name))?;
+        let offset = usize::try_from(offset).map_err(io::Error::other)?;
+        platter.changes += 1;
+        let is_full = platter.is_full();
+        if is_full || platter.chance(platter.faults.write) {
+            // Some of it may have been written.
+            let part = platter.random.below(bytes.len() + 1);
+            platter.inodes[self.inode].write(offset, &bytes[..part]);
+            return Err(if is_full { platter.no_room() } else { platter.failed("write") });
+        }
+        platter.inodes[self.inode].write(offset, bytes);
+        Ok(())
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let platter = &mut *self.disk.lock();
+        platter.enter(|| format!("read {} bytes at {offset} of {}", buffer.len(), self.name))?;
+        if platter.chance(platter.faults.read) {
+            return Err(platter.failed("read"));
+        }
+        let offset = usize::try_from(offset).map_err(io::Error::other)?;
+        Ok(platter.inodes[self.inode].read(offset, buffer))
+    }
+
+    fn len(&mut self) -> io::Result<u64> {
+        let platter = &mut *self.disk.lock();
+        platter.enter(|| format!("length of {}", self.name))?;
+        Ok(platter.inodes[self.inode].bytes().len() as u64)
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        let platter = &mut *self.disk.lock();
+        platter.enter(|| format!("set length of {} to {len}", self.name))?;
+        platter.changes += 1;
+        platter.inodes[self.inode].set_len(usize::try_from(len).map_err(io::Error::other)?);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        let platter = &mut *self.disk.lock();
+        platter.enter(|| format!("sync {}", self.name))?;
+        if platter.chance(platter.faults.sync) {
+            platter.inodes[self.inode].fail_sync(&mut platter.random);
+            return Err(platter.failed("sync"));
+        }
+        if platter.chance(platter.faults.lie) {
+            platter.is_unsound = true;
+            platter.trace.add("  lies".to_owned());
+            return Ok(());
+        }
+        if platter.chance(platter.faults.misdirect) && platter.misdirect(self.inode) {
+            platter.is_unsound = true;
+        }
+        platter.inodes[self.inode].sync();
+        Ok(())
+    }
+}
+
+impl Platter {
+    /// One sector that is to be synced goes to another place.
+    fn misdirect(&mut self, from: usize) -> bool {
+        let Some(sector) = self.inodes[from].take_sector(&mut self.random) else { return false };
+        let all: Vec<usize> = self.names.iter().map(|(_, at)| at).collect();
+        if all.is_empty() {
+            return false;
+        }
+        let to = all[self.random.below(all.len())];
+        let at = self.inodes[to].misplace(&mut self.random, &sector);
+        self.trace.add(format!("  a sector lands at {at} of another file"));
+        true
+    }
+}

@@ -1,0 +1,21 @@
+//! A seeded simulator of the engine's durability: the engine as it ships, on a disk that loses,
+//! tears and fails, under a clock that jumps, killed at any operation. One u64 is a whole run.
+//! Beside it the naive model of `testing/model` holds what must be there after each record.
+
+mod audit;
+mod clients;
+mod commit;
+mod disk;
+mod other_ways;
+mod plan;
+mod recover;
+mod run;
+mod scan;
+mod snapshots;
+mod trace;
+mod world;
+
+pub use disk::{Crash, Faults, SimDisk, SimFile};
+pub use plan::{Plan, Theme};
+pub use run::{Counts, Failure, Report, run};
+pub use trace::Trace;

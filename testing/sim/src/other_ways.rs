@@ -1,0 +1,119 @@
+//! Other ways to read the same files: up to an earlier sequence, without the newest snapshot, and
+//! into two shards instead of one. All must come to what was there.
+
+use crate::SimDisk;
+use crate::run::{Checked, Sim};
+use crate::world::{ACCOUNTS, KEYS};
+use scurry_codec::{Entry, Record};
+use scurry_engine::{Disk, ReplayError, Shard, Sink, Until, recover, snapshot_name, snapshot_of};
+use scurry_ledger::{Time, view};
+
+impl Sim {
+    /// `before` is the disk as recovery up to `last` has found it.
+    pub(crate) fn other_ways(&mut self, before: &SimDisk, last: u64) -> Checked {
+        if self.disk.is_unsound() {
+            return Ok(());
+        }
+        match self.random.below(6) {
+            0 => self.look_back(&before.fork(), last).map_err(|why| format!("a look back: {why}")),
+            1 => {
+                self.without_newest(&before.fork(), last).map_err(|why| format!("the older: {why}"))
+            }
+            2 => self.spread_over_two(&before.fork()).map_err(|why| format!("two shards: {why}")),
+            _ => Ok(()),
+        }
+    }
+
+    /// Nothing is written for it.
+    fn look_back(&mut self, before: &SimDisk, last: u64) -> Checked {
+        let (wanted, changes) =
+            (last.saturating_sub(self.random.below(20) as u64), before.changes());
+        let mut shard = Shard::new(self.config.clone());
+        let (seed, until) = (self.config.hash_seed, Until::Sequence(wanted));
+        let found = recover(&mut before.clone(), self.log, seed, until, &mut shard, |_| {});
+        if before.changes() != changes {
+            return Err(format!("for sequence {wanted} the disk was changed"));
+        }
+        // The log may have been dropped up to some snapshot after it.
+        let Ok(recovered) = found else { return Ok(()) };
+        let now = Time(recovered.at.0.max(self.clock));
+        self.world_at(wanted, &mut shard, now, recovered.at).map(|_| ())
+    }
+
+    /// The older snapshot and the log behind it are enough.
+    fn without_newest(&mut self, before: &SimDisk, last: u64) -> Checked {
+        let mut disk = before.clone();
+        let names = disk.list().map_err(|error| error.to_string())?;
+        let Some(newest) = names.iter().filter_map(|name| snapshot_of(name)).max() else {
+            return Ok(());
+        };
+        disk.remove(&snapshot_name(newest)).map_err(|error| error.to_string())?;
+        let mut shard = Shard::new(self.config.clone());
+        let seed = self.config.hash_seed;
+        let found = recover(&mut disk, self.log, seed, Until::End, &mut shard, |_| {});
+        let recovered = found.map_err(|error| error.to_string())?;
+        if recovered.next != last + 1 {
+            return Err(format!("up to {} of {last}", recovered.next - 1));
+        }
+        let now = Time(recovered.at.0.max(self.clock));
+        self.world_at(last, &mut shard, now, recovered.at).map(|_| ())
+    }
+
+    /// A server with another number of threads reads the same log.
+    fn spread_over_two(&mut self, before: &SimDisk) -> Checked {
+        let mut two = Two([0, 1].map(|_| Shard::new(self.config.clone())));
+        let seed = self.config.hash_seed;
+        let found = recover(&mut before.clone(), self.log, seed, Until::End, &mut two, |_| {});
+        let recovered = found.map_err(|error| error.to_string())?;
+        let now = Time(recovered.at.0.max(self.clock));
+        let last = recovered.next - 1;
+        let Some(world) = self.history.get(&last).and_then(|worlds| worlds.last()) else {
+            return Err(format!("up to {last}, which never was"));
+        };
+        for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
+            let seen = pair.account.as_ref().map(|account| view(account, now, &pair.limits));
+            let shard = two.of(id);
+            let hasher = shard.hasher();
+            let found = shard.account(now, hasher.key(id)).ok();
+            if found != seen.as_deref() {
+                return Err(format!("{id:?}: shard {found:?}, model {seen:?}"));
+            }
+        }
+        for bytes in KEYS {
+            let held = world.keys.at(now.0, bytes).cloned();
+            let found = crate::audit::read(two.of(bytes), now, bytes);
+            if found != held {
+                return Err(format!("{bytes:?}: shard {found:?}, model {held:?}"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Two shards that share the keys.
+struct Two([Shard; 2]);
+
+impl Two {
+    fn of(&mut self, key: &[u8]) -> &mut Shard {
+        &mut self.0[key.iter().map(|&byte| usize::from(byte)).sum::<usize>() % 2]
+    }
+}
+
+impl Sink for Two {
+    fn clear(&mut self) {
+        self.0.iter_mut().for_each(Shard::clear);
+    }
+
+    fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError> {
+        self.of(entry.key()).restore(entry)
+    }
+
+    fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
+        match record.key() {
+            Some(key) => self.of(key).replay(record),
+            None => self.0.iter_mut().try_for_each(|shard| shard.replay(record)),
+        }
+    }
+
+    fn touch(&mut self, _: &[u64]) {}
+}

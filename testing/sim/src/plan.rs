@@ -1,0 +1,113 @@
+//! What a run is like: drawn from its theme and its seed.
+
+use crate::{Crash, Faults};
+use scurry_engine::Durability;
+use scurry_model::Random;
+
+/// What a run is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// The power fails, the device does what it says.
+    Power,
+    /// The process is killed.
+    Kill,
+    /// Answers leave from the page cache.
+    Write,
+    /// Writes and syncs fail, room is missing.
+    Errors,
+    /// Bytes change on the device, syncs lie, sectors land elsewhere.
+    Damage,
+    /// Reads fail while a store is recovered.
+    Reads,
+}
+
+impl Theme {
+    /// All of them.
+    pub const ALL: [Theme; 6] =
+        [Theme::Power, Theme::Kill, Theme::Write, Theme::Errors, Theme::Damage, Theme::Reads];
+
+    /// Its name on a command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Theme::Power => "power",
+            Theme::Kill => "kill",
+            Theme::Write => "write",
+            Theme::Errors => "errors",
+            Theme::Damage => "damage",
+            Theme::Reads => "reads",
+        }
+    }
+
+    /// The theme of this name.
+    pub fn named(name: &str) -> Option<Theme> {
+        Theme::ALL.into_iter().find(|theme| theme.name() == name)
+    }
+}
+
+/// The settings of a run.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    /// Steps of the scheduler.
+    pub steps: usize,
+    /// When an answer may leave.
+    pub durability: Durability,
+    /// What the disk does wrong.
+    pub faults: Faults,
+    /// How the machine ends: one of these each time.
+    pub crashes: &'static [Crash],
+    /// It ends once in so many steps.
+    pub crash_in: usize,
+    /// A bit changes at a crash, once in so many; 0 for never.
+    pub flip_in: usize,
+    /// A segment's length, bytes.
+    pub segment_len: u64,
+    /// A chunk's length, bytes.
+    pub chunk_len: usize,
+    /// A snapshot is begun once in so many steps.
+    pub snapshot_in: usize,
+    /// Everything is cleared once in so many commands.
+    pub clear_in: usize,
+}
+
+impl Plan {
+    /// The plan of a seed.
+    pub fn new(theme: Theme, random: &mut Random) -> Plan {
+        let mut faults = Faults { room: random.one_in(2), ..Faults::default() };
+        let mut durability = Durability::Fsync;
+        let mut crashes: &[Crash] = &[Crash::Power, Crash::Power, Crash::Process];
+        let mut flip_in = 0;
+        match theme {
+            Theme::Power => {}
+            Theme::Kill => crashes = &[Crash::Process],
+            Theme::Write => durability = Durability::Write,
+            Theme::Errors => {
+                let kind = random.below(4);
+                let rate = random.pick(&[20, 60, 150]);
+                faults.write = if kind == 0 || kind == 3 { rate } else { 0 };
+                faults.sync = if kind == 1 || kind == 3 { rate } else { 0 };
+                faults.full = if kind == 2 || kind == 3 { rate } else { 0 };
+                if random.one_in(4) {
+                    durability = Durability::Write;
+                }
+            }
+            Theme::Damage => match random.below(4) {
+                0 => faults.lie = random.pick(&[3, 10, 30]),
+                1 => faults.misdirect = random.pick(&[5, 20, 40]),
+                _ => flip_in = random.pick(&[1, 2, 4]),
+            },
+            Theme::Reads => faults.read = random.pick(&[5, 10, 30]),
+        }
+        Plan {
+            steps: random.pick(&[60, 150, 300]),
+            durability,
+            faults,
+            crashes,
+            crash_in: random.pick(&[15, 30, 60]),
+            flip_in,
+            segment_len: random.pick(&[300, 800, 3_000, 20_000]),
+            chunk_len: random.pick(&[1, 200, 1_000, 100_000]),
+            snapshot_in: random.pick(&[8, 20, 50]),
+            clear_in: random.pick(&[40, 400]),
+        }
+    }
+}

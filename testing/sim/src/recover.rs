@@ -1,0 +1,161 @@
+//! The machine ends and starts again; what it finds is compared with what it must find.
+
+use crate::audit::audit;
+use crate::run::{Checked, Pending, Sim};
+use crate::scan::greatest_mark;
+use crate::world::World;
+use crate::{Crash, SimDisk};
+use scurry_engine::{
+    Commits, Durability, LogWriter, Recovered, Shard, Until, Version, recover, segment_of,
+};
+use scurry_ledger::Time;
+
+/// Starts that may fail one after another before the disk is mended.
+const ATTEMPTS_MAX: usize = 4;
+
+impl Sim {
+    /// Ends the machine, and starts it until it serves or refuses.
+    pub(crate) fn crash(&mut self, crash: Crash) -> Checked {
+        self.counts.crashes += 1;
+        self.disk.note(|| format!("crash: {crash:?}, acknowledged {}", self.acked));
+        (self.flight, self.job, self.has_failed) = (None, None, false);
+        for Pending { request, .. } in std::mem::take(&mut self.pending) {
+            self.in_doubt.extend(request.map(|(index, op, _)| (index, op)));
+        }
+        let mut needed = self.kept(crash, self.disk.errors() > 0);
+        self.disk.restart(crash);
+        self.clock += self.random.pick(&[-100_000, -300, -1, 0, 0, 3, 200]);
+        if self.plan.flip_in > 0 && self.random.one_in(self.plan.flip_in) {
+            self.disk.flip();
+        }
+        for attempt in 0.. {
+            if attempt == ATTEMPTS_MAX {
+                self.disk.mend();
+            } else if self.random.one_in(4) {
+                self.disk.stop_after(self.random.below(40) as u64);
+            }
+            let (before, errors) = (self.disk.fork(), self.disk.errors());
+            let mut shard = Shard::new(self.config.clone());
+            let mut disk = self.disk.clone();
+            let seed = self.config.hash_seed;
+            match recover(&mut disk, self.log, seed, Until::End, &mut shard, |_| {}) {
+                Ok(recovered) => return self.recovered(&before, needed, &recovered, shard),
+                Err(error) => {
+                    self.disk.note(|| format!("not recovered: {error}"));
+                    if self.disk.is_off() {
+                        let again = self.random.pick(self.plan.crashes);
+                        needed = needed.min(self.kept(again, true));
+                        self.disk.restart(again);
+                    } else if self.disk.is_unsound() || self.disk.errors() > errors {
+                        names_its_place(&error.to_string())?;
+                        if self.disk.errors() == errors {
+                            self.counts.refused += 1;
+                            self.is_over = true;
+                            return Ok(());
+                        }
+                    } else {
+                        return Err(format!("a sound disk is refused: {error}"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The sequence that has to survive such an end.
+    fn kept(&self, crash: Crash, had_errors: bool) -> u64 {
+        match (self.plan.durability, crash) {
+            (Durability::Fsync, _) => self.acked,
+            // A page that could not be written may be gone from the cache.
+            (Durability::Write, Crash::Process) if !had_errors => self.acked,
+            _ => self.acked.min(self.commits.synced()),
+        }
+    }
+
+    fn recovered(
+        &mut self,
+        before: &SimDisk,
+        needed: u64,
+        recovered: &Recovered,
+        mut shard: Shard,
+    ) -> Checked {
+        let last = recovered.next - 1;
+        self.disk.note(|| format!("recovered {last} of {needed}, at {:?}", recovered.at));
+        self.count(recovered);
+        let is_unsound = self.disk.is_unsound();
+        let segments = before.contents();
+        let segments = segments.iter().filter(|(name, _)| segment_of(name).is_some());
+        let needed = match is_unsound {
+            false => needed,
+            true => greatest_mark(self.log.id, segments.map(|(_, bytes)| &bytes[..])),
+        };
+        if last < needed {
+            return Err(format!("recovered up to {last}, and {needed} was promised"));
+        }
+        shard.note_version(Version::new(recovered.version_last).unwrap_or_default());
+        self.latest = recovered.at.0;
+        let now = self.now();
+        let world = self.world_at(last, &mut shard, now, recovered.at)?;
+        if !is_unsound && last >= self.acked && shard.version_last().get() < self.version_acked {
+            return Err(format!("version {} was given and is forgotten", self.version_acked));
+        }
+        self.counts.lost +=
+            u64::from(self.history.last_key_value().is_some_and(|(&at, _)| at > last));
+        self.other_ways(before, last)?;
+        if !is_unsound {
+            self.history.split_off(&(last + 1));
+        }
+        self.done.retain(|done| done.sequence <= last);
+        (self.acked, self.world) = (last, world);
+        self.version_acked = shard.version_last().get();
+        shard.keep_journal(self.log, recovered.next);
+        self.shard = shard;
+        self.commits = Commits::new(self.plan.durability, last);
+        self.writer = LogWriter::new(self.disk.clone(), self.log, self.plan.segment_len);
+        for _ in 0..self.random.below(3) {
+            let back = self.random.below(self.done.len().min(30)) + 1;
+            let Some(at) = self.done.len().checked_sub(back) else { break };
+            self.again(&self.done[at].clone())?;
+        }
+        Ok(())
+    }
+
+    fn count(&mut self, recovered: &Recovered) {
+        self.counts.recoveries += 1;
+        self.counts.from_snapshot += u64::from(recovered.snapshot.is_some());
+        self.counts.passed_over += recovered.passed_over.len() as u64;
+        self.counts.cuts += u64::from(recovered.cut.as_ref().is_some_and(|cut| cut.bytes > 0));
+    }
+
+    /// What the last sequence left must be what the shard shows.
+    pub(crate) fn world_at(
+        &self,
+        last: u64,
+        shard: &mut Shard,
+        now: Time,
+        at: Time,
+    ) -> Result<World, String> {
+        let Some(worlds) = self.history.get(&last) else {
+            return Err(format!("recovered up to {last}, which never was"));
+        };
+        let mut why = String::new();
+        for world in worlds.iter().rev() {
+            let found = audit(shard, world, now).and_then(|()| {
+                let known = at.0 >= world.at;
+                if known { Ok(()) } else { Err(format!("{} was seen, now {at:?}", world.at)) }
+            });
+            match found {
+                Ok(()) => return Ok(world.clone()),
+                Err(error) => why = format!("at sequence {last}: {error}"),
+            }
+        }
+        Err(why)
+    }
+}
+
+/// Whoever reads an error has to find what is damaged.
+fn names_its_place(error: &str) -> Checked {
+    let named =
+        ["log-", "snapshot-", "sequence", "directory"].iter().any(|word| error.contains(word));
+    if named { Ok(()) } else { Err(format!("an error that names no file: {error}")) }
+}

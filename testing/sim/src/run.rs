@@ -1,0 +1,260 @@
+//! One run: the host of a shard, driven by a scheduler that the seed draws.
+
+use crate::commit::Flight;
+use crate::snapshots::Job;
+use crate::world::World;
+use crate::{Crash, Plan, SimDisk, Theme};
+use scurry_engine::{Commits, Config, LogId, LogWriter, Shard};
+use scurry_ledger::{Answer, Time};
+use scurry_model::{Generator, Op, Random};
+use std::collections::{BTreeMap, VecDeque};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// What a run has done, so that tests can demand that it was worth something.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "plain counts of what they are called")]
+pub struct Counts {
+    pub commits: u64,
+    pub answers: u64,
+    pub crashes: u64,
+    pub recoveries: u64,
+    pub from_snapshot: u64,
+    pub passed_over: u64,
+    pub cuts: u64,
+    pub lost: u64,
+    pub refused: u64,
+    pub failures: u64,
+    pub full: u64,
+    pub snapshots: u64,
+    pub duplicates: u64,
+    pub releases: u64,
+}
+
+impl Counts {
+    /// Adds those of another run.
+    pub fn add(&mut self, other: &Counts) {
+        self.commits += other.commits;
+        self.answers += other.answers;
+        self.crashes += other.crashes;
+        self.recoveries += other.recoveries;
+        self.from_snapshot += other.from_snapshot;
+        self.passed_over += other.passed_over;
+        self.cuts += other.cuts;
+        self.lost += other.lost;
+        self.refused += other.refused;
+        self.failures += other.failures;
+        self.full += other.full;
+        self.snapshots += other.snapshots;
+        self.duplicates += other.duplicates;
+        self.releases += other.releases;
+    }
+}
+
+/// A run that went well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// Equal for equal runs.
+    pub hash: u64,
+    /// What was done.
+    pub counts: Counts,
+}
+
+/// A run that showed a fault.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What is wrong.
+    pub why: String,
+    /// What happened before it.
+    pub tail: String,
+}
+
+/// An answer that waits for its records.
+#[derive(Debug)]
+pub(crate) struct Pending {
+    /// What it shows.
+    pub(crate) sequence: u64,
+    /// The request on an account, and its answer if it was committed.
+    pub(crate) request: Option<(usize, Op, Option<Answer>)>,
+    /// The version that an entity was given.
+    pub(crate) version: u64,
+}
+
+/// A request whose answer has left.
+#[derive(Clone, Debug)]
+pub(crate) struct Done {
+    pub(crate) sequence: u64,
+    pub(crate) account: usize,
+    pub(crate) op: Op,
+    pub(crate) answer: Answer,
+}
+
+pub(crate) struct Sim {
+    pub(crate) plan: Plan,
+    pub(crate) random: Random,
+    pub(crate) disk: SimDisk,
+    pub(crate) log: LogId,
+    pub(crate) config: Config,
+    pub(crate) shard: Shard,
+    pub(crate) commits: Commits,
+    pub(crate) writer: LogWriter<SimDisk>,
+    pub(crate) flight: Option<Flight>,
+    pub(crate) job: Option<Job>,
+    /// Nothing more may be answered before a restart.
+    pub(crate) has_failed: bool,
+    /// What the machine's clock shows.
+    pub(crate) clock: i64,
+    /// The latest time that was seen or recovered.
+    pub(crate) latest: i64,
+    pub(crate) world: World,
+    /// What each sequence left; more than one where history was lost and made anew.
+    pub(crate) history: BTreeMap<u64, Vec<World>>,
+    pub(crate) generators: [Generator; 3],
+    pub(crate) pending: VecDeque<Pending>,
+    /// The greatest sequence that an answer has shown.
+    pub(crate) acked: u64,
+    pub(crate) version_acked: u64,
+    pub(crate) done: Vec<Done>,
+    pub(crate) in_doubt: Vec<(usize, Op)>,
+    /// The store has refused to start.
+    pub(crate) is_over: bool,
+    pub(crate) counts: Counts,
+}
+
+/// A check that failed.
+pub(crate) type Checked = Result<(), String>;
+
+/// Runs a seed.
+pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
+    let mut sim = Sim::new(theme, seed);
+    let done = catch_unwind(AssertUnwindSafe(|| sim.run()));
+    let trace = sim.disk.trace();
+    let why = match done {
+        Ok(Ok(())) => return Ok(Report { hash: trace.hash(), counts: sim.counts }),
+        Ok(Err(why)) => why,
+        Err(panic) => {
+            let text = panic.downcast_ref::<String>().cloned();
+            let text = text.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string));
+            format!("panic: {}", text.unwrap_or_default())
+        }
+    };
+    let why = format!("{} seed {seed}: {why}\n{:?}", theme.name(), sim.plan);
+    Err(Failure { why, tail: trace.tail() })
+}
+
+impl Sim {
+    fn new(theme: Theme, seed: u64) -> Sim {
+        let mut random = Random::new(seed);
+        let plan = Plan::new(theme, &mut random);
+        let (limits, first) = Generator::new(random.next_u64());
+        let config = Config {
+            limits: limits.clone(),
+            hash_seed: seed,
+            node: u16::try_from(random.below(512)).unwrap_or(0),
+            entity_index: true,
+            entity_tombstone_ms: random.pick(&[1, 40, 500]),
+            version_ahead_ms_max: random.pick(&[0, 20, 1_000]),
+            ..Config::default()
+        };
+        let mut others = || Generator::new(random.next_u64()).1;
+        let generators = [first, others(), others()];
+        let log = LogId { id: random.next_u64(), core: 0 };
+        let disk = SimDisk::new(seed, plan.faults);
+        let world = World::new(&limits, &config);
+        let mut shard = Shard::new(config.clone());
+        shard.keep_journal(log, 1);
+        Sim {
+            writer: LogWriter::new(disk.clone(), log, plan.segment_len),
+            commits: Commits::new(plan.durability, 0),
+            history: BTreeMap::from([(0, vec![world.clone()])]),
+            clock: 1_700_000_000_000,
+            latest: 0,
+            flight: None,
+            job: None,
+            has_failed: false,
+            pending: VecDeque::new(),
+            acked: 0,
+            version_acked: 0,
+            done: Vec::new(),
+            in_doubt: Vec::new(),
+            is_over: false,
+            counts: Counts::default(),
+            plan,
+            random,
+            disk,
+            log,
+            config,
+            shard,
+            world,
+            generators,
+        }
+    }
+
+    fn run(&mut self) -> Checked {
+        for _ in 0..self.plan.steps {
+            self.step()?;
+            if self.is_over {
+                return Ok(());
+            }
+        }
+        for last in [Crash::Process, Crash::Power] {
+            self.crash(last)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self) -> Checked {
+        let stops = self.disk.is_off();
+        if stops || self.random.one_in(self.plan.crash_in) {
+            if !stops && self.random.one_in(2) {
+                self.disk.stop_after(self.random.below(14) as u64);
+                return Ok(());
+            }
+            let crash = self.random.pick(self.plan.crashes);
+            return self.crash(crash);
+        }
+        if self.random.one_in(self.plan.snapshot_in) {
+            self.begin_snapshot();
+        }
+        match self.random.below(30) {
+            0..9 => self.command()?,
+            9..15 => self.key_command()?,
+            15 | 16 => self.tick()?,
+            17 => self.read()?,
+            18..20 => self.take_batch(),
+            20..24 => self.finish_batch()?,
+            24 => self.mark(),
+            25..28 => self.step_snapshot(),
+            28 => self.sync_behind(),
+            _ => self.clock += self.random.pick(&[-2_000, -30, 1, 5, 17, 60, 400]),
+        }
+        self.answer();
+        Ok(())
+    }
+
+    /// What the host tells the shard: never less than before.
+    pub(crate) fn now(&mut self) -> Time {
+        self.latest = self.latest.max(self.clock);
+        Time(self.latest)
+    }
+
+    /// Answers leave whose records are durable.
+    fn answer(&mut self) {
+        if self.has_failed || self.disk.is_off() {
+            return;
+        }
+        while let Some(next) = self.pending.front() {
+            if next.sequence > self.commits.durable() {
+                break;
+            }
+            let Some(Pending { sequence, request, version }) = self.pending.pop_front() else {
+                break;
+            };
+            self.counts.answers += 1;
+            self.acked = self.acked.max(sequence);
+            self.version_acked = self.version_acked.max(version);
+            if let Some((account, op, Some(answer))) = request {
+                self.done.push(Done { sequence, account, op, answer });
+            }
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Reads the bytes of a log once more, without the engine: which sequence does any frame prove
+//! to have been synced?
+
+use scurry_codec::{Framed, Seal, read_frame};
+
+/// crc32c, bit by bit.
+pub(crate) fn crc32c(before: u32, bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(!before, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            (crc >> 1) ^ (0x82f6_3b78 & (crc & 1).wrapping_neg())
+        })
+    })
+}
+
+/// The greatest mark in frames of the log `id`, at any place of these segments.
+pub(crate) fn greatest_mark<'a>(id: u64, segments: impl Iterator<Item = &'a [u8]>) -> u64 {
+    let seal = Seal::new(crc32c, id);
+    let mut greatest = 0;
+    for bytes in segments {
+        let mut at = 0;
+        while at < bytes.len() {
+            match read_frame(seal, &bytes[at..]) {
+                Framed::Frame(frame) => {
+                    greatest = greatest.max(frame.synced());
+                    at += frame.len();
+                }
+                _ => at += 1,
+            }
+        }
+    }
+    greatest
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_checksum_is_crc32c() {
+        assert_eq!(super::crc32c(0, b"123456789"), 0xe306_9283);
+        assert_eq!(super::crc32c(super::crc32c(0, b"1234"), b"56789"), 0xe306_9283);
+    }
+}

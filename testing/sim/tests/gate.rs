@@ -1,0 +1,64 @@
+//! The seeds of the gate: for each theme so many, each run twice with the same end. Below each
+//! the demand that the runs came to what they are about.
+
+use scurry_sim::{Counts, Theme, run};
+
+/// Runs seeds of a theme; what they came to.
+fn explore(theme: Theme, seeds: u64) -> Counts {
+    let mut counts = Counts::default();
+    for seed in 0..seeds {
+        let (first, second) = (run(theme, seed), run(theme, seed));
+        match (first, second) {
+            (Ok(first), Ok(second)) => {
+                assert_eq!(first, second, "{theme:?} seed {seed} does not end as it did before");
+                counts.add(&first.counts);
+            }
+            (Err(failure), _) | (_, Err(failure)) => {
+                panic!(
+                    "{}{}\nreplay: cargo xtask sim --theme {} --seed {seed}",
+                    failure.tail,
+                    failure.why,
+                    theme.name()
+                )
+            }
+        }
+    }
+    assert!(counts.recoveries > seeds && counts.answers > 20 * seeds, "{counts:?}");
+    assert!(counts.duplicates > seeds && counts.releases > seeds, "{counts:?}");
+    counts
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_power_failure() {
+    let counts = explore(Theme::Power, 250);
+    assert!(counts.cuts > 5 && counts.lost > 100 && counts.from_snapshot > 100, "{counts:?}");
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_killed_process() {
+    let counts = explore(Theme::Kill, 150);
+    assert!(counts.lost > 50 && counts.from_snapshot > 100, "{counts:?}");
+}
+
+#[test]
+fn what_was_synced_behind_survives_a_power_failure() {
+    let counts = explore(Theme::Write, 200);
+    assert!(counts.cuts > 20 && counts.snapshots > 20, "{counts:?}");
+}
+
+#[test]
+fn nothing_is_acknowledged_after_a_write_or_a_sync_has_failed() {
+    let counts = explore(Theme::Errors, 250);
+    assert!(counts.failures > 100 && counts.full > 100, "{counts:?}");
+}
+
+#[test]
+fn damage_is_refused_or_an_older_snapshot_is_used() {
+    let counts = explore(Theme::Damage, 250);
+    assert!(counts.refused > 50 && counts.passed_over > 10, "{counts:?}");
+}
+
+#[test]
+fn what_cannot_be_read_is_named_and_not_passed_over() {
+    explore(Theme::Reads, 150);
+}
