@@ -34,6 +34,13 @@ pub(crate) struct Doubt {
     pub(crate) applied: usize,
 }
 
+/// Between which times the replies of looks were formed, ms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) from_ms: i64,
+    pub(crate) to_ms: i64,
+}
+
 /// A key of one client.
 pub(crate) trait Subject: Send {
     /// The key.
@@ -50,7 +57,7 @@ pub(crate) trait Subject: Send {
 
     /// Their replies, after a crash: what was in doubt is settled by them. An error when what
     /// was acknowledged is not there, or anything by half.
-    fn found(&mut self, replies: &[Value]) -> Result<Doubt>;
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
 
     /// Requests from before the crash once more, whose replies are told to
     /// [`Subject::replied`]: those that were in doubt, and some that were acknowledged.

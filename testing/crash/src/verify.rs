@@ -1,8 +1,10 @@
 //! After a restart: is everything there, as a whole, and nothing else?
 
+use crate::clock::wall_ms;
 use crate::load::Client;
 use crate::report::Report;
 use crate::shared::Shared;
+use crate::subject::Asked;
 use crate::wire::{Wire, Words, array, entry, int, text, words};
 use anyhow::{Context, Result, ensure};
 use scurry_conformance::Value;
@@ -30,13 +32,15 @@ pub(crate) fn verify(
     let mut wire = Wire::connect(port)?;
     for client in &mut *clients {
         let looks: Vec<Vec<Words>> = client.subjects.iter().map(|own| own.looks()).collect();
+        let from_ms = wall_ms();
         let mut replies = wire.ask_all(&looks.concat())?.into_iter();
+        let asked = Asked { from_ms, to_ms: wall_ms() };
         for (own, looks) in client.subjects.iter_mut().zip(looks) {
             let replies: Vec<Value> = replies.by_ref().take(looks.len()).collect();
             if matches!(replies.first(), Some(Value::Map(_))) {
                 known.insert(own.key().to_owned());
             }
-            let doubt = own.found(&replies).with_context(|| own.key().to_owned())?;
+            let doubt = own.found(&replies, asked).with_context(|| own.key().to_owned())?;
             report.in_doubt += doubt.requests as u64;
             report.applied += doubt.applied as u64;
             report.keys += 1;

@@ -1,6 +1,6 @@
 //! An account of one client, beside the naive model of it.
 
-use super::{Doubt, Subject, shown, words_of};
+use super::{Asked, Doubt, Subject, shown, words_of};
 use crate::wire::{Words, words};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
@@ -233,7 +233,7 @@ impl Subject for Account {
         looks
     }
 
-    fn found(&mut self, replies: &[Value]) -> Result<Doubt> {
+    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let shown = shown::of_server(replies, &self.sessions())?;
         let states = self.states();
         let texts: Vec<String> =

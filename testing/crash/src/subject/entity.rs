@@ -1,7 +1,7 @@
 //! An entity of one client: with versions that the client gives, so that a write can be
 //! repeated, or with those of the server.
 
-use super::{Doubt, Subject};
+use super::{Asked, Doubt, Subject};
 use crate::clock::wall_ms;
 use crate::wire::{Words, array, int, words};
 use anyhow::{Result, bail, ensure};
@@ -169,7 +169,7 @@ impl Subject for Entity {
         vec![words(&format!("ENTITY.GET {} WITHVERSION", self.key))]
     }
 
-    fn found(&mut self, replies: &[Value]) -> Result<Doubt> {
+    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let [shown] = replies else { bail!("no replies") };
         let states = self.states();
         let fits =

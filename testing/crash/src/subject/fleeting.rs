@@ -1,6 +1,6 @@
 //! A plain value that soon expires, also while no server runs.
 
-use super::{Doubt, Subject};
+use super::{Asked, Doubt, Subject};
 use crate::clock::wall_ms;
 use crate::wire::{Words, words};
 use anyhow::{Result, bail, ensure};
@@ -8,7 +8,7 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 
 /// How far the server's reading of the clock may be from ours, ms.
-const SLACK_MS: i64 = 300;
+const SLACK_MS: i64 = 600;
 
 /// A write: its bytes, its life, and between which times it was executed, ms.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ impl Put {
     }
 
     /// It may be there until then. What has no reply was executed before the crash, if at all.
-    fn at_most_ms(&self, now_ms: i64) -> i64 {
-        self.replied_ms.unwrap_or(now_ms) + self.life_ms + SLACK_MS
+    fn at_most_ms(&self, asked: Asked) -> i64 {
+        self.replied_ms.unwrap_or(asked.to_ms) + self.life_ms + SLACK_MS
     }
 }
 
@@ -71,20 +71,20 @@ impl Subject for Fleeting {
         vec![words(&format!("GET {}", self.key))]
     }
 
-    fn found(&mut self, replies: &[Value]) -> Result<Doubt> {
-        let now_ms = wall_ms();
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
         let [get] = replies else { bail!("no replies") };
         let open = self.puts.iter().filter(|put| put.replied_ms.is_none()).count();
         let is_known = self.puts.iter().any(|put| put.replied_ms.is_some());
         let shown = |put: &&Put| matches!(get, Value::Word(bytes) if put.bytes.as_bytes() == bytes);
-        let there = self.puts.iter().find(shown).filter(|put| put.at_most_ms(now_ms) >= now_ms);
+        let there =
+            self.puts.iter().find(shown).filter(|put| put.at_most_ms(asked) >= asked.from_ms);
         let right = match get {
             // Each that may have been the last may be over.
-            Value::Nil => !is_known || self.puts.iter().any(|put| put.at_least_ms() <= now_ms),
+            Value::Nil => !is_known || self.puts.iter().any(|put| put.at_least_ms() <= asked.to_ms),
             _ => there.is_some(),
         };
-        ensure!(right, "it holds {get} at {now_ms}, and was {:?}", self.puts);
-        let replied_ms = Some(now_ms);
+        ensure!(right, "it holds {get} at {asked:?}, and was {:?}", self.puts);
+        let replied_ms = Some(asked.to_ms);
         self.puts = there.map(|put| Put { replied_ms, ..put.clone() }).into_iter().collect();
         Ok(Doubt { requests: open, applied: 0 })
     }

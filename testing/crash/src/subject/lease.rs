@@ -1,7 +1,7 @@
 //! An account whose sessions nobody ends: each gives back what it holds when its Tcc has passed,
 //! not before, and also when no server ran at that moment.
 
-use super::{Doubt, Subject};
+use super::{Asked, Doubt, Subject};
 use crate::clock::wall_ms;
 use crate::wire::{Words, array, entry, int, text, words};
 use anyhow::{Context, Result, bail, ensure};
@@ -9,7 +9,7 @@ use scurry_conformance::Value;
 use scurry_model::Random;
 
 /// How far the server's reading of the clock may be from ours, ms.
-const SLACK_MS: i64 = 300;
+const SLACK_MS: i64 = 600;
 /// What each session holds.
 const HELD: i128 = 10;
 const CREDIT: i128 = 1_000_000;
@@ -92,8 +92,7 @@ impl Subject for Lease {
         vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
     }
 
-    fn found(&mut self, replies: &[Value]) -> Result<Doubt> {
-        let now_ms = wall_ms();
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
         let [get, audit] = replies else { bail!("no replies") };
         let open = self.sessions.iter().filter(|session| session.replied_ms.is_none()).count();
         let requests = open + usize::from(!self.is_new && !self.created);
@@ -110,8 +109,8 @@ impl Subject for Lease {
         let mut applied = usize::from(requests > open);
         for Session { id, tcc_ms, sent_ms, replied_ms } in &self.sessions {
             let is_open = shown.contains(id);
-            let over = replied_ms.map(|replied_ms| replied_ms + tcc_ms + SLACK_MS < now_ms);
-            let certain = replied_ms.is_some() && sent_ms + tcc_ms - SLACK_MS > now_ms;
+            let over = replied_ms.map(|replied_ms| replied_ms + tcc_ms + SLACK_MS < asked.from_ms);
+            let certain = replied_ms.is_some() && sent_ms + tcc_ms - SLACK_MS > asked.to_ms;
             ensure!(!(is_open && over == Some(true)), "session {id} should be over: {get}");
             ensure!(is_open || !certain, "session {id} is lost, or ended early: {get}");
             applied += usize::from(is_open && replied_ms.is_none());

@@ -1,7 +1,7 @@
 //! A plain value of one client. Every write brings bytes that no other has brought, so that a
 //! lost or repeated one shows.
 
-use super::{Doubt, Subject};
+use super::{Asked, Doubt, Subject};
 use crate::clock::wall_ms;
 use crate::wire::{Words, int, words};
 use anyhow::{Result, bail, ensure};
@@ -10,7 +10,7 @@ use scurry_model::Random;
 use std::collections::VecDeque;
 
 /// How far the server's reading of the clock may be from ours, ms.
-const SLACK_MS: i64 = 2_000;
+const SLACK_MS: i64 = 20_000;
 /// Values that are to stay have a day or so to live, ms.
 const LIFE_MS: i64 = 90_000_000;
 
@@ -182,7 +182,7 @@ impl Subject for PlainValue {
         vec![words(&format!("GET {key}")), words(&format!("PEXPIRETIME {key}"))]
     }
 
-    fn found(&mut self, replies: &[Value]) -> Result<Doubt> {
+    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
         let [get, expires] = replies else { bail!("no replies") };
         let (states, at) = (self.states(), int(expires)?);
         let Some(applied) = states.iter().position(|state| state.shows(get, at)) else {
