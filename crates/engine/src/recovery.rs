@@ -1,9 +1,13 @@
 //! From files to a shard: the newest good snapshot, then what the log has after it.
 
+mod gathered;
+mod replay;
+
 use crate::log::{Cut, LogError, LogId, LogReader};
 use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard};
-use scurry_codec::{Entry, Frame, Record, RecordError};
+use replay::Replay;
+use scurry_codec::{Entry, Record, RecordError};
 use scurry_ledger::Time;
 use thiserror::Error;
 
@@ -16,6 +20,17 @@ pub trait Sink {
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
     /// Applies a record of the log.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
+    /// Applies records of one account, with their sequences. Where one does not fit, returns
+    /// its sequence.
+    fn replay_account<'r>(
+        &mut self,
+        records: impl Iterator<Item = (u64, Record<'r>)>,
+    ) -> Result<(), (u64, ReplayError)> {
+        for (sequence, record) in records {
+            self.replay(&record).map_err(|error| (sequence, error))?;
+        }
+        Ok(())
+    }
     /// Loads what the next records need: the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
 }
@@ -31,6 +46,13 @@ impl Sink for Shard {
 
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         Shard::replay(self, record)
+    }
+
+    fn replay_account<'r>(
+        &mut self,
+        records: impl Iterator<Item = (u64, Record<'r>)>,
+    ) -> Result<(), (u64, ReplayError)> {
+        Shard::replay_account(self, records)
     }
 
     fn touch(&mut self, hashes: &[u64]) {
@@ -125,9 +147,6 @@ pub enum Until {
     Sequence(u64),
 }
 
-/// Records whose keys are loaded ahead together.
-const AHEAD: usize = 64;
-
 /// Recovers what the files of a log hold. `seed` is that of the hash tables.
 pub fn recover<D: Disk>(
     disk: &mut D,
@@ -147,7 +166,7 @@ pub fn recover<D: Disk>(
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
     read.log_bytes_all = reader.bytes_ahead()?;
-    let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
+    let mut replay = Replay::new(&hasher, &base, limit);
     // What lies behind the limit is not looked at: it may be what the limit leaves out.
     while reader.next() <= limit
         && let Some(frame) = reader.frame()?
@@ -157,6 +176,7 @@ pub fn recover<D: Disk>(
         read.log_bytes += frame.len() as u64;
         progress(&read);
     }
+    replay.finish(sink)?;
     let last = reader.next() - 1;
     if last.min(limit) < base.ranges.last() {
         return Err(RecoveryError::Lost { last, wanted: base.ranges.last() });
@@ -262,41 +282,5 @@ fn restore_one<D: Disk>(
     }))
 }
 
-/// Applies records that the snapshot does not show yet.
-struct Replay<'b> {
-    hasher: &'b KeyHasher,
-    base: &'b Base,
-    limit: u64,
-    hashes: Vec<u64>,
-}
-
-impl Replay<'_> {
-    /// Applies those of a frame, and returns how many.
-    fn frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<u64, RecoveryError> {
-        let (mut ahead, mut records) = (frame.records(), frame.records());
-        let (mut sequence, mut applied) = (frame.first(), 0);
-        loop {
-            self.hashes.clear();
-            while self.hashes.len() < AHEAD
-                && let Some(Ok(record)) = ahead.next()
-            {
-                self.hashes.push(record.key().map_or(0, |key| self.hasher.key(key).hash()));
-            }
-            sink.touch(&self.hashes);
-            for _ in 0..AHEAD {
-                let Some(record) = records.next() else { return Ok(applied) };
-                let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
-                // Nothing is cleared while a snapshot is written: one sequence stands for all.
-                let as_of = record.key().map_or(self.base.begun, |key| {
-                    self.base.ranges.as_of(self.hasher.position(key))
-                });
-                if sequence > as_of && sequence <= self.limit {
-                    let outcome = sink.replay(&record);
-                    outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
-                    applied += 1;
-                }
-                sequence += 1;
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,7 @@ const NANOS: f64 = 1e9;
 pub fn recovery(arguments: &RecoveryArguments) -> Result<()> {
     arguments.check()?;
     let place = Place::find(arguments.directory.as_deref())?;
+    let host = Host::look();
     if let Some(core) = Cores::choose(1)?.and_then(|cores| cores.target.first().copied()) {
         bind_this_thread(core)?;
     }
@@ -49,7 +50,7 @@ pub fn recovery(arguments: &RecoveryArguments) -> Result<()> {
         let written = write_snapshot(directory.path(), charging, accounts)?;
         rows.push(row("snapshot", directory.path(), &written, arguments.runs)?);
     }
-    let report = RecoveryReport { filesystem: place.filesystem, host: Host::look(), rows };
+    let report = RecoveryReport { filesystem: place.filesystem, host, rows };
     print!("{}", report.render());
     write_json(arguments.json.as_deref(), &report)
 }
