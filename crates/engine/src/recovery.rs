@@ -187,8 +187,26 @@ pub fn recover<D: Disk>(
         reader.settle()?;
     }
     let Base { begun, version_last, passed_over, .. } = base;
+    if until == Until::End {
+        set_aside(disk, &passed_over)?;
+    }
+    let passed_over = passed_over.into_iter().map(|(_, error)| error).collect();
     let snapshot = (read.entries_all > 0 || begun > 0).then_some(begun);
     Ok(Recovered { next, at, version_last, segments, snapshot, passed_over, cut, read })
+}
+
+/// Gives snapshots that are damaged another name, so that they are not counted among those that
+/// are kept.
+fn set_aside<D: Disk>(
+    disk: &mut D,
+    passed_over: &[(u64, SnapshotError)],
+) -> Result<(), RecoveryError> {
+    let damaged = |(_, error): &&(u64, SnapshotError)| !matches!(error, SnapshotError::Io { .. });
+    for (begun, _) in passed_over.iter().filter(damaged) {
+        let name = snapshot_name(*begun);
+        disk.rename(&name, &format!("damaged-{name}")).map_err(LogError::Directory)?;
+    }
+    Ok(())
 }
 
 /// What the snapshot has given.
@@ -197,7 +215,8 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
-    passed_over: Vec<SnapshotError>,
+    /// By the sequence at which each was begun.
+    passed_over: Vec<(u64, SnapshotError)>,
 }
 
 /// Restores the newest snapshot that is good and shows nothing after `limit`.
@@ -219,7 +238,11 @@ fn restore<D: Disk>(
             Ok(Some(base)) => return Ok(Base { passed_over, ..base }),
             // It shows more than is asked for.
             Ok(None) => {}
-            Err(Unusable::Snapshot(error)) => passed_over.push(error),
+            // An older one would be used, and what the newer program has written be lost.
+            Err(Unusable::Snapshot(error)) if error.is_of_newer_format() => {
+                return Err(RecoveryError::Snapshots(vec![error]));
+            }
+            Err(Unusable::Snapshot(error)) => passed_over.push((begun, error)),
             Err(Unusable::Replay(error)) => {
                 return Err(RecoveryError::Replay { sequence: begun, error });
             }
@@ -229,7 +252,8 @@ fn restore<D: Disk>(
     }
     let segments = names.iter().filter_map(|name| crate::log::segment_of(name)).min();
     if !passed_over.is_empty() && segments.is_none_or(|first| first > 1) {
-        return Err(RecoveryError::Snapshots(passed_over));
+        let errors = passed_over.into_iter().map(|(_, error)| error).collect();
+        return Err(RecoveryError::Snapshots(errors));
     }
     Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges: Ranges::default(), passed_over })
 }

@@ -8,6 +8,7 @@ pub mod commands;
 pub mod frame;
 pub mod image;
 pub mod inline;
+pub mod position;
 mod random;
 pub mod replies;
 pub mod requests;
@@ -19,13 +20,14 @@ pub use random::Random;
 pub type Property = fn(&[u8]);
 
 /// The properties, by the names of their fuzz targets and of their directories of seeds.
-pub const PROPERTIES: [(&str, Property); 8] = [
+pub const PROPERTIES: [(&str, Property); 9] = [
     ("change", change::check),
     ("chunk", chunk::check),
     ("commands", commands::check),
     ("frame", frame::check),
     ("image", image::check),
     ("inline", inline::check),
+    ("position", position::check),
     ("replies", replies::check),
     ("requests", requests::check),
 ];

@@ -85,6 +85,11 @@ fn inline_holds() {
 }
 
 #[test]
+fn position_holds() {
+    hold("position");
+}
+
+#[test]
 fn replies_hold() {
     hold("replies");
 }

@@ -3,6 +3,7 @@
 mod access;
 mod bad_input;
 mod differential;
+mod events;
 mod life;
 mod log;
 mod random;

@@ -6,6 +6,8 @@ mod full;
 mod refusals;
 mod restarts;
 
+pub(crate) use restarts::{Directory, wait_for_snapshots};
+
 use crate::support::Server;
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
@@ -38,7 +40,7 @@ fn start(directory: &Path, mode: &str) -> Server {
 }
 
 /// Ends a server as a crash does.
-fn kill(server: Server) {
+pub(crate) fn kill(server: Server) {
     server.signal(Signal::SIGKILL);
     server.wait();
 }

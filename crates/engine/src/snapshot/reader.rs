@@ -71,6 +71,13 @@ pub enum SnapshotError {
     },
 }
 
+impl SnapshotError {
+    /// True when a newer program wrote it.
+    pub fn is_of_newer_format(&self) -> bool {
+        matches!(self, SnapshotError::Header { error: HeaderError::Newer { .. }, .. })
+    }
+}
+
 /// Up to which sequence each range of positions is in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {

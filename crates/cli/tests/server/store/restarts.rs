@@ -1,27 +1,27 @@
 //! What is committed is there after a kill and after a stop, whatever it is and however many
 //! threads keep it; and nothing is answered before it is.
 
+use super::kill;
 use crate::support::Server;
-use nix::sys::signal::Signal;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// A directory of its own, removed at the end.
-struct Directory(PathBuf);
+pub(crate) struct Directory(PathBuf);
 
 impl Directory {
-    fn make() -> Directory {
+    pub(crate) fn make() -> Directory {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let name = format!("scurry-store-{}-{number}", std::process::id());
         Directory(std::env::temp_dir().join(name))
     }
 
-    fn path(&self) -> &str {
+    pub(crate) fn path(&self) -> &str {
         self.0.to_str().expect("a path of text")
     }
 
-    fn serve(&self, durability: &str, threads: &str) -> Server {
+    pub(crate) fn serve(&self, durability: &str, threads: &str) -> Server {
         Server::start(&["--dir", self.path(), "--durability", durability, "--threads", threads])
     }
 }
@@ -39,11 +39,6 @@ fn talk(server: &Server, said: &[(&str, &str)]) {
         client.send(format!("{request}\r\n"));
         client.expect(reply);
     }
-}
-
-fn kill(server: Server) {
-    server.signal(Signal::SIGKILL);
-    server.wait();
 }
 
 /// Everything that a store can hold.
@@ -117,7 +112,7 @@ fn what_was_set_after_a_snapshot_is_there_as_well() {
     talk(&server, &[("EXISTS round-0 round-1 round-2 round-3", ":4\r\n")]);
 }
 
-fn wait_for_snapshots(server: &Server, count: usize) {
+pub(crate) fn wait_for_snapshots(server: &Server, count: usize) {
     let wanted = format!("snapshots_written:{count}");
     let mut client = server.connect();
     for _ in 0..100_000 {

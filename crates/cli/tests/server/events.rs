@@ -1,0 +1,402 @@
+//! SCUR.WATCH with the real binary: every change comes once and in order, across crashes and
+//! threads; who is late is told; who waits is woken.
+
+use crate::store::{Directory, kill, wait_for_snapshots};
+use crate::support::{Client, Server};
+use nix::sys::signal::Signal;
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+/// One reply of SCUR.WATCH.
+#[derive(Debug)]
+struct Seen {
+    next: String,
+    oldest: String,
+    end: String,
+    events: Vec<Event>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Event {
+    id: String,
+    fields: BTreeMap<String, String>,
+}
+
+impl Event {
+    fn field(&self, name: &str) -> &str {
+        self.fields.get(name).map_or("", String::as_str)
+    }
+
+    fn number(&self, name: &str) -> i64 {
+        self.field(name).parse().unwrap_or_else(|_| panic!("{name} of {self:?}"))
+    }
+
+    /// Sequence and index.
+    fn place(&self) -> (u64, u64) {
+        let (_, place) = self.id.split_once(':').expect("a thread");
+        let (sequence, index) = place.split_once('-').unwrap_or((place, "0"));
+        (sequence.parse().expect("a number"), index.parse().expect("a number"))
+    }
+}
+
+fn text(client: &mut Client) -> String {
+    let line = client.line();
+    match line.split_at(1) {
+        ("$", "-1") => "nil".to_owned(),
+        ("$", len) => {
+            let bytes = client.bytes(len.parse::<usize>().expect("a length") + 2);
+            String::from_utf8_lossy(&bytes[..bytes.len() - 2]).into_owned()
+        }
+        (":", number) => number.to_owned(),
+        _ => panic!("neither text nor number: {line}"),
+    }
+}
+
+fn list(client: &mut Client) -> usize {
+    let line = client.line();
+    line.strip_prefix('*').and_then(|len| len.parse().ok()).unwrap_or_else(|| panic!("{line}"))
+}
+
+fn seen(client: &mut Client) -> Seen {
+    assert_eq!(list(client), 8);
+    let mut entry = |name: &str| {
+        assert_eq!(text(client), name);
+        text(client)
+    };
+    let (next, oldest, end) = (entry("next"), entry("oldest"), entry("end"));
+    assert_eq!(text(client), "events");
+    let events = (0..list(client))
+        .map(|_| {
+            assert_eq!(list(client), 2);
+            let id = text(client);
+            let fields = (0..list(client) / 2).map(|_| (text(client), text(client))).collect();
+            Event { id, fields }
+        })
+        .collect();
+    Seen { next, oldest, end, events }
+}
+
+fn watch(client: &mut Client, arguments: &str) -> Seen {
+    client.send(format!("SCUR.WATCH {arguments}\r\n"));
+    seen(client)
+}
+
+/// Everything from a position to the end, and where that is.
+fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>, String) {
+    let (mut events, mut from) = (Vec::new(), from.to_owned());
+    loop {
+        let seen = watch(client, &format!("{from} {options}"));
+        events.extend(seen.events);
+        from = seen.next;
+        if from == seen.end {
+            return (events, from);
+        }
+    }
+}
+
+/// What the events say is available and held, by account and bucket.
+fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
+    let mut sums = BTreeMap::new();
+    for event in events {
+        if event.fields.contains_key("change") {
+            let key = (event.field("account").to_owned(), event.field("bucket").to_owned());
+            let sum: &mut (i64, i64) = sums.entry(key).or_default();
+            sum.0 += event.number("change");
+            sum.1 += event.number("held_change");
+            let after = (event.number("available"), event.number("held"));
+            assert!(after.1 >= 0, "{event:?}");
+        }
+    }
+    sums
+}
+
+/// What the account says itself.
+fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (i64, i64)> {
+    client.send(format!("SCUR.AUDIT {account}\r\n"));
+    assert_eq!(list(client), 8);
+    let _ = [(); 5].map(|()| text(client));
+    let mut balances = BTreeMap::new();
+    for _ in 0..list(client) {
+        let fields: Vec<String> = (0..list(client)).map(|_| text(client)).collect();
+        let number = |at: usize| fields[at].parse().expect("a number");
+        balances.insert(fields[0].clone(), (number(2), number(3)));
+    }
+    assert_eq!(text(client), "uncollected");
+    for _ in 0..list(client) {
+        assert_eq!(list(client), 2);
+        let _ = [(); 2].map(|()| text(client));
+    }
+    balances
+}
+
+/// Requests of one account that move its units in every way that a client can cause.
+fn requests(account: &str, round: usize) -> String {
+    let a = account;
+    let r = round;
+    [
+        format!("SCUR.TOPUP {a} t{r} main 500"),
+        format!("SCUR.RESERVE {a} s{r} 0 ITEM 1 cent REQUESTED 90 ITEM 2 octet REQUESTED 70"),
+        format!("SCUR.UPDATE {a} s{r} 1 ITEM 1 cent USED 100 REQUESTED 40 ITEM 2 octet USED 20"),
+        format!("SCUR.DEBIT {a} d{r} cent 30"),
+        format!("SCUR.REFUND {a} f{r} d{r} 10"),
+        format!("SCUR.ADJUST {a} v{r} main -7"),
+        format!("SCUR.COUNTER {a} c{r} calls 1"),
+        format!("SCUR.TERMINATE {a} s{r} 2 ITEM 1 cent USED 15"),
+        format!("SET plain-{a} {r}"),
+        format!("SCUR.RESERVE {a} x{r} 0 TCC 1 ITEM 1 cent REQUESTED 5"),
+    ]
+    .map(|line| line + "\r\n")
+    .concat()
+}
+
+const ACCOUNTS: [&str; 3] = ["alice", "bob", "carol"];
+
+fn create_all(client: &mut Client) {
+    for account in ACCOUNTS {
+        client.ask(
+            &format!("SCUR.CREATE {account} BUCKET main cent 1000 BUCKET data octet 90000"),
+            "*2\r\n+OK\r\n:1\r\n",
+        );
+    }
+}
+
+fn compare(client: &mut Client, events: &[Event]) {
+    let sums = sums(events);
+    for account in ACCOUNTS {
+        for (bucket, balance) in balances(client, account) {
+            let key = (account.to_owned(), bucket);
+            assert_eq!(sums.get(&key), Some(&balance), "{key:?}");
+        }
+    }
+}
+
+fn assert_in_order(events: &[Event]) {
+    for pair in events.windows(2) {
+        assert!(pair[0].place() < pair[1].place(), "{:?} and {:?}", pair[0], pair[1]);
+    }
+}
+
+#[test]
+fn nothing_is_skipped_or_repeated_when_the_server_is_killed_while_clients_write() {
+    let directory = Directory::make();
+    let (mut events, mut from) = (Vec::new(), "0".to_owned());
+    for round in 0..6 {
+        let server = directory.serve(if round % 2 == 0 { "fsync" } else { "write" }, "1");
+        let mut reader = server.connect();
+        if round == 0 {
+            create_all(&mut server.connect());
+        }
+        // What an earlier run has left.
+        let (more, next) = all(&mut reader, &from, "COUNT 7");
+        events.extend(more);
+        let mut writer = server.connect();
+        for at in 0..40 {
+            let account = ACCOUNTS[at % ACCOUNTS.len()];
+            writer.send(requests(account, 100 * round + at));
+        }
+        // Some of it has been read when the server dies, and some has not.
+        from = next;
+        while events.len() < 150 * (round + 1) {
+            let seen = watch(&mut reader, &format!("{from} COUNT 13 BLOCK 10000"));
+            events.extend(seen.events);
+            from = seen.next;
+        }
+        kill(server);
+    }
+    let server = directory.serve("fsync", "1");
+    let mut client = server.connect();
+    // Sessions of which only the timer knows have ended when nothing more comes.
+    loop {
+        let (more, next) = all(&mut client, &from, "");
+        events.extend(more);
+        from = next;
+        client.send("SCUR.TOTALS\r\n");
+        assert_eq!(list(&mut client), 6);
+        let counts = [(); 4].map(|()| text(&mut client));
+        assert_eq!(text(&mut client), "units");
+        for _ in 0..list(&mut client) {
+            for _ in 0..list(&mut client) {
+                text(&mut client);
+            }
+        }
+        let opened = events.iter().filter(|event| event.field("event") == "session-opened");
+        let ended =
+            |event: &&Event| ["session-closed", "session-expired"].contains(&event.field("event"));
+        let open = opened.count() - events.iter().filter(ended).count();
+        if counts[3] == open.to_string() && watch(&mut client, &from).events.is_empty() {
+            break;
+        }
+    }
+    assert_in_order(&events);
+    compare(&mut client, &events);
+    let (again, end) = all(&mut client, "0", "COUNT 1000");
+    assert_eq!((again == events, end), (true, from), "what was read in pieces is all there is");
+    let words = ["credited", "debited", "refunded", "voided", "reserved", "settled", "released"];
+    for word in words.into_iter().chain(["session-expired", "counter"]) {
+        assert!(events.iter().any(|event| event.field("event") == word), "{word}");
+    }
+}
+
+#[test]
+fn who_is_late_is_told_what_was_missed_unless_more_is_kept() {
+    for (keep, is_kept) in [("0", false), ("1gb", true)] {
+        let directory = Directory::make();
+        let arguments = ["--dir", directory.path(), "--keep-log", keep, "--durability", "write"];
+        let server = Server::start(&arguments);
+        let mut client = server.connect();
+        create_all(&mut client);
+        let early = watch(&mut client, "0 COUNT 2").next;
+        assert_eq!(early, "1.0:1-2");
+        // Another segment begins.
+        for part in 0..70 {
+            client.send(format!("SET plain-{part} {}\r\n", "x".repeat(60 << 10)).repeat(16));
+            client.expect(&"+OK\r\n".repeat(16));
+        }
+        for count in 1..=2 {
+            // Two of the same moment are one.
+            client.ask(&format!("SET plain-0 {count}"), "+OK\r\n");
+            client.ask("SCUR.SNAPSHOT", "+OK\r\n");
+            wait_for_snapshots(&server, count);
+        }
+        client.ask("SCUR.TOPUP alice t main 5", "*4\r\n+OK\r\n:0\r\n:2\r\n:1005\r\n");
+        let seen = watch(&mut client, &early);
+        if is_kept {
+            assert_eq!((seen.oldest.as_str(), seen.events[0].id.as_str()), ("1.0:1", "1.0:1-2"));
+            continue;
+        }
+        assert!(seen.oldest != "1.0:1", "{seen:?}");
+        let missed = &seen.events[0];
+        assert_eq!(missed.id, seen.oldest);
+        let said = ["event", "from", "to"].map(|name| missed.field(name));
+        assert_eq!(said, ["missed", early.as_str(), seen.oldest.as_str()]);
+        assert_eq!(seen.events[1].field("available"), "1005");
+        assert_eq!(seen.events.len(), 2);
+        // Who begins with what is oldest has missed nothing.
+        assert_eq!(watch(&mut client, "0").events, seen.events[1..]);
+        assert_eq!(watch(&mut client, &seen.next).events, []);
+    }
+}
+
+#[test]
+fn who_waits_is_woken_by_what_comes_by_the_time_and_by_the_end() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "1");
+    let (mut reader, mut writer) = (server.connect(), server.connect());
+    let position = watch(&mut reader, "$").next;
+    assert_eq!(position, "1.0:1");
+    let began = Instant::now();
+    let seen = watch(&mut reader, &format!("{position} BLOCK 150"));
+    assert!(began.elapsed() >= Duration::from_millis(150), "{:?}", began.elapsed());
+    assert_eq!((seen.events.len(), seen.next), (0, position.clone()));
+    reader.send(format!("SCUR.WATCH {position} BLOCK 60000 ACCOUNT bob\r\nPING\r\n"));
+    create_all(&mut writer);
+    let seen = self::seen(&mut reader);
+    assert_eq!(seen.events[0].field("event"), "created");
+    assert!(seen.events.iter().all(|event| event.field("account") == "bob"), "{seen:?}");
+    reader.expect("+PONG\r\n");
+    // A reader that has gone waits no longer, and nobody is the worse for it.
+    let mut gone = server.connect();
+    gone.send("SCUR.WATCH $ BLOCK 60000\r\n");
+    drop(gone);
+    reader.send("SCUR.WATCH $ BLOCK 60000\r\n");
+    writer.ask("PING", "+PONG\r\n");
+    let began = Instant::now();
+    server.signal(Signal::SIGTERM);
+    assert_eq!(self::seen(&mut reader).events, []);
+    assert!(server.wait().0.success());
+    assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
+}
+
+#[test]
+fn thresholds_counts_and_accounts_choose() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "1");
+    let mut client = server.connect();
+    create_all(&mut client);
+    for (amount, left) in [(800, 200), (1, 199), (100, 99)] {
+        let line = format!("SCUR.DEBIT bob d{amount} cent {amount}");
+        let version = [800, 1, 100].iter().position(|&one| one == amount).expect("it is one") + 2;
+        client.ask(&line, &format!("*4\r\n+OK\r\n:0\r\n:{version}\r\n:{amount}\r\n"));
+        let seen = watch(&mut client, "0 ACCOUNT bob COUNT 1000");
+        let last = seen.events.last().expect("a debit");
+        assert_eq!(last.field("available"), left.to_string(), "{last:?}");
+    }
+    let seen = watch(&mut client, "0 LOW cent 200 LOW cent 100 LOW octet 5");
+    let crossings = seen.events.iter().filter(|event| event.fields.contains_key("threshold"));
+    let said: Vec<String> = crossings
+        .map(|event| {
+            let said = ["event", "account", "bucket", "unit", "available", "threshold"];
+            said.map(|name| event.field(name)).join(" ")
+        })
+        .collect();
+    assert_eq!(said, ["low bob main cent 199 200", "low bob main cent 99 100"]);
+    let seen = watch(&mut client, "0 COUNT 4");
+    assert_eq!((seen.events.len(), seen.next.as_str()), (4, "1.0:1-4"));
+    for (arguments, error) in [
+        ("x", "INVALID 10 position must be 0, $ or the next of an earlier reply"),
+        ("17", "INVALID 10 position must be 0, $ or the next of an earlier reply"),
+        ("0 COUNT 1001", "INVALID 10 count must be 1 to 1000"),
+        ("0 BLOCK 60001", "INVALID 10 block must be 1 to 60000"),
+        (
+            "0 THREAD 1",
+            "ERR there is no thread 1: the threads are 0 to 0, and where they have changed each begins at 0",
+        ),
+        (
+            "1.0:900",
+            "ERR the position 1.0:900 is ahead of the events, which end at 1.0:7: the store was restored, or lost its end; begin at 0 and compare the balances",
+        ),
+    ] {
+        client.ask(&format!("SCUR.WATCH {arguments}"), &format!("-{error}\r\n"));
+    }
+    let server = Server::start(&[]);
+    let error = "-ERR events are read from the log, and this server keeps none: start it with \
+                 --durability write or fsync\r\n";
+    server.connect().ask("SCUR.WATCH 0", error);
+}
+
+#[test]
+fn each_thread_has_events_of_its_own_and_another_division_begins_anew() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "2");
+    let mut client = server.connect();
+    create_all(&mut client);
+    for account in ACCOUNTS {
+        client.ask(&format!("SCUR.DEBIT {account} d cent 30"), "*4\r\n+OK\r\n:0\r\n:2\r\n:30\r\n");
+    }
+    let error = "-ERR each thread has events of its own: add THREAD 0 to 1\r\n";
+    client.ask("SCUR.WATCH 0", error);
+    let (mut events, mut ends) = (Vec::new(), Vec::new());
+    for thread in 0..2 {
+        // A connection of each thread asks for its own and for the other's.
+        for mut client in [server.connect(), server.connect()] {
+            let (own, end) = all(&mut client, "0", &format!("COUNT 3 THREAD {thread}"));
+            assert!(
+                !own.is_empty()
+                    && own.iter().all(|event| event.id.starts_with(&format!("1.{thread}:")))
+            );
+            let waits = format!("{end} BLOCK 30");
+            assert_eq!(watch(&mut client, &waits).next, end, "the position names the thread");
+            if ends.len() == thread {
+                events.extend(own);
+                ends.push(end);
+            }
+        }
+    }
+    compare(&mut client, &events);
+    let of_alice = watch(&mut client, "0 ACCOUNT alice").events;
+    assert_eq!(of_alice.len(), 6, "{of_alice:?}");
+    client.ask(
+        &format!("SCUR.WATCH {} THREAD 0", ends[1]),
+        "-ERR the position is one of thread 1, and thread 0 is asked for: begin at 0 where the \
+         threads have changed\r\n",
+    );
+    kill(server);
+    let server = directory.serve("fsync", "1");
+    let mut client = server.connect();
+    let seen = watch(&mut client, &ends[0]);
+    let said = ["event", "from", "to"].map(|name| seen.events[0].field(name));
+    assert_eq!(said, ["missed", ends[0].as_str(), "2.0:1"]);
+    assert_eq!((seen.events.len(), seen.next.as_str()), (1, "2.0:1"));
+    client.ask("SCUR.DEBIT alice e cent 30", "*4\r\n+OK\r\n:0\r\n:3\r\n:30\r\n");
+    assert_eq!(watch(&mut client, &seen.next).events[0].field("event"), "debited");
+}

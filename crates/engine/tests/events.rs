@@ -1,0 +1,502 @@
+//! Events: what each fact is to readers, and that a reader of a log that grows, is divided into
+//! segments and loses its front sees every one of them once and in order, or is told.
+
+use scurry_engine::{
+    Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, LogId,
+    LogWriter, Low, Movement, Outcome, Read, Shard, Stop, Wanted, events_of, forget,
+};
+use scurry_ledger::{
+    BucketAttributes, BucketNo, BucketTerms, Change, Code, Command, Create, Id, ItemAt, Name,
+    NewBucket, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time,
+    Tombstone, TombstoneKind, Transaction,
+};
+use std::collections::BTreeMap;
+use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
+
+const NOW: Time = Time(1_700_000_000_000);
+const LOG: LogId = LogId { id: 7, core: 0 };
+
+fn name(text: &str) -> Name {
+    Name::new(text.as_bytes()).expect("a name")
+}
+
+fn id(text: &str) -> Id {
+    Id::new(text.as_bytes()).expect("an id")
+}
+
+fn posting(bucket: u16, amount: i64) -> Posting {
+    Posting { bucket: BucketNo(bucket), amount }
+}
+
+fn events(ops: Vec<Op>) -> Vec<Event> {
+    let mut events = vec![Event::Deleted];
+    events_of(&Change { at: NOW, ops }, &mut events);
+    events
+}
+
+const TERMS: BucketTerms =
+    BucketTerms { priority: 3, valid_from: Time(4), valid_to: None, floor: -5 };
+
+#[test]
+fn each_fact_is_one_event_or_none() {
+    let at = ItemAt { session: SessionAt(0), item: 0 };
+    let moved = |movement| vec![Event::Moved(movement, posting(2, 9))];
+    let answer = StoredAnswer { request: 1, digest: 2, code: Code::Ok, version: 3, items: vec![] };
+    let transaction = Transaction {
+        id: id("txn"),
+        forget_at: NOW,
+        digest: 1,
+        code: Code::Ok,
+        version: 1,
+        amount: 1,
+        parts: vec![],
+    };
+    let bury = |kind| Op::Bury(Tombstone { id: id("s"), forget_at: NOW, kind });
+    let supervise =
+        Op::Supervise { session: SessionAt(0), validity_ms: 1, tcc_ms: 2, deadline: NOW };
+    let counter = Op::SetCounter {
+        id: name("calls"),
+        unit: name("events"),
+        period: Period::Day,
+        period_start: NOW,
+        value: -3,
+    };
+    for (op, expected) in [
+        (Op::Create(Status::Suspended), vec![Event::Created(Status::Suspended)]),
+        (Op::Delete, vec![Event::Deleted]),
+        (Op::SetStatus(Status::Closed), vec![Event::StatusSet(Status::Closed)]),
+        (
+            Op::SetIdentity { kind: name("imsi"), value: id("1") },
+            vec![Event::IdentitySet { kind: name("imsi"), value: id("1") }],
+        ),
+        (
+            Op::AddBucket { id: name("main"), unit: name("cent"), terms: TERMS },
+            vec![Event::BucketAdded { id: name("main"), unit: name("cent"), terms: TERMS }],
+        ),
+        (
+            Op::SetBucket { bucket: BucketNo(1), terms: TERMS },
+            vec![Event::BucketChanged { bucket: BucketNo(1), terms: TERMS }],
+        ),
+        (Op::RemoveBucket(BucketNo(1)), vec![Event::BucketRemoved(BucketNo(1))]),
+        (Op::Credit(posting(2, 9)), moved(Movement::Credited)),
+        (Op::Void(posting(2, 9)), moved(Movement::Voided)),
+        (Op::Refund(posting(2, 9)), moved(Movement::Refunded)),
+        (Op::RefundExpired(posting(2, 9)), moved(Movement::RefundedExpired)),
+        (Op::Debit(posting(2, 9)), moved(Movement::Debited)),
+        (Op::Overdraw(posting(2, 9)), moved(Movement::Overdrawn)),
+        (Op::Expire(posting(2, 9)), moved(Movement::Expired)),
+        (counter, vec![Event::CounterSet { id: name("calls"), unit: name("events"), value: -3 }]),
+        (
+            Op::OpenSession { id: id("s"), overrun: Overrun::Clamp },
+            vec![Event::SessionOpened(id("s"))],
+        ),
+        (Op::AddItem { session: SessionAt(0), key: 1, unit: name("cent") }, vec![]),
+        (Op::Hold(at, posting(2, 9)), moved(Movement::Reserved)),
+        (Op::Grant { at, amount: 9, request: 1 }, vec![]),
+        (Op::Settle(at, posting(2, 9)), moved(Movement::Settled)),
+        (Op::Release(at, posting(2, 9)), moved(Movement::Released)),
+        (Op::ReleaseExpired(at, posting(2, 9)), moved(Movement::ReleasedExpired)),
+        (Op::Use { at, used: 9, direct: 0, uncollected: 0 }, vec![]),
+        (supervise, vec![]),
+        (Op::SetBlob(SessionAt(0), vec![1]), vec![]),
+        (
+            Op::StoreAnswer {
+                session: SessionAt(0),
+                answer: PackedAnswer::new(&answer),
+                answers_max: 8,
+            },
+            vec![],
+        ),
+        (Op::CloseSession(SessionAt(0)), vec![Event::SessionEnded(Ending::Closed, None)]),
+        // Without a session that ends it is one that was refused.
+        (bury(TombstoneKind::Expired), vec![]),
+        (Op::Remember(transaction), vec![]),
+        (Op::NoteRefund { debit: id("txn"), posting: posting(2, 9) }, vec![]),
+        (Op::Forget, vec![]),
+    ] {
+        assert_eq!(events(vec![op.clone()]), expected, "{op:?}");
+    }
+    let answered = TombstoneKind::Answered { request: 1, digest: 2, code: Code::Ok, items: vec![] };
+    for (kind, ending) in [
+        (TombstoneKind::Expired, Ending::Expired),
+        (TombstoneKind::Released, Ending::Released),
+        (answered, Ending::Closed),
+    ] {
+        let ops = vec![Op::CloseSession(SessionAt(0)), bury(kind)];
+        assert_eq!(events(ops), [Event::SessionEnded(ending, Some(id("s")))]);
+    }
+}
+
+#[test]
+fn what_moves_in_one_way_and_bucket_is_one_event_where_it_begins() {
+    let at = ItemAt { session: SessionAt(0), item: 0 };
+    let ops = vec![
+        Op::Settle(at, posting(0, 5)),
+        Op::Release(at, posting(0, 1)),
+        Op::CloseSession(SessionAt(0)),
+        Op::Release(at, posting(1, 2)),
+        Op::Release(at, posting(0, 3)),
+        Op::Settle(at, posting(0, 4)),
+    ];
+    let expected = [
+        Event::Moved(Movement::Settled, posting(0, 9)),
+        Event::Moved(Movement::Released, posting(0, 4)),
+        Event::SessionEnded(Ending::Closed, None),
+        Event::Moved(Movement::Released, posting(1, 2)),
+    ];
+    assert_eq!(events(ops), expected);
+}
+
+#[test]
+fn each_event_has_a_word_of_its_own() {
+    let bucket = BucketNo(0);
+    let moved = Movement::ALL.map(|movement| Event::Moved(movement, posting(0, 1)));
+    let mut words: Vec<&str> = [
+        Event::Created(Status::Active),
+        Event::Deleted,
+        Event::StatusSet(Status::Active),
+        Event::IdentitySet { kind: name("k"), value: Id::EMPTY },
+        Event::BucketAdded { id: name("b"), unit: name("u"), terms: TERMS },
+        Event::BucketChanged { bucket, terms: TERMS },
+        Event::BucketRemoved(bucket),
+        Event::CounterSet { id: name("c"), unit: name("u"), value: 1 },
+        Event::SessionOpened(Id::EMPTY),
+        Event::SessionEnded(Ending::Closed, None),
+        Event::SessionEnded(Ending::Released, None),
+        Event::SessionEnded(Ending::Expired, None),
+        Event::Cleared,
+        Event::Low { bucket, threshold: 1 },
+        Event::Restored { bucket, threshold: 1 },
+    ]
+    .iter()
+    .chain(&moved)
+    .map(Event::word)
+    .collect();
+    // Readers know events by these: none is ever another.
+    words.sort_unstable();
+    assert_eq!(
+        words.join(" "),
+        "bucket-added bucket-changed bucket-removed cleared counter created credited debited \
+         deleted expired identity low overdrawn refunded refunded-expired released \
+         released-expired reserved restored session-closed session-expired session-opened \
+         session-released settled status voided"
+    );
+}
+
+/// Files in memory; what is removed can still be read by who has it open.
+#[derive(Clone, Default)]
+struct MemoryDisk(Arc<Mutex<BTreeMap<String, MemoryFile>>>);
+
+#[derive(Clone, Default)]
+struct MemoryFile(Arc<Mutex<Vec<u8>>>);
+
+impl MemoryDisk {
+    fn files(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, MemoryFile>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Disk for MemoryDisk {
+    type File = MemoryFile;
+
+    fn create(&mut self, name: &str, room: u64) -> io::Result<MemoryFile> {
+        let file = MemoryFile::default();
+        file.bytes().resize(usize::try_from(room).expect("small"), 0);
+        self.files().insert(name.to_owned(), file.clone());
+        Ok(file)
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<MemoryFile> {
+        self.files().get(name).cloned().ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        Ok(self.files().keys().cloned().collect())
+    }
+
+    fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
+        let file = self.files().remove(from).ok_or(io::ErrorKind::NotFound)?;
+        self.files().insert(to.to_owned(), file);
+        Ok(())
+    }
+
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        self.files().remove(name).map(drop).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn sync_dir(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl MemoryFile {
+    fn bytes(&self) -> std::sync::MutexGuard<'_, Vec<u8>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl File for MemoryFile {
+    fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
+        let (mut file, at) = (self.bytes(), usize::try_from(offset).expect("small"));
+        let end = at + bytes.len();
+        if file.len() < end {
+            file.resize(end, 0);
+        }
+        file[at..end].copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let file = self.bytes();
+        let rest = file.get(usize::try_from(offset).expect("small")..).unwrap_or_default();
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+
+    fn len(&mut self) -> io::Result<u64> {
+        Ok(self.bytes().len() as u64)
+    }
+
+    fn set_len(&mut self, len: u64) -> io::Result<()> {
+        self.bytes().resize(usize::try_from(len).expect("small"), 0);
+        Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A shard whose log is in memory, in small segments.
+struct Store {
+    disk: MemoryDisk,
+    shard: Shard,
+    commits: Commits,
+    writer: LogWriter<MemoryDisk>,
+}
+
+impl Store {
+    fn new(segment_len: u64) -> Store {
+        let disk = MemoryDisk::default();
+        let mut shard = Shard::new(Config::default());
+        shard.keep_journal(LOG, 1);
+        let writer = LogWriter::new(disk.clone(), LOG, segment_len);
+        Store { disk, shard, commits: Commits::new(Durability::Fsync, 0), writer }
+    }
+
+    fn reader(&self) -> EventReader<MemoryDisk> {
+        EventReader::new(self.disk.clone(), LOG)
+    }
+
+    fn execute(&mut self, account: &str, command: &Command<'_>) {
+        let key = self.shard.key(account.as_bytes());
+        let outcome = self.shard.execute(NOW, key, command);
+        assert!(matches!(outcome, Outcome::Answer { .. }), "{outcome:?}");
+    }
+
+    fn create(&mut self, account: &str, amount: i64) {
+        let attributes = BucketAttributes::default();
+        let buckets = [NewBucket { bucket: name("b"), unit: name("cent"), amount, attributes }];
+        let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+        self.execute(account, &Command::Create(create));
+    }
+
+    fn adjust(&mut self, account: &str, txn: &str, amount: i64) {
+        let adjust = Command::Adjust { txn: txn.as_bytes(), bucket: name("b"), amount };
+        self.execute(account, &adjust);
+    }
+
+    /// What was committed becomes durable; returns how far.
+    fn sync(&mut self) -> u64 {
+        let done = |mut batch: Batch, writer: &mut LogWriter<_>| {
+            let outcome = batch.run(writer);
+            (batch, outcome)
+        };
+        while let Some(batch) = self.commits.batch(&mut self.shard, NOW) {
+            let (batch, outcome) = done(batch, &mut self.writer);
+            self.commits.done(batch, outcome).expect("it is written");
+        }
+        if let Some(mark) = self.commits.mark(&mut self.shard, NOW) {
+            let (mark, outcome) = done(mark, &mut self.writer);
+            self.commits.done(mark, outcome).expect("it is written");
+        }
+        self.commits.durable()
+    }
+}
+
+const EVERYTHING: Wanted<'static> = Wanted { lows: &[], account: None };
+
+/// Events as lines, so many at most.
+fn read(
+    reader: &mut EventReader<MemoryDisk>,
+    from: EventAt,
+    durable: u64,
+    wanted: Wanted<'_>,
+    count: usize,
+) -> (Read, Vec<String>) {
+    let mut lines = Vec::new();
+    let mut left = count;
+    let outcome = reader.read(from, durable, wanted, &mut |found| {
+        let crossing = found.crossing.map_or(String::new(), |number| format!(".{number}"));
+        let account = String::from_utf8_lossy(found.account);
+        let available =
+            found.balance.map_or(String::new(), |balance| format!(" {}", balance.available));
+        let EventAt { sequence, index } = found.at;
+        let word = found.event.word();
+        lines.push(format!("{sequence}-{index}{crossing} {account} {word}{available}"));
+        left -= usize::from(found.crossing.is_none());
+        if left == 0 { Stop::Enough } else { Stop::GoOn }
+    });
+    (outcome.expect("it can be read"), lines)
+}
+
+#[test]
+fn readers_see_what_is_durable_in_order_and_once_however_little_they_take() {
+    let mut store = Store::new(600);
+    let mut reader = store.reader();
+    let first = EventAt::record(1);
+    assert_eq!(read(&mut reader, first, 0, EVERYTHING, 9).1, [""; 0]);
+    for number in 0..40 {
+        store.create(&format!("a{number}"), 5);
+        store.sync();
+    }
+    store.create("not-durable", 5);
+    let durable = store.commits.durable();
+    let (end, all) = read(&mut reader, first, durable, EVERYTHING, usize::MAX);
+    assert_eq!((all.len(), end.next), (120, EventAt::record(41)));
+    assert_eq!(
+        all[..4],
+        ["1-0 a0 created", "1-1 a0 bucket-added 5", "1-2 a0 credited 5", "2-0 a1 created"]
+    );
+    assert!(store.disk.files().len() > 5, "several segments were read");
+    for count in [1, 2, 7, 50] {
+        let (mut from, mut seen) = (first, Vec::new());
+        while from != end.next {
+            // A new reader finds a position as well as one that was there before.
+            let mut fresh = store.reader();
+            let reader = if seen.len() % 2 == 0 { &mut reader } else { &mut fresh };
+            let (read, lines) = read(reader, from, durable, EVERYTHING, count);
+            assert!(read.next > from && lines.len() <= count, "{read:?} {lines:?}");
+            seen.extend(lines);
+            from = read.next;
+        }
+        assert_eq!(seen, all, "{count} at a time");
+    }
+    let durable = store.sync();
+    let (_, last) = read(&mut reader, end.next, durable, EVERYTHING, 9);
+    assert_eq!(last[0], "41-0 not-durable created");
+}
+
+#[test]
+fn crossings_come_behind_the_last_change_of_their_bucket() {
+    let mut store = Store::new(1 << 20);
+    store.create("a", 100);
+    for (txn, amount) in [("1", -10), ("2", -1), ("3", -50), ("4", 1), ("5", 60)] {
+        store.adjust("a", txn, amount);
+    }
+    store.create("empty", 0);
+    let durable = store.sync();
+    let low = |unit, threshold| Low { unit: name(unit), threshold };
+    let lows = [low("cent", 90), low("octet", 1_000), low("cent", 40)];
+    let wanted = Wanted { lows: &lows, account: None };
+    let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, wanted, usize::MAX);
+    assert_eq!(
+        lines,
+        [
+            "2-0 a voided 90",
+            "3-0 a voided 89",
+            "3-0.1 a low 89",
+            "4-0 a voided 39",
+            "4-0.3 a low 39",
+            "5-0 a credited 40",
+            "5-0.3 a restored 40",
+            "6-0 a credited 100",
+            "6-0.1 a restored 100",
+            "7-0 empty created",
+            "7-1 empty bucket-added 0",
+            "7-1.1 empty low 0",
+            "7-1.3 empty low 0",
+        ]
+    );
+    // What comes with the last event that is wanted comes with it.
+    let (at, lines) = read(&mut store.reader(), EventAt::record(3), durable, wanted, 1);
+    assert_eq!((at.next, lines.len()), (EventAt::record(4), 2));
+    let wanted = Wanted { account: Some(b"empty"), ..wanted };
+    let (at, lines) = read(&mut store.reader(), EventAt::record(2), durable, wanted, 2);
+    assert_eq!((at.next, lines.len()), (EventAt::record(8), 4));
+}
+
+#[test]
+fn what_is_not_kept_is_told_and_reading_goes_on_behind_it() {
+    let mut store = Store::new(600);
+    for number in 0..40 {
+        store.create(&format!("a{number}"), 5);
+        store.sync();
+    }
+    let durable = store.commits.durable();
+    let mut reader = store.reader();
+    let (_, lines) = read(&mut reader, EventAt::record(1), durable, EVERYTHING, 1);
+    assert_eq!(lines, ["1-0 a0 created"]);
+    // One in the middle has gone beyond what was removed, one has not.
+    forget(&mut store.disk, 20, 0).expect("they are removed");
+    let (at, lines) = read(&mut reader, EventAt { sequence: 1, index: 1 }, durable, EVERYTHING, 2);
+    let oldest = at.oldest;
+    assert!((2..=21).contains(&oldest), "{oldest}");
+    assert_eq!(at.missed_to, Some(oldest));
+    assert_eq!(lines[0], format!("{oldest}-0 a{} created", oldest - 1));
+    let (at, lines) = read(&mut reader, EventAt::record(30), durable, EVERYTHING, 1);
+    assert_eq!((at.missed_to, lines), (None, vec!["30-0 a29 created".to_owned()]));
+}
+
+#[test]
+fn more_is_kept_than_snapshots_need() {
+    let mut store = Store::new(600);
+    for number in 0..40 {
+        store.create(&format!("a{number}"), 5);
+        store.sync();
+    }
+    let segments = store.disk.files().len();
+    let full = segments as u64 - 1;
+    // All but the last count, and no segment is divided.
+    for (keep, left) in [(600 * full, segments), (600 * full - 599, segments), (1_200, 3), (1, 2)] {
+        forget(&mut store.disk, 40, keep).expect("they are removed");
+        assert_eq!(store.disk.files().len(), left, "{keep} bytes");
+    }
+    forget(&mut store.disk, 40, 0).expect("they are removed");
+    assert_eq!(store.disk.files().len(), 1);
+}
+
+#[test]
+fn damage_to_what_is_durable_is_an_error_and_not_an_end() {
+    let mut store = Store::new(1 << 20);
+    for number in 0..9 {
+        store.create(&format!("a{number}"), 5);
+        store.sync();
+    }
+    let durable = store.commits.durable();
+    let file = store.disk.files().values().next().expect("a segment").clone();
+    let used = file.bytes().iter().rposition(|&byte| byte != 0).expect("it is written");
+    file.bytes()[used / 2] ^= 1;
+    let mut seen = 0;
+    let outcome = store.reader().read(EventAt::record(1), durable, EVERYTHING, &mut |_| {
+        seen += 1;
+        Stop::GoOn
+    });
+    let text = outcome.expect_err("a bit is another").to_string();
+    assert!(text.contains("cannot be read at byte") && seen > 0, "{text} after {seen}");
+}
+
+#[test]
+fn everything_flushed_is_an_event_and_plain_keys_are_none() {
+    let mut store = Store::new(1 << 20);
+    store.create("a", 5);
+    store.shard.clear();
+    let durable = store.sync();
+    let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, EVERYTHING, 9);
+    assert_eq!(lines, ["2-0  cleared"]);
+    let wanted = Wanted { account: Some(b"b"), ..EVERYTHING };
+    let (at, lines) = read(&mut store.reader(), EventAt::record(1), durable, wanted, 9);
+    assert_eq!((at.next.sequence, lines), (3, vec!["2-0  cleared".to_owned()]));
+}
