@@ -4,8 +4,8 @@
 #
 # usage: scripts/bench.sh [PART]...   (all of them without arguments; see `parts` below)
 # environment: ACCOUNTS, SECONDS_PER_ROW, WARMUP, RUNS, OUT (directory of the results),
-#   FILL_ACCOUNTS (of the part `fill`: 20,000,000 need about 6 GB), LOG_DIRECTORY (of the part
-#   `log-io`: a directory on the disk in question; without it a temporary one)
+#   FILL_ACCOUNTS (of the part `fill`: 20,000,000 need about 6 GB), LOG_DIRECTORY (of the parts
+#   that keep something: a directory on the disk in question; without it a temporary one)
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -16,10 +16,12 @@ runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
 parts=(ledger table ladder pipelined published kv published-kv cross-core neighbours expiry fill
-  log-io)
+  durable durable-peers commit snapshots recovery log-io)
 charging=(--target scurry --target valkey+lua --target redis+lua --target echo)
 plain=(--target scurry --target valkey --target redis --target echo)
 many=(--sessions 3200 --connections 50 --depth 64)
+place=()
+if [ -n "${LOG_DIRECTORY:-}" ]; then place=(--directory "$LOG_DIRECTORY"); fi
 
 # The ledger's decide and apply in nanoseconds and instructions, and the bytes of an account.
 ledger() {
@@ -76,10 +78,38 @@ fill() {
   "$lab" fill --accounts "${FILL_ACCOUNTS:-20000000}" --compare "$accounts" --json "$out/fill.json"
 }
 
+# What keeping something costs.
+durable() {
+  run durable moaf-scur --target scurry:none --target scurry:write --target scurry:fsync \
+    "${many[@]}" "${place[@]}"
+}
+
+# The same promise beside the same promise.
+durable-peers() {
+  run durable-peers moaf-scur --target scurry:fsync --target valkey+lua:always \
+    --target scurry:write --target valkey+lua:everysec "${many[@]}" "${place[@]}"
+}
+
+half() { # half COMMAND: at half of what fsync can do
+  "$lab" "$1" --accounts "$accounts" --seconds "$seconds" --runs "$runs" --json "$out/$1.json" \
+    "${place[@]}"
+}
+
+# How long a commit takes, beside the device alone.
+commit() { half commit; }
+
+# What is felt while snapshots are written, and their longest steps.
+snapshots() {
+  half snapshots
+  cargo bench --quiet --locked -p scurry-engine --bench snapshot | tee "$out/snapshot-steps.txt"
+}
+
+# How fast a log and a snapshot are read back.
+recovery() { "$lab" recovery --runs "$runs" --json "$out/recovery.json" "${place[@]}"; }
+
 # Ways to write and sync a log, alone and with a second one beside it.
 log-io() {
-  local bench="${CARGO_TARGET_DIR:-target}/release/scurry-log-bench" place=()
-  if [ -n "${LOG_DIRECTORY:-}" ]; then place=(--directory "$LOG_DIRECTORY"); fi
+  local bench="${CARGO_TARGET_DIR:-target}/release/scurry-log-bench"
   cargo build --release --locked -p scurry-io-bench --bin scurry-log-bench
   rm -f "$out/log-io.json" "$out/log-io-two.json"
   "$bench" "${place[@]}" --rounds "$runs" --json "$out/log-io.json"

@@ -5,7 +5,7 @@
 # usage: scripts/install-tools.sh [demo|tests|all]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
-#          testing/clients and cargo-fuzz
+#          testing/clients, the checker of testing/linearizability and cargo-fuzz
 #   all    both (the default)
 set -euo pipefail
 export LC_ALL=C
@@ -238,16 +238,16 @@ is_installed() { # is_installed DIRECTORY MANIFEST...
   done
 }
 
-install_go() {
-  local source=testing/clients/go directory=$libraries/go
+install_go() { # install_go SOURCE
+  local source=$1 directory=$libraries/${1##*/}
   ! is_installed "$directory" "$source/go.mod" "$source/go.sum" || return 0
   check_version Go "$go_least" "$(go env GOVERSION 2>/dev/null | sed 's/^go//')"
-  say "installing the Go libraries of the test clients into .cache"
+  say "installing the Go modules of $source into .cache"
   mkdir -p "$directory"
   # Building once also fills the cache of compiled packages.
   quietly env GOMODCACHE="$directory/mod" GOCACHE="$directory/build" GOTOOLCHAIN=local \
     GOFLAGS="-mod=readonly -modcacherw" go -C "$source" build -buildvcs=false -o /dev/null . ||
-    fail "cannot install the Go libraries: see the lines above"
+    fail "cannot install the Go modules of $source: see the lines above"
   cp "$source/go.mod" "$source/go.sum" "$directory/"
 }
 
@@ -344,7 +344,8 @@ fi
 case "${1:-all}" in
   tests | all)
     install_venv
-    install_go
+    install_go testing/clients/go
+    install_go testing/linearizability
     install_node
     install_java
     install_fuzz

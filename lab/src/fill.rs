@@ -13,7 +13,7 @@ use crate::report::{Grid, duration, grouped};
 use crate::routes::Door;
 use crate::row::Figures;
 use crate::scenario::{Bucket, Scenario};
-use crate::target::Target;
+use crate::target::{Durability, Target};
 use crate::testbed::{Testbed, allow_files, write_json};
 
 /// The pipelined form, in which the store is the limit.
@@ -84,6 +84,9 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
     let bench = Bench {
         scenario: &scenario,
         target: Target::Scurry,
+        durability: Durability::None,
+        place: &testbed.place.path,
+        snapshots: false,
         program: testbed.program.clone(),
         port: None,
         cores: testbed.cores.as_ref(),

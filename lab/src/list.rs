@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::Result;
 
 use crate::scenario::{Kind, Scenario};
-use crate::target::Target;
+use crate::target::{Durability, Target};
 
 /// The scenarios and the targets as text.
 ///
@@ -30,6 +30,8 @@ pub fn list(scurry: Option<&Path>) -> Result<String> {
     out.push_str("targets\n");
     for target in Target::ALL {
         writeln!(out, "  {:<12}{}", target.name(), target.description())?;
+        let words: Vec<&str> = Durability::of(*target).iter().map(|one| one.word()).collect();
+        writeln!(out, "  {:<12}durability: {}", "", words.join(", "))?;
         match target.locate(Kind::Kv, scurry) {
             Ok(program) => writeln!(out, "  {:<12}ready: {}", "", program.display())?,
             Err(missing) => writeln!(out, "  {:<12}not here: {missing}", "")?,

@@ -1,12 +1,14 @@
-//! The loader: one thread that keeps every session of a closed loop going over epoll. It sleeps
-//! in `epoll_wait` whenever there is nothing to do, so that its CPU time shows how near it is
-//! to being the limit itself.
+//! The loader: one thread that keeps every session of a closed loop going over epoll, or sends by
+//! the clock. It sleeps in `epoll_wait` whenever there is nothing to do, so that its CPU time shows
+//! how near it is to being the limit itself.
 
 mod connection;
+mod pace;
 mod recorder;
 
 use std::io::ErrorKind;
 use std::net::SocketAddr;
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,6 +19,7 @@ use crate::clock::{Clock, thread_cpu_nanos};
 use crate::resp::Stop;
 use crate::workload::Workload;
 use connection::Connection;
+use pace::Pace;
 use recorder::Recorder;
 pub use recorder::{LoadResult, OperationResult, Second};
 
@@ -40,6 +43,8 @@ pub struct LoadPlan {
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub depth: u32,
+    /// Requests per second, by the clock; a closed loop without.
+    pub rate: Option<f64>,
     /// Seconds under load before measuring.
     pub warmup_seconds: f64,
     /// Measured seconds.
@@ -79,6 +84,10 @@ pub struct Loader<'a, W> {
     epoll: OwnedFd,
     clock: Clock,
     recorder: Recorder,
+    /// Of an open loop.
+    pace: Option<Pace>,
+    /// The connection whose turn it is in an open loop.
+    turn: usize,
     stage: Stage,
     in_flight: u64,
     answered_at: u64,
@@ -114,6 +123,8 @@ impl<'a, W: Workload> Loader<'a, W> {
             epoll,
             clock: Clock::start(),
             recorder,
+            pace: None,
+            turn: 0,
             stage: Stage::WarmUp,
             in_flight: 0,
             answered_at: 0,
@@ -129,6 +140,11 @@ impl<'a, W: Workload> Loader<'a, W> {
     /// When a connection fails, the server falls silent or the run is interrupted.
     pub fn run(mut self, observer: &mut dyn Observer) -> Result<LoadResult> {
         self.clock = Clock::start();
+        if let Some(rate) = self.plan.rate {
+            // Without this the kernel may wake a sleeper 50 us late.
+            rustix::thread::set_current_timer_slack(NonZeroU64::new(1))?;
+            self.pace = Some(Pace::new(rate, self.clock.nanos()));
+        }
         let begin = nanos(self.plan.warmup_seconds);
         let end = begin + nanos(self.plan.seconds);
         self.send_all()?;
@@ -166,7 +182,8 @@ impl<'a, W: Workload> Loader<'a, W> {
             if now >= end {
                 return Ok(());
             }
-            self.turn(now, tick.min(end))?;
+            let next = self.send_due(now)?;
+            self.turn(now, tick.min(end).min(next))?;
         }
     }
 
@@ -256,15 +273,39 @@ impl<'a, W: Workload> Loader<'a, W> {
         Ok(())
     }
 
-    /// Writes as many requests as the depth allows, in one go.
+    /// Sends what is due by the clock, on one connection after the other. Gives when the next
+    /// request is due; what finds no session that is free goes when one is, and its latency
+    /// counts from when it was meant to go.
+    fn send_due(&mut self, now: u64) -> Result<u64> {
+        let Some(pace) = self.pace else { return Ok(u64::MAX) };
+        let mut due = pace.due(now, self.plan.sessions as usize);
+        let mut passed = 0;
+        while due > 0 && passed < self.connections.len() {
+            let count = self.send_some(self.turn, due)?;
+            due -= count;
+            passed = if count == 0 { passed + 1 } else { 0 };
+            self.turn = (self.turn + 1) % self.connections.len();
+        }
+        Ok(if due > 0 { u64::MAX } else { self.pace.map_or(u64::MAX, |pace| pace.time_of(0)) })
+    }
+
+    /// Writes as many requests as the depth allows, in one go, where no clock says when.
     fn send(&mut self, index: usize) -> Result<()> {
+        if self.pace.is_some() && self.stage != Stage::Closing {
+            return Ok(());
+        }
+        self.send_some(index, usize::MAX).map(drop)
+    }
+
+    /// Writes `most` requests at most, and gives how many.
+    fn send_some(&mut self, index: usize, most: usize) -> Result<usize> {
         let connection = &mut self.connections[index];
         if self.stage == Stage::Draining || connection.is_blocked() {
-            return Ok(());
+            return Ok(0);
         }
         self.out.clear();
         let mut count = 0;
-        while connection.depth() < self.plan.depth as usize {
+        while connection.depth() < self.plan.depth as usize && count < most {
             let Some(session) = connection.next_ready() else { break };
             let operation = if self.stage == Stage::Closing {
                 self.workload.emit_closing(session, &mut self.out)
@@ -277,16 +318,23 @@ impl<'a, W: Workload> Loader<'a, W> {
             }
         }
         if count == 0 {
-            return Ok(());
+            return Ok(0);
         }
-        self.in_flight += count;
+        self.in_flight += count as u64;
         let now = self.clock.nanos();
-        connection.stamp(usize::try_from(count)?, now);
+        match &mut self.pace {
+            Some(pace) if self.stage != Stage::Closing => {
+                connection.stamp(count, |number| pace.time_of(number));
+                pace.sent(count);
+            }
+            _ => connection.stamp(count, |_| now),
+        }
         // Silence is counted from the last answer, or from the first request after a pause.
-        if self.in_flight == count {
+        if self.in_flight == count as u64 {
             self.answered_at = now;
         }
-        connection.write(&self.out, &self.epoll)
+        connection.write(&self.out, &self.epoll)?;
+        Ok(count)
     }
 }
 
@@ -319,6 +367,7 @@ mod tests {
             sessions: 6,
             connections: 5,
             depth: 1,
+            rate: None,
             warmup_seconds: 0.0,
             seconds: 1.0,
         };

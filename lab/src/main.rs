@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::Parser;
 use scurry_lab::arguments::{Arguments, LabCommand};
+use scurry_lab::commit::commit;
 use scurry_lab::echo::{ReplySizes, serve};
 use scurry_lab::expiry::expiry;
 use scurry_lab::fill::fill;
@@ -12,7 +13,9 @@ use scurry_lab::ladder::ladder;
 use scurry_lab::launcher::{Launch, launch};
 use scurry_lab::list::list;
 use scurry_lab::neighbours::neighbours;
+use scurry_lab::recovery::recovery;
 use scurry_lab::run::run;
+use scurry_lab::snapshots::snapshots;
 
 fn main() -> ExitCode {
     match dispatch(Arguments::parse().command) {
@@ -33,6 +36,9 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Neighbours(arguments) => return neighbours(&arguments),
         LabCommand::Expiry(arguments) => return expiry(&arguments),
         LabCommand::Fill(arguments) => fill(&arguments)?,
+        LabCommand::Commit(arguments) => commit(&arguments)?,
+        LabCommand::Recovery(arguments) => recovery(&arguments)?,
+        LabCommand::Snapshots(arguments) => snapshots(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
         LabCommand::EchoServer { port, sizes } => serve(port, &ReplySizes::parse(&sizes)?)?,
         LabCommand::Launch { cores, parent, command } => {

@@ -1,7 +1,7 @@
 //! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
@@ -12,6 +12,7 @@ use crate::cores::{Cores, bind_this_thread};
 use crate::figures::{per, percent, rounded};
 use crate::filling::Filling;
 use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
+use crate::log_growth::LogCounts;
 use crate::names::{account_text, key_text};
 use crate::populate::{create_accounts, set_keys};
 use crate::process::{ServerProcess, free_address};
@@ -20,7 +21,10 @@ use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::sampler::{Sample, resident_bytes};
 use crate::scenario::{Charging, KeyValue, Kind, Scenario};
-use crate::target::{Identity, ScurryOptions, Target, probe_charging, probe_key_value};
+use crate::snapshotter::Snapshotter;
+use crate::target::{
+    Durability, Identity, ScurryOptions, Start, Target, probe_charging, probe_key_value,
+};
 use crate::workload::{ChargingPlan, ChargingWorkload, KeyValueWorkload, Workload};
 
 /// Below this idle share of its core the loader may be what is measured.
@@ -33,6 +37,12 @@ pub struct Bench<'a> {
     pub scenario: &'a Scenario,
     /// Against what.
     pub target: Target,
+    /// How safe a change is when it is answered.
+    pub durability: Durability,
+    /// Where the server keeps what it keeps.
+    pub place: &'a Path,
+    /// Snapshots are written under the load, one after the other.
+    pub snapshots: bool,
     /// Its program.
     pub program: PathBuf,
     /// The port to use; any free one without.
@@ -68,12 +78,18 @@ pub struct Measured {
 struct Watch<'a> {
     pid: u32,
     samples: Vec<Sample>,
+    /// To ask the server for the counts of its log; none where it has none.
+    client: Option<&'a mut Client>,
+    log: Vec<LogCounts>,
     progress: &'a Progress,
 }
 
 impl Observer for Watch<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
         self.samples.push(Sample::take(self.pid)?);
+        if let Some(client) = &mut self.client {
+            self.log.extend(LogCounts::ask(client)?);
+        }
         Ok(())
     }
 
@@ -88,8 +104,8 @@ impl Bench<'_> {
     /// # Errors
     /// When the server does not start or the load cannot be carried out.
     pub fn measure(&self, number: u32, runs: u32) -> Result<Measured> {
-        let name = self.target.name();
-        let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.to_owned() };
+        let name = format!("{}:{}", self.target.name(), self.durability.word());
+        let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
         let total = self.scenario.warmup_seconds + self.scenario.seconds;
         let progress = Progress::new(&prefix, self.quiet, total);
         if let Some(cores) = self.cores {
@@ -98,6 +114,12 @@ impl Bench<'_> {
         let server = self.start()?;
         let mut client = Client::connect(server.address())?;
         let identity = self.target.identify(&mut client)?;
+        ensure!(
+            identity.durability == self.durability.word(),
+            "{name} was started with durability {} and says {}",
+            self.durability.word(),
+            identity.durability
+        );
         let measured = match (&self.scenario.charging, &self.scenario.kv) {
             (Some(charging), _) => self.charge(charging, number, &server, &mut client, &progress),
             (_, Some(kv)) => self.key_value(kv, number, &server, &mut client, &progress),
@@ -115,10 +137,15 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<ServerProcess> {
-        let address = free_address(self.port)?;
-        let cores = self.cores.map(|cores| cores.target.clone()).unwrap_or_default();
-        let program = self.program.clone();
-        let command = self.target.command(program, address, cores, self.echo_sizes, self.scurry);
+        let command = self.target.command(Start {
+            program: self.program.clone(),
+            address: free_address(self.port)?,
+            cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
+            durability: self.durability,
+            place: self.place.to_owned(),
+            echo_sizes: self.echo_sizes,
+            scurry: self.scurry,
+        });
         ServerProcess::start(&command, self.interrupted)
     }
 
@@ -154,7 +181,7 @@ impl Bench<'_> {
             routes: routes.as_ref().map(owners).transpose()?,
         })?;
         let addresses = addresses(server, routes.as_ref());
-        let mut run = self.load(number, &mut workload, server, addresses, progress)?;
+        let mut run = self.load(number, &mut workload, server, client, addresses, progress)?;
         let verdict = self.verdict(&workload, || {
             ensure!(
                 workload.replays() == 0,
@@ -196,7 +223,7 @@ impl Bench<'_> {
             workload.route(routes.owners(kv.keys, scenario.connections, key_text)?);
         }
         let addresses = addresses(server, routes.as_ref());
-        let mut run = self.load(number, &mut workload, server, addresses, progress)?;
+        let mut run = self.load(number, &mut workload, server, client, addresses, progress)?;
         let verdict = self.verdict(&workload, || audit_key_value(client, &workload, scenario.seed));
         settle(&mut run, verdict, filling.as_ref(), progress);
         Ok((run, filling))
@@ -235,6 +262,7 @@ impl Bench<'_> {
         number: u32,
         workload: &mut W,
         server: &ServerProcess,
+        client: &mut Client,
         addresses: Vec<SocketAddr>,
         progress: &Progress,
     ) -> Result<Run> {
@@ -243,19 +271,36 @@ impl Bench<'_> {
             sessions: self.scenario.sessions,
             connections: self.scenario.connections,
             depth: self.scenario.depth,
+            rate: self.scenario.rate,
             warmup_seconds: self.scenario.warmup_seconds,
             seconds: self.scenario.seconds,
         };
-        let mut watch = Watch { pid: server.pid(), samples: Vec::new(), progress };
+        let has_log = self.target == Target::Scurry && self.durability.keeps();
+        let mut watch = Watch {
+            pid: server.pid(),
+            samples: Vec::new(),
+            client: has_log.then_some(client),
+            log: Vec::new(),
+            progress,
+        };
         let loader = Loader::connect(plan, workload, self.interrupted)?;
+        let snapshotter =
+            self.snapshots.then(|| Snapshotter::start(server.address())).transpose()?;
         let result = loader.run(&mut watch)?;
+        if let Some(snapshotter) = snapshotter {
+            snapshotter.finish()?;
+        }
         let &[begin, end] = watch.samples.as_slice() else {
             anyhow::bail!("the measured interval was not sampled");
+        };
+        let log = match watch.log.as_slice() {
+            [begin, end] => Some(end.since(begin, result.seconds)),
+            _ => None,
         };
         let memory = resident_bytes(server.pid())?;
         Ok(Run {
             run: number,
-            figures: figures(&result, &begin, &end, memory),
+            figures: Figures { log, ..figures(&result, &begin, &end, memory) },
             audit: String::new(),
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
@@ -318,5 +363,6 @@ fn figures(result: &LoadResult, begin: &Sample, end: &Sample, memory: u64) -> Fi
         memory_bytes: Some(memory),
         memory_bytes_per_account: None,
         operations: Some(result.operations),
+        log: None,
     }
 }

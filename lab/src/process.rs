@@ -20,6 +20,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::cores::bind;
+use crate::place::temporary;
 
 const START_TIMEOUT: Duration = Duration::from_secs(20);
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
@@ -37,6 +38,8 @@ pub struct ServerCommand {
     pub cores: Vec<usize>,
     /// Where it will listen.
     pub address: SocketAddr,
+    /// Where its directory is made, which goes with it.
+    pub place: PathBuf,
 }
 
 /// A running server. Dropping it stops it.
@@ -55,7 +58,7 @@ impl ServerProcess {
     /// # Errors
     /// When it does not: the message has the tail of its output.
     pub fn start(command: &ServerCommand, interrupted: &AtomicBool) -> Result<ServerProcess> {
-        let directory = tempfile::Builder::new().prefix("scurry-lab-").tempdir()?;
+        let directory = temporary(&command.place)?;
         let output = File::create(directory.path().join("output"))?;
         let lab = std::env::current_exe().context("finding the lab's own program")?;
         let mut launcher = Command::new(lab);

@@ -7,6 +7,7 @@ use crate::figures::{median_index, range};
 use crate::host::Host;
 use crate::latency::LatencySummary;
 use crate::loader::{OperationResult, Second};
+use crate::log_growth::LogGrowth;
 
 /// What an audit that passed says.
 pub const AUDIT_OK: &str = "ok";
@@ -30,8 +31,10 @@ pub struct Row {
     /// The figures: those of the median run by throughput.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Durability of what was acknowledged.
+    /// Durability of what was acknowledged, as the server says.
     pub durability: String,
+    /// The kind of file system that it keeps that on; none where it keeps nothing.
+    pub filesystem: Option<String>,
     /// Replicas.
     pub replicas: u32,
     /// `ok`, `n/a`, or what was wrong.
@@ -65,6 +68,8 @@ pub struct Load {
     pub connections: u32,
     /// Requests in flight per connection at most.
     pub depth: u32,
+    /// Requests per second by the clock; none of a closed loop.
+    pub rate: Option<f64>,
     /// Accounts, or keys.
     pub accounts: u32,
     /// Measured seconds asked for.
@@ -114,6 +119,8 @@ pub struct Figures {
     pub memory_bytes_per_account: Option<f64>,
     /// Business operations in the measured interval.
     pub operations: Option<u64>,
+    /// How the log grew; none where scurry had none, and of other targets.
+    pub log: Option<LogGrowth>,
 }
 
 /// One run of a row.

@@ -11,16 +11,20 @@ use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
 use crate::host::Host;
+use crate::log_growth::LogGrowth;
 use crate::measure::Bench;
+use crate::place::Place;
 use crate::report;
 use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
-use crate::target::{LIBRARY, ScurryOptions, Target};
+use crate::target::{Durability, LIBRARY, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
 
 /// A target that uses this much of its core has none left, within the precision of the figure.
 const BUSY_PERCENT: f64 = 95.0;
+/// An open loop that answers less than this share of its rate has not kept it.
+const KEPT_RATE_MIN: f64 = 0.99;
 /// Files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
 
@@ -41,6 +45,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         one_core: Cores::choose(1)?,
         cores: Cores::choose(scurry.threads.unwrap_or(1) as usize)?,
         scurry,
+        place: Place::find(arguments.common.directory.as_deref())?,
         host: Host::look(),
         library: library(arguments)?,
         interrupted: &interrupted,
@@ -70,6 +75,7 @@ struct Session<'a> {
     /// The placement of scurry.
     cores: Option<Cores>,
     scurry: ScurryOptions,
+    place: Place,
     host: Host,
     library: String,
     interrupted: &'a AtomicBool,
@@ -77,7 +83,7 @@ struct Session<'a> {
 
 /// A target on its way to a row.
 struct Entry {
-    target: Target,
+    variant: Variant,
     door: Door,
     /// None where it cannot be measured.
     program: Option<PathBuf>,
@@ -101,7 +107,7 @@ impl Session<'_> {
         }
     }
 
-    fn rows(&self, targets: &[Target]) -> Result<Vec<Row>> {
+    fn rows(&self, targets: &[Variant]) -> Result<Vec<Row>> {
         let mut entries: Vec<Entry> =
             targets.iter().flat_map(|target| self.entries(*target)).collect();
         let sizes = self.echo_sizes(targets);
@@ -113,32 +119,39 @@ impl Session<'_> {
         for entry in &mut entries {
             if entry.program.is_some() {
                 entry.row.conclude();
-                self.annotate(entry.target, &sizes, &mut entry.row);
+                self.annotate(entry.variant.target, &sizes, &mut entry.row);
             }
         }
         Ok(entries.into_iter().map(|entry| entry.row).collect())
     }
 
     /// One of each target, and one of scurry for each door.
-    fn entries(&self, target: Target) -> Vec<Entry> {
+    fn entries(&self, variant: Variant) -> Vec<Entry> {
+        let target = variant.target;
         let doors: &[Door] =
             if target == Target::Scurry { &self.arguments.doors } else { &[Door::Main] };
         let entry = |door: &Door| {
             let scurry = self.arguments.common.scurry_bin.as_deref();
-            let located = target.locate(self.scenario.kind, scurry);
-            let mut row = self.blank(target, *door);
+            let located = target.locate(self.scenario.kind, scurry).and_then(|program| {
+                if variant.durability.keeps() {
+                    self.place.check()?
+                }
+                Ok(program)
+            });
+            let mut row = self.blank(variant, *door);
             if let Err(missing) = &located {
                 row.not_measured = Some(missing.to_string());
                 row.audit = format!("not measured here: {missing}");
             }
-            Entry { target, door: *door, program: located.ok(), row }
+            Entry { variant, door: *door, program: located.ok(), row }
         };
         doors.iter().map(entry).collect()
     }
 
     fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
-        let bench = self.bench(entry.target, entry.door, program, echo_sizes);
+        let Variant { target, durability, .. } = entry.variant;
+        let bench = Bench { durability, ..self.bench(target, entry.door, program, echo_sizes) };
         let row = &mut entry.row;
         row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
@@ -159,6 +172,7 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// One that keeps nothing.
     fn bench<'b>(
         &'b self,
         target: Target,
@@ -169,6 +183,9 @@ impl Session<'_> {
         Bench {
             scenario: self.scenario,
             target,
+            durability: Durability::None,
+            place: &self.place.path,
+            snapshots: false,
             program,
             port: self.arguments.port,
             cores: self.placement(target),
@@ -186,8 +203,8 @@ impl Session<'_> {
     }
 
     /// The lengths of the echo server's answers: learnt from a real server where there is one.
-    fn echo_sizes(&self, targets: &[Target]) -> EchoSizes {
-        if !targets.contains(&Target::Echo) {
+    fn echo_sizes(&self, targets: &[Variant]) -> EchoSizes {
+        if !targets.iter().any(|variant| variant.target.is_echo()) {
             return EchoSizes::default();
         }
         let Some(charging) = &self.scenario.charging else {
@@ -202,24 +219,28 @@ impl Session<'_> {
         learnt.unwrap_or_else(|error| built_in(&error))
     }
 
-    fn blank(&self, target: Target, door: Door) -> Row {
+    fn blank(&self, variant: Variant, door: Door) -> Row {
+        let target = variant.target;
         let scenario = self.scenario;
         let kv = scenario.kv.as_ref();
         let cores = self.placement(target);
         let is_scurry = target == Target::Scurry;
         // The plain name is that of the plain way in.
         let name = match door {
-            Door::Main => target.name().to_owned(),
-            Door::Cores => format!("{} {}", target.name(), door.name()),
+            Door::Main => variant.name(),
+            Door::Cores => format!("{} {}", variant.name(), door.name()),
         };
         Row {
             scenario: scenario.name.clone(),
             target: name,
-            durability: "none".to_owned(),
+            // Until the server has said it.
+            durability: "unknown".to_owned(),
+            filesystem: variant.durability.keeps().then(|| self.place.filesystem.clone()),
             load: Load {
                 sessions: scenario.sessions,
                 connections: scenario.connections,
                 depth: scenario.depth,
+                rate: scenario.rate,
                 accounts: kv.map_or(scenario.accounts, |kv| kv.keys),
                 seconds: scenario.seconds,
                 warmup_seconds: scenario.warmup_seconds,
@@ -245,6 +266,16 @@ impl Session<'_> {
             }
             row.notes.push(note);
         }
+        let rate = row.figures.business_ops_per_s;
+        if let (Some(wanted), Some(found)) = (row.load.rate, rate)
+            && found < wanted * KEPT_RATE_MIN
+        {
+            row.notes.push(format!("did not keep the rate of {wanted} requests/s"));
+        }
+        if let Some(filesystem) = &row.filesystem {
+            row.notes.push(format!("keeps its data on {filesystem}"));
+        }
+        row.notes.extend(row.figures.log.as_ref().map(LogGrowth::words));
         if target.is_echo() {
             row.notes.push(sizes.origin.clone());
         }

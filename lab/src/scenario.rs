@@ -15,6 +15,8 @@ const BUILT_IN: &[&str] =
 pub const CONNECTIONS_MAX: u32 = 9_900;
 /// Sessions at a time at most.
 pub const SESSIONS_MAX: u32 = 1_000_000;
+/// Requests per second at most.
+pub const RATE_MAX: f64 = 10_000_000.0;
 /// Bytes of one value at most.
 pub const VALUE_SIZE_MAX: usize = 1_048_576;
 
@@ -34,6 +36,8 @@ pub struct Scenario {
     pub connections: u32,
     /// Requests in flight on one connection at most.
     pub depth: u32,
+    /// Requests per second, by the clock (an open loop); a closed loop without.
+    pub rate: Option<f64>,
     /// Accounts, for charging.
     #[serde(default)]
     pub accounts: u32,
@@ -123,6 +127,10 @@ impl Scenario {
             "{} connections for {} sessions: some would never be used; lower --connections",
             self.connections,
             self.sessions
+        );
+        ensure!(
+            self.rate.is_none_or(|rate| (1.0..=RATE_MAX).contains(&rate)),
+            "the rate must be 1 to {RATE_MAX} requests per second"
         );
         ensure!(self.seconds > 0.0 && self.seconds <= 86_400.0, "seconds must be above 0");
         ensure!((0.0..=86_400.0).contains(&self.warmup_seconds), "warmup must not be negative");

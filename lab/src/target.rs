@@ -1,19 +1,24 @@
 //! The systems that can be measured: where their program is, how it is started, and how the
 //! charging commands are spelt there.
 
+mod command;
+mod durability;
+mod identity;
 mod probe;
+mod variant;
 
-use std::ffi::OsString;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::client::Client;
 use crate::dialect::Dialect;
-use crate::process::ServerCommand;
 use crate::scenario::Kind;
+pub use command::Start;
+pub use durability::Durability;
+pub use identity::Identity;
 pub use probe::{Probe, probe_charging, probe_key_value};
+pub use variant::Variant;
 
 /// The rules as a Lua library.
 pub const LIBRARY: &str = include_str!("../peers/scur.lua");
@@ -53,15 +58,6 @@ pub struct Missing {
     pub why: String,
     /// What the user can do.
     pub cure: String,
-}
-
-/// What a server says about itself.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Identity {
-    /// Product and version.
-    pub version: String,
-    /// Durability of what it acknowledges.
-    pub durability: String,
 }
 
 impl Target {
@@ -154,48 +150,6 @@ impl Target {
         }
     }
 
-    /// How to start it, with everything in memory.
-    pub fn command(
-        self,
-        program: PathBuf,
-        address: SocketAddr,
-        cores: Vec<usize>,
-        echo_sizes: &str,
-        scurry: &ScurryOptions,
-    ) -> ServerCommand {
-        let port = address.port().to_string();
-        let words: Vec<String> = match self {
-            Target::Scurry => {
-                let address = address.to_string();
-                let fixed = ["serve", "--listen", &address, "--log", "warn"].map(str::to_owned);
-                let threads =
-                    scurry.threads.map(|threads| ["--threads".to_owned(), threads.to_string()]);
-                let rest = scurry.arguments.iter().cloned();
-                fixed.into_iter().chain(threads.into_iter().flatten()).chain(rest).collect()
-            }
-            Target::Echo => {
-                ["echo-server", "--port", &port, "--sizes", echo_sizes].map(str::to_owned).to_vec()
-            }
-            _ => {
-                let ip = address.ip().to_string();
-                let words = [
-                    ["--bind", ip.as_str()],
-                    ["--port", port.as_str()],
-                    ["--save", ""],
-                    ["--appendonly", "no"],
-                    ["--loglevel", "warning"],
-                    ["--maxclients", "10100"],
-                    // Small hashes in one block: 5 % less CPU for the Lua library, and less memory.
-                    ["--hash-max-listpack-value", "4096"],
-                    ["--hash-max-listpack-entries", "16"],
-                ];
-                words.as_flattened().iter().map(|word| (*word).to_owned()).collect()
-            }
-        };
-        let arguments = words.into_iter().map(OsString::from).collect();
-        ServerCommand { program, arguments, cores, address }
-    }
-
     /// Makes a fresh server ready for this kind of load.
     ///
     /// # Errors
@@ -206,37 +160,6 @@ impl Target {
             ensure!(reply.text() == Some("scur"), "the Lua library does not load: {reply}");
         }
         Ok(())
-    }
-
-    /// Asks a running server what it is.
-    ///
-    /// # Errors
-    /// When the connection fails.
-    pub fn identify(self, client: &mut Client) -> Result<Identity> {
-        if self.is_echo() {
-            let version = format!("scurry-lab {}", env!("CARGO_PKG_VERSION"));
-            return Ok(Identity { version, durability: "none".to_owned() });
-        }
-        let reply = client.call(&["INFO"])?;
-        Ok(identity(reply.text().unwrap_or_default()))
-    }
-}
-
-/// What INFO says. A server of the Redis family that names no durability runs with
-/// persistence off, because the lab starts it so.
-fn identity(info: &str) -> Identity {
-    let field = |name: &str| {
-        info.lines()
-            .find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
-            .map(str::to_owned)
-    };
-    let products = ["scurry", "valkey", "redis"];
-    let version = products.iter().find_map(|product| {
-        field(&format!("{product}_version")).map(|version| format!("{product} {version}"))
-    });
-    Identity {
-        version: version.unwrap_or_default(),
-        durability: field("durability").unwrap_or_else(|| "none".to_owned()),
     }
 }
 
@@ -279,19 +202,6 @@ mod tests {
     }
 
     #[test]
-    fn scurry_gets_its_threads_and_what_the_command_line_adds() {
-        let scurry = ScurryOptions { threads: Some(2), arguments: vec!["--io".into()] };
-        let address = SocketAddr::from(([127, 0, 0, 1], 7));
-        let words = |target: Target| {
-            let command = target.command("x".into(), address, vec![], "", &scurry);
-            command.arguments.join(&OsString::from(" ")).into_string().unwrap()
-        };
-        let expected = "serve --listen 127.0.0.1:7 --log warn --threads 2 --io";
-        assert_eq!(words(Target::Scurry), expected);
-        assert!(!words(Target::Redis).contains("threads"));
-    }
-
-    #[test]
     fn plain_stores_do_no_charging() {
         let missing = Target::Redis.locate(Kind::Charging, None).unwrap_err();
         assert_eq!(
@@ -305,13 +215,5 @@ mod tests {
         let path = Path::new("no/such/scurry");
         let missing = Target::Scurry.locate(Kind::Kv, Some(path)).unwrap_err();
         assert!(missing.to_string().contains("no/such/scurry"));
-    }
-
-    #[test]
-    fn the_most_specific_version_counts() {
-        let info = "# Server\r\nredis_version:7.2.4\r\nvalkey_version:8.0.1\r\n";
-        let expected = Identity { version: "valkey 8.0.1".into(), durability: "none".into() };
-        assert_eq!(identity(info), expected);
-        assert_eq!(identity("durability:fsync\r\n").durability, "fsync");
     }
 }

@@ -11,9 +11,10 @@ use serde::Serialize;
 use crate::arguments::CommonArguments;
 use crate::cores::{Cores, bind_this_thread};
 use crate::host::Host;
+use crate::place::Place;
 use crate::process::{ServerProcess, free_address};
 use crate::scenario::Kind;
-use crate::target::{ScurryOptions, Target};
+use crate::target::{Durability, ScurryOptions, Start, Target};
 
 /// The machine, and how a server is started on it.
 #[derive(Debug)]
@@ -26,6 +27,8 @@ pub struct Testbed {
     pub host: Host,
     /// How scurry is started.
     pub scurry: ScurryOptions,
+    /// Where servers keep what they keep.
+    pub place: Place,
     /// Set by Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
     /// No live line.
@@ -43,12 +46,14 @@ impl Testbed {
             cores: Cores::choose(1)?,
             host: Host::look(),
             scurry: ScurryOptions { threads: None, arguments: common.server_arg.clone() },
+            place: Place::find(common.directory.as_deref())?,
             interrupted: catch_signals()?,
             quiet: common.quiet,
         })
     }
 
-    /// Starts a fresh scurry with these arguments and those of the command line.
+    /// Starts a fresh scurry that keeps nothing, with these arguments and those of the command
+    /// line.
     ///
     /// # Errors
     /// When it does not start.
@@ -57,8 +62,15 @@ impl Testbed {
         let own = arguments.iter().map(|argument| (*argument).to_owned());
         scurry.arguments = own.chain(scurry.arguments).collect();
         let cores = self.cores.as_ref().map(|cores| cores.target.clone()).unwrap_or_default();
-        let address = free_address(None)?;
-        let command = Target::Scurry.command(self.program.clone(), address, cores, "", &scurry);
+        let command = Target::Scurry.command(Start {
+            program: self.program.clone(),
+            address: free_address(None)?,
+            cores,
+            durability: Durability::None,
+            place: self.place.path.clone(),
+            echo_sizes: "",
+            scurry: &scurry,
+        });
         ServerProcess::start(&command, &self.interrupted)
     }
 

@@ -71,6 +71,24 @@ fn charging_on_redis_is_audited_to_the_unit() {
 }
 
 #[test]
+fn a_peer_that_keeps_its_data_says_so_itself() {
+    need_redis();
+    let words = "kv --keys 100 --sessions 8 --directory";
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    for word in ["everysec", "always"] {
+        let target = format!("redis:{word}");
+        let mut words: Vec<&str> = words.split(' ').collect();
+        words.extend([place.path().to_str().unwrap(), "--target", &target]);
+        let (row, table) = run(&words);
+        assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &word.into()), "{row}");
+        assert_eq!(row["target"], target.as_str());
+        assert!(row["filesystem"].as_str().is_some_and(|kind| !kind.is_empty()), "{row}");
+        assert!(table.contains("keeps its data on"), "{table}");
+    }
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0, "nothing is left behind");
+}
+
+#[test]
 fn the_shorter_loop_is_named_in_the_row() {
     need_redis();
     let (row, _) = run(&[

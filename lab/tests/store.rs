@@ -174,6 +174,36 @@ fn the_server_gets_the_arguments_of_the_command_line() {
 }
 
 #[test]
+fn each_durability_of_scurry_is_audited_and_its_log_is_counted() {
+    let words = "--accounts 300 --sessions 16 --connections 4 --depth 4 --seconds 0.3 --warmup 0";
+    let (report, text) = sound(&format!(
+        "run moaf-scur --target scurry --target scurry:write --target scurry:fsync {words}"
+    ));
+    let rows = report["rows"].as_array().unwrap();
+    for (row, durability) in rows.iter().zip(["none", "write", "fsync"]) {
+        assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &durability.into()));
+        assert_eq!(row["filesystem"].is_null(), durability == "none", "{row}");
+        let bytes = row["log"]["bytes_per_change"].as_f64();
+        assert_eq!(bytes.is_some_and(|bytes| bytes > 20.0), durability != "none", "{row}");
+        assert!(row["rate"].is_null(), "{row}");
+    }
+    assert!(text.contains("bytes per change"), "{text}");
+}
+
+#[test]
+fn an_open_loop_sends_by_the_clock() {
+    let (report, text) = sound(
+        "run kv --target scurry --keys 100 --sessions 20 --connections 2 --depth 8 --rate 400 \
+         --seconds 1 --warmup 0.2",
+    );
+    let row = &report["rows"][0];
+    assert_eq!((&row["audit"], &row["rate"]), (&"ok".into(), &400.0.into()), "{row}");
+    let rate = row["business_ops_per_s"].as_f64().unwrap();
+    assert!((300.0..=500.0).contains(&rate), "{rate}");
+    assert!(text.contains("400 requests/s by the clock"), "{text}");
+}
+
+#[test]
 fn both_doors_of_a_server_with_two_threads_are_audited() {
     for scenario in ["moaf-scur --accounts 300", "kv --keys 300"] {
         let (report, text) = sound(&format!(

@@ -5,6 +5,7 @@ mod ci;
 mod fix;
 mod fuzz;
 mod host;
+mod sim;
 mod steps;
 mod tidy;
 
@@ -22,6 +23,10 @@ usage: cargo xtask COMMAND
   tidy           the project's own rules: code map, purity, edges, documents
   fuzz [--seconds N]
                  the properties of testing/fuzz: their seeds, then each target for N seconds
+  sim [--seconds N] [--theme NAME] [--seed S]
+                 durability on a faulty disk: seeds from S on for N seconds, or S alone
+  crash [--rounds N] [--seed S]
+                 kills the server under load, 200 times unless told otherwise: testing/crash
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -42,7 +47,7 @@ fn run(args: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     };
-    if !rest.is_empty() && !matches!(command.as_str(), "ci" | "fuzz") {
+    if !rest.is_empty() && !matches!(command.as_str(), "ci" | "crash" | "fuzz" | "sim") {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
     match command.as_str() {
@@ -53,6 +58,12 @@ fn run(args: &[String]) -> Result<()> {
                 println!("fuzz: not fuzzed: {why}");
             }
             Ok(())
+        }
+        "sim" => sim::run(&Host::find()?, rest),
+        "crash" => {
+            let own = ["run", "--release", "--locked", "-p", "scurry-crash", "--"];
+            let rest = rest.iter().map(String::as_str);
+            Host::find()?.cargo(&own.into_iter().chain(rest).collect::<Vec<_>>())
         }
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),

@@ -1,12 +1,17 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
+mod backup;
 mod file;
 mod hash_password;
+mod inspect;
 mod log;
 mod mode;
 mod recovery;
+mod restore;
 mod serve;
 mod size;
+mod snapshot;
+mod store;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -32,12 +37,41 @@ enum Command {
     ///
     /// From a terminal it is asked for twice and not shown; else the first line of stdin is taken.
     HashPassword,
+
+    /// Say what is in a data directory, a log segment or a snapshot, and whether it is whole.
+    ///
+    /// Reads every byte and checks every checksum; writes nothing, so it can be used beside a
+    /// running server. The exit code is 0 when everything holds, and 1 when something does not.
+    Inspect(inspect::Inspect),
+
+    /// Copy a data directory, also that of a running server, to a directory of its own.
+    ///
+    /// The copy holds every snapshot and the log up to its last complete record at that moment,
+    /// core by core. It is checked against its source before the command ends, and is itself a
+    /// data directory: `scurry serve` can be started on it.
+    Backup(backup::Backup),
+
+    /// Copy a backup to a new data directory, as it is or as it was at an earlier point.
+    ///
+    /// A point is the sequence of a record, per core; `scurry inspect --records` shows them with
+    /// their times. The backup is not changed.
+    Restore(restore::Restore),
+
+    /// Ask a running server to write a snapshot, and wait until it has.
+    ///
+    /// A start reads the newest snapshot and what the log has behind it, so one that was just
+    /// written makes the next start fast, and a backup small.
+    Snapshot(snapshot::Snapshot),
 }
 
 fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::HashPassword => hash_password::run(),
+        Command::Inspect(inspect) => inspect.run(),
+        Command::Backup(backup) => backup.run(),
+        Command::Restore(restore) => restore.run(),
+        Command::Snapshot(snapshot) => snapshot.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

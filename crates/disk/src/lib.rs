@@ -14,5 +14,5 @@ pub use directory::Directory;
 pub use fault::os_error;
 pub use file::DiskFile;
 pub use manifest::{FORMAT, Manifest};
-pub use store::Store;
+pub use store::{Store, read_manifest};
 pub use store_error::StoreError;

@@ -40,28 +40,7 @@ impl Store {
     /// The manifest; none in a store that nothing was written to. Errors: it is damaged, or
     /// newer, or absent beside data.
     pub fn manifest(&self) -> Result<Option<Manifest>, StoreError> {
-        let path = self.path.join(MANIFEST);
-        let mut bytes = Vec::new();
-        match File::open(&path) {
-            Ok(file) => {
-                file.take(LEN_MAX + 1).read_to_end(&mut bytes).map_err(cannot("read", &path))?;
-            }
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                return match self.generations()?.first() {
-                    None => Ok(None),
-                    Some(number) => Err(StoreError::NoManifest {
-                        directory: self.path.clone(),
-                        generation: format!("g{number}"),
-                    }),
-                };
-            }
-            Err(error) => return Err(cannot("open", &path)(error).into()),
-        }
-        match Manifest::from_bytes(&bytes) {
-            Ok(manifest) => Ok(Some(manifest)),
-            Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
-            Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
-        }
+        read_manifest(&self.path)
     }
 
     /// Replaces the manifest. After a crash there is the old one or this one; after this returns
@@ -90,14 +69,7 @@ impl Store {
     /// The generations that have a directory, in order: the one in use, and what a change of the
     /// number of threads left behind when it was cut short.
     pub fn generations(&self) -> io::Result<Vec<u32>> {
-        let mut numbers = Vec::new();
-        for entry in fs::read_dir(&self.path).map_err(cannot("list", &self.path))? {
-            let name = entry.map_err(cannot("list", &self.path))?.file_name();
-            let number = name.to_str().and_then(|name| name.strip_prefix('g')?.parse().ok());
-            numbers.extend(number.filter(|number| self.path_of(*number).ends_with(&name)));
-        }
-        numbers.sort_unstable();
-        Ok(numbers)
+        generations(&self.path)
     }
 
     /// Removes a generation with everything in it, durably.
@@ -119,6 +91,44 @@ impl Store {
             .and_then(|_| fs::remove_file(&path).map_err(cannot("remove", &path)))
             .map_err(|source| StoreError::not_writable(&self.path, source))
     }
+}
+
+/// The manifest of a store that somebody else may serve: nothing is locked and nothing written.
+/// Otherwise as [`Store::manifest`].
+pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
+    let path = directory.join(MANIFEST);
+    let mut bytes = Vec::new();
+    match File::open(&path) {
+        Ok(file) => {
+            file.take(LEN_MAX + 1).read_to_end(&mut bytes).map_err(cannot("read", &path))?;
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            return match generations(directory)?.first() {
+                None => Ok(None),
+                Some(number) => Err(StoreError::NoManifest {
+                    directory: directory.to_owned(),
+                    generation: format!("g{number}"),
+                }),
+            };
+        }
+        Err(error) => return Err(cannot("open", &path)(error).into()),
+    }
+    match Manifest::from_bytes(&bytes) {
+        Ok(manifest) => Ok(Some(manifest)),
+        Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
+        Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
+    }
+}
+
+fn generations(path: &Path) -> io::Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(path).map_err(cannot("list", path))? {
+        let name = entry.map_err(cannot("list", path))?.file_name();
+        let number = name.to_str().and_then(|name| name.strip_prefix('g')?.parse::<u32>().ok());
+        numbers.extend(number.filter(|number| name == *format!("g{number}")));
+    }
+    numbers.sort_unstable();
+    Ok(numbers)
 }
 
 fn create(path: &Path) -> io::Result<File> {

@@ -35,8 +35,8 @@ impl LogId {
     }
 }
 
-/// crc32c, by the processor where it can.
-pub(crate) fn checksum(before: u32, bytes: &[u8]) -> u32 {
+/// crc32c, by the processor where it can: what everything of a log is checked with.
+pub fn checksum(before: u32, bytes: &[u8]) -> u32 {
     crc32c::crc32c_append(before, bytes)
 }
 

@@ -1,9 +1,13 @@
 //! From files to a shard: the newest good snapshot, then what the log has after it.
 
+mod gathered;
+mod replay;
+
 use crate::log::{Cut, LogError, LogId, LogReader};
 use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard};
-use scurry_codec::{Entry, Frame, Record, RecordError};
+use replay::Replay;
+use scurry_codec::{Entry, Record, RecordError};
 use scurry_ledger::Time;
 use thiserror::Error;
 
@@ -16,6 +20,17 @@ pub trait Sink {
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
     /// Applies a record of the log.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
+    /// Applies records of one account, with their sequences. Where one does not fit, returns
+    /// its sequence.
+    fn replay_account<'r>(
+        &mut self,
+        records: impl Iterator<Item = (u64, Record<'r>)>,
+    ) -> Result<(), (u64, ReplayError)> {
+        for (sequence, record) in records {
+            self.replay(&record).map_err(|error| (sequence, error))?;
+        }
+        Ok(())
+    }
     /// Loads what the next records need: the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
 }
@@ -31,6 +46,13 @@ impl Sink for Shard {
 
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         Shard::replay(self, record)
+    }
+
+    fn replay_account<'r>(
+        &mut self,
+        records: impl Iterator<Item = (u64, Record<'r>)>,
+    ) -> Result<(), (u64, ReplayError)> {
+        Shard::replay_account(self, records)
     }
 
     fn touch(&mut self, hashes: &[u64]) {
@@ -125,9 +147,6 @@ pub enum Until {
     Sequence(u64),
 }
 
-/// Records whose keys are loaded ahead together.
-const AHEAD: usize = 64;
-
 /// Recovers what the files of a log hold. `seed` is that of the hash tables.
 pub fn recover<D: Disk>(
     disk: &mut D,
@@ -147,16 +166,17 @@ pub fn recover<D: Disk>(
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
     read.log_bytes_all = reader.bytes_ahead()?;
-    let mut replay = Replay { hasher: &hasher, base: &base, limit, hashes: Vec::new() };
-    while let Some(frame) = reader.frame()? {
-        if frame.first() > limit {
-            break;
-        }
+    let mut replay = Replay::new(&hasher, &base, limit);
+    // What lies behind the limit is not looked at: it may be what the limit leaves out.
+    while reader.next() <= limit
+        && let Some(frame) = reader.frame()?
+    {
         at = at.max(frame.at());
         read.records += replay.frame(&frame, sink)?;
         read.log_bytes += frame.len() as u64;
         progress(&read);
     }
+    replay.finish(sink)?;
     let last = reader.next() - 1;
     if last.min(limit) < base.ranges.last() {
         return Err(RecoveryError::Lost { last, wanted: base.ranges.last() });
@@ -167,8 +187,26 @@ pub fn recover<D: Disk>(
         reader.settle()?;
     }
     let Base { begun, version_last, passed_over, .. } = base;
+    if until == Until::End {
+        set_aside(disk, &passed_over)?;
+    }
+    let passed_over = passed_over.into_iter().map(|(_, error)| error).collect();
     let snapshot = (read.entries_all > 0 || begun > 0).then_some(begun);
     Ok(Recovered { next, at, version_last, segments, snapshot, passed_over, cut, read })
+}
+
+/// Gives snapshots that are damaged another name, so that they are not counted among those that
+/// are kept.
+fn set_aside<D: Disk>(
+    disk: &mut D,
+    passed_over: &[(u64, SnapshotError)],
+) -> Result<(), RecoveryError> {
+    let damaged = |(_, error): &&(u64, SnapshotError)| !matches!(error, SnapshotError::Io { .. });
+    for (begun, _) in passed_over.iter().filter(damaged) {
+        let name = snapshot_name(*begun);
+        disk.rename(&name, &format!("damaged-{name}")).map_err(LogError::Directory)?;
+    }
+    Ok(())
 }
 
 /// What the snapshot has given.
@@ -177,7 +215,8 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
-    passed_over: Vec<SnapshotError>,
+    /// By the sequence at which each was begun.
+    passed_over: Vec<(u64, SnapshotError)>,
 }
 
 /// Restores the newest snapshot that is good and shows nothing after `limit`.
@@ -199,7 +238,11 @@ fn restore<D: Disk>(
             Ok(Some(base)) => return Ok(Base { passed_over, ..base }),
             // It shows more than is asked for.
             Ok(None) => {}
-            Err(Unusable::Snapshot(error)) => passed_over.push(error),
+            // An older one would be used, and what the newer program has written be lost.
+            Err(Unusable::Snapshot(error)) if error.is_of_newer_format() => {
+                return Err(RecoveryError::Snapshots(vec![error]));
+            }
+            Err(Unusable::Snapshot(error)) => passed_over.push((begun, error)),
             Err(Unusable::Replay(error)) => {
                 return Err(RecoveryError::Replay { sequence: begun, error });
             }
@@ -209,7 +252,8 @@ fn restore<D: Disk>(
     }
     let segments = names.iter().filter_map(|name| crate::log::segment_of(name)).min();
     if !passed_over.is_empty() && segments.is_none_or(|first| first > 1) {
-        return Err(RecoveryError::Snapshots(passed_over));
+        let errors = passed_over.into_iter().map(|(_, error)| error).collect();
+        return Err(RecoveryError::Snapshots(errors));
     }
     Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges: Ranges::default(), passed_over })
 }
@@ -262,41 +306,5 @@ fn restore_one<D: Disk>(
     }))
 }
 
-/// Applies records that the snapshot does not show yet.
-struct Replay<'b> {
-    hasher: &'b KeyHasher,
-    base: &'b Base,
-    limit: u64,
-    hashes: Vec<u64>,
-}
-
-impl Replay<'_> {
-    /// Applies those of a frame, and returns how many.
-    fn frame(&mut self, frame: &Frame<'_>, sink: &mut impl Sink) -> Result<u64, RecoveryError> {
-        let (mut ahead, mut records) = (frame.records(), frame.records());
-        let (mut sequence, mut applied) = (frame.first(), 0);
-        loop {
-            self.hashes.clear();
-            while self.hashes.len() < AHEAD
-                && let Some(Ok(record)) = ahead.next()
-            {
-                self.hashes.push(record.key().map_or(0, |key| self.hasher.key(key).hash()));
-            }
-            sink.touch(&self.hashes);
-            for _ in 0..AHEAD {
-                let Some(record) = records.next() else { return Ok(applied) };
-                let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
-                // Nothing is cleared while a snapshot is written: one sequence stands for all.
-                let as_of = record.key().map_or(self.base.begun, |key| {
-                    self.base.ranges.as_of(self.hasher.position(key))
-                });
-                if sequence > as_of && sequence <= self.limit {
-                    let outcome = sink.replay(&record);
-                    outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
-                    applied += 1;
-                }
-                sequence += 1;
-            }
-        }
-    }
-}
+#[cfg(test)]
+mod tests;

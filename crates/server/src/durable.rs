@@ -445,6 +445,7 @@ impl Durable {
                 }
                 News::NotSynced(error) => {
                     tracing::error!("the log cannot be synced: {error}");
+                    self.commits.fail();
                     self.trouble = Some(Trouble::Failed(error.to_string()));
                 }
                 News::Snapshot(event) => self.snapshots.learn(event, &self.commits),

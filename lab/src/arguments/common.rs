@@ -24,6 +24,11 @@ pub struct CommonArguments {
     #[arg(long, value_name = "ARG", allow_hyphen_values = true)]
     pub server_arg: Vec<String>,
 
+    /// Where the servers' directories are made, and what they keep, on a disk [default: the
+    /// system's directory for temporary files].
+    #[arg(long, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+
     /// Write the results there as JSON (docs/lab.md has the fields).
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,

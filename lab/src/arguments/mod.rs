@@ -3,8 +3,10 @@
 mod common;
 mod expiry;
 mod fill;
+mod half_load;
 mod ladder;
 mod neighbours;
+mod recovery;
 mod run;
 
 use std::ffi::OsString;
@@ -15,8 +17,10 @@ use clap::{Parser, Subcommand};
 pub use common::{CommonArguments, HealthyArguments};
 pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
+pub use half_load::HalfLoadArguments;
 pub use ladder::LadderArguments;
 pub use neighbours::NeighboursArguments;
+pub use recovery::RecoveryArguments;
 pub use run::{Choice, RunArguments};
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
@@ -41,6 +45,12 @@ pub enum LabCommand {
     Expiry(ExpiryArguments),
     /// Fill a store with many accounts, weigh it, and load it.
     Fill(FillArguments),
+    /// Show how long a commit takes at half load, beside the device's own sync.
+    Commit(HalfLoadArguments),
+    /// Show what clients feel at half load while snapshots are written.
+    Snapshots(HalfLoadArguments),
+    /// Show how fast a log and a snapshot are read back, in this process.
+    Recovery(RecoveryArguments),
     /// Show the scenarios and the targets, and what helps where a target is missing.
     List {
         /// Where the scurry binary is [default: beside the lab, then PATH].

@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum};
 use super::CommonArguments;
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
-use crate::target::{ScurryOptions, Target};
+use crate::target::{ScurryOptions, Variant};
 
 const RUNS_MAX: u32 = 1_000;
 /// Threads of one server at most, as many as a core's number can tell apart.
@@ -29,7 +29,8 @@ pub struct RunArguments {
     /// A scenario: moaf-scur or kv (see `scurry-lab list`), or the path of a TOML file.
     pub scenario: String,
 
-    /// A target; repeat it to compare several.
+    /// A target, with its durability (`scurry:fsync`, `valkey+lua:always`; a plain name keeps
+    /// nothing); repeat it to compare several.
     #[arg(long = "target", value_name = "NAME", default_values = ["scurry", "valkey+lua"])]
     pub target: Vec<String>,
 
@@ -48,6 +49,11 @@ pub struct RunArguments {
     /// Requests in flight on one connection at most.
     #[arg(long, value_name = "N")]
     pub depth: Option<u32>,
+
+    /// Requests per second by the clock, with latencies from when each was meant to be sent
+    /// [default: a closed loop].
+    #[arg(long, value_name = "N")]
+    pub rate: Option<f64>,
 
     /// Accounts that are created before and chosen from uniformly (for kv: keys, as --keys).
     #[arg(long, value_name = "N")]
@@ -124,6 +130,7 @@ impl RunArguments {
         let mut scenario = self.find()?;
         set(&mut scenario.sessions, self.sessions);
         set(&mut scenario.depth, self.depth);
+        scenario.rate = self.rate.or(scenario.rate);
         set(&mut scenario.seconds, self.seconds);
         set(&mut scenario.warmup_seconds, self.warmup);
         set(&mut scenario.seed, self.seed);
@@ -150,10 +157,10 @@ impl RunArguments {
     ///
     /// # Errors
     /// When there is none of a name, or one is named twice.
-    pub fn targets(&self) -> Result<Vec<Target>> {
+    pub fn targets(&self) -> Result<Vec<Variant>> {
         let mut targets = Vec::new();
         for name in &self.target {
-            let target = Target::parse(name)?;
+            let target = Variant::parse(name)?;
             ensure!(
                 !targets.contains(&target),
                 "target {name} is named twice: use --runs to repeat"
@@ -267,7 +274,9 @@ mod tests {
             ("kv --last-session no", "--last-session means nothing"),
             ("moaf-scur --keys 5", "--keys means nothing"),
             ("kv --target redis --target redis", "named twice"),
+            ("kv --target redis:none --target redis", "named twice"),
             ("kv --target mongo", "no target `mongo`"),
+            ("kv --rate 0", "the rate must be"),
             ("kv --runs 0", "--runs must be"),
             ("kv --threads 0", "--threads must be"),
             ("kv --door main --door main", "named twice"),

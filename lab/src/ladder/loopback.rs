@@ -9,7 +9,7 @@ use crate::echo_sizes::learn;
 use crate::measure::Bench;
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
-use crate::target::Target;
+use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
 
 /// A way to spread the load over connections.
@@ -57,6 +57,9 @@ impl Loopback<'_> {
         let bench = Bench {
             scenario: &scenario,
             target,
+            durability: Durability::None,
+            place: &self.testbed.place.path,
+            snapshots: false,
             program: if echo { self.echo.clone() } else { self.testbed.program.clone() },
             port: None,
             cores: self.testbed.cores.as_ref(),

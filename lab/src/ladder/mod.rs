@@ -23,7 +23,8 @@ use ledger::LedgerRung;
 use loopback::{FORMS, Loopback};
 use meter::{Rung, measure};
 pub use report::{Ladder, Point, RungRow};
-use session_loop::Population;
+pub(crate) use session_loop::{Population, SessionLoop};
+pub(crate) use store::{EPOCH, HASH_SEED, Store};
 
 /// Sessions that take turns on the rungs without sockets: as many as the pipelined form has.
 const SESSIONS: u32 = 3_200;

@@ -9,15 +9,15 @@ use crate::scenario::{Charging, Operation};
 
 /// How many accounts there are and how many sessions run at a time.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Population {
-    pub(super) accounts: u32,
-    pub(super) sessions: u32,
-    pub(super) seed: u64,
+pub(crate) struct Population {
+    pub(crate) accounts: u32,
+    pub(crate) sessions: u32,
+    pub(crate) seed: u64,
 }
 
 /// Sessions that take turns, each at its own place in the loop.
 #[derive(Debug)]
-pub(super) struct SessionLoop {
+pub(crate) struct SessionLoop {
     steps: Vec<Step>,
     sessions: Vec<Session>,
     turn: usize,
@@ -29,8 +29,8 @@ pub(super) struct SessionLoop {
 
 /// One operation of the loop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
-    pub(super) operation: Operation,
+pub(crate) struct Step {
+    pub(crate) operation: Operation,
     request: u32,
     items: [ItemRequest; 1],
 }
@@ -44,16 +44,16 @@ struct Session {
 
 /// The next operation of one session.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
-    pub(super) step: Step,
-    pub(super) account: AccountText,
-    pub(super) session: SessionText,
+pub(crate) struct Request {
+    pub(crate) step: Step,
+    pub(crate) account: AccountText,
+    pub(crate) session: SessionText,
     /// The session ends with it.
-    pub(super) last: bool,
+    pub(crate) last: bool,
 }
 
 impl SessionLoop {
-    pub(super) fn new(charging: &Charging, population: Population) -> Result<SessionLoop> {
+    pub(crate) fn new(charging: &Charging, population: Population) -> Result<SessionLoop> {
         let unit = Name::new(charging.unit.as_bytes()).context("the scenario's unit is no name")?;
         let mut request = 0;
         let mut steps = Vec::new();
@@ -81,7 +81,7 @@ impl SessionLoop {
     }
 
     /// The next operation, of the next session in turn. It counts as carried out.
-    pub(super) fn next(&mut self) -> Request {
+    pub(crate) fn next(&mut self) -> Request {
         let session = &mut self.sessions[self.turn];
         self.turn = (self.turn + 1) % self.population.sessions as usize;
         if session.step == 0 {
@@ -97,7 +97,7 @@ impl SessionLoop {
     }
 
     /// What all operations so far have used.
-    pub(super) fn consumed(&self) -> i128 {
+    pub(crate) fn consumed(&self) -> i128 {
         self.consumed
     }
 }
@@ -105,7 +105,7 @@ impl SessionLoop {
 impl Request {
     /// The command of an operation that writes; none of a read.
     #[inline]
-    pub(super) fn command(&self) -> Option<Command<'_>> {
+    pub(crate) fn command(&self) -> Option<Command<'_>> {
         let request = SessionRequest {
             session: &self.session,
             request: self.step.request,
@@ -127,7 +127,7 @@ impl Request {
 
     /// What the item must be granted.
     #[inline]
-    pub(super) fn granted(&self) -> i64 {
+    pub(crate) fn granted(&self) -> i64 {
         self.step.items[0].requested.unwrap_or(0)
     }
 }

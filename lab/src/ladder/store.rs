@@ -1,8 +1,8 @@
-//! The one place of the lab that uses the engine: a shard with its accounts.
+//! A shard of the engine with its accounts.
 
 use anyhow::{Context, Result, bail, ensure};
 use scurry_engine::{Config, Shard};
-pub(super) use scurry_engine::{Outcome, ReadError};
+pub(crate) use scurry_engine::{Outcome, ReadError};
 use scurry_ledger::{
     Account, BucketAttributes, Command, Create, Name, NewBucket, Status, Time, Totals,
 };
@@ -11,22 +11,22 @@ use crate::names::account_text;
 use crate::scenario::Charging;
 
 /// When every store begins, ms since 1970.
-pub(super) const EPOCH: Time = Time(1_700_000_000_000);
+pub(crate) const EPOCH: Time = Time(1_700_000_000_000);
 /// Seed of the table's hash: a run is repeatable.
-const HASH_SEED: u64 = 0x5C02_2217;
+pub(crate) const HASH_SEED: u64 = 0x5C02_2217;
 
 /// Requests that a host takes together: those that one connection has waiting.
-pub(super) const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// A shard and its accounts.
 #[derive(Debug)]
-pub(super) struct Store {
+pub(crate) struct Store {
     shard: Shard,
 }
 
 impl Store {
     /// A shard with this many accounts of the scenario.
-    pub(super) fn with_accounts(charging: &Charging, accounts: u32) -> Result<Store> {
+    pub(crate) fn with_accounts(charging: &Charging, accounts: u32) -> Result<Store> {
         let shard = Shard::new(Config { hash_seed: HASH_SEED, ..Config::default() });
         let mut store = Store { shard };
         create(charging, |command| {
@@ -43,7 +43,7 @@ impl Store {
     /// Asks memory for what a batch of requests will need, as a host does before it executes
     /// them. More than a batch is left alone.
     #[inline]
-    pub(super) fn touch<'a>(&self, ids: impl Iterator<Item = &'a [u8]>) {
+    pub(crate) fn touch<'a>(&self, ids: impl Iterator<Item = &'a [u8]>) {
         let mut keys = [self.shard.key(&[]); BATCH];
         let mut length = 0;
         for (place, id) in keys.iter_mut().zip(ids) {
@@ -54,26 +54,31 @@ impl Store {
     }
 
     #[inline]
-    pub(super) fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Outcome {
+    pub(crate) fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Outcome {
         self.shard.execute(now, self.shard.key(id), command)
     }
 
     #[inline]
-    pub(super) fn account(&mut self, now: Time, id: &[u8]) -> Result<&Account, ReadError> {
+    pub(crate) fn account(&mut self, now: Time, id: &[u8]) -> Result<&Account, ReadError> {
         self.shard.account(now, self.shard.key(id))
     }
 
     /// What a host does once in a turn.
-    pub(super) fn tick(&mut self, now: Time) {
+    pub(crate) fn tick(&mut self, now: Time) {
         self.shard.tick(now);
     }
 
-    pub(super) fn totals(&self) -> &Totals {
+    /// The shard itself.
+    pub(crate) fn shard(&mut self) -> &mut Shard {
+        &mut self.shard
+    }
+
+    pub(crate) fn totals(&self) -> &Totals {
         self.shard.totals()
     }
 
     /// Compares what was consumed with the tally.
-    pub(super) fn audit(&self, unit: &str, expected: i128) -> Result<()> {
+    pub(crate) fn audit(&self, unit: &str, expected: i128) -> Result<()> {
         let units = &self.totals().units;
         let found = units.iter().find(|totals| totals.unit.as_str() == unit);
         let found = found.with_context(|| format!("the store has no unit {unit}"))?.consumed;
@@ -83,7 +88,7 @@ impl Store {
 }
 
 /// Hands the CREATE of the scenario's accounts to `run`.
-pub(super) fn create(
+pub(crate) fn create(
     charging: &Charging,
     run: impl FnOnce(&Command<'_>) -> Result<()>,
 ) -> Result<()> {

@@ -67,10 +67,11 @@ impl Connection {
         self.in_flight.push_back(Request { sent: 0, session, operation });
     }
 
-    /// Gives the last `count` requests the time at which they are written.
-    pub(super) fn stamp(&mut self, count: usize, now: u64) {
-        for request in self.in_flight.iter_mut().rev().take(count) {
-            request.sent = now;
+    /// Gives each of the last `count` requests the time from which its latency counts.
+    pub(super) fn stamp(&mut self, count: usize, time: impl Fn(u64) -> u64) {
+        let first = self.in_flight.len() - count;
+        for (request, number) in self.in_flight.range_mut(first..).zip(0..) {
+            request.sent = time(number);
         }
     }
 

@@ -104,6 +104,12 @@ fn conditions(row: &Row) -> String {
         .ops_per_session
         .map(|count| format!(", {count} operations per session"))
         .unwrap_or_default();
+    let pacing = load.rate.map_or_else(
+        || "closed loop".to_owned(),
+        |rate| {
+            format!("{} requests/s by the clock, latency from when one was meant", grouped(rate))
+        },
+    );
     let cores = match load.loader_core {
         Some(loader) => {
             let target: Vec<String> = load.target_cores.iter().map(usize::to_string).collect();
@@ -118,7 +124,7 @@ fn conditions(row: &Row) -> String {
     };
     format!(
         "{} sessions over {} connections, depth {}{loop_length}, {} accounts or keys, {} s after {} s \
-         of warm-up, closed loop, loopback\n{}, {} cores, Linux {}, {cores}{commit}\n",
+         of warm-up, {pacing}, loopback\n{}, {} cores, Linux {}, {cores}{commit}\n",
         load.sessions,
         load.connections,
         load.depth,

@@ -28,10 +28,29 @@ fn expiry(until: Until) -> Expiry {
     }
 }
 
-/// True when the answer to `old` is no longer the last one to such a request.
+/// The id by which a duplicate is known: that of a transaction, or session and request number.
+fn id(op: &Op) -> Option<(&str, Option<u32>)> {
+    match op {
+        Op::TopUp { txn, .. }
+        | Op::Adjust { txn, .. }
+        | Op::Bucket { txn, .. }
+        | Op::Debit { txn, .. }
+        | Op::Refund { txn, .. }
+        | Op::Counter { txn, .. } => Some((txn, None)),
+        Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
+            Some((&request.session, Some(request.request)))
+        }
+        _ => None,
+    }
+}
+
+/// True when the answer to `old` is no longer the last one to such a request: an id that was
+/// forgotten may be used again.
 fn supersedes(new: &Op, old: &Op) -> bool {
     let session = new.request().map(|request| &request.session);
-    old == new || matches!(old, Op::Release { session: ended } if Some(ended) == session)
+    old == new
+        || id(new).is_some() && id(new) == id(old)
+        || matches!(old, Op::Release { session: ended } if Some(ended) == session)
 }
 
 impl Sim {
@@ -107,7 +126,6 @@ impl Sim {
             _ => None,
         };
         if answer.is_some() {
-            // An id that was forgotten may be used again.
             self.done.retain(|done| done.account != index || !supersedes(op, &done.op));
             for Pending { request, .. } in &mut self.pending {
                 if let Some((account, old, answer)) = request

@@ -32,7 +32,7 @@ impl Sim {
     fn fly(&mut self, batch: Option<Batch>, what: &str) {
         let Some(batch) = batch else { return };
         self.disk.note(|| format!("{what} taken at {}", self.shard.sequence()));
-        if self.random.one_in(14) {
+        if self.random.one_in(10) {
             // Between its writes and its syncs.
             self.disk.stop_after(self.random.below(5) as u64);
         }

@@ -19,7 +19,7 @@ impl Sim {
             1 => {
                 self.without_newest(&before.fork(), last).map_err(|why| format!("the older: {why}"))
             }
-            2 => self.in_two(&before.fork()).map_err(|why| format!("two shards: {why}")),
+            2 => self.spread_over_two(&before.fork()).map_err(|why| format!("two shards: {why}")),
             _ => Ok(()),
         }
     }
@@ -60,7 +60,7 @@ impl Sim {
     }
 
     /// A server with another number of threads reads the same log.
-    fn in_two(&mut self, before: &SimDisk) -> Checked {
+    fn spread_over_two(&mut self, before: &SimDisk) -> Checked {
         let mut two = Two([0, 1].map(|_| Shard::new(self.config.clone())));
         let seed = self.config.hash_seed;
         let found = recover(&mut before.clone(), self.log, seed, Until::End, &mut two, |_| {});

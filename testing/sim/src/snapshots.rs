@@ -39,6 +39,10 @@ impl Sim {
                 self.job = Some(job);
                 return;
             }
+            if self.random.one_in(3) {
+                // While names change.
+                self.disk.stop_after(self.random.below(12) as u64);
+            }
             match job.writer.publish().and_then(|oldest| forget(&mut self.disk, oldest, 0)) {
                 Ok(()) => self.counts.snapshots += 1,
                 Err(error) => self.disk.note(|| format!("not published: {error}")),

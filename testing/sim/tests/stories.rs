@@ -2,7 +2,8 @@
 
 use scurry_engine::{
     Commits, Config, Disk, Durability, EntityPut, Expiry, File, LogId, LogWriter, Recovered,
-    RecoveryError, SEGMENT_LEN_MAX, Shard, Until, Version, recover, segment_name,
+    RecoveryError, SEGMENT_LEN_MAX, Shard, SnapshotWriter, Until, Version, recover, segment_name,
+    snapshot_name,
 };
 use scurry_ledger::Time;
 use scurry_sim::{Crash, Faults, SimDisk};
@@ -98,6 +99,21 @@ fn a_first_sector_that_was_never_written_ends_the_log() {
 }
 
 #[test]
+fn a_header_of_which_a_part_was_written_ends_the_log() {
+    for part in 0..34 {
+        let mut host = Host::new(Durability::Fsync, 0);
+        host.set(b"a", 10);
+        assert!(host.commit());
+        let header = host.disk.contents()[0].1[..part].to_vec();
+        let mut file = host.disk.clone().create(&segment_name(2), 0).expect("no faults");
+        file.set_len(4_096).expect("no faults");
+        file.write_at(0, &header).expect("no faults");
+        let (_, found) = start(&host.disk, Until::End).expect("nothing of it was promised");
+        assert_eq!((found.next, host.disk.contents().len()), (2, 1), "{part} bytes of a header");
+    }
+}
+
+#[test]
 fn a_first_sector_that_was_synced_is_missed() {
     let mut host = Host::new(Durability::Fsync, 0);
     host.set(b"a", 600);
@@ -148,4 +164,18 @@ fn an_error_of_a_file_names_it() {
     host.disk.inject(Faults { read: 1, ..Faults::default() });
     let error = start(&host.disk, Until::End).expect_err("nothing can be read").to_string();
     assert!(error.contains("log-00000000000000000001: "), "{error}");
+}
+
+#[test]
+fn a_snapshot_that_was_published_keeps_its_name() {
+    for seed in 0..40 {
+        let disk = SimDisk::new(seed, Faults::default());
+        let mut writer = SnapshotWriter::new(disk.clone(), 5).expect("no faults");
+        writer.write(b"all of it").expect("no faults");
+        writer.sync().expect("no faults");
+        writer.publish().expect("no faults");
+        disk.restart(Crash::Power);
+        let names: Vec<String> = disk.contents().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [snapshot_name(5)], "seed {seed}");
+    }
 }

@@ -14,6 +14,7 @@ mod support;
 mod threads;
 mod timers;
 mod tls;
+mod tools;
 mod turns;
 mod valkey;
 mod watch;

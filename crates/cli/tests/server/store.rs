@@ -1,143 +1,94 @@
-//! What is committed is there after a kill and after a stop, whatever it is and however many
-//! threads keep it; and nothing is answered before it is.
+//! The store of the real binary and its troubles: each gives an error that says what to do, or
+//! does what the documents say.
+
+mod damage;
+mod full;
+mod refusals;
+mod restarts;
+
+pub(crate) use restarts::{Directory, wait_for_snapshots};
 
 use crate::support::Server;
 use nix::sys::signal::Signal;
-use std::path::PathBuf;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
-/// A directory of its own, removed at the end.
-pub(crate) struct Directory(PathBuf);
-
-impl Directory {
-    pub(crate) fn make() -> Directory {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name = format!("scurry-store-{}-{number}", std::process::id());
-        Directory(std::env::temp_dir().join(name))
+/// A place for a store that nothing is in.
+fn place(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
+    if path.exists() {
+        std::fs::remove_dir_all(&path).expect("what an earlier run left is removed");
     }
-
-    pub(crate) fn path(&self) -> &str {
-        self.0.to_str().expect("a path of text")
-    }
-
-    pub(crate) fn serve(&self, durability: &str, threads: &str) -> Server {
-        Server::start(&["--dir", self.path(), "--durability", durability, "--threads", threads])
-    }
+    std::fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
+    path
 }
 
-impl Drop for Directory {
-    fn drop(&mut self) {
-        // It may never have been made.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+/// `scurry serve` on this store, behind words that come before the command line.
+fn under(words: &[&str], directory: &Path, mode: &str) -> Command {
+    let binary = env!("CARGO_BIN_EXE_scurry");
+    let all = words.iter().copied().chain([binary, "serve", "--listen", "127.0.0.1:0"]);
+    let all: Vec<&str> = all.collect();
+    let mut command = Command::new(all[0]);
+    command.args(&all[1..]).args(["--durability", mode, "--dir"]).arg(directory);
+    command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(Stdio::piped());
+    command
 }
 
-fn talk(server: &Server, said: &[(&str, &str)]) {
-    let mut client = server.connect();
-    for (request, reply) in said {
-        client.send(format!("{request}\r\n"));
-        client.expect(reply);
-    }
+fn start(directory: &Path, mode: &str) -> Server {
+    Server::run(&mut under(&[], directory, mode))
 }
 
+/// Ends a server as a crash does.
 pub(crate) fn kill(server: Server) {
     server.signal(Signal::SIGKILL);
     server.wait();
 }
 
-/// Everything that a store can hold.
-const SAID: &[(&str, &str)] = &[
-    ("SCUR.CREATE alice BUCKET main cent 1000", "*2\r\n+OK\r\n:1\r\n"),
-    (
-        "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 100",
-        "*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:100\r\n:0\r\n:0\r\n",
-    ),
-    ("SET plain value EX 1000", "+OK\r\n"),
-    ("APPEND plain -tail", ":10\r\n"),
-    ("INCRBY number 41", ":41\r\n"),
-    ("INCR number", ":42\r\n"),
-    ("SET gone x", "+OK\r\n"),
-    ("DEL gone", ":1\r\n"),
-];
-
-/// The same request again gets its stored answer, marked as such; values are what they were.
-const SAID_AGAIN: &[(&str, &str)] = &[
-    (
-        "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 100",
-        "*4\r\n+OK\r\n:1\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:100\r\n:0\r\n:0\r\n",
-    ),
-    ("GET plain", "$10\r\nvalue-tail\r\n"),
-    ("GET number", "$2\r\n42\r\n"),
-    ("EXISTS gone", ":0\r\n"),
-    ("DBSIZE", ":3\r\n"),
-];
-
-#[test]
-fn a_killed_server_has_everything_that_it_answered() {
-    for durability in ["write", "fsync"] {
-        let directory = Directory::make();
-        let server = directory.serve(durability, "1");
-        talk(&server, SAID);
-        kill(server);
-        let server = directory.serve(durability, "1");
-        talk(&server, SAID_AGAIN);
-    }
+/// What a server says that does not start.
+fn refusal(command: &mut Command) -> String {
+    let output = command.output().expect("it is run");
+    assert_eq!(output.status.code(), Some(1), "it should end with an error");
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-#[test]
-fn the_number_of_threads_may_change_between_runs() {
-    let directory = Directory::make();
-    let server = directory.serve("fsync", "2");
-    talk(&server, SAID);
-    kill(server);
-    for threads in ["3", "1", "2"] {
-        let server = directory.serve("fsync", threads);
-        talk(&server, SAID_AGAIN);
-        talk(&server, &[("SCUR.SNAPSHOT", "+OK\r\n")]);
-        kill(server);
-    }
-}
-
-#[test]
-fn what_was_set_after_a_snapshot_is_there_as_well() {
-    let directory = Directory::make();
-    let mut server = directory.serve("fsync", "1");
-    talk(&server, SAID);
-    for round in 0..4 {
-        let keys = format!("SET round-{round} x");
-        talk(&server, &[("SCUR.SNAPSHOT", "+OK\r\n"), (&keys, "+OK\r\n"), ("DEL gone", ":0\r\n")]);
-        wait_for_snapshots(&server, round % 2 + 1);
-        if round % 2 == 1 {
-            kill(server);
-            server = directory.serve("fsync", "1");
+/// Every file of a store with its bytes.
+fn files(directory: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(directory).expect("it is listed") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            files.push((path.clone(), std::fs::read(&path).expect("it is read")));
         }
     }
-    talk(&server, &SAID_AGAIN[..4]);
-    talk(&server, &[("EXISTS round-0 round-1 round-2 round-3", ":4\r\n")]);
+    files.sort();
+    files
 }
 
-pub(crate) fn wait_for_snapshots(server: &Server, count: usize) {
-    let wanted = format!("snapshots_written:{count}");
-    let mut client = server.connect();
-    for _ in 0..100_000 {
-        client.send("INFO persistence\r\n");
-        if client.bulk().contains(&wanted) {
-            return;
-        }
-    }
-    panic!("no snapshot was written");
+/// The only segment of the log of a server with one thread.
+fn segment(directory: &Path) -> PathBuf {
+    let is_segment = |path: &PathBuf| {
+        let name = path.file_name().and_then(OsStr::to_str);
+        name.is_some_and(|name| name.starts_with("log-"))
+    };
+    let mut segments: Vec<PathBuf> =
+        files(directory).into_iter().map(|(path, _)| path).filter(is_segment).collect();
+    assert_eq!(segments.len(), 1, "{segments:?}");
+    segments.remove(0)
+}
+
+/// crc32c: docs/formats/log.md.
+fn crc32c(bytes: &[u8]) -> u32 {
+    !bytes.iter().fold(u32::MAX, |crc, &byte| {
+        (0..8).fold(crc ^ u32::from(byte), |crc, _| {
+            crc >> 1 ^ if crc & 1 == 1 { 0x82f6_3b78 } else { 0 }
+        })
+    })
 }
 
 #[test]
-fn flushed_keys_stay_away() {
-    let directory = Directory::make();
-    let server = directory.serve("fsync", "2");
-    talk(
-        &server,
-        &[("MSET a 1 b 2 c 3", "+OK\r\n"), ("FLUSHALL", "+OK\r\n"), ("SET d 4", "+OK\r\n")],
-    );
-    kill(server);
-    let server = directory.serve("fsync", "2");
-    talk(&server, &[("DBSIZE", ":1\r\n"), ("GET d", "$1\r\n4\r\n")]);
+fn the_checksum_is_that_of_the_formats() {
+    assert_eq!(crc32c(b"123456789"), 0xe306_9283);
 }

@@ -18,6 +18,8 @@ pub(crate) struct Server {
     pub(crate) port: u16,
     /// The second port, with --tls-listen.
     pub(crate) tls_port: Option<u16>,
+    /// What it said before it listened.
+    pub(crate) said: String,
     /// Held so that the server can go on logging.
     log: BufReader<ChildStderr>,
 }
@@ -30,10 +32,11 @@ impl Server {
     pub(crate) fn run(command: &mut Command) -> Server {
         let mut child = command.spawn().expect("the binary starts");
         let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        let port = port(&mut log);
+        let mut said = String::new();
+        let port = port(&mut log, &mut said);
         let has_two = command.get_args().any(|argument| argument == "--tls-listen");
-        let tls_port = has_two.then(|| self::port(&mut log));
-        Server { child, port, tls_port, log }
+        let tls_port = has_two.then(|| self::port(&mut log, &mut said));
+        Server { child, port, tls_port, said, log }
     }
 
     pub(crate) fn connect(&self) -> Client {
@@ -45,8 +48,12 @@ impl Server {
         Client::over(connect(port))
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a pid");
+        let pid = i32::try_from(self.pid()).expect("a pid");
         kill(Pid::from_raw(pid), signal).expect("it runs");
     }
 
@@ -66,12 +73,11 @@ impl Server {
     }
 }
 
-/// The port in the next line that says one; lines of the log are passed over.
-fn port(log: &mut impl BufRead) -> u16 {
-    let mut all = String::new();
+/// The port in the next line that says one. All lines up to it are added to `all`.
+fn port(log: &mut impl BufRead, all: &mut String) -> u16 {
     loop {
         let begin = all.len();
-        log.read_line(&mut all).expect("a line is read");
+        log.read_line(all).expect("a line is read");
         assert!(all.len() > begin, "the server did not start: {all}");
         let Some(rest) = all[begin..].strip_prefix("listening on 127.0.0.1:") else { continue };
         let digits = rest.split_whitespace().next().expect("a port");

@@ -74,7 +74,8 @@ impl Commits {
             state: State::Idle,
             written: recovered,
             synced: recovered,
-            marked: recovered,
+            // What the last run has written may lie behind its last mark.
+            marked: 0,
             spare: Vec::new(),
             bytes: 0,
             batches: 0,
@@ -103,6 +104,11 @@ impl Commits {
     /// Greatest sequence known to be on the device.
     pub fn synced(&self) -> u64 {
         self.synced
+    }
+
+    /// The log was found not to be durable although it was written: nothing may be answered.
+    pub fn fail(&mut self) {
+        self.state = State::Failed;
     }
 
     /// Something else than this log has made it durable up to here.
@@ -181,6 +187,8 @@ impl Commits {
     /// A batch is durable, or not. When the disk was full it will be given out again.
     pub fn done(&mut self, batch: Batch, outcome: io::Result<()>) -> Result<(), Failed> {
         match outcome {
+            // It failed elsewhere meanwhile.
+            _ if self.has_failed() => Ok(()),
             Ok(()) => {
                 self.written = batch.last;
                 if batch.sync {

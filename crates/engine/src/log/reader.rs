@@ -108,6 +108,13 @@ impl<'d, D: Disk> LogReader<'d, D> {
         self.next
     }
 
+    /// The segment that is read, by its first sequence, and where the next frame begins in it.
+    /// None before the first frame and at the end.
+    pub fn place(&self) -> Option<(u64, u64)> {
+        let window = self.window.as_ref()?;
+        Some((self.segments[self.at], window.offset()))
+    }
+
     /// Bytes of the frames that were read.
     pub fn bytes(&self) -> u64 {
         self.bytes
@@ -164,7 +171,8 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let (file, len) = opened.map_err(LogError::io(&name))?;
         let header = match SegmentHeader::decode(checksum, &head[..len]) {
             Ok(header) => header,
-            Err(error @ (HeaderError::Checksum | HeaderError::Short | HeaderError::Magic(_))) => {
+            // All but a header that is whole and from a newer program.
+            Err(error) if !matches!(error, HeaderError::Newer { .. }) => {
                 self.unborn(Window::new(name, file, 0)?, error)?;
                 return Ok(false);
             }

@@ -5,6 +5,7 @@ use super::Shard;
 use super::values::value_head;
 use crate::entry::{Entry, Head, Kind};
 use crate::log::LogId;
+use crate::table::Place;
 use crate::{Key, Version};
 use scurry_codec::{
     Balance, ChangeError, ChunkWriter, Entry as Stored, FrameWriter, ImageError, Record,
@@ -165,9 +166,9 @@ impl Shard {
     /// it was committed.
     pub fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         match *record {
-            Record::Account { id, change, balances } => {
-                let key = self.table.hasher().key(id);
-                self.replay_change(key, change, balances)?;
+            Record::Account { .. } => {
+                let one = std::iter::once((0, *record));
+                self.replay_account(one).map_err(|(_, error)| error)?;
             }
             Record::Value { key, expires, value } => {
                 let key = self.table.hasher().key(key);
@@ -242,13 +243,33 @@ impl Shard {
         }
     }
 
-    fn replay_change(
+    /// Applies Changes of one account, with their sequences, one after the other; it is found,
+    /// unpacked and packed once. Returns the sequence of one that does not fit. Records of
+    /// anything else are none of these.
+    pub fn replay_account<'r>(
         &mut self,
-        key: Key<'_>,
-        bytes: &[u8],
-        balances: &[Balance],
-    ) -> Result<(), ReplayError> {
-        let id = key.bytes();
+        records: impl Iterator<Item = (u64, Record<'r>)>,
+    ) -> Result<(), (u64, ReplayError)> {
+        let mut account: Option<(Key<'r>, Option<Place>)> = None;
+        for (sequence, record) in records {
+            let Record::Account { id, change, balances } = record else { continue };
+            if account.is_none() {
+                let key = self.table.hasher().key(id);
+                let place = self.load_for_replay(key).map_err(|error| (sequence, error))?;
+                self.before.set(self.scratch.as_ref());
+                account = Some((key, place));
+            }
+            let outcome = self.replay_change(id, change, balances);
+            outcome.map_err(|error| (sequence, error))?;
+        }
+        if let Some((key, place)) = account {
+            self.store(key, place);
+        }
+        Ok(())
+    }
+
+    /// Unpacks an account whose Changes come.
+    fn load_for_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
         let mut place = self.table.find(key);
         if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
             // It had expired when the account was created.
@@ -256,11 +277,20 @@ impl Shard {
             place = None;
         }
         if self.load(place).is_err() {
-            return Err(ReplayError::WrongType(shown(id)));
+            return Err(ReplayError::WrongType(shown(key.bytes())));
         }
+        Ok(place)
+    }
+
+    /// Applies a Change to the scratch.
+    fn replay_change(
+        &mut self,
+        id: &[u8],
+        bytes: &[u8],
+        balances: &[Balance],
+    ) -> Result<(), ReplayError> {
         decode_change(bytes, &mut self.replayed)
             .map_err(|error| ReplayError::Change { account: shown(id), error })?;
-        self.before.set(self.scratch.as_ref());
         apply(&mut self.scratch, &self.replayed);
         for wanted in balances {
             let bucket = self.scratch.as_ref().and_then(|account| {
@@ -276,7 +306,6 @@ impl Shard {
                 });
             }
         }
-        self.store(key, place);
         Ok(())
     }
 }

@@ -71,6 +71,13 @@ pub enum SnapshotError {
     },
 }
 
+impl SnapshotError {
+    /// True when a newer program wrote it.
+    pub fn is_of_newer_format(&self) -> bool {
+        matches!(self, SnapshotError::Header { error: HeaderError::Newer { .. }, .. })
+    }
+}
+
 /// Up to which sequence each range of positions is in a snapshot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Ranges {
@@ -88,6 +95,11 @@ impl Ranges {
     /// The greatest sequence that is shown anywhere.
     pub fn last(&self) -> u64 {
         self.ranges.last().map_or(0, |&(_, as_of)| as_of)
+    }
+
+    /// The position at which each range begins, and its sequence; both ascend.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> {
+        self.ranges.iter().copied()
     }
 
     fn push(&mut self, from: u64, as_of: u64) {

@@ -40,8 +40,11 @@ fn main() -> Result<ExitCode> {
     let mutants = load(&root.join("testing/mutants"), &wanted)?;
     ensure!(!mutants.is_empty(), "no mutant has such a name: see testing/mutants");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let scratch =
-        Scratch { tree: target.join("mutants/tree"), target: target.join("mutants/target") };
+    let scratch = Scratch {
+        tree: target.join("mutants/tree"),
+        target: target.join("mutants/target"),
+        cache: root.join(".cache"),
+    };
     scratch.copy(&root)?;
 
     let mut fine = true;
@@ -128,6 +131,8 @@ fn stdout(command: &mut Command) -> Result<String> {
 struct Scratch {
     tree: PathBuf,
     target: PathBuf,
+    /// What scripts/install-tools.sh has installed; the copy has none.
+    cache: PathBuf,
 }
 
 impl Scratch {
@@ -206,6 +211,7 @@ impl Scratch {
             .args(["test", "-q", "-p", &catcher.package, "--test", &catcher.target])
             .args(rest)
             .env("CARGO_TARGET_DIR", &self.target)
+            .env("SCURRY_TEST_CACHE", &self.cache)
             // What counts is the time to build.
             .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
             .env("CARGO_PROFILE_DEV_DEBUG", "0")

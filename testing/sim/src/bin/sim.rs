@@ -1,11 +1,11 @@
-//! Explores seeds: `sim --seconds N [--theme NAME] [--seed S]`; with a seed and no seconds it
+//! Explores seeds: `cargo xtask sim --seconds N [--theme NAME] [--seed S]`; with a seed and no seconds it
 //! replays that run.
 
 use scurry_sim::{Counts, Failure, Report, Theme, run};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: sim [--seconds N] [--theme power|kill|write|errors|damage|reads] \
+const USAGE: &str = "usage: cargo xtask sim [--seconds N] [--theme power|kill|write|errors|damage|reads] \
                      [--seed S]";
 
 struct Args {
@@ -55,7 +55,7 @@ fn main() -> ExitCode {
                 Ok(report) => counts.add(&report.counts),
                 Err(failure) => {
                     println!("{}{}", failure.tail, failure.why);
-                    println!("replay: sim --theme {} --seed {seed}", theme.name());
+                    println!("replay: cargo xtask sim --theme {} --seed {seed}", theme.name());
                     return ExitCode::FAILURE;
                 }
             }

@@ -53,7 +53,7 @@ impl Names {
     /// The power fails: a journal keeps the first changes of those that were not synced. Now and
     /// then what moves and removes is kept or lost in any order, as nothing promises one.
     pub(super) fn lose(&mut self, random: &mut Random) {
-        let (kept, is_loose) = (random.below(self.pending.len() + 1), random.one_in(4));
+        let (kept, is_loose) = (random.below(self.pending.len() + 1), random.one_in(2));
         for (index, change) in self.pending.drain(..).enumerate() {
             let is_made = matches!(change, Change::Link(..));
             if if is_loose && !is_made { random.one_in(2) } else { index < kept } {

@@ -1,0 +1,62 @@
+//! `scurry backup`: a data directory becomes another one.
+
+use crate::size::shown;
+use crate::store::{Copied, DataDirectory, Progress, Target, copy_core, core_name, count_text};
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  scurry backup /var/lib/scurry --to /backup/scurry-monday
+  scurry inspect /backup/scurry-monday
+  scurry restore /backup/scurry-monday --to /var/lib/scurry-new";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Backup {
+    /// The data directory; a server may be running on it
+    #[arg(value_name = "DIR")]
+    source: PathBuf,
+
+    /// Where the copy goes: a directory that is not there yet, or empty
+    #[arg(long, value_name = "PATH")]
+    to: PathBuf,
+}
+
+impl Backup {
+    pub(crate) fn run(self) -> Result<()> {
+        let source = DataDirectory::open(&self.source)?;
+        let manifest = source.manifest()?;
+        let target = Target::open(&self.to, &self.source, manifest)?;
+        let unfinished =
+            || format!("the backup is not complete: remove {} and try again", self.to.display());
+        let mut bar = Progress::new();
+        let mut sum = 0;
+        for (core, (_, path)) in (0..).zip(source.cores()) {
+            let place = (manifest.generation, core);
+            let copied = copy_core(&path, &target, place, &mut bar).with_context(unfinished)?;
+            tell(&core_name(manifest.generation, core), &copied);
+            sum += copied.bytes;
+        }
+        // A start with another number of threads writes the data anew, and removes the old.
+        let after = DataDirectory::open(&self.source).with_context(unfinished)?;
+        ensure!(
+            after.manifest == Some(manifest),
+            "{} was divided among other threads while it was copied: remove {} and try again",
+            self.source.display(),
+            self.to.display()
+        );
+        target.finish().with_context(unfinished)?;
+        println!("backup in {}: {}, checked", self.to.display(), shown(sum));
+        Ok(())
+    }
+}
+
+/// Says what was copied of a core.
+pub(crate) fn tell(name: &str, copied: &Copied) {
+    for note in &copied.notes {
+        eprintln!("scurry: {note}");
+    }
+    let files = count_text(copied.files as u64, "file");
+    println!("{name}: up to sequence {}, {files}, {}", copied.last, shown(copied.bytes));
+}

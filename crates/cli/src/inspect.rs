@@ -1,0 +1,183 @@
+//! `scurry inspect`: what is in files, and whether it is whole.
+
+mod records;
+mod report;
+
+use crate::store::{CoreSurvey, DataDirectory, Pinned, Place, Progress, settled, survey_files};
+use anyhow::{Result, bail};
+use clap::Args;
+use records::{Wanted, print_entries, print_records};
+use scurry_engine::{segment_name, segment_of, snapshot_name};
+use serde_json::json;
+use std::io::{self, BufWriter, ErrorKind, Write};
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "Examples:
+  scurry inspect /var/lib/scurry
+  scurry inspect /var/lib/scurry/g1/0 --records --from 4711 --count 20
+  scurry inspect /var/lib/scurry --records --json | jq 'select(.key == \"alice\")'";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Inspect {
+    /// A data directory, the directory g<generation>/<core> of a core, a log segment, or a snapshot
+    #[arg(value_name = "PATH")]
+    path: PathBuf,
+
+    /// Print the records of the log, one a line, or the entries of a snapshot
+    #[arg(long)]
+    records: bool,
+
+    /// Begin with the record of this sequence, in each core
+    #[arg(long, value_name = "SEQ", requires = "records")]
+    from: Option<u64>,
+
+    /// Print so many records at most, of each core
+    #[arg(long, value_name = "N", requires = "records")]
+    count: Option<u64>,
+
+    /// Print JSON: one object, or one for each record
+    #[arg(long)]
+    json: bool,
+}
+
+/// A core, or files of one, and what they are called in a report.
+struct Part {
+    name: String,
+    survey: CoreSurvey,
+}
+
+impl Inspect {
+    pub(crate) fn run(self) -> Result<()> {
+        let place = Place::of(&self.path)?;
+        let mut out = BufWriter::new(io::stdout().lock());
+        let outcome = match self.records {
+            true => self.print(&place, &mut out),
+            false => self.report(&place, &mut out),
+        };
+        match outcome.and_then(|problems| Ok(out.flush().map(|()| problems)?)) {
+            Ok(0) => Ok(()),
+            Ok(1) => bail!("1 thing is wrong with {}: see above", self.path.display()),
+            Ok(problems) => {
+                bail!("{problems} things are wrong with {}: see above", self.path.display())
+            }
+            // Whoever reads has seen enough.
+            Err(error) if is_broken_pipe(&error) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Prints what is there; how many things are wrong.
+    fn report(&self, place: &Place, out: &mut impl Write) -> Result<usize> {
+        let mut bar = Progress::new();
+        let parts = match place {
+            Place::Data(directory) => parts(directory, &mut bar)?,
+            Place::Core(path) => {
+                vec![Part { name: core_of(path), survey: settled(path, &mut bar, "reading")?.1 }]
+            }
+            Place::Segment(path, first) => vec![segment(path, *first, &mut bar)?],
+            Place::Snapshot(path, begun) => {
+                let mut pinned = Pinned::open_file(path, snapshot_name(*begun))?;
+                let survey = survey_files(&mut pinned, &mut bar);
+                vec![Part { name: path.display().to_string(), survey }]
+            }
+        };
+        let manifest = match place {
+            Place::Data(directory) => Some(directory.manifest),
+            _ => None,
+        };
+        if self.json {
+            let cores: Vec<_> =
+                parts.iter().map(|part| report::json(&part.name, &part.survey)).collect();
+            let manifest = manifest.flatten().map(|manifest| report::manifest_json(&manifest));
+            let path = self.path.display().to_string();
+            let object = json!({"path": path, "manifest": manifest, "cores": cores});
+            writeln!(out, "{object:#}")?;
+        } else {
+            if let Some(manifest) = manifest {
+                report::print_manifest(&self.path, manifest.as_ref(), out)?;
+            }
+            for part in &parts {
+                report::print(&part.name, &part.survey, out)?;
+            }
+        }
+        let wrong = |part: &Part| part.survey.problems.len() + part.survey.bad_snapshots.len();
+        Ok(parts.iter().map(wrong).sum())
+    }
+
+    /// Prints records or entries.
+    fn print(&self, place: &Place, out: &mut impl Write) -> Result<usize> {
+        let mut wanted = Wanted {
+            from: self.from,
+            count: self.count.unwrap_or(u64::MAX),
+            is_json: self.json,
+            core: None,
+        };
+        match place {
+            Place::Data(directory) => {
+                let cores = directory.cores();
+                for (core, (_, path)) in (0..).zip(&cores) {
+                    wanted.core = (cores.len() > 1).then_some(core);
+                    print_records(|| Pinned::open(path), &wanted, out)?;
+                }
+            }
+            Place::Core(path) => print_records(|| Pinned::open(path), &wanted, out)?,
+            Place::Segment(path, first) => {
+                print_records(|| Pinned::open_file(path, segment_name(*first)), &wanted, out)?;
+            }
+            Place::Snapshot(path, begun) => {
+                let mut pinned = Pinned::open_file(path, snapshot_name(*begun))?;
+                print_entries(&mut pinned, *begun, &wanted, out)?;
+            }
+        }
+        Ok(0)
+    }
+}
+
+/// The cores of a data directory.
+fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
+    let mut parts = Vec::new();
+    for (name, path) in directory.cores() {
+        let survey = if path.is_dir() {
+            settled(&path, bar, &format!("{name}: reading"))?.1
+        } else {
+            let problem = "the directory is missing: its files were removed".to_owned();
+            CoreSurvey { problems: vec![problem], ..CoreSurvey::default() }
+        };
+        parts.push(Part { name, survey });
+    }
+    Ok(parts)
+}
+
+/// One segment. Where it lies beside the next one, it has to reach as far.
+fn segment(path: &Path, first: u64, bar: &mut Progress) -> Result<Part> {
+    let mut pinned = Pinned::open_file(path, segment_name(first))?;
+    let mut survey = survey_files(&mut pinned, bar);
+    let beside = path.parent().filter(|_| path.ends_with(segment_name(first)));
+    let beside =
+        beside.map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above });
+    let names = beside.and_then(|above| above.read_dir().ok()).into_iter().flatten().flatten();
+    let later = names.filter_map(|entry| segment_of(entry.file_name().to_str()?));
+    if let Some(next) = later.filter(|&later| later > first).min()
+        && survey.problems.is_empty()
+        && survey.last() + 1 != next
+    {
+        let end = survey.segments.last().map_or(0, |segment| segment.end);
+        survey.problems.push(format!(
+            "{} ends at byte {end} with sequence {}, and {} begins with {next}: what is between is \
+             damaged or missing",
+            segment_name(first),
+            survey.last(),
+            segment_name(next),
+        ));
+    }
+    Ok(Part { name: path.display().to_string(), survey })
+}
+
+fn core_of(path: &Path) -> String {
+    path.display().to_string()
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
+}

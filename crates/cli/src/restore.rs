@@ -1,0 +1,109 @@
+//! `scurry restore`: a backup becomes a data directory, as it is or as it was.
+
+use crate::backup::tell;
+use crate::store::{
+    DataDirectory, Progress, Target, copy_core, core_name, count_text, rebuild_core,
+};
+use anyhow::{Context, Result, bail, ensure};
+use clap::Args;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+const EXAMPLES: &str = "Examples:
+  scurry restore /backup/scurry-monday --to /var/lib/scurry
+  scurry restore /backup/scurry-monday --to /var/lib/scurry --sequence 4711
+  scurry restore /backup/scurry-monday --to /var/lib/scurry --core 0:4711 --core 1:815
+
+The sequence of a moment is found with:
+  scurry inspect /backup/scurry-monday --records | less";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Restore {
+    /// The backup, or any data directory
+    #[arg(value_name = "BACKUP")]
+    backup: PathBuf,
+
+    /// The new data directory: not there yet, or empty
+    #[arg(long, value_name = "DIR")]
+    to: PathBuf,
+
+    /// Restore to the moment when the record of this sequence was the last: for data of one
+    /// thread [default: the end of the log]
+    #[arg(long, value_name = "N", conflicts_with = "core")]
+    sequence: Option<u64>,
+
+    /// The same for core K, once for each core that is not restored to its end
+    #[arg(long, value_name = "K:N")]
+    core: Vec<Point>,
+}
+
+/// A point in the log of a core.
+#[derive(Clone, Copy, Debug)]
+struct Point {
+    core: u16,
+    sequence: u64,
+}
+
+impl FromStr for Point {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Point, String> {
+        let point = text.split_once(':').and_then(|(core, sequence)| {
+            Some(Point { core: core.parse().ok()?, sequence: sequence.parse().ok()? })
+        });
+        point.ok_or_else(|| format!("{text:?} is no point: write core and sequence as 0:4711"))
+    }
+}
+
+impl Restore {
+    pub(crate) fn run(self) -> Result<()> {
+        let source = DataDirectory::open(&self.backup)?;
+        let manifest = source.manifest()?;
+        let points = self.points(manifest.threads)?;
+        let target = Target::open(&self.to, &self.backup, manifest)?;
+        let unfinished =
+            || format!("nothing was restored: remove {} before another try", self.to.display());
+        let mut bar = Progress::new();
+        for (core, (_, path)) in (0..).zip(source.cores()) {
+            let name = core_name(manifest.generation, core);
+            let Some(&point) = points.get(&core) else {
+                let place = (manifest.generation, core);
+                let copied = copy_core(&path, &target, place, &mut bar).with_context(unfinished)?;
+                tell(&name, &copied);
+                continue;
+            };
+            let of = (&manifest, core);
+            let rebuilt =
+                rebuild_core(&path, &target, of, point, &mut bar).with_context(unfinished)?;
+            let keys = count_text(rebuilt.keys, "key");
+            println!("{name}: back at sequence {point} of {}, {keys}", rebuilt.last);
+        }
+        target.finish().with_context(unfinished)?;
+        println!("restored to {}, checked", self.to.display());
+        Ok(())
+    }
+
+    /// The sequence that a core is restored to, where it is not the end.
+    fn points(&self, threads: u16) -> Result<BTreeMap<u16, u64>> {
+        if let Some(sequence) = self.sequence {
+            ensure!(
+                threads == 1,
+                "this is the data of {threads} threads, and each has a log of its own: give \
+                 --core 0:N --core 1:N ... instead of --sequence"
+            );
+            return Ok(BTreeMap::from([(0, sequence)]));
+        }
+        let mut points = BTreeMap::new();
+        for &Point { core, sequence } in &self.core {
+            if core >= threads {
+                bail!("there is no core {core}: this is the data of cores 0 to {}", threads - 1);
+            }
+            if points.insert(core, sequence).is_some() {
+                bail!("core {core} is given two points: give one");
+            }
+        }
+        Ok(points)
+    }
+}

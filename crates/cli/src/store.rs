@@ -1,0 +1,24 @@
+//! What the tools for data directories share: finding one, reading it without changing it,
+//! checking every byte, copying it, and words for what is in it.
+
+mod copy;
+mod directory;
+mod fact;
+mod line;
+mod pinned;
+mod progress;
+mod rebuild;
+mod survey;
+mod tally;
+mod target;
+mod text;
+
+pub(crate) use copy::{Copied, copy_core};
+pub(crate) use directory::{DataDirectory, Place, core_name};
+pub(crate) use line::{entry_line, record_line};
+pub(crate) use pinned::Pinned;
+pub(crate) use progress::Progress;
+pub(crate) use rebuild::rebuild_core;
+pub(crate) use survey::{CoreSurvey, SegmentSurvey, SnapshotSurvey, log_of, settled, survey_files};
+pub(crate) use target::Target;
+pub(crate) use text::{count_text, time_text};

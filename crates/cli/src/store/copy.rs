@@ -1,0 +1,141 @@
+//! Copies a core: every snapshot and every segment that is good, read and checked before and
+//! after.
+
+use super::progress::Progress;
+use super::survey::{CoreSurvey, settled};
+use super::target::Target;
+use super::{Pinned, core_name};
+use anyhow::{Context, Result, bail, ensure};
+use scurry_engine::{Disk, File, segment_name, snapshot_name};
+use std::path::Path;
+
+/// Bytes copied at once.
+const PIECE_LEN: usize = 1 << 20;
+const TRIES: usize = 3;
+
+/// What a copy of a core holds.
+#[derive(Clone, Debug)]
+pub(crate) struct Copied {
+    /// The sequence of the last record.
+    pub(crate) last: u64,
+    pub(crate) bytes: u64,
+    pub(crate) files: usize,
+    /// What the source has and the copy has not.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Copies a core's files to a target. `generation` and `core` name it.
+pub(crate) fn copy_core(
+    source: &Path,
+    target: &Target,
+    (generation, core): (u32, u16),
+    bar: &mut Progress,
+) -> Result<Copied> {
+    let name = core_name(generation, core);
+    for _ in 0..TRIES {
+        let (mut pinned, survey) = settled(source, bar, &format!("{name}: reading"))?;
+        ensure_recoverable(&survey, source)?;
+        let files = files(&survey);
+        let bytes = files.iter().map(|(_, len)| len).sum();
+        let mut directory = target.core(core)?;
+        // What an earlier try has left.
+        for old in directory.list()? {
+            directory.remove(&old)?;
+        }
+        bar.begin(format!("{name}: copying"), bytes);
+        for (file, len) in &files {
+            copy_file(&mut pinned, &mut directory, file, *len, bar)
+                .with_context(|| format!("cannot copy {}", source.join(file).display()))?;
+        }
+        directory.sync_dir()?;
+        bar.end();
+        let label = format!("{name}: checking the copy");
+        let (_, copy) = settled(&target.core_path(core), bar, &label)?;
+        if is_same(&survey, &copy) {
+            let notes = notes(&survey, &name);
+            return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });
+        }
+        // A server may have begun to use the room of an old segment anew while it was read.
+    }
+    bail!(
+        "the copy in {} is not what was read, {TRIES} times over: one of the two disks cannot be \
+         trusted",
+        target.core_path(core).display()
+    )
+}
+
+/// Refuses what a server would not recover.
+fn ensure_recoverable(survey: &CoreSurvey, source: &Path) -> Result<()> {
+    if let Some(problem) = survey.problems.first() {
+        bail!(
+            "{} is damaged, and a copy would be: {problem}. `scurry inspect {0}` shows all of it; \
+             `scurry restore` gets what lies before it",
+            source.display()
+        );
+    }
+    Ok(())
+}
+
+/// What is copied, and how much of each. The snapshots that are good, and the log up to its last
+/// good frame.
+fn files(survey: &CoreSurvey) -> Vec<(String, u64)> {
+    let mut files = Vec::new();
+    for snapshot in &survey.snapshots {
+        files.push((snapshot_name(snapshot.begun), snapshot.len));
+    }
+    for segment in &survey.segments {
+        files.push((segment_name(segment.first), segment.end));
+    }
+    files
+}
+
+fn copy_file(
+    pinned: &mut Pinned,
+    directory: &mut impl Disk,
+    name: &str,
+    len: u64,
+    bar: &mut Progress,
+) -> Result<()> {
+    let (mut from, mut to) = (pinned.open(name)?, directory.create(name, 0)?);
+    let mut piece = vec![0; PIECE_LEN];
+    let mut at = 0;
+    while at < len {
+        let wanted = usize::try_from(len - at).unwrap_or(PIECE_LEN).min(PIECE_LEN);
+        let read = from.read_at(at, &mut piece[..wanted])?;
+        ensure!(read > 0, "the file ends at byte {at} and had {len}");
+        to.write_at(at, &piece[..read])?;
+        at += read as u64;
+        bar.add(read as u64);
+    }
+    Ok(to.sync()?)
+}
+
+fn is_same(source: &CoreSurvey, copy: &CoreSurvey) -> bool {
+    let segments = |survey: &CoreSurvey| {
+        let part = |segment: &super::SegmentSurvey| (segment.first, segment.next, segment.end);
+        survey.segments.iter().map(part).collect::<Vec<_>>()
+    };
+    let snapshots = |survey: &CoreSurvey| {
+        let part = |snapshot: &super::SnapshotSurvey| (snapshot.begun, snapshot.footer);
+        survey.snapshots.iter().map(part).collect::<Vec<_>>()
+    };
+    copy.is_sound()
+        && copy.cut.is_none()
+        && segments(source) == segments(copy)
+        && snapshots(source) == snapshots(copy)
+        && source.records() == copy.records()
+}
+
+fn notes(survey: &CoreSurvey, name: &str) -> Vec<String> {
+    let bad = survey.bad_snapshots.iter();
+    let mut notes: Vec<String> =
+        bad.map(|text| format!("{name}: a damaged snapshot was left out: {text}")).collect();
+    if let Some(cut) = &survey.cut {
+        notes.push(format!(
+            "{name}: {} bytes behind the last good frame of {} were left out: nobody was promised \
+             them",
+            cut.bytes, cut.file
+        ));
+    }
+    notes
+}

@@ -1,0 +1,240 @@
+//! Facts of a Change in words: one definition for people and for machines.
+
+use scurry_ledger::{
+    Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, Name, Op, PackedAnswer, Posting,
+    SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
+};
+use serde_json::{Map, Value, json};
+
+/// One fact: what happens, and to what.
+#[derive(Clone, Debug)]
+pub(crate) struct Fact {
+    name: &'static str,
+    fields: Vec<(&'static str, Value)>,
+}
+
+type Fields = Vec<(&'static str, Value)>;
+
+/// The facts of a Change, in their order.
+pub(crate) fn facts(change: &Change) -> Vec<Fact> {
+    change.ops.iter().map(fact).collect()
+}
+
+impl Fact {
+    /// `credit bucket=0 amount=500`.
+    pub(crate) fn text(&self) -> String {
+        let mut text = self.name.to_owned();
+        for (name, value) in &self.fields {
+            match value {
+                Value::Null => {}
+                Value::String(value) => text.push_str(&format!(" {name}={value}")),
+                value => text.push_str(&format!(" {name}={value}")),
+            }
+        }
+        text
+    }
+
+    /// `{"fact": "credit", "bucket": 0, "amount": 500}`.
+    pub(crate) fn json(&self) -> Value {
+        let fields = self.fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone()));
+        let mut object: Map<String, Value> = fields.collect();
+        object.insert("fact".to_owned(), json!(self.name));
+        Value::Object(object)
+    }
+}
+
+fn fact(op: &Op) -> Fact {
+    let (name, fields) = match op {
+        Op::Create(status) => ("create", vec![("status", json!(status.name()))]),
+        Op::Delete => ("delete", vec![]),
+        Op::SetStatus(status) => ("set-status", vec![("status", json!(status.name()))]),
+        Op::SetIdentity { kind, value } => {
+            ("set-identity", vec![("kind", name(kind)), ("value", id(value))])
+        }
+        Op::AddBucket { id, unit, terms: of } => {
+            let named = vec![("id", name(id)), ("unit", name(unit))];
+            ("add-bucket", [named, terms(of)].concat())
+        }
+        Op::SetBucket { bucket, terms: of } => {
+            ("set-bucket", [vec![("bucket", json!(bucket.0))], terms(of)].concat())
+        }
+        Op::RemoveBucket(bucket) => ("remove-bucket", vec![("bucket", json!(bucket.0))]),
+        Op::Credit(of) => ("credit", posting(of)),
+        Op::Void(of) => ("void", posting(of)),
+        Op::Refund(of) => ("refund", posting(of)),
+        Op::RefundExpired(of) => ("refund-expired", posting(of)),
+        Op::Debit(of) => ("debit", posting(of)),
+        Op::Overdraw(of) => ("overdraw", posting(of)),
+        Op::Expire(of) => ("expire", posting(of)),
+        Op::SetCounter { id, unit, period, period_start, value } => (
+            "set-counter",
+            vec![
+                ("id", name(id)),
+                ("unit", name(unit)),
+                ("period", json!(period.name())),
+                ("period_start_ms", time(*period_start)),
+                ("value", json!(value)),
+            ],
+        ),
+        Op::OpenSession { id: of, overrun } => {
+            ("open-session", vec![("id", id(of)), ("overrun", json!(overrun.name()))])
+        }
+        Op::AddItem { session: at, key, unit } => {
+            ("add-item", vec![session(*at), ("key", json!(key)), ("unit", name(unit))])
+        }
+        Op::Hold(at, of) => ("hold", on_item(*at, of)),
+        Op::Grant { at, amount, request } => {
+            let grant = vec![("amount", json!(amount)), ("request", json!(request))];
+            ("grant", [item(*at), grant].concat())
+        }
+        Op::Settle(at, of) => ("settle", on_item(*at, of)),
+        Op::Release(at, of) => ("release", on_item(*at, of)),
+        Op::ReleaseExpired(at, of) => ("release-expired", on_item(*at, of)),
+        Op::Use { at, used, direct, uncollected } => {
+            let used = [("used", used), ("direct", direct), ("uncollected", uncollected)];
+            let used = used.map(|(name, amount)| (name, json!(amount)));
+            ("use", [item(*at), used.to_vec()].concat())
+        }
+        Op::Supervise { session: at, validity_ms, tcc_ms, deadline } => (
+            "supervise",
+            vec![
+                session(*at),
+                ("validity_ms", json!(validity_ms)),
+                ("tcc_ms", json!(tcc_ms)),
+                ("deadline_ms", time(*deadline)),
+            ],
+        ),
+        Op::SetBlob(at, blob) => {
+            ("set-blob", vec![session(*at), ("blob", json!(blob.escape_ascii().to_string()))])
+        }
+        Op::StoreAnswer { session: at, answer: of, answers_max: _ } => {
+            ("store-answer", [vec![session(*at)], answer(of)].concat())
+        }
+        Op::CloseSession(at) => ("close-session", vec![session(*at)]),
+        Op::Bury(of) => ("bury", tombstone(of)),
+        Op::Remember(of) => ("remember", transaction(of)),
+        Op::NoteRefund { debit, posting: of } => {
+            ("note-refund", [vec![("debit", id(debit))], posting(of)].concat())
+        }
+        Op::Forget => ("forget", vec![]),
+    };
+    Fact { name, fields }
+}
+
+fn name(name: &Name) -> Value {
+    json!(name.as_str())
+}
+
+fn id(id: &Id) -> Value {
+    json!(id.as_bytes().escape_ascii().to_string())
+}
+
+fn time(time: Time) -> Value {
+    json!(time.0)
+}
+
+fn session(at: SessionAt) -> (&'static str, Value) {
+    ("session", json!(at.0))
+}
+
+fn item(at: ItemAt) -> Fields {
+    vec![session(at.session), ("item", json!(at.item))]
+}
+
+fn posting(posting: &Posting) -> Fields {
+    vec![("bucket", json!(posting.bucket.0)), ("amount", json!(posting.amount))]
+}
+
+fn on_item(at: ItemAt, of: &Posting) -> Fields {
+    [item(at), posting(of)].concat()
+}
+
+fn terms(terms: &BucketTerms) -> Fields {
+    vec![
+        ("priority", json!(terms.priority)),
+        ("valid_from_ms", time(terms.valid_from)),
+        ("valid_to_ms", json!(terms.valid_to.map(|time| time.0))),
+        ("floor", json!(terms.floor)),
+    ]
+}
+
+fn answer(packed: &PackedAnswer) -> Fields {
+    let mut answers = Answers::default();
+    answers.load(packed.as_bytes());
+    let Some(request) = answers.last_request() else { return Vec::new() };
+    let WindowEntry::Stored(stored) = answers.look_up(request, 1) else { return Vec::new() };
+    vec![
+        ("request", json!(stored.request)),
+        ("code", json!(stored.code.name())),
+        ("version", json!(stored.version)),
+        ("granted", granted(&stored.items)),
+    ]
+}
+
+/// What was granted on each item of a request.
+fn granted(items: &[ItemAnswer]) -> Value {
+    items.iter().map(|item| json!(item.granted)).collect()
+}
+
+fn tombstone(tombstone: &Tombstone) -> Fields {
+    let how = match &tombstone.kind {
+        TombstoneKind::Expired => vec![("ended", json!("expired"))],
+        TombstoneKind::Released => vec![("ended", json!("released"))],
+        TombstoneKind::Answered { request, digest: _, code, items } => vec![
+            ("ended", json!("answered")),
+            ("request", json!(request)),
+            ("code", json!(code.name())),
+            ("granted", granted(items)),
+        ],
+    };
+    [vec![("id", id(&tombstone.id)), ("forget_at_ms", time(tombstone.forget_at))], how].concat()
+}
+
+fn transaction(transaction: &Transaction) -> Fields {
+    vec![
+        ("id", id(&transaction.id)),
+        ("forget_at_ms", time(transaction.forget_at)),
+        ("code", json!(transaction.code.name())),
+        ("version", json!(transaction.version)),
+        ("amount", json!(transaction.amount)),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scurry_ledger::{BucketNo, Code, StoredAnswer};
+
+    #[test]
+    fn a_fact_reads_the_same_for_people_and_machines() {
+        let stored = StoredAnswer {
+            request: 7,
+            digest: 1,
+            code: Code::Ok,
+            version: 3,
+            items: vec![ItemAnswer { code: Code::Ok, granted: 40, last: false, uncollected: 0 }],
+        };
+        let at = ItemAt { session: SessionAt(2), item: 1 };
+        let ops = vec![
+            Op::Hold(at, Posting { bucket: BucketNo(5), amount: 40 }),
+            Op::StoreAnswer {
+                session: SessionAt(2),
+                answer: PackedAnswer::new(&stored),
+                answers_max: 8,
+            },
+            Op::SetBlob(SessionAt(2), b"a\nb".to_vec()),
+        ];
+        let facts = facts(&Change { at: Time(0), ops });
+        let texts: Vec<String> = facts.iter().map(Fact::text).collect();
+        assert_eq!(
+            texts,
+            [
+                "hold session=2 item=1 bucket=5 amount=40",
+                "store-answer session=2 request=7 code=OK version=3 granted=[40]",
+                "set-blob session=2 blob=a\\nb",
+            ]
+        );
+        let object = json!({"fact": "hold", "session": 2, "item": 1, "bucket": 5, "amount": 40});
+        assert_eq!(facts[0].json(), object);
+    }
+}

@@ -1,0 +1,193 @@
+//! The files of a core, held open and never written. A server may remove what a newer snapshot
+//! has made unneeded, and it stays readable here; nothing that recovery would do to the files
+//! reaches them.
+
+use anyhow::{Context, Result, bail};
+use scurry_engine::{Disk, File, segment_of, snapshot_of};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, ErrorKind};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// How often files may vanish between two looks before that is an error.
+const TRIES: usize = 10;
+
+/// Files of one core.
+#[derive(Debug)]
+pub(crate) struct Pinned {
+    files: BTreeMap<String, PinnedFile>,
+    /// Names that no log and no snapshot has.
+    others: Vec<String>,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(crate) struct PinnedFile {
+    file: Arc<fs::File>,
+    path: PathBuf,
+}
+
+impl Pinned {
+    /// Opens every segment and every snapshot of a core.
+    pub(crate) fn open(directory: &Path) -> Result<Pinned> {
+        for _ in 0..TRIES {
+            match Pinned::try_open(directory) {
+                Ok(pinned) => return Ok(pinned),
+                // A snapshot was finished meanwhile, and what it replaces is gone.
+                Err(error) if error.kind() == ErrorKind::NotFound && directory.is_dir() => {}
+                Err(error) => return Err(error).with_context(|| cannot("read", directory)),
+            }
+        }
+        bail!("the files in {} change all the time: try again", directory.display())
+    }
+
+    /// One file alone, under the name that it has in a core's directory.
+    pub(crate) fn open_file(path: &Path, name: String) -> Result<Pinned> {
+        let file = PinnedFile::open(path).with_context(|| cannot("read", path))?;
+        Ok(Pinned { files: BTreeMap::from([(name, file)]), others: Vec::new() })
+    }
+
+    fn try_open(directory: &Path) -> io::Result<Pinned> {
+        let mut pinned = Pinned { files: BTreeMap::new(), others: Vec::new() };
+        // Snapshots first: the log that they need is there when its files are listed.
+        let is_snapshot = |name: &str| snapshot_of(name).is_some();
+        pinned.pin(directory, is_snapshot)?;
+        pinned.pin(directory, |name| segment_of(name).is_some())?;
+        let is_other = |name: &String| !is_snapshot(name) && segment_of(name).is_none();
+        pinned.others = names(directory)?.into_iter().filter(is_other).collect();
+        pinned.others.sort_unstable();
+        Ok(pinned)
+    }
+
+    fn pin(&mut self, directory: &Path, wanted: impl Fn(&str) -> bool) -> io::Result<()> {
+        for name in names(directory)?.into_iter().filter(|name| wanted(name)) {
+            let file = PinnedFile::open(&directory.join(&name))?;
+            self.files.insert(name, file);
+        }
+        Ok(())
+    }
+
+    /// First sequences of the segments, in their order.
+    pub(crate) fn segments(&self) -> Vec<u64> {
+        self.files.keys().filter_map(|name| segment_of(name)).collect()
+    }
+
+    /// The sequences at which the snapshots were begun, in their order.
+    pub(crate) fn snapshots(&self) -> Vec<u64> {
+        self.files.keys().filter_map(|name| snapshot_of(name)).collect()
+    }
+
+    /// Files that are neither: snapshots that were not finished, and what others put there.
+    pub(crate) fn others(&self) -> &[String] {
+        &self.others
+    }
+
+    /// Bytes of all files, with the room that was set aside in them.
+    pub(crate) fn len(&self) -> Result<u64> {
+        let mut sum = 0;
+        for file in self.files.values() {
+            sum += file.clone().len()?;
+        }
+        Ok(sum)
+    }
+}
+
+fn names(directory: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    Ok(names)
+}
+
+/// What was refused, with the cure where there is one.
+pub(crate) fn cannot(what: &str, path: &Path) -> String {
+    let readable = match fs::symlink_metadata(path) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => false,
+        Err(_) => true,
+        Ok(meta) if meta.is_dir() => fs::read_dir(path).is_ok(),
+        Ok(_) => fs::File::open(path).is_ok(),
+    };
+    let cure = if readable { "" } else { " (run this as the user that scurry runs as)" };
+    format!("cannot {what} {}{cure}", path.display())
+}
+
+impl PinnedFile {
+    fn open(path: &Path) -> io::Result<PinnedFile> {
+        Ok(PinnedFile { file: Arc::new(fs::File::open(path)?), path: path.to_owned() })
+    }
+
+    fn refusal<T>(&self) -> io::Result<T> {
+        let text = format!("{} is only read here", self.path.display());
+        Err(io::Error::new(ErrorKind::ReadOnlyFilesystem, text))
+    }
+
+    fn named(&self, error: &io::Error) -> io::Error {
+        io::Error::new(error.kind(), format!("cannot read {}: {error}", self.path.display()))
+    }
+}
+
+impl Disk for Pinned {
+    type File = PinnedFile;
+
+    fn create(&mut self, name: &str, _room: u64) -> io::Result<PinnedFile> {
+        self.open(name)?.refusal()
+    }
+
+    fn open(&mut self, name: &str) -> io::Result<PinnedFile> {
+        let file = self.files.get(name).cloned();
+        file.ok_or_else(|| io::Error::new(ErrorKind::NotFound, format!("there is no {name}")))
+    }
+
+    fn list(&mut self) -> io::Result<Vec<String>> {
+        Ok(self.files.keys().cloned().collect())
+    }
+
+    fn rename(&mut self, from: &str, _to: &str) -> io::Result<()> {
+        self.open(from)?.refusal()
+    }
+
+    /// A reader of the log passes over a segment that was created and not written, and removes
+    /// it. A server may be about to write it: it is only left out here.
+    fn remove(&mut self, name: &str) -> io::Result<()> {
+        self.files.remove(name);
+        Ok(())
+    }
+
+    fn sync_dir(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl File for PinnedFile {
+    fn write_at(&mut self, _offset: u64, _bytes: &[u8]) -> io::Result<()> {
+        self.refusal()
+    }
+
+    fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < buffer.len() {
+            match self.file.read_at(&mut buffer[filled..], offset + filled as u64) {
+                Ok(0) => break,
+                Ok(len) => filled += len,
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(self.named(&error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn len(&mut self) -> io::Result<u64> {
+        Ok(self.file.metadata().map_err(|error| self.named(&error))?.len())
+    }
+
+    fn set_len(&mut self, _len: u64) -> io::Result<()> {
+        self.refusal()
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        self.refusal()
+    }
+}

@@ -1,0 +1,251 @@
+//! Reads everything in a core's directory, checks it, and says what is there. What counts as the
+//! end of a log and what as damage is the engine's verdict, the same that recovery acts on.
+
+mod log;
+
+use super::Pinned;
+use super::line::kind_of_entry;
+use super::progress::Progress;
+use super::tally::Tally;
+use anyhow::Result;
+use log::read_log;
+use scurry_codec::{Entry, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
+use scurry_engine::{
+    Cut, Disk, File, LogId, SnapshotReader, checksum, segment_name, segment_of, snapshot_name,
+};
+use scurry_ledger::{Account, Status, Time};
+use std::path::Path;
+
+/// How often files that a server writes are looked at again.
+const TRIES: usize = 5;
+
+/// What is in a core's directory.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct CoreSurvey {
+    /// None where no file says it.
+    pub(crate) log: Option<LogId>,
+    pub(crate) segments: Vec<SegmentSurvey>,
+    /// Those that hold to their end.
+    pub(crate) snapshots: Vec<SnapshotSurvey>,
+    /// The end of the log that recovery would cut off.
+    pub(crate) cut: Option<Cut>,
+    /// Segments behind it.
+    pub(crate) cut_off: Vec<u64>,
+    pub(crate) others: Vec<String>,
+    /// What is wrong with snapshots: recovery passes over them.
+    pub(crate) bad_snapshots: Vec<String>,
+    /// What else is wrong.
+    pub(crate) problems: Vec<String>,
+}
+
+/// What is in a segment.
+#[derive(Clone, Debug)]
+pub(crate) struct SegmentSurvey {
+    pub(crate) first: u64,
+    /// The sequence behind the last record.
+    pub(crate) next: u64,
+    pub(crate) frames: u64,
+    /// Frames without records.
+    pub(crate) marks: u64,
+    pub(crate) records: Tally,
+    /// Where the last good frame ends.
+    pub(crate) end: u64,
+    /// The times of the first frame and the last.
+    pub(crate) times: Option<(Time, Time)>,
+    /// The greatest sequence that a frame says was synced.
+    pub(crate) synced: u64,
+}
+
+/// What is in a snapshot.
+#[derive(Clone, Debug)]
+pub(crate) struct SnapshotSurvey {
+    pub(crate) begun: u64,
+    pub(crate) header: SnapshotHeader,
+    pub(crate) footer: SnapshotFooter,
+    /// Ranges of positions that show different sequences of the log.
+    pub(crate) ranges: usize,
+    pub(crate) entries: Tally,
+    pub(crate) len: u64,
+}
+
+impl CoreSurvey {
+    /// Nothing is wrong.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.problems.is_empty() && self.bad_snapshots.is_empty()
+    }
+
+    /// The sequence of the last record, 0 without any.
+    pub(crate) fn last(&self) -> u64 {
+        self.segments.last().map_or(0, |segment| segment.next - 1)
+    }
+
+    /// The records in all segments.
+    pub(crate) fn records(&self) -> Tally {
+        let mut sum = Tally::default();
+        for segment in &self.segments {
+            sum.merge(&segment.records);
+        }
+        sum
+    }
+
+    /// The first sequence that a restore can go back to.
+    pub(crate) fn earliest(&self) -> u64 {
+        let from_start = self.segments.first().is_none_or(|segment| segment.first <= 1);
+        let begun = self.snapshots.iter().map(|snapshot| snapshot.footer.as_of).min();
+        if from_start { 0 } else { begun.unwrap_or(0) }
+    }
+}
+
+/// Surveys a core. Where a server writes to it, a first look can find the end of the log half
+/// written: damage is what a second look finds in the same place.
+pub(crate) fn settled(directory: &Path, bar: &mut Progress, label: &str) -> Result<Settled> {
+    let mut before: Option<Vec<String>> = None;
+    let mut attempt = 1;
+    loop {
+        let mut pinned = Pinned::open(directory)?;
+        bar.begin(label.to_owned(), pinned.len()?);
+        let survey = survey(&mut pinned, bar);
+        bar.end();
+        let found = [&survey.problems[..], &survey.bad_snapshots[..]].concat();
+        if found.is_empty() || attempt == TRIES || before.as_ref() == Some(&found) {
+            return Ok((pinned, survey));
+        }
+        before = Some(found);
+        attempt += 1;
+    }
+}
+
+/// The files, and what is in them.
+pub(crate) type Settled = (Pinned, CoreSurvey);
+
+/// Reads all of it.
+pub(crate) fn survey(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurvey {
+    let mut survey = survey_files(pinned, bar);
+    check_together(&mut survey);
+    survey
+}
+
+/// Reads files, and does not ask whether they are all that there should be.
+pub(crate) fn survey_files(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurvey {
+    let mut survey = CoreSurvey { others: pinned.others().to_vec(), ..CoreSurvey::default() };
+    let Some(log) = log_of(pinned) else {
+        let names = pinned.list().unwrap_or_default();
+        survey.problems.extend(names.iter().filter_map(|name| unreadable(pinned, name)));
+        return survey;
+    };
+    survey.log = Some(log);
+    for begun in pinned.snapshots() {
+        match read_snapshot(pinned, log, begun, bar) {
+            Ok(snapshot) => survey.snapshots.push(snapshot),
+            Err(text) => survey.bad_snapshots.push(text),
+        }
+    }
+    read_log(pinned, log, &mut survey, bar);
+    survey
+}
+
+/// The log that the files say they belong to.
+pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
+    for first in pinned.segments() {
+        let mut head = [0; SegmentHeader::LEN];
+        let len = pinned.open(&segment_name(first)).and_then(|mut file| file.read_at(0, &mut head));
+        if let Ok(header) = SegmentHeader::decode(checksum, &head[..len.unwrap_or(0)]) {
+            return Some(LogId { id: header.log_id, core: header.core });
+        }
+    }
+    for begun in pinned.snapshots() {
+        let mut head = [0; SnapshotHeader::LEN];
+        let len =
+            pinned.open(&snapshot_name(begun)).and_then(|mut file| file.read_at(0, &mut head));
+        if let Ok(header) = SnapshotHeader::decode(checksum, &head[..len.unwrap_or(0)]) {
+            return Some(LogId { id: header.log_id, core: header.core });
+        }
+    }
+    None
+}
+
+/// What is wrong with the header of a file, if there is anything in it. A segment that was
+/// created and not written yet is as it should be, when it is the only one.
+fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
+    let mut head = [0; SnapshotHeader::LEN];
+    let len = match pinned.open(name).and_then(|mut file| file.read_at(0, &mut head)) {
+        Ok(len) => len,
+        Err(error) => return Some(error.to_string()),
+    };
+    let error = if segment_of(name).is_some() {
+        let is_blank = head[..len].iter().all(|&byte| byte == 0);
+        if is_blank && pinned.segments().len() == 1 {
+            return None;
+        }
+        SegmentHeader::decode(checksum, &head[..len]).err()
+    } else {
+        SnapshotHeader::decode(checksum, &head[..len]).err()
+    };
+    error.map(|error| format!("{name}: {error}"))
+}
+
+fn read_snapshot(
+    pinned: &mut Pinned,
+    log: LogId,
+    begun: u64,
+    bar: &mut Progress,
+) -> Result<SnapshotSurvey, String> {
+    let text = |error: scurry_engine::SnapshotError| error.to_string();
+    let name = snapshot_name(begun);
+    let len = pinned.open(&name).and_then(|mut file| file.len());
+    let len = len.map_err(|error| error.to_string())?;
+    let mut reader = SnapshotReader::open(pinned, log, begun).map_err(text)?;
+    let mut entries = Tally::default();
+    let mut account = Account::empty(Status::Active);
+    let (mut broken, mut read) = (None, 0);
+    let count = reader.footer().chunks.max(1);
+    while reader
+        .chunk(|entry| {
+            entries.add(kind_of_entry(entry));
+            if let Entry::Account { id, image } = entry
+                && let Err(error) = decode_account(image, &mut account)
+            {
+                let text = || format!("{name}: account {}: {error}", id.escape_ascii());
+                broken.get_or_insert_with(text);
+            }
+        })
+        .map_err(text)?
+    {
+        bar.add(len / count);
+        read += len / count;
+    }
+    bar.add(len.saturating_sub(read));
+    if let Some(broken) = broken {
+        return Err(broken);
+    }
+    let (header, footer) = (*reader.header(), *reader.footer());
+    let ranges = reader.into_ranges().iter().count();
+    Ok(SnapshotSurvey { begun, header, footer, ranges, entries, len })
+}
+
+/// Log and snapshots have to fit each other.
+fn check_together(survey: &mut CoreSurvey) {
+    let first = survey.segments.first().map_or(1, |segment| segment.first);
+    let last = survey.last();
+    for snapshot in &survey.snapshots {
+        let (name, as_of) = (snapshot_name(snapshot.begun), snapshot.footer.as_of);
+        if snapshot.begun + 1 < first {
+            survey.problems.push(format!(
+                "the log begins at sequence {first}, and {name} needs it from {} on: files were \
+                 removed",
+                snapshot.begun + 1
+            ));
+        }
+        if last < as_of {
+            survey.problems.push(format!(
+                "the log ends at sequence {last}, and {name} shows {as_of}: its end was lost"
+            ));
+        }
+    }
+    if survey.snapshots.is_empty() && first > 1 {
+        survey.problems.push(format!(
+            "the log begins at sequence {first} and there is no good snapshot before it: files were \
+             removed"
+        ));
+    }
+}

@@ -1,0 +1,117 @@
+//! The log's part of a survey.
+
+use super::super::Pinned;
+use super::super::line::kind_of;
+use super::super::progress::Progress;
+use super::super::tally::Tally;
+use super::{CoreSurvey, SegmentSurvey};
+use scurry_codec::{Record, SegmentHeader, decode_change};
+use scurry_engine::{LogError, LogId, LogReader, segment_name, segment_of};
+use scurry_ledger::{Change, Time};
+
+/// Reads the log; behind damage it goes on with the next segment.
+pub(super) fn read_log(
+    pinned: &mut Pinned,
+    log: LogId,
+    survey: &mut CoreSurvey,
+    bar: &mut Progress,
+) {
+    let mut from = pinned.segments().first().copied();
+    while let Some(first) = from {
+        from = None;
+        if let Err(error) = read_log_from(pinned, log, first, survey, bar) {
+            let file = match &error {
+                LogError::Header { file, .. }
+                | LogError::Foreign { file }
+                | LogError::Damaged { file, .. } => segment_of(file),
+                LogError::Io { .. } | LogError::Directory(_) | LogError::Missing { .. } => None,
+            };
+            survey.problems.push(error.to_string());
+            let later = |bad: u64| pinned.segments().into_iter().find(|&first| first > bad);
+            from = file.and_then(later);
+        }
+    }
+}
+
+fn read_log_from(
+    pinned: &mut Pinned,
+    log: LogId,
+    first: u64,
+    survey: &mut CoreSurvey,
+    bar: &mut Progress,
+) -> Result<(), LogError> {
+    let all = pinned.segments();
+    let mut reader = LogReader::new(pinned, log, first)?;
+    let mut change = Change { at: Time(0), ops: Vec::new() };
+    loop {
+        let mut records = Tally::default();
+        let mut broken = None;
+        let Some(frame) = reader.frame()? else { break };
+        let (first, next, at, synced) = (frame.first(), frame.next(), frame.at(), frame.synced());
+        let (mut sequence, len) = (first, frame.len() as u64);
+        let mut all_records = frame.records();
+        while let Some(record) = all_records.next() {
+            match record.map_err(|error| error.to_string()).and_then(|record| {
+                readable(&record, &mut change)?;
+                Ok(kind_of(&record))
+            }) {
+                Ok(kind) => records.add(kind),
+                Err(error) => {
+                    broken.get_or_insert((sequence, error));
+                }
+            }
+            sequence += 1;
+        }
+        let Some((segment, end)) = reader.place() else { break };
+        if let Some((sequence, error)) = broken {
+            let offset = end - len;
+            survey.problems.push(format!(
+                "{} has a frame at byte {offset} in which sequence {sequence} cannot be read: {error}",
+                segment_name(segment)
+            ));
+        }
+        bar.add(len);
+        begin_segments(survey, &all, segment);
+        let Some(found) = survey.segments.last_mut() else { break };
+        found.frames += 1;
+        found.marks += u64::from(first == next);
+        found.records.merge(&records);
+        (found.next, found.end) = (next, end);
+        found.synced = found.synced.max(synced);
+        found.times = Some((found.times.map_or(at, |(begin, _)| begin), at));
+    }
+    let left: Vec<u64> = reader.segments().to_vec();
+    survey.cut = reader.cut().filter(|cut| cut.bytes > 0).cloned();
+    if let Some(&last) = left.last() {
+        begin_segments(survey, &left, last);
+        survey.cut_off = pinned.segments().into_iter().filter(|&first| first > last).collect();
+    }
+    Ok(())
+}
+
+/// Makes room for a segment, and for those before it that have no frame.
+fn begin_segments(survey: &mut CoreSurvey, all: &[u64], to: u64) {
+    let after = survey.segments.last().map(|segment| segment.first);
+    for &first in all.iter().filter(|&&first| after.is_none_or(|last| first > last) && first <= to)
+    {
+        survey.segments.push(SegmentSurvey {
+            first,
+            next: first,
+            frames: 0,
+            marks: 0,
+            records: Tally::default(),
+            end: SegmentHeader::LEN as u64,
+            times: None,
+            synced: 0,
+        });
+    }
+}
+
+fn readable(record: &Record<'_>, change: &mut Change) -> Result<(), String> {
+    match record {
+        Record::Account { change: bytes, .. } => {
+            decode_change(bytes, change).map_err(|error| error.to_string())
+        }
+        _ => Ok(()),
+    }
+}

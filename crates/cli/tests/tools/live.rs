@@ -1,0 +1,59 @@
+//! The tools beside a server that writes.
+
+use crate::data::{Core, Data};
+use crate::support::scurry;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+#[test]
+fn a_store_that_is_written_is_whole_and_copied() {
+    let mut data = Data::new(1);
+    data.core().fill("first", 4);
+    let (path, manifest) = (data.path(), data.manifest);
+    let copies: Vec<_> = (0..6).map(|at| data.beside(&format!("copy-{at}"))).collect();
+    let (started, stop) = (data.core().last(), AtomicBool::new(false));
+    let written = thread::scope(|scope| {
+        let writer = scope.spawn(|| {
+            let mut at = 0;
+            while !stop.load(Ordering::Relaxed) {
+                data.core().fill(&format!("{at}-"), 20);
+                // Snapshots come and go, and segments with them.
+                data.core().snapshot();
+                at += 1;
+            }
+            data.core().last()
+        });
+        let mut before = started;
+        for copy in &copies {
+            scurry(&[Path::new("inspect"), &path]).well();
+            scurry(&[Path::new("inspect"), &path, Path::new("--records")]).well();
+            scurry(&[Path::new("backup"), &path, Path::new("--to"), copy]).well();
+            scurry(&[Path::new("inspect"), copy]).well();
+            let last = Core::start(copy, &manifest, 0).last();
+            assert!(last >= before, "{last} after {before}");
+            before = last;
+        }
+        stop.store(true, Ordering::Relaxed);
+        let written = writer.join().expect("it wrote");
+        assert!(before > started && written >= before, "{started} {before} {written}");
+        written
+    });
+    // What a copy has is what was there at its sequence.
+    let last = Core::start(&copies[5], &manifest, 0);
+    assert!(last.last() <= written);
+    let (from, to) = (data.path(), data.beside("again"));
+    if scurry_reaches(&from, last.last()) {
+        let sequence = last.last().to_string();
+        let words = [Path::new("restore"), &from, Path::new("--to"), &to];
+        scurry(&[&words[..], &[Path::new("--sequence"), Path::new(&sequence)]].concat()).well();
+        assert_eq!(Core::start(&to, &manifest, 0).image(), last.image());
+    }
+}
+
+/// The log goes back as far as that.
+fn scurry_reaches(path: &Path, sequence: u64) -> bool {
+    let text = scurry(&[Path::new("inspect"), path, Path::new("--json")]).well();
+    let report: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    report["cores"][0]["earliest_point"].as_u64().expect("a number") <= sequence
+}

@@ -1,0 +1,161 @@
+//! Records that were gathered by key are applied as if they had come one by one.
+
+use super::replay::Replay;
+use super::{Base, RecoveryError, Sink};
+use crate::log::LogId;
+use crate::snapshot::Ranges;
+use crate::{KeyHasher, ReplayError};
+use scurry_codec::{Entry, FrameWriter, Framed, Record, read_frame};
+use scurry_ledger::{Change, Time};
+use std::collections::BTreeMap;
+
+const LOG: LogId = LogId { id: 7, core: 0 };
+const KEYS: u64 = 5;
+
+/// What happened to each key since all was cleared, in its order.
+#[derive(Debug, Default, PartialEq)]
+struct Seen {
+    keys: BTreeMap<Vec<u8>, Vec<String>>,
+    clears: u32,
+}
+
+impl Sink for Seen {
+    fn clear(&mut self) {
+        unreachable!("no snapshot is given up");
+    }
+
+    fn restore(&mut self, _: &Entry<'_>) -> Result<(), ReplayError> {
+        unreachable!("there is no snapshot");
+    }
+
+    fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
+        match record.key() {
+            Some(key) => self.keys.entry(key.to_vec()).or_default().push(format!("{record:?}")),
+            None => {
+                self.keys.clear();
+                self.clears += 1;
+            }
+        }
+        Ok(())
+    }
+
+    fn touch(&mut self, hashes: &[u64]) {
+        assert!(hashes.len() <= 64);
+    }
+}
+
+fn change() -> Change {
+    Change { at: Time(1), ops: Vec::new() }
+}
+
+/// A log of every kind of record on a few keys, and all cleared twice, in frames of some length.
+fn log() -> Vec<u8> {
+    let (mut writer, mut log) = (FrameWriter::new(LOG.seal(), 1), Vec::new());
+    for number in 0..3_000_u64 {
+        let key = format!("key:{}", number % KEYS);
+        let (key, value) = (key.as_bytes(), number.to_string());
+        let (value, expires) = (value.as_bytes(), (number % 3 == 0).then_some(Time(5)));
+        match number % 7 {
+            0 => writer.value(key, expires, value),
+            1 => writer.append(key, value),
+            2 => writer.expiry(key, expires),
+            3 => writer.remove(key),
+            4 => writer.entity(key, number, expires, value),
+            5 => writer.tombstone(key, number, Time(number.cast_signed())),
+            _ => writer.account(key, &change(), None),
+        }
+        if number == 900 || number == 2_500 {
+            writer.clear();
+        }
+        if number % 37 == 0 {
+            writer.seal(0, Time(0));
+        }
+    }
+    writer.seal(0, Time(0));
+    writer.take(&mut log);
+    log
+}
+
+fn visit(log: &[u8], mut visit: impl FnMut(&scurry_codec::Frame<'_>)) {
+    let mut rest = log;
+    while !rest.is_empty() {
+        let Framed::Frame(frame) = read_frame(LOG.seal(), rest) else { panic!("no frame") };
+        visit(&frame);
+        rest = &rest[frame.len()..];
+    }
+}
+
+#[test]
+fn each_key_sees_its_records_in_their_order() {
+    let log = log();
+    let mut one_by_one = Seen::default();
+    visit(&log, |frame| {
+        let mut records = frame.records();
+        while let Some(record) = records.next() {
+            one_by_one.replay(&record.expect("a record")).expect("it is taken");
+        }
+    });
+    assert_eq!((one_by_one.keys.len(), one_by_one.clears), (usize::try_from(KEYS).unwrap_or(0), 2));
+    let base = Base {
+        begun: 0,
+        at: Time(0),
+        version_last: 0,
+        ranges: Ranges::default(),
+        passed_over: Vec::new(),
+    };
+    let hasher = KeyHasher::new(3);
+    let (mut replay, mut gathered) = (Replay::new(&hasher, &base, u64::MAX), Seen::default());
+    let mut taken = 0;
+    visit(&log, |frame| taken += replay.frame(frame, &mut gathered).expect("it is taken"));
+    assert_eq!(taken, 3_002);
+    replay.finish(&mut gathered).expect("it is applied");
+    assert_eq!(gathered, one_by_one);
+}
+
+/// Refuses one record.
+struct Refusing(Vec<u8>);
+
+impl Sink for Refusing {
+    fn clear(&mut self) {}
+
+    fn restore(&mut self, _: &Entry<'_>) -> Result<(), ReplayError> {
+        Ok(())
+    }
+
+    fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
+        match record {
+            Record::Account { id, .. } if *id == self.0 => {
+                Err(ReplayError::WrongType("refused".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn touch(&mut self, _: &[u64]) {}
+}
+
+#[test]
+fn what_does_not_fit_is_named_by_its_sequence() {
+    let mut writer = FrameWriter::new(LOG.seal(), 100);
+    for key in ["a", "b", "c", "b", "b"] {
+        writer.account(key.as_bytes(), &change(), None);
+    }
+    writer.seal(0, Time(0));
+    let mut log = Vec::new();
+    writer.take(&mut log);
+    let base = Base {
+        begun: 99,
+        at: Time(0),
+        version_last: 0,
+        ranges: Ranges::default(),
+        passed_over: Vec::new(),
+    };
+    let hasher = KeyHasher::new(3);
+    let mut replay = Replay::new(&hasher, &base, u64::MAX);
+    let mut sink = Refusing(b"b".to_vec());
+    visit(&log, |frame| {
+        replay.frame(frame, &mut sink).expect("it is taken");
+    });
+    let error = replay.finish(&mut sink).expect_err("it is refused");
+    assert!(matches!(error, RecoveryError::Replay { sequence: 101, .. }), "{error}");
+}

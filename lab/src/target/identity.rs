@@ -1,0 +1,72 @@
+//! What a running server says about itself. Rows carry this, and not what the lab believes that
+//! it has started.
+
+use anyhow::{Context, Result};
+
+use super::Target;
+use crate::client::Client;
+
+/// What a server says about itself.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Identity {
+    /// Product and version.
+    pub version: String,
+    /// Durability of what it acknowledges: of scurry INFO's word, of the others `none` without
+    /// an append-only file and else what their `appendfsync` is.
+    pub durability: String,
+}
+
+impl Target {
+    /// Asks a running server what it is.
+    ///
+    /// # Errors
+    /// When the connection fails, or it does not say.
+    pub fn identify(self, client: &mut Client) -> Result<Identity> {
+        if self.is_echo() {
+            let version = format!("scurry-lab {}", env!("CARGO_PKG_VERSION"));
+            return Ok(Identity { version, durability: "none".to_owned() });
+        }
+        let reply = client.call(&["INFO"])?;
+        let info = reply.text().unwrap_or_default();
+        let version = version(info).context("INFO names no product and version")?;
+        let durability = match self {
+            Target::Scurry => {
+                field(info, "durability").context("INFO names no durability")?.to_owned()
+            }
+            _ if setting(client, "appendonly")? == "no" => "none".to_owned(),
+            _ => setting(client, "appendfsync")?,
+        };
+        Ok(Identity { version, durability })
+    }
+}
+
+fn setting(client: &mut Client, name: &str) -> Result<String> {
+    let reply = client.call(&["CONFIG", "GET", name])?;
+    let value = reply.elements().get(1).and_then(|value| value.text());
+    Ok(value.with_context(|| format!("CONFIG GET {name} answers {reply}"))?.to_owned())
+}
+
+fn field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
+    info.lines().find_map(|line| line.trim_end().strip_prefix(name)?.strip_prefix(':'))
+}
+
+/// The most specific one counts: every server of the family also names a version of Redis.
+fn version(info: &str) -> Option<String> {
+    ["scurry", "valkey", "redis"].iter().find_map(|product| {
+        let version = field(info, &format!("{product}_version"))?;
+        Some(format!("{product} {version}"))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_specific_version_counts() {
+        let info = "# Server\r\nredis_version:7.2.4\r\nvalkey_version:8.0.1\r\n";
+        assert_eq!(version(info).as_deref(), Some("valkey 8.0.1"));
+        assert_eq!(version("durability:fsync\r\n"), None);
+        assert_eq!(field("a:1\r\ndurability:fsync\r\n", "durability"), Some("fsync"));
+    }
+}

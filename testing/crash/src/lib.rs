@@ -1,0 +1,26 @@
+//! Crashes of the real binary: load from several connections, SIGKILL at a moment that a seed
+//! has chosen, a restart in the same directory, and the question whether everything that was
+//! acknowledged is there, nothing is there by half, and duplicates get their stored answers.
+//!
+//! SIGKILL ends the process and leaves the page cache: this proves what `write` promises, and of
+//! `fsync` that no reply overtakes its batch. That a batch is on the device when power fails is
+//! what the simulator shows, on a disk that forgets what was not synced.
+#![forbid(unsafe_code)]
+
+mod binary;
+mod clock;
+mod history;
+mod linear;
+mod load;
+mod plan;
+mod report;
+mod run;
+mod server;
+mod shared;
+mod subject;
+mod verify;
+mod wire;
+
+pub use binary::Binary;
+pub use report::Report;
+pub use run::{Settings, run};

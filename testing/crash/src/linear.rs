@@ -1,0 +1,38 @@
+//! Histories go to the checker of testing/linearizability.
+
+use crate::history::Histories;
+use anyhow::{Context, Result, bail};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linearizability");
+/// What scripts/install-tools.sh has installed, unless `SCURRY_TEST_CACHE` says where that is.
+const CACHE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache");
+
+/// Writes the histories of an epoch; how many calls they have.
+pub(crate) fn write(directory: &Path, epoch: u64, histories: &Histories) -> Result<u64> {
+    let path = directory.join(format!("{epoch}.json"));
+    std::fs::write(&path, serde_json::to_vec(histories)?)
+        .with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(histories.values().map(|history| history.calls.len() as u64).sum())
+}
+
+/// Checks all histories of a directory, and first that the checker finds the bugs that are
+/// seeded into some of them.
+pub(crate) fn check(directory: &Path) -> Result<()> {
+    let cache = std::env::var_os("SCURRY_TEST_CACHE").map_or(CACHE.into(), PathBuf::from);
+    let modules = cache.join("clients/linearizability");
+    let mut go = Command::new("go");
+    go.args(["-C", SOURCE, "test", "-count=1", "."]).env("HISTORIES", directory);
+    go.env("GOMODCACHE", modules.join("mod")).env("GOCACHE", modules.join("build"));
+    go.env("GOPROXY", "off").env("GOTOOLCHAIN", "local").env("GOFLAGS", "-mod=readonly");
+    let output = go.output().context("go is missing: run scripts/install-tools.sh")?;
+    if !output.status.success() {
+        let said = [&output.stdout[..], &output.stderr].concat();
+        bail!(
+            "{}(if a module is missing: run scripts/install-tools.sh)",
+            String::from_utf8_lossy(&said)
+        );
+    }
+    Ok(())
+}

@@ -1,0 +1,94 @@
+//! One client: batches of requests to keys of its own and to shared ones, until the server is
+//! gone.
+
+use crate::shared::{Pending, Shared};
+use crate::subject::Subject;
+use crate::wire::Wire;
+use anyhow::{Context, Result};
+use scurry_model::Random;
+
+/// Requests in one batch at most.
+const DEPTH_MAX: i64 = 40;
+
+/// A client and what is its own.
+pub(crate) struct Client {
+    pub(crate) number: usize,
+    pub(crate) subjects: Vec<Box<dyn Subject>>,
+    /// Replies that have come, over all rounds.
+    pub(crate) acknowledged: u64,
+    /// Shared calls that have no reply.
+    lost: Vec<Pending>,
+}
+
+/// Whose reply comes next.
+enum Turn {
+    Own(usize),
+    Shared(Pending),
+}
+
+impl Client {
+    pub(crate) fn new(number: usize, subjects: Vec<Box<dyn Subject>>) -> Client {
+        Client { number, subjects, acknowledged: 0, lost: Vec::new() }
+    }
+
+    /// Asks until no reply comes any more. An error when a reply is wrong.
+    pub(crate) fn load(&mut self, port: u16, shared: &Shared, random: &mut Random) -> Result<()> {
+        // The server may be gone already.
+        let Ok(mut wire) = Wire::connect(port) else { return Ok(()) };
+        loop {
+            let (turns, requests) = self.batch(shared, random);
+            let sent = wire.send(&requests);
+            let mut turns = turns.into_iter();
+            while let Some(turn) = turns.next() {
+                let Some(reply) = sent.is_ok().then(|| wire.reply().ok()).flatten() else {
+                    let rest = std::iter::once(turn).chain(turns);
+                    self.lost.extend(rest.filter_map(|turn| match turn {
+                        Turn::Shared(pending) => Some(pending),
+                        Turn::Own(_) => None,
+                    }));
+                    return Ok(());
+                };
+                self.acknowledged += 1;
+                match turn {
+                    Turn::Shared(pending) => shared.returned(pending, &reply)?,
+                    Turn::Own(at) => {
+                        let subject = &mut self.subjects[at];
+                        let told = subject.replied(&reply);
+                        told.with_context(|| format!("{} under load", subject.key()))?;
+                    }
+                }
+            }
+        }
+    }
+
+    /// The process of the server has ended: what has no reply gets none.
+    pub(crate) fn give_up(&mut self, shared: &Shared) {
+        self.lost.drain(..).for_each(|pending| shared.lost(pending));
+    }
+
+    fn batch(
+        &mut self,
+        shared: &Shared,
+        random: &mut Random,
+    ) -> (Vec<Turn>, Vec<crate::wire::Words>) {
+        let (mut turns, mut requests) = (Vec::new(), Vec::new());
+        // A shared key is asked once in a batch: else nearly all calls would overlap.
+        let one = random.below(shared.len());
+        let two = (one + 1 + random.below(shared.len() - 1)) % shared.len();
+        let mut keys = vec![one, two];
+        for _ in 0..random.between(1, DEPTH_MAX) {
+            if random.one_in(12)
+                && let Some(key) = keys.pop()
+            {
+                let (pending, words) = shared.call(key, self.number, random);
+                turns.push(Turn::Shared(pending));
+                requests.push(words);
+            } else {
+                let at = random.below(self.subjects.len());
+                requests.push(self.subjects[at].next(random));
+                turns.push(Turn::Own(at));
+            }
+        }
+        (turns, requests)
+    }
+}

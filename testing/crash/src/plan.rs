@@ -1,0 +1,76 @@
+//! What happens in a round, drawn from its seed.
+
+use scurry_model::Random;
+use std::time::Duration;
+
+/// When a change is answered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Mode {
+    Write,
+    Fsync,
+}
+
+impl Mode {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Mode::Write => "write",
+            Mode::Fsync => "fsync",
+        }
+    }
+}
+
+/// How the server is started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Start {
+    pub(crate) durability: Mode,
+    pub(crate) threads: u16,
+}
+
+/// One round: starts that are cut short, then load and its end.
+#[derive(Clone, Debug)]
+pub(crate) struct Plan {
+    /// Starts that are killed after so long, usually in the middle of recovery.
+    pub(crate) cut_short: Vec<(Start, Duration)>,
+    /// Under load.
+    pub(crate) start: Start,
+    /// The one that is asked what it still knows.
+    pub(crate) check: Start,
+    /// Snapshots are asked for at these moments of the load, beside those that the log's growth
+    /// brings about.
+    pub(crate) snapshots: Vec<Duration>,
+    /// The load lasts so long.
+    pub(crate) load: Duration,
+}
+
+impl Plan {
+    /// The plan of a seed. `load_ms_max` bounds the load.
+    pub(crate) fn new(random: &mut Random, load_ms_max: i64) -> Plan {
+        let mut cut_short = Vec::new();
+        while random.one_in(4) {
+            cut_short.push((start(random), ms(random, 1, 40)));
+        }
+        let load_ms = random.between(5, load_ms_max);
+        let mut snapshots = Vec::new();
+        while random.one_in(2) {
+            snapshots.push(ms(random, 0, load_ms));
+        }
+        snapshots.sort();
+        let first = start(random);
+        let check = if random.one_in(3) { start(random) } else { first };
+        // Often in the midst of a snapshot that has just begun.
+        let load = match snapshots.last() {
+            Some(last) if random.one_in(2) => *last + ms(random, 0, 15),
+            _ => Duration::from_millis(u64::try_from(load_ms).unwrap_or_default()),
+        };
+        Plan { cut_short, start: first, check, snapshots, load }
+    }
+}
+
+fn start(random: &mut Random) -> Start {
+    let durability = random.pick(&[Mode::Write, Mode::Fsync]);
+    Start { durability, threads: random.pick(&[1, 2, 3]) }
+}
+
+fn ms(random: &mut Random, low: i64, high: i64) -> Duration {
+    Duration::from_millis(u64::try_from(random.between(low, high)).unwrap_or_default())
+}

@@ -1,0 +1,68 @@
+//! What rounds have shown.
+
+use std::fmt;
+
+/// Counts over rounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Rounds that ended with a kill and a restart.
+    pub rounds: u64,
+    /// Kills in the middle of a start.
+    pub cut_short: u64,
+    /// Restarts with another number of threads.
+    pub divided: u64,
+    /// Replies that had come before a kill.
+    pub acknowledged: u64,
+    /// Requests that had no reply.
+    pub in_doubt: u64,
+    /// How many of those were executed, as far as one can see.
+    pub applied: u64,
+    /// Stored answers that were given again after a restart.
+    pub replays: u64,
+    /// Keys that were compared.
+    pub keys: u64,
+    /// Ends of logs that recovery has cut off.
+    pub cuts: u64,
+    /// Snapshots that were complete when the server was killed.
+    pub snapshots: u64,
+    /// Calls on shared keys that were found linearizable.
+    pub calls: u64,
+}
+
+impl Report {
+    /// Takes in what others have shown.
+    pub fn add(&mut self, other: &Report) {
+        self.rounds += other.rounds;
+        self.cut_short += other.cut_short;
+        self.divided += other.divided;
+        self.acknowledged += other.acknowledged;
+        self.in_doubt += other.in_doubt;
+        self.applied += other.applied;
+        self.replays += other.replays;
+        self.keys += other.keys;
+        self.cuts += other.cuts;
+        self.snapshots += other.snapshots;
+        self.calls += other.calls;
+    }
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} rounds; {} starts killed as well, {} with another number of threads",
+            self.rounds, self.cut_short, self.divided
+        )?;
+        writeln!(
+            f,
+            "{} replies had come and {} requests were in doubt, {} of them executed",
+            self.acknowledged, self.in_doubt, self.applied
+        )?;
+        writeln!(f, "{} snapshots completed, {} ends of logs cut off", self.snapshots, self.cuts)?;
+        write!(
+            f,
+            "{} keys compared, {} stored answers given again, {} calls found linearizable",
+            self.keys, self.replays, self.calls
+        )
+    }
+}

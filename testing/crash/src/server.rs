@@ -1,0 +1,83 @@
+//! A `scurry serve` that will not end well.
+
+use crate::binary::Binary;
+use crate::plan::Start;
+use anyhow::{Context, Result, bail};
+use std::fs::File;
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::Duration;
+
+/// How long a start may take.
+const START_TRIES_MAX: u32 = 30_000;
+
+/// A running server; killed when dropped.
+pub(crate) struct Server {
+    child: Child,
+    log: std::path::PathBuf,
+}
+
+/// The bounds of accounts: nothing is forgotten and no session ends by itself while a run lasts,
+/// so that what an account must show does not depend on the time.
+pub(crate) const SETTINGS: &str = "[limits]\ntombstone_ms = 86400000\n\
+    transaction_ms = 86400000\nvalidity_ms_default = 43200000\n";
+
+impl Server {
+    /// Starts it on the store in `home`; it need not listen yet.
+    pub(crate) fn spawn(binary: &Binary, home: &Path, start: Start) -> Result<Server> {
+        let (settings, log) = (home.join("settings.toml"), home.join("stderr"));
+        std::fs::write(&settings, SETTINGS)?;
+        let mut command = Command::new(&binary.0);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--snapshot-log", "1mb"]);
+        command.args(["--durability", start.durability.word()]);
+        command.arg("--threads").arg(start.threads.to_string());
+        command.arg("--dir").arg(home.join("store")).arg("--config").arg(settings);
+        command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stdout(Stdio::null());
+        // A file: nobody need read it for the server to go on.
+        command.stderr(File::create(&log)?);
+        let child = command.spawn().with_context(|| format!("{}", binary.0.display()))?;
+        Ok(Server { child, log })
+    }
+
+    /// The port, as soon as it listens.
+    pub(crate) fn port(&mut self) -> Result<u16> {
+        for _ in 0..START_TRIES_MAX {
+            let said = self.said();
+            let line = said
+                .split_inclusive('\n')
+                .filter(|line| line.ends_with('\n'))
+                .find_map(|line| line.trim_end().strip_prefix("listening on 127.0.0.1:"));
+            if let Some(port) = line {
+                return port.parse().context("not a port");
+            }
+            if let Some(status) = self.child.try_wait()? {
+                bail!("the server has ended with {status}: {said}");
+            }
+            std::thread::sleep(Duration::from_millis(1)); // tidy: allow (its log is a file)
+        }
+        bail!("the server does not listen: {}", self.said())
+    }
+
+    /// Everything that it has logged.
+    pub(crate) fn said(&self) -> String {
+        let bytes = std::fs::read(&self.log).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// SIGKILL. Returns when the process is gone, and with it whatever it had not written.
+    pub(crate) fn kill(mut self) -> Result<ExitStatus> {
+        if let Some(status) = self.child.try_wait()? {
+            bail!("the server has ended by itself with {status}: {}", self.said());
+        }
+        self.child.kill()?;
+        Ok(self.child.wait()?)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It may be gone already; either way it is afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

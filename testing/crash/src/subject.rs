@@ -1,0 +1,70 @@
+//! What one client has for itself: a key of some kind, what the server has acknowledged of it,
+//! and what is in doubt.
+//!
+//! A client's requests to one key are executed in the order in which they were sent, and a log
+//! keeps what was executed first. So after a crash the key shows what was acknowledged and some
+//! first part of what was in doubt, each request of it as a whole: any other state is an error.
+
+mod account;
+mod entity;
+mod fleeting;
+mod lease;
+mod op_words;
+mod shown;
+mod value;
+
+pub(crate) use account::Account;
+pub(crate) use entity::Entity;
+pub(crate) use fleeting::Fleeting;
+pub(crate) use lease::Lease;
+pub(crate) use op_words::words_of;
+pub(crate) use value::PlainValue;
+
+use crate::wire::Words;
+use anyhow::Result;
+use scurry_conformance::Value;
+use scurry_model::Random;
+
+/// Requests that the crash has left in doubt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Doubt {
+    /// How many had no reply.
+    pub(crate) requests: usize,
+    /// How many of them were executed, as far as one can see.
+    pub(crate) applied: usize,
+}
+
+/// Between which times the replies of looks were formed, ms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) from_ms: i64,
+    pub(crate) to_ms: i64,
+}
+
+/// A key of one client.
+pub(crate) trait Subject: Send {
+    /// The key.
+    fn key(&self) -> &str;
+
+    /// The next request. Remembers that it was sent.
+    fn next(&mut self, random: &mut Random) -> Words;
+
+    /// The reply to the oldest request that has none. An error when it is not the right one.
+    fn replied(&mut self, reply: &Value) -> Result<()>;
+
+    /// Requests that show what the server has.
+    fn looks(&self) -> Vec<Words>;
+
+    /// Their replies, after a crash: what was in doubt is settled by them. An error when what
+    /// was acknowledged is not there, or anything by half.
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
+
+    /// Requests from before the crash once more, whose replies are told to
+    /// [`Subject::replied`]: those that were in doubt, and some that were acknowledged.
+    fn again(&mut self, random: &mut Random) -> Vec<Words>;
+
+    /// How many stored answers were given again, and were right.
+    fn replays(&self) -> u64 {
+        0
+    }
+}

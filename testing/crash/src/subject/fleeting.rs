@@ -1,0 +1,95 @@
+//! A plain value that soon expires, also while no server runs.
+
+use super::{Asked, Doubt, Subject};
+use crate::clock::wall_ms;
+use crate::wire::{Words, words};
+use anyhow::{Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_model::Random;
+
+/// How far the server's reading of the clock may be from ours, ms.
+const SLACK_MS: i64 = 600;
+
+/// A write: its bytes, its life, and between which times it was executed, ms.
+#[derive(Clone, Debug)]
+struct Put {
+    bytes: String,
+    life_ms: i64,
+    sent_ms: i64,
+    replied_ms: Option<i64>,
+}
+
+impl Put {
+    /// It must be there until then.
+    fn at_least_ms(&self) -> i64 {
+        self.sent_ms + self.life_ms - SLACK_MS
+    }
+
+    /// It may be there until then. What has no reply was executed before the crash, if at all.
+    fn at_most_ms(&self, asked: Asked) -> i64 {
+        self.replied_ms.unwrap_or(asked.to_ms) + self.life_ms + SLACK_MS
+    }
+}
+
+/// The key.
+pub(crate) struct Fleeting {
+    key: String,
+    /// The last that was acknowledged, and those without a reply.
+    puts: Vec<Put>,
+    serial: u64,
+}
+
+impl Fleeting {
+    pub(crate) fn new(key: String) -> Fleeting {
+        Fleeting { key, puts: Vec::new(), serial: 0 }
+    }
+}
+
+impl Subject for Fleeting {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn next(&mut self, random: &mut Random) -> Words {
+        self.serial += 1;
+        let (bytes, life_ms) = (format!("f{}", self.serial), random.between(20, 2_500));
+        let words = words(&format!("SET {} {bytes} PX {life_ms}", self.key));
+        self.puts.push(Put { bytes, life_ms, sent_ms: wall_ms(), replied_ms: None });
+        words
+    }
+
+    fn replied(&mut self, reply: &Value) -> Result<()> {
+        ensure!(*reply == Value::Word(b"OK".to_vec()), "SET is answered {reply}");
+        let oldest = self.puts.iter().position(|put| put.replied_ms.is_none());
+        let Some(at) = oldest else { bail!("nothing was asked") };
+        self.puts[at].replied_ms = Some(wall_ms());
+        self.puts.drain(..at);
+        Ok(())
+    }
+
+    fn looks(&self) -> Vec<Words> {
+        vec![words(&format!("GET {}", self.key))]
+    }
+
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+        let [get] = replies else { bail!("no replies") };
+        let open = self.puts.iter().filter(|put| put.replied_ms.is_none()).count();
+        let is_known = self.puts.iter().any(|put| put.replied_ms.is_some());
+        let shown = |put: &&Put| matches!(get, Value::Word(bytes) if put.bytes.as_bytes() == bytes);
+        let there =
+            self.puts.iter().find(shown).filter(|put| put.at_most_ms(asked) >= asked.from_ms);
+        let right = match get {
+            // Each that may have been the last may be over.
+            Value::Nil => !is_known || self.puts.iter().any(|put| put.at_least_ms() <= asked.to_ms),
+            _ => there.is_some(),
+        };
+        ensure!(right, "it holds {get} at {asked:?}, and was {:?}", self.puts);
+        let replied_ms = Some(asked.to_ms);
+        self.puts = there.map(|put| Put { replied_ms, ..put.clone() }).into_iter().collect();
+        Ok(Doubt { requests: open, applied: 0 })
+    }
+
+    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,134 @@
+//! An account whose sessions nobody ends: each gives back what it holds when its Tcc has passed,
+//! not before, and also when no server ran at that moment.
+
+use super::{Asked, Doubt, Subject};
+use crate::clock::wall_ms;
+use crate::wire::{Words, array, entry, int, text, words};
+use anyhow::{Context, Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_model::Random;
+
+/// How far the server's reading of the clock may be from ours, ms.
+const SLACK_MS: i64 = 600;
+/// What each session holds.
+const HELD: i128 = 10;
+const CREDIT: i128 = 1_000_000;
+/// The account is followed by another after so many sessions: ids are remembered for long.
+const SESSIONS_MAX: u64 = 60;
+
+/// A session, and between which times it was opened, ms.
+#[derive(Clone, Debug)]
+struct Session {
+    id: String,
+    tcc_ms: i64,
+    sent_ms: i64,
+    replied_ms: Option<i64>,
+}
+
+/// The account.
+pub(crate) struct Lease {
+    key: String,
+    number: u64,
+    /// The CREATE has no reply yet.
+    is_new: bool,
+    created: bool,
+    sessions: Vec<Session>,
+    serial: u64,
+}
+
+impl Lease {
+    pub(crate) fn new(key: String) -> Lease {
+        let mut lease =
+            Lease { key, number: 0, is_new: true, created: false, sessions: Vec::new(), serial: 0 };
+        lease.follow();
+        lease
+    }
+
+    /// The next account.
+    fn follow(&mut self) {
+        self.number += 1;
+        let stem = self.key.split('.').next().unwrap_or_default().to_owned();
+        self.key = format!("{stem}.{}", self.number);
+        (self.is_new, self.created, self.serial) = (true, false, 0);
+        self.sessions.clear();
+    }
+}
+
+impl Subject for Lease {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn next(&mut self, random: &mut Random) -> Words {
+        let id = self.key.clone();
+        if self.is_new {
+            self.is_new = false;
+            // Of a unit of its own: its totals change by themselves.
+            return words(&format!("SCUR.CREATE {id} BUCKET b sec {CREDIT}"));
+        }
+        self.serial += 1;
+        let (tcc_ms, sent_ms) = (random.between(50, 2_500), wall_ms());
+        let session = format!("s{}", self.serial);
+        let request = words(&format!(
+            "SCUR.RESERVE {id} {session} 0 TCC {tcc_ms} ITEM 1 sec REQUESTED {HELD}"
+        ));
+        self.sessions.push(Session { id: session, tcc_ms, sent_ms, replied_ms: None });
+        request
+    }
+
+    fn replied(&mut self, reply: &Value) -> Result<()> {
+        ensure!(array(reply)?.first() == Some(&Value::Word(b"OK".to_vec())), "answered {reply}");
+        if !self.created {
+            self.created = true;
+            return Ok(());
+        }
+        let open = self.sessions.iter_mut().find(|session| session.replied_ms.is_none());
+        open.context("nothing was asked")?.replied_ms = Some(wall_ms());
+        Ok(())
+    }
+
+    fn looks(&self) -> Vec<Words> {
+        let id = &self.key;
+        vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
+    }
+
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+        let [get, audit] = replies else { bail!("no replies") };
+        let open = self.sessions.iter().filter(|session| session.replied_ms.is_none()).count();
+        let requests = open + usize::from(!self.is_new && !self.created);
+        if let Value::Error(_) = get {
+            ensure!(!self.created, "the account is lost: {get}");
+            self.follow();
+            return Ok(Doubt { requests, applied: 0 });
+        }
+        ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
+        let mut shown = Vec::new();
+        for session in array(entry(get, "sessions")?)? {
+            shown.push(text(array(session)?.first().context("a session without an id")?)?);
+        }
+        let mut applied = usize::from(requests > open);
+        for Session { id, tcc_ms, sent_ms, replied_ms } in &self.sessions {
+            let is_open = shown.contains(id);
+            let over = replied_ms.map(|replied_ms| replied_ms + tcc_ms + SLACK_MS < asked.from_ms);
+            let certain = replied_ms.is_some() && sent_ms + tcc_ms - SLACK_MS > asked.to_ms;
+            ensure!(!(is_open && over == Some(true)), "session {id} should be over: {get}");
+            ensure!(is_open || !certain, "session {id} is lost, or ended early: {get}");
+            applied += usize::from(is_open && replied_ms.is_none());
+        }
+        let [bucket] = array(entry(get, "buckets")?)? else { bail!("it has no bucket: {get}") };
+        let [_, _, available, held, ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+        ensure!(
+            int(held)? == HELD * shown.len() as i128 && int(available)? + int(held)? == CREDIT,
+            "it holds what it should not: {get}"
+        );
+        // What is in doubt need not be known any longer: the next account begins anew.
+        if requests > 0 || self.serial > SESSIONS_MAX {
+            self.follow();
+        }
+        Ok(Doubt { requests, applied })
+    }
+
+    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+        Vec::new()
+    }
+}

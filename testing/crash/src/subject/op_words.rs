@@ -1,0 +1,83 @@
+//! Commands of the model as requests.
+
+use crate::wire::{Words, words};
+use scurry_ledger::{BucketAttributes, ItemRequest};
+use scurry_model::{Op, Request};
+use std::fmt::Write as _;
+
+/// The request that asks for this.
+pub(crate) fn words_of(account: &str, op: &Op) -> Words {
+    words(&line(account, op))
+}
+
+fn line(id: &str, op: &Op) -> String {
+    match op {
+        Op::Create { buckets, .. } => {
+            let mut line = format!("SCUR.CREATE {id}");
+            for new in buckets {
+                let (bucket, unit) = (new.bucket.as_str(), new.unit.as_str());
+                put(&mut line, format_args!(" BUCKET {bucket} {unit} {}", new.amount));
+                attributes(&mut line, &new.attributes);
+            }
+            line
+        }
+        Op::Status { status, .. } => format!("SCUR.STATUS {id} {}", status.name()),
+        Op::Delete { force } => {
+            format!("SCUR.DELETE {id}{}", if *force { " FORCE" } else { "" })
+        }
+        Op::TopUp { txn, bucket, amount, .. } => {
+            format!("SCUR.TOPUP {id} {txn} {} {amount}", bucket.as_str())
+        }
+        Op::Adjust { txn, bucket, amount } => {
+            format!("SCUR.ADJUST {id} {txn} {} {amount}", bucket.as_str())
+        }
+        Op::Bucket { txn, bucket, with, .. } => {
+            let mut line = format!("SCUR.BUCKET {id} {txn} {}", bucket.as_str());
+            attributes(&mut line, with);
+            line
+        }
+        Op::Debit { txn, unit, amount } => {
+            format!("SCUR.DEBIT {id} {txn} {} {amount}", unit.as_str())
+        }
+        Op::Refund { txn, debit, amount } => {
+            let amount = amount.map(|amount| format!(" {amount}")).unwrap_or_default();
+            format!("SCUR.REFUND {id} {txn} {debit}{amount}")
+        }
+        Op::Counter { txn, counter, amount, .. } => {
+            format!("SCUR.COUNTER {id} {txn} {} {amount}", counter.as_str())
+        }
+        Op::Reserve(of) => request(id, "SCUR.RESERVE", of),
+        Op::Update(of) => request(id, "SCUR.UPDATE", of),
+        Op::Terminate(of) => request(id, "SCUR.TERMINATE", of),
+        Op::Release { session } => format!("SCUR.RELEASE {id} {session}"),
+    }
+}
+
+fn request(id: &str, name: &str, of: &Request) -> String {
+    let mut line = format!("{name} {id} {} {}", of.session, of.request);
+    if let Some(blob) = &of.blob {
+        put(&mut line, format_args!(" DATA {}", String::from_utf8_lossy(blob)));
+    }
+    for ItemRequest { key, unit, used, requested, .. } in &of.items {
+        put(&mut line, format_args!(" ITEM {key} {}", unit.as_str()));
+        for (word, amount) in [("USED", used), ("REQUESTED", requested)] {
+            if let Some(amount) = amount {
+                put(&mut line, format_args!(" {word} {amount}"));
+            }
+        }
+    }
+    line
+}
+
+fn attributes(line: &mut String, with: &BucketAttributes) {
+    if let Some(priority) = with.priority {
+        put(line, format_args!(" PRIORITY {priority}"));
+    }
+    if let Some(floor) = with.floor {
+        put(line, format_args!(" FLOOR {floor}"));
+    }
+}
+
+fn put(line: &mut String, text: std::fmt::Arguments<'_>) {
+    line.write_fmt(text).expect("a string takes everything");
+}

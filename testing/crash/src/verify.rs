@@ -1,0 +1,114 @@
+//! After a restart: is everything there, as a whole, and nothing else?
+
+use crate::clock::wall_ms;
+use crate::load::Client;
+use crate::report::Report;
+use crate::shared::Shared;
+use crate::subject::Asked;
+use crate::wire::{Wire, Words, array, entry, int, text, words};
+use anyhow::{Context, Result, ensure};
+use scurry_conformance::Value;
+use scurry_model::Random;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The client of the histories that stands for this check.
+const CLIENT: usize = 1_000;
+/// The unit of accounts whose sessions end by themselves: its totals move at any time.
+const MOVING_UNIT: &str = "sec";
+/// Sums of a unit in AUDIT, behind its name; TOTALS has one more.
+const SUMS: usize = 8;
+
+/// Everything that clients know, compared with a server that was started anew. `since` is when
+/// the load of the last round began, ns.
+pub(crate) fn verify(
+    port: u16,
+    clients: &mut [Client],
+    shared: &Shared,
+    known: &mut BTreeSet<String>,
+    since: i64,
+    random: &mut Random,
+) -> Result<Report> {
+    let mut report = Report::default();
+    let mut wire = Wire::connect(port)?;
+    for client in &mut *clients {
+        let looks: Vec<Vec<Words>> = client.subjects.iter().map(|own| own.looks()).collect();
+        let from_ms = wall_ms();
+        let mut replies = wire.ask_all(&looks.concat())?.into_iter();
+        let asked = Asked { from_ms, to_ms: wall_ms() };
+        for (own, looks) in client.subjects.iter_mut().zip(looks) {
+            let replies: Vec<Value> = replies.by_ref().take(looks.len()).collect();
+            if matches!(replies.first(), Some(Value::Map(_))) {
+                known.insert(own.key().to_owned());
+            }
+            let doubt = own.found(&replies, asked).with_context(|| own.key().to_owned())?;
+            report.in_doubt += doubt.requests as u64;
+            report.applied += doubt.applied as u64;
+            report.keys += 1;
+        }
+    }
+    known.extend(shared.accounts().map(str::to_owned));
+    totals(&mut wire, known)?;
+    for (pending, words) in shared.reads(CLIENT) {
+        let reply = wire.ask(&words)?;
+        shared.returned(pending, &reply)?;
+    }
+    for client in &mut *clients {
+        for own in &mut client.subjects {
+            let before = own.replays();
+            let again = own.again(random);
+            for reply in wire.ask_all(&again)? {
+                own.replied(&reply).with_context(|| format!("{} once more", own.key()))?;
+            }
+            report.replays += own.replays() - before;
+        }
+    }
+    for (pending, words) in shared.again(CLIENT, since, random) {
+        let reply = wire.ask(&words)?;
+        shared.returned(pending, &reply)?;
+    }
+    let info = text(&wire.ask(&words("INFO persistence"))?)?;
+    ensure!(info.contains("snapshot"), "INFO persistence says nothing of snapshots: {info}");
+    Ok(report)
+}
+
+/// TOTALS must be the sum of all accounts, and no account may be there that nobody has made.
+fn totals(wire: &mut Wire, known: &mut BTreeSet<String>) -> Result<()> {
+    let ids: Vec<String> = known.iter().cloned().collect();
+    let audits: Vec<Words> = ids.iter().map(|id| words(&format!("SCUR.AUDIT {id}"))).collect();
+    let mut sums: BTreeMap<String, Vec<i128>> = BTreeMap::new();
+    let mut accounts = 0;
+    for (id, audit) in ids.iter().zip(wire.ask_all(&audits)?) {
+        if matches!(audit, Value::Error(_)) {
+            known.remove(id);
+            continue;
+        }
+        accounts += 1;
+        ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds {id} broken: {audit}");
+        for bucket in array(entry(&audit, "buckets")?)? {
+            let [_, unit, amounts @ ..] = array(bucket)? else { continue };
+            add(&mut sums, text(unit)?, amounts)?;
+        }
+    }
+    let totals = wire.ask(&words("SCUR.TOTALS"))?;
+    let counted = int(entry(&totals, "accounts")?)?;
+    ensure!(counted == accounts, "TOTALS counts {counted} accounts, {accounts} were made");
+    let mut shown: BTreeMap<String, Vec<i128>> = BTreeMap::new();
+    for unit in array(entry(&totals, "units")?)? {
+        let [name, amounts @ ..] = array(unit)? else { continue };
+        add(&mut shown, text(name)?, &amounts[..SUMS.min(amounts.len())])?;
+    }
+    for of in [&mut sums, &mut shown] {
+        of.remove(MOVING_UNIT);
+        of.retain(|_, amounts| amounts.iter().any(|&amount| amount != 0));
+    }
+    ensure!(shown == sums, "TOTALS shows {shown:?}, the accounts sum up to {sums:?}");
+    Ok(())
+}
+
+fn add(sums: &mut BTreeMap<String, Vec<i128>>, unit: String, amounts: &[Value]) -> Result<()> {
+    let sum = sums.entry(unit).or_insert_with(|| vec![0; SUMS]);
+    for (sum, amount) in sum.iter_mut().zip(amounts) {
+        *sum += int(amount)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,119 @@
+//! A connection: requests go out many at a time, replies come back one by one.
+
+use anyhow::{Context, Result, bail, ensure};
+use scurry_conformance::Value;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// A reply that takes longer is none.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The arguments of a request.
+pub(crate) type Words = Vec<Vec<u8>>;
+
+/// A request from words of text, split at spaces.
+pub(crate) fn words(line: &str) -> Words {
+    line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
+}
+
+/// One client of a server, in RESP3.
+pub(crate) struct Wire {
+    stream: TcpStream,
+    input: Vec<u8>,
+    read: usize,
+}
+
+impl Wire {
+    pub(crate) fn connect(port: u16) -> Result<Wire> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).context("it does not listen")?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.set_nodelay(true)?;
+        let mut wire = Wire { stream, input: Vec::new(), read: 0 };
+        let hello = wire.ask(&words("HELLO 3"))?;
+        ensure!(matches!(hello, Value::Map(_)), "HELLO 3 answers {hello}");
+        Ok(wire)
+    }
+
+    /// Sends requests with one call.
+    pub(crate) fn send(&mut self, requests: &[Words]) -> Result<()> {
+        let mut bytes = Vec::new();
+        for request in requests {
+            write!(bytes, "*{}\r\n", request.len())?;
+            for word in request {
+                write!(bytes, "${}\r\n", word.len())?;
+                bytes.extend_from_slice(word);
+                bytes.extend_from_slice(b"\r\n");
+            }
+        }
+        Ok(self.stream.write_all(&bytes)?)
+    }
+
+    /// The next reply. An error when none comes any more.
+    pub(crate) fn reply(&mut self) -> Result<Value> {
+        let mut chunk = [0; 65_536];
+        loop {
+            if let Some((value, len)) = Value::read(&self.input[self.read..])? {
+                self.read += len;
+                return Ok(value);
+            }
+            self.input.drain(..self.read);
+            self.read = 0;
+            let len = self.stream.read(&mut chunk).context("no reply")?;
+            if len == 0 {
+                bail!("the server has closed the connection");
+            }
+            self.input.extend_from_slice(&chunk[..len]);
+        }
+    }
+
+    /// One request and its reply.
+    pub(crate) fn ask(&mut self, request: &Words) -> Result<Value> {
+        self.send(std::slice::from_ref(request))?;
+        self.reply()
+    }
+
+    /// Many requests, their replies in their order.
+    pub(crate) fn ask_all(&mut self, requests: &[Words]) -> Result<Vec<Value>> {
+        let mut replies = Vec::with_capacity(requests.len());
+        for some in requests.chunks(256) {
+            self.send(some)?;
+            for _ in some {
+                replies.push(self.reply()?);
+            }
+        }
+        Ok(replies)
+    }
+}
+
+/// The entry of a map.
+pub(crate) fn entry<'v>(map: &'v Value, name: &str) -> Result<&'v Value> {
+    let Value::Map(entries) = map else { bail!("not a map: {map}") };
+    let found = entries.iter().find(|(key, _)| *key == Value::Word(name.as_bytes().to_vec()));
+    Ok(&found.with_context(|| format!("no {name} in {map}"))?.1)
+}
+
+/// The elements of an array.
+pub(crate) fn array(value: &Value) -> Result<&[Value]> {
+    match value {
+        Value::Array(items) => Ok(items),
+        other => bail!("not an array: {other}"),
+    }
+}
+
+/// An integer.
+pub(crate) fn int(value: &Value) -> Result<i128> {
+    match value {
+        Value::Int(value) => Ok(*value),
+        other => bail!("not an integer: {other}"),
+    }
+}
+
+/// A word as text.
+pub(crate) fn text(value: &Value) -> Result<String> {
+    match value {
+        Value::Word(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
+        other => bail!("not a word: {other}"),
+    }
+}
