@@ -25,6 +25,8 @@ use std::sync::Arc;
 
 /// Bytes of a frame before it is closed, and another begun in the same batch.
 const FRAME_LEN: usize = 4 << 20;
+/// Bytes that are given to the log without waiting for the end of the turn.
+const BATCH_LEN: usize = 64 << 10;
 /// Bytes that may wait for the log; above it nothing more is executed until some are written.
 const WAITING_LEN_MAX: usize = 64 << 20;
 /// A full disk is tried again after this, ms.
@@ -198,6 +200,13 @@ impl Durable {
     pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
         let waiting = shard.journal().map_or(0, |journal| journal.len());
         waiting > WAITING_LEN_MAX && self.trouble.is_none()
+    }
+
+    /// True when as much waits as is worth a write of its own; less waits for the end of the
+    /// turn, because each write costs system calls, and each sync a wait for the device.
+    #[inline]
+    pub(crate) fn is_batch_full(&self, shard: &mut Shard) -> bool {
+        shard.journal().is_some_and(|journal| journal.len() >= BATCH_LEN)
     }
 
     /// Closes a frame that has become long.

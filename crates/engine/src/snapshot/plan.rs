@@ -6,7 +6,7 @@ use scurry_codec::{ChunkWriter, Positions, SnapshotFooter, SnapshotHeader};
 use scurry_ledger::Time;
 
 /// Bytes of a chunk, about: one step's work.
-const CHUNK_LEN: usize = 256 << 10;
+const CHUNK_LEN: usize = 64 << 10;
 
 /// A snapshot under way.
 #[derive(Debug)]

@@ -44,7 +44,9 @@ impl Core {
                 }
                 None => false,
             });
-            self.node.commit();
+            if self.node.durable.is_batch_full(&mut self.node.shard) {
+                self.node.commit();
+            }
             for (key, executed) in group.drain(..) {
                 self.leave(key, executed);
             }
