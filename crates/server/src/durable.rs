@@ -2,12 +2,17 @@
 //! that are written beside.
 
 mod clerk;
+mod divide;
 mod keeper;
+mod report;
 mod snapshots;
 mod start;
+mod trouble;
 
+pub(crate) use report::DurableReport;
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
+pub(crate) use trouble::Trouble;
 
 use crate::events::{Ask, Events};
 use crate::mesh::Bell;
@@ -17,7 +22,6 @@ use keeper::{Keeper, News, Task};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
 use scurry_ledger::Time;
-use scurry_resp::table::Spec;
 use snapshots::Snapshots;
 use std::collections::VecDeque;
 use std::io;
@@ -46,37 +50,6 @@ enum Way {
     There(Clerk),
 }
 
-/// Why commands are refused.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Trouble {
-    /// The disk has no room for what was committed. What waits for it leaves when there is.
-    Full(String),
-    /// A write or a sync has failed. Only a restart tells what is on the device.
-    Failed(String),
-}
-
-impl Trouble {
-    /// The error of a command that is refused.
-    #[cold]
-    pub(crate) fn refuses(&self, spec: &Spec) -> Option<String> {
-        match self {
-            Trouble::Full(why) => spec.flags.contains(&"write").then(|| {
-                format!("MISCONF the disk is full and nothing can be written: make room ({why})")
-            }),
-            Trouble::Failed(why) => {
-                let shows = spec.keys.0 != 0
-                    || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag));
-                shows.then(|| {
-                    format!(
-                        "MISCONF the log has failed and nothing is answered until the server was \
-                         started again ({why})"
-                    )
-                })
-            }
-        }
-    }
-}
-
 /// One core's.
 pub(crate) struct Durable {
     commits: Commits,
@@ -95,46 +68,6 @@ pub(crate) struct Durable {
     /// When the log was last synced behind the clients, ms of uptime.
     behind_ms: i64,
     syncing_behind: bool,
-    batch_len_max: usize,
-}
-
-/// What INFO shows.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct DurableReport {
-    pub(crate) sequence: u64,
-    pub(crate) durable: u64,
-    pub(crate) synced: u64,
-    pub(crate) bytes: u64,
-    pub(crate) batches: u64,
-    pub(crate) full: bool,
-    pub(crate) failed: bool,
-    pub(crate) snapshot_running: bool,
-    pub(crate) snapshots: u64,
-    pub(crate) snapshots_failed: u64,
-    pub(crate) snapshot_sequence: u64,
-    pub(crate) snapshot_time: Time,
-}
-
-impl DurableReport {
-    /// Takes in that of another core. Sequences are counted together; the snapshot that is the
-    /// oldest of the cores' last ones stands for all.
-    pub(crate) fn add(&mut self, other: &DurableReport) {
-        self.sequence += other.sequence;
-        self.durable += other.durable;
-        self.synced += other.synced;
-        self.bytes += other.bytes;
-        self.batches += other.batches;
-        self.full |= other.full;
-        self.failed |= other.failed;
-        self.snapshot_running |= other.snapshot_running;
-        self.snapshots += other.snapshots;
-        self.snapshots_failed += other.snapshots_failed;
-        self.snapshot_sequence += other.snapshot_sequence;
-        self.snapshot_time = match (self.snapshot_time, other.snapshot_time) {
-            (Time(0), time) | (time, Time(0)) => time,
-            (one, other) => one.min(other),
-        };
-    }
 }
 
 impl Durable {
@@ -156,7 +89,6 @@ impl Durable {
             written_ms: 0,
             behind_ms: 0,
             syncing_behind: false,
-            batch_len_max: 0,
         }
     }
 
@@ -402,7 +334,6 @@ impl Durable {
     }
 
     fn send(&mut self, mut batch: scurry_engine::Batch, uptime_ms: i64) {
-        self.batch_len_max = self.batch_len_max.max(batch.len());
         match &mut self.way {
             Way::None => {}
             Way::Here(writer) => {
@@ -457,7 +388,7 @@ impl Durable {
                     self.commits.fail();
                     self.trouble = Some(Trouble::Failed(error.to_string()));
                 }
-                News::Snapshot(event) => self.snapshots.learn(event, &self.commits),
+                News::Snapshot(event) => self.snapshots.learn(event),
             }
         }
     }

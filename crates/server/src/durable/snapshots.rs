@@ -135,7 +135,7 @@ impl Snapshots {
     }
 
     /// Takes in what the keeper says.
-    pub(super) fn learn(&mut self, news: SnapshotNews, _commits: &Commits) {
+    pub(super) fn learn(&mut self, news: SnapshotNews) {
         match news {
             SnapshotNews::Written(mut spare) => {
                 self.under_way = self.under_way.saturating_sub(1);

@@ -1,12 +1,12 @@
 //! From a directory to shards that serve: its lock, its manifest, recovery, and the division
 //! among another number of threads.
 
+use super::divide::{Spread, divide};
 use crate::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    Config, Durability, LogId, Piece, Progress, Recovered, RecoveryError, ReplayError, Shard, Sink,
-    Snapshot, SnapshotWriter, Until, Version, recover,
+    Config, Durability, LogId, Progress, Recovered, RecoveryError, Shard, Until, Version, recover,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -183,7 +183,7 @@ fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
 }
 
 /// Tells one log of a store from all others.
-fn log_id(manifest: &Manifest, core: u16) -> LogId {
+pub(super) fn log_id(manifest: &Manifest, core: u16) -> LogId {
     let place = u64::from(manifest.generation) << 16 | u64::from(core);
     LogId { id: manifest.store ^ place, core: u32::from(core) }
 }
@@ -299,80 +299,8 @@ fn note(report: &mut RecoveryReport, core: u16, found: &Recovered) {
     }
 }
 
-/// Shards of another number than those that wrote.
-struct Spread<'s> {
-    shards: &'s mut [Shard],
-    slots: Slots,
-    /// True for the keys of the thread that is read.
-    is_read: &'s dyn Fn(&[u8]) -> bool,
-}
-
-impl Spread<'_> {
-    fn of(&mut self, key: &[u8]) -> &mut Shard {
-        let core = usize::from(self.slots.owner_of(key));
-        &mut self.shards[core]
-    }
-}
-
-impl Sink for Spread<'_> {
-    fn clear(&mut self) {
-        for shard in self.shards.iter_mut() {
-            shard.discard(self.is_read);
-        }
-    }
-
-    fn restore(&mut self, entry: &scurry_codec::Entry<'_>) -> Result<(), ReplayError> {
-        self.of(entry.key()).restore(entry)
-    }
-
-    fn replay(&mut self, record: &scurry_codec::Record<'_>) -> Result<(), ReplayError> {
-        match record.key() {
-            Some(key) => self.of(key).replay(record),
-            // FLUSHALL is every thread's: each log has it, and each forgets what it held.
-            None => {
-                self.clear();
-                Ok(())
-            }
-        }
-    }
-
-    fn touch(&mut self, _hashes: &[u64]) {}
-}
-
-/// Writes the shards as the next generation, which counts from the moment the manifest says so.
-fn divide(
-    store: &Store,
-    before: &Manifest,
-    shards: &mut [Shard],
-    now: Time,
-) -> Result<Manifest, StartError> {
-    let threads = u16::try_from(shards.len()).unwrap_or(u16::MAX);
-    let manifest = Manifest { generation: before.generation + 1, threads, ..*before };
-    for (core, shard) in (0..).zip(shards.iter_mut()) {
-        let directory = store.core(manifest.generation, core).map_err(StartError::store)?;
-        write_whole(directory, shard, log_id(&manifest, core), now).map_err(StartError::store)?;
-    }
-    store.write_manifest(&manifest)?;
-    store.remove_generation(before.generation).map_err(StartError::store)?;
-    Ok(manifest)
-}
-
-fn write_whole(directory: Directory, shard: &mut Shard, log: LogId, now: Time) -> io::Result<()> {
-    let mut snapshot = Snapshot::begin(shard, log, now);
-    let mut writer = SnapshotWriter::new(directory, snapshot.begun())?;
-    while let Some(piece) = snapshot.piece(shard, Vec::new(), now) {
-        match piece {
-            Piece::Bytes(bytes) | Piece::Last { bytes, .. } => writer.write(&bytes)?,
-            Piece::Void => return Err(io::Error::other("the shard was cleared")),
-        }
-    }
-    writer.sync()?;
-    writer.publish()?;
-    Ok(())
-}
-
 impl StartError {
-    fn store(source: io::Error) -> StartError {
+    pub(super) fn store(source: io::Error) -> StartError {
         StartError::Store(source.into())
     }
 

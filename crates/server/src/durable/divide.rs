@@ -1,0 +1,81 @@
+//! A store that is read by another number of threads than the one that wrote it.
+
+use super::start::log_id;
+use crate::StartError;
+use crate::slots::Slots;
+use scurry_disk::{Directory, Manifest, Store};
+use scurry_engine::{LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter};
+use scurry_ledger::Time;
+use std::io;
+
+/// Shards of another number than those that wrote.
+pub(super) struct Spread<'s> {
+    pub(super) shards: &'s mut [Shard],
+    pub(super) slots: Slots,
+    /// True for the keys of the thread that is read.
+    pub(super) is_read: &'s dyn Fn(&[u8]) -> bool,
+}
+
+impl Spread<'_> {
+    fn of(&mut self, key: &[u8]) -> &mut Shard {
+        let core = usize::from(self.slots.owner_of(key));
+        &mut self.shards[core]
+    }
+}
+
+impl Sink for Spread<'_> {
+    fn clear(&mut self) {
+        for shard in self.shards.iter_mut() {
+            shard.discard(self.is_read);
+        }
+    }
+
+    fn restore(&mut self, entry: &scurry_codec::Entry<'_>) -> Result<(), ReplayError> {
+        self.of(entry.key()).restore(entry)
+    }
+
+    fn replay(&mut self, record: &scurry_codec::Record<'_>) -> Result<(), ReplayError> {
+        match record.key() {
+            Some(key) => self.of(key).replay(record),
+            // FLUSHALL is every thread's: each log has it, and each forgets what it held.
+            None => {
+                self.clear();
+                Ok(())
+            }
+        }
+    }
+
+    fn touch(&mut self, _hashes: &[u64]) {}
+}
+
+/// Writes the shards as the next generation, which counts from the moment the manifest says so.
+pub(super) fn divide(
+    store: &Store,
+    before: &Manifest,
+    shards: &mut [Shard],
+    now: Time,
+) -> Result<Manifest, StartError> {
+    let threads = u16::try_from(shards.len()).unwrap_or(u16::MAX);
+    let manifest = Manifest { generation: before.generation + 1, threads, ..*before };
+    for (core, shard) in (0..).zip(shards.iter_mut()) {
+        let directory = store.core(manifest.generation, core).map_err(StartError::store)?;
+        write_whole(directory, shard, log_id(&manifest, core), now).map_err(StartError::store)?;
+    }
+    store.write_manifest(&manifest)?;
+    store.remove_generation(before.generation).map_err(StartError::store)?;
+    Ok(manifest)
+}
+
+fn write_whole(directory: Directory, shard: &mut Shard, log: LogId, now: Time) -> io::Result<()> {
+    let mut snapshot = Snapshot::begin(shard, log, now);
+    let mut writer = SnapshotWriter::new(directory, snapshot.begun())?;
+    while let Some(piece) = snapshot.piece(shard, Vec::new(), now) {
+        match piece {
+            Piece::Bytes(bytes) | Piece::Last { bytes, .. } => writer.write(&bytes)?,
+            Piece::Void => return Err(io::Error::other("the shard was cleared")),
+        }
+    }
+    writer.sync()?;
+    writer.publish()?;
+    Ok(())
+}
