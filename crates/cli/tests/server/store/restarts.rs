@@ -136,3 +136,36 @@ fn flushed_keys_stay_away() {
     let server = directory.serve("fsync", "2");
     talk(&server, &[("DBSIZE", ":1\r\n"), ("GET d", "$1\r\n4\r\n")]);
 }
+
+#[test]
+fn a_damaged_snapshot_is_set_aside_and_not_counted() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "1");
+    talk(&server, SAID);
+    for count in 1..=2 {
+        talk(&server, &[("SET round x", "+OK\r\n"), ("SCUR.SNAPSHOT", "+OK\r\n")]);
+        wait_for_snapshots(&server, count);
+    }
+    kill(server);
+    let newest = snapshots(&directory).pop().expect("two are there");
+    let path = directory.0.join("g1/0").join(&newest);
+    let mut bytes = std::fs::read(&path).expect("it is read");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    std::fs::write(&path, bytes).expect("it is written");
+    let server = directory.serve("fsync", "1");
+    talk(&server, &SAID_AGAIN[..4]);
+    assert!(directory.0.join("g1/0").join(format!("damaged-{newest}")).exists());
+    talk(&server, &[("SET round y", "+OK\r\n"), ("SCUR.SNAPSHOT", "+OK\r\n")]);
+    wait_for_snapshots(&server, 1);
+    assert_eq!(snapshots(&directory).len(), 2, "the older one is kept with the new one");
+}
+
+/// The names of the snapshots, the newest last.
+fn snapshots(directory: &Directory) -> Vec<String> {
+    let files = std::fs::read_dir(directory.0.join("g1/0")).expect("it is listed");
+    let names = files.map(|file| file.expect("a file").file_name().into_string().expect("text"));
+    let mut names: Vec<String> = names.filter(|name| name.starts_with("snapshot-")).collect();
+    names.sort();
+    names
+}
