@@ -155,7 +155,8 @@ impl Sim {
 
 /// Whoever reads an error has to find what is damaged.
 fn names_its_place(error: &str) -> Checked {
-    let named =
-        ["log-", "snapshot-", "sequence", "directory"].iter().any(|word| error.contains(word));
+    let named = ["log-", "snapshot-", "spare-", "sequence", "directory"]
+        .iter()
+        .any(|word| error.contains(word));
     if named { Ok(()) } else { Err(format!("an error that names no file: {error}")) }
 }
