@@ -354,13 +354,13 @@ impl Platter {
     /// One sector that is to be synced goes to another place.
     fn misdirect(&mut self, from: usize) -> bool {
         let Some(sector) = self.inodes[from].take_sector(&mut self.random) else { return false };
-        let all: Vec<usize> = self.names.iter().map(|(_, at)| at).collect();
+        let all: Vec<(String, usize)> = self.names.iter().collect();
         if all.is_empty() {
             return false;
         }
-        let to = all[self.random.below(all.len())];
-        let at = self.inodes[to].misplace(&mut self.random, &sector);
-        self.trace.add(format!("  a sector lands at {at} of another file"));
+        let (name, to) = &all[self.random.below(all.len())];
+        let at = self.inodes[*to].misplace(&mut self.random, &sector);
+        self.trace.add(format!("  a sector lands at {at} of {name}"));
         true
     }
 }
