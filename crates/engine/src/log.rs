@@ -10,6 +10,7 @@ mod commits;
 mod error;
 mod follower;
 mod reader;
+mod spare;
 mod tail;
 mod window;
 mod writer;
@@ -18,6 +19,7 @@ pub use commits::{Batch, Commits, Durability, Failed};
 pub use error::LogError;
 pub use follower::{FollowError, LogFollower};
 pub use reader::{Cut, LogReader};
+pub use spare::is_spare;
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// What tells one log from all others.

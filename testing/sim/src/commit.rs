@@ -32,7 +32,7 @@ impl Sim {
     fn fly(&mut self, batch: Option<Batch>, what: &str) {
         let Some(batch) = batch else { return };
         self.disk.note(|| format!("{what} taken at {}", self.shard.sequence()));
-        if self.random.one_in(10) {
+        if self.random.one_in(10 * self.plan.calm) {
             // Between its writes and its syncs.
             self.disk.stop_after(self.random.below(5) as u64);
         }
@@ -70,6 +70,16 @@ impl Sim {
             return Err("a failure was forgotten".to_owned());
         }
         Ok(())
+    }
+
+    /// Where answers wait for a sync, the log's thread has time between two batches.
+    pub(crate) fn fill_ahead(&mut self) {
+        if self.plan.durability == Durability::Fsync
+            && !self.has_failed
+            && let Err(error) = self.writer.fill_ahead()
+        {
+            self.disk.note(|| format!("not filled ahead: {error}"));
+        }
     }
 
     /// Where answers leave from the page cache, a sync follows now and then.

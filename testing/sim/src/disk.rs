@@ -11,7 +11,7 @@ pub use faults::Faults;
 use crate::Trace;
 use inode::Inode;
 use names::Names;
-use scurry_engine::{Disk, File};
+use scurry_engine::{Disk, File, is_spare, segment_of};
 use scurry_model::Random;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -55,6 +55,8 @@ struct Platter {
     is_unsound: bool,
     /// Calls that changed something.
     changes: u64,
+    /// Spares that became segments: with old frames, and with zeros.
+    taken: (u64, u64),
 }
 
 impl SimDisk {
@@ -72,6 +74,7 @@ impl SimDisk {
             errors: 0,
             is_unsound: false,
             changes: 0,
+            taken: (0, 0),
         })))
     }
 
@@ -120,6 +123,11 @@ impl SimDisk {
     /// Calls that changed something so far.
     pub fn changes(&self) -> u64 {
         self.lock().changes
+    }
+
+    /// Spares that became segments: how many with old frames, and how many with zeros.
+    pub fn taken(&self) -> (u64, u64) {
+        self.lock().taken
     }
 
     /// From now on these faults come.
@@ -251,8 +259,12 @@ impl Disk for SimDisk {
     fn rename(&mut self, from: &str, to: &str) -> io::Result<()> {
         let platter = &mut *self.lock();
         platter.enter(|| format!("rename {from} to {to}"))?;
-        platter.find(from)?;
+        let inode = platter.find(from)?;
         platter.changes += 1;
+        if is_spare(from) && segment_of(to).is_some() {
+            let is_old = platter.inodes[inode].used() > 0;
+            *(if is_old { &mut platter.taken.0 } else { &mut platter.taken.1 }) += 1;
+        }
         platter.names.rename(from, to);
         Ok(())
     }
@@ -342,13 +354,13 @@ impl Platter {
     /// One sector that is to be synced goes to another place.
     fn misdirect(&mut self, from: usize) -> bool {
         let Some(sector) = self.inodes[from].take_sector(&mut self.random) else { return false };
-        let all: Vec<usize> = self.names.iter().map(|(_, at)| at).collect();
+        let all: Vec<(String, usize)> = self.names.iter().collect();
         if all.is_empty() {
             return false;
         }
-        let to = all[self.random.below(all.len())];
-        let at = self.inodes[to].misplace(&mut self.random, &sector);
-        self.trace.add(format!("  a sector lands at {at} of another file"));
+        let (name, to) = &all[self.random.below(all.len())];
+        let at = self.inodes[*to].misplace(&mut self.random, &sector);
+        self.trace.add(format!("  a sector lands at {at} of {name}"));
         true
     }
 }

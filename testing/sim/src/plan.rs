@@ -57,6 +57,8 @@ pub struct Plan {
     pub crashes: &'static [Crash],
     /// It ends once in so many steps.
     pub crash_in: usize,
+    /// It ends so many times more rarely while files and names are written.
+    pub calm: usize,
     /// A bit changes at a crash, once in so many; 0 for never.
     pub flip_in: usize,
     /// A segment's length, bytes.
@@ -97,17 +99,38 @@ impl Plan {
             },
             Theme::Reads => faults.read = random.pick(&[5, 10, 30]),
         }
-        Plan {
+        let plan = Plan {
             steps: random.pick(&[60, 150, 300]),
             durability,
             faults,
             crashes,
             crash_in: random.pick(&[15, 30, 60]),
+            calm: 1,
             flip_in,
             segment_len: random.pick(&[300, 800, 3_000, 20_000]),
             chunk_len: random.pick(&[1, 200, 1_000, 100_000]),
             snapshot_in: random.pick(&[8, 20, 50]),
             clear_in: random.pick(&[40, 400]),
+        };
+        if random.one_in(3) { plan.with_reuse() } else { plan }
+    }
+
+    /// Segments are dropped and used again several times before the machine ends.
+    fn with_reuse(self) -> Plan {
+        let faults = Faults { room: true, ..self.faults };
+        let (steps, crash_in, chunk_len) = (2 * self.steps, 4 * self.crash_in, 100_000);
+        let segment_len = if self.segment_len < 1_000 { 600 } else { 1_200 };
+        let (calm, snapshot_in, clear_in) = (20, 3, 400);
+        Plan {
+            steps,
+            faults,
+            crash_in,
+            calm,
+            segment_len,
+            chunk_len,
+            snapshot_in,
+            clear_in,
+            ..self
         }
     }
 }

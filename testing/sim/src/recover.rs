@@ -83,8 +83,13 @@ impl Sim {
         self.disk.note(|| format!("recovered {last} of {needed}, at {:?}", recovered.at));
         self.count(recovered);
         let is_unsound = self.disk.is_unsound();
-        let segments = before.contents();
-        let segments = segments.iter().filter(|(name, _)| segment_of(name).is_some());
+        // A sector that landed in a segment before the snapshot is seen by nobody.
+        let files = before.contents();
+        let wanted = recovered.snapshot.unwrap_or(0) + 1;
+        let starts = files.iter().filter_map(|(name, _)| segment_of(name));
+        let from = starts.filter(|&first| first <= wanted).max().unwrap_or(0);
+        let segments =
+            files.iter().filter(|(name, _)| segment_of(name).is_some_and(|first| first >= from));
         let needed = match is_unsound {
             false => needed,
             true => greatest_mark(self.log.id, segments.map(|(_, bytes)| &bytes[..])),
@@ -155,7 +160,8 @@ impl Sim {
 
 /// Whoever reads an error has to find what is damaged.
 fn names_its_place(error: &str) -> Checked {
-    let named =
-        ["log-", "snapshot-", "sequence", "directory"].iter().any(|word| error.contains(word));
+    let named = ["log-", "snapshot-", "spare-", "sequence", "directory"]
+        .iter()
+        .any(|word| error.contains(word));
     if named { Ok(()) } else { Err(format!("an error that names no file: {error}")) }
 }

@@ -28,6 +28,10 @@ pub struct Counts {
     pub snapshots: u64,
     pub duplicates: u64,
     pub releases: u64,
+    /// Segments that were made of old ones.
+    pub reused: u64,
+    /// Segments that were filled before.
+    pub filled: u64,
 }
 
 impl Counts {
@@ -47,6 +51,8 @@ impl Counts {
         self.snapshots += other.snapshots;
         self.duplicates += other.duplicates;
         self.releases += other.releases;
+        self.reused += other.reused;
+        self.filled += other.filled;
     }
 }
 
@@ -129,7 +135,13 @@ pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
     let done = catch_unwind(AssertUnwindSafe(|| sim.run()));
     let trace = sim.disk.trace();
     let why = match done {
-        Ok(Ok(())) => return Ok(Report { hash: trace.hash(), counts: sim.counts }),
+        Ok(Ok(())) => {
+            let (reused, filled) = sim.disk.taken();
+            return Ok(Report {
+                hash: trace.hash(),
+                counts: Counts { reused, filled, ..sim.counts },
+            });
+        }
         Ok(Err(why)) => why,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().cloned();
@@ -224,7 +236,8 @@ impl Sim {
             20..24 => self.finish_batch()?,
             24 => self.mark(),
             25..28 => self.step_snapshot(),
-            28 => self.sync_behind(),
+            28 if self.random.one_in(2) => self.sync_behind(),
+            28 => self.fill_ahead(),
             _ => self.clock += self.random.pick(&[-2_000, -30, 1, 5, 17, 60, 400]),
         }
         self.answer();

@@ -39,7 +39,7 @@ impl Sim {
                 self.job = Some(job);
                 return;
             }
-            if self.random.one_in(3) {
+            if self.random.one_in(3 * self.plan.calm) {
                 // While names change.
                 self.disk.stop_after(self.random.below(12) as u64);
             }

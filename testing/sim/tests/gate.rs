@@ -32,6 +32,7 @@ fn explore(theme: Theme, seeds: u64) -> Counts {
 fn what_was_acknowledged_survives_a_power_failure() {
     let counts = explore(Theme::Power, 250);
     assert!(counts.cuts > 5 && counts.lost > 100 && counts.from_snapshot > 100, "{counts:?}");
+    assert!(counts.reused > 100 && counts.filled > 100, "{counts:?}");
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn what_was_synced_behind_survives_a_power_failure() {
 
 #[test]
 fn nothing_is_acknowledged_after_a_write_or_a_sync_has_failed() {
-    let counts = explore(Theme::Errors, 250);
+    let counts = explore(Theme::Errors, 300);
     assert!(counts.failures > 100 && counts.full > 100, "{counts:?}");
 }
 

@@ -3,7 +3,7 @@
 //! reaches them.
 
 use anyhow::{Context, Result, bail};
-use scurry_engine::{Disk, File, segment_of, snapshot_of};
+use scurry_engine::{Disk, File, is_spare, segment_of, snapshot_of};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -55,7 +55,8 @@ impl Pinned {
         let is_snapshot = |name: &str| snapshot_of(name).is_some();
         pinned.pin(directory, is_snapshot)?;
         pinned.pin(directory, |name| segment_of(name).is_some())?;
-        let is_other = |name: &String| !is_snapshot(name) && segment_of(name).is_none();
+        let is_other =
+            |name: &String| !is_snapshot(name) && segment_of(name).is_none() && !is_spare(name);
         pinned.others = names(directory)?.into_iter().filter(is_other).collect();
         pinned.others.sort_unstable();
         Ok(pinned)

@@ -26,6 +26,17 @@ pub enum LogError {
         /// What is wrong.
         error: HeaderError,
     },
+    /// Frames of its own follow a header that is not its own.
+    #[error(
+        "{file} is damaged at byte 0: it has the header of an older segment, from sequence {first}, \
+         and frames of its own; restore from a backup"
+    )]
+    Stale {
+        /// The segment's file.
+        file: String,
+        /// The first sequence by the header.
+        first: u64,
+    },
     /// It is a segment of another log.
     #[error("{file} belongs to another log: files of two stores were mixed")]
     Foreign {

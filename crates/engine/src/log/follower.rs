@@ -3,7 +3,7 @@
 
 use super::{LogId, checksum, segment_name, segment_of};
 use crate::{Disk, File};
-use scurry_codec::{Frame, Framed, HeaderError, SegmentHeader, read_frame};
+use scurry_codec::{Frame, Framed, SegmentHeader, read_frame};
 use std::collections::VecDeque;
 use std::io;
 use thiserror::Error;
@@ -124,7 +124,13 @@ impl<D: Disk> LogFollower<D> {
             }
             self.pass(found);
         }
-        Err(self.damaged())
+        if self.is_gone()? { Ok(false) } else { Err(self.damaged()) }
+    }
+
+    /// True when the segment at the place is not kept any more. Its file may be another one since.
+    fn is_gone(&mut self) -> io::Result<bool> {
+        let segment = self.place.segment;
+        Ok(!self.segments()?.contains(&segment))
     }
 
     /// The sequence that [`LogFollower::frame`] goes on with.
@@ -198,15 +204,25 @@ impl<D: Disk> LogFollower<D> {
         };
         let mut head = [0; SegmentHeader::LEN];
         let len = file.read_at(0, &mut head)?;
-        let wrong = |why: String| FollowError::Segment { file: name.clone(), why };
-        let header = SegmentHeader::decode(checksum, &head[..len])
-            .map_err(|error: HeaderError| wrong(error.to_string()))?;
-        let found = LogId { id: header.log_id, core: header.core };
-        if found != self.log || header.first != place.segment {
-            return Err(wrong("it belongs to another log".to_owned()));
+        if let Err(why) = self.is_of(place.segment, &head[..len]) {
+            return if self.is_gone()? {
+                Ok(false)
+            } else {
+                Err(FollowError::Segment { file: name, why })
+            };
         }
         self.open = Some(Open { segment: place.segment, file });
         Ok(true)
+    }
+
+    /// Why this is not the header of a segment of this log.
+    fn is_of(&self, segment: u64, head: &[u8]) -> Result<(), String> {
+        let header = SegmentHeader::decode(checksum, head).map_err(|error| error.to_string())?;
+        let found = LogId { id: header.log_id, core: header.core };
+        if found == self.log && header.first == segment {
+            return Ok(());
+        }
+        Err("it belongs to another log".to_owned())
     }
 
     /// The frame at the place, when it is there and the right one; it is in memory then.

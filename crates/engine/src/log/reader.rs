@@ -4,6 +4,7 @@
 //! that are no frame end the log there, unless something later proves that they had been synced:
 //! a frame whose mark lies above. Then it is damage, and nothing is guessed.
 
+use super::spare;
 use super::tail::{Span, Tail, rewrite};
 use super::window::Window;
 use super::{LogError, LogId, checksum, segment_name, segment_of};
@@ -18,7 +19,8 @@ pub struct Cut {
     pub file: String,
     /// Where the cut was made.
     pub offset: u64,
-    /// Bytes behind it that were not zero.
+    /// Bytes behind it that were written there; as far as can be told not those of frames that
+    /// were in the file before it became this segment.
     pub bytes: u64,
 }
 
@@ -130,11 +132,12 @@ impl<'d, D: Disk> LogReader<'d, D> {
         self.cut.as_ref()
     }
 
-    /// Cuts off what is not good and makes what is good durable: what was only in the page cache
+    /// Cuts off what is not good, removes spares, and makes what is good durable: what was only in the page cache
     /// when the process ended is shown to readers from now on. It is written again, because a
     /// sync that failed before may have left pages that the kernel takes for written.
     pub fn settle(mut self) -> Result<(), LogError> {
         self.window = None;
+        spare::clear(self.disk).map_err(LogError::Directory)?;
         for first in std::mem::take(&mut self.lost).into_iter().rev() {
             let name = segment_name(first);
             self.disk.remove(&name).map_err(LogError::io(&name))?;
@@ -173,12 +176,18 @@ impl<'d, D: Disk> LogReader<'d, D> {
             Ok(header) => header,
             // All but a header that is whole and from a newer program.
             Err(error) if !matches!(error, HeaderError::Newer { .. }) => {
+                let error = LogError::Header { file: name.clone(), error };
                 self.unborn(Window::new(name, file, 0)?, error)?;
                 return Ok(false);
             }
             Err(error) => return Err(LogError::Header { file: name, error }),
         };
         let found = LogId { id: header.log_id, core: header.core };
+        if found == self.log && header.first < first {
+            let error = LogError::Stale { file: name.clone(), first: header.first };
+            self.unborn(Window::new(name, file, 0)?, error)?;
+            return Ok(false);
+        }
         if found != self.log || header.first != first {
             return Err(LogError::Foreign { file: name });
         }
@@ -186,16 +195,17 @@ impl<'d, D: Disk> LogReader<'d, D> {
         Ok(true)
     }
 
-    /// A segment without a header was created and not written yet, and ends the log; but where
-    /// its first frame is good the header was, too: they lie in one sector.
-    fn unborn(&mut self, window: Window<D::File>, error: HeaderError) -> Result<(), LogError> {
+    /// A segment without a header of its own was created, or made of a spare, and not written yet;
+    /// it ends the log. But where its first frame is good the header was, too: they lie in one
+    /// sector.
+    fn unborn(&mut self, window: Window<D::File>, error: LogError) -> Result<(), LogError> {
         let name = window.name.clone();
         let file = self.disk.open(&name).map_err(LogError::io(&name))?;
         let mut behind = Window::new(name.clone(), file, SegmentHeader::LEN as u64)?;
         if let Ok(len) = behind.frame_len(self.log.seal())?
             && behind.first(len) == Some(self.next)
         {
-            return Err(LogError::Header { file: name, error });
+            return Err(error);
         }
         let kept = self.at;
         self.at += 1;
@@ -234,17 +244,17 @@ impl<'d, D: Disk> LogReader<'d, D> {
     /// proves that more had been synced.
     fn end(&mut self, mut window: Window<D::File>, kept: usize, why: &str) -> Result<(), LogError> {
         let (cut_file, offset) = (window.name.clone(), window.offset());
-        let mut bytes = window.rest()?;
-        let mut proof = window.find(self.log.seal(), self.next, self.next)?;
+        let behind = window.behind(self.log.seal(), self.next)?;
+        let (mut bytes, mut proof) = (behind.written, behind.proof);
         let mut where_found = cut_file.clone();
         for &later in &self.segments[self.at..] {
             let name = segment_name(later);
             let file = self.disk.open(&name).map_err(LogError::io(&name))?;
             let mut window = Window::new(name.clone(), file, 0)?;
-            bytes += window.rest()?;
+            let behind = window.behind(self.log.seal(), self.next)?;
+            bytes += behind.written;
             if proof.is_none() {
-                proof = window.find(self.log.seal(), self.next, self.next)?;
-                where_found = name;
+                (proof, where_found) = (behind.proof, name);
             }
         }
         if let Some((at, mark)) = proof {

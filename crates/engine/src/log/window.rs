@@ -73,36 +73,51 @@ impl<F: File> Window<F> {
         Ok(read > 0)
     }
 
-    /// Bytes from here to the last that is not zero.
-    pub(super) fn rest(&mut self) -> Result<u64, LogError> {
+    /// What lies behind this place, at any byte, where the log goes on with sequence `next`.
+    pub(super) fn behind(&mut self, seal: Seal, next: u64) -> Result<Behind, LogError> {
         while self.fill()? {}
         let rest = &self.bytes[self.at..];
-        let last = rest.iter().rposition(|&byte| byte != 0);
-        Ok(last.map_or(0, |last| last as u64 + 1))
-    }
-
-    /// A frame behind this place, at any byte, with sequences after `after` and a mark of at
-    /// least `mark`: where it is, and its mark.
-    pub(super) fn find(
-        &mut self,
-        seal: Seal,
-        after: u64,
-        mark: u64,
-    ) -> Result<Option<(u64, u64)>, LogError> {
-        while self.fill()? {}
-        let rest = &self.bytes[self.at..];
-        let words = |at: usize| Some((first_of(&rest[at..])?, synced_of(&rest[at..])?));
-        for at in 0..rest.len() {
+        let used = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+        let mut behind = Behind { written: 0, proof: None };
+        // Frames from before the file became this segment have lower sequences.
+        let (mut at, mut has_old) = (0, false);
+        while at < used {
             // Nearly all bytes are passed over by this alone.
-            let plausible = words(at).is_some_and(|(first, synced)| {
-                first >= after && first - after < 1 << 40 && synced >= mark && synced < first
-            });
-            if plausible && let Framed::Frame(frame) = read_frame(seal, &rest[at..]) {
-                return Ok(Some((self.start + (self.at + at) as u64, frame.synced())));
+            let is_plausible = words_of(&rest[at..])
+                .is_some_and(|(first, synced)| synced < first && first < next + (1 << 40));
+            if is_plausible && let Framed::Frame(frame) = read_frame(seal, &rest[at..]) {
+                let place = self.start + (self.at + at) as u64;
+                at += frame.len();
+                if frame.first() < next {
+                    has_old = true;
+                    continue;
+                }
+                behind.written = at as u64;
+                if behind.proof.is_none() && frame.synced() >= next {
+                    behind.proof = Some((place, frame.synced()));
+                }
+            } else {
+                at += 1;
             }
         }
-        Ok(None)
+        if !has_old {
+            behind.written = used as u64;
+        } else if words_of(rest).is_some_and(|(first, _)| first == next) {
+            // A frame that is not complete.
+            behind.written = behind.written.max(len_of(rest).min(used) as u64);
+        }
+        Ok(behind)
     }
+}
+
+/// What lies behind the end of a log.
+#[derive(Debug)]
+pub(super) struct Behind {
+    /// Bytes up to the last that was written since the file became this segment, as far as can
+    /// be told.
+    pub(super) written: u64,
+    /// A frame that proves more to have been synced: where it is, and its mark.
+    pub(super) proof: Option<(u64, u64)>,
 }
 
 /// The sequence of a frame's first record, by its header.
@@ -110,7 +125,13 @@ fn first_of(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*frame.get(8..)?.first_chunk()?))
 }
 
-/// A frame's mark, by its header.
-fn synced_of(frame: &[u8]) -> Option<u64> {
-    Some(u64::from_le_bytes(*frame.get(16..)?.first_chunk()?))
+/// That and its mark, by its header.
+fn words_of(frame: &[u8]) -> Option<(u64, u64)> {
+    Some((first_of(frame)?, u64::from_le_bytes(*frame.get(16..)?.first_chunk()?)))
+}
+
+/// Its length, by its header.
+fn len_of(frame: &[u8]) -> usize {
+    let bytes = frame.first_chunk().copied().unwrap_or_default();
+    usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)
 }

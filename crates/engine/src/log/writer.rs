@@ -1,5 +1,6 @@
 //! Writes the log: one segment after another.
 
+use super::spare::{Filler, retire, take};
 use super::{LogId, checksum, segment_name, segment_of};
 use crate::{Disk, File};
 use scurry_codec::SegmentHeader;
@@ -20,12 +21,14 @@ pub struct LogWriter<D: Disk> {
     offset: u64,
     /// Names and files were made that the directory may lose.
     is_dir_dirty: bool,
+    filler: Filler<D::File>,
 }
 
 impl<D: Disk> LogWriter<D> {
     /// A writer that begins a segment with its first write.
     pub fn new(disk: D, log: LogId, len_max: u64) -> LogWriter<D> {
-        LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false }
+        let filler = Filler::new(len_max);
+        LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false, filler }
     }
 
     /// Writes frames, the first record of which has the sequence `first`.
@@ -56,6 +59,13 @@ impl<D: Disk> LogWriter<D> {
         Ok(())
     }
 
+    /// Makes the next segment ready as fast as this one is written, so that syncs have no metadata
+    /// to write: for whoever may block between two batches. An error is no failure of the log; the
+    /// next segment is then created when this one is full.
+    pub fn fill_ahead(&mut self) -> io::Result<()> {
+        self.filler.follow(&mut self.disk, self.offset)
+    }
+
     /// Bytes of the open segment.
     pub fn offset(&self) -> u64 {
         self.offset
@@ -64,20 +74,27 @@ impl<D: Disk> LogWriter<D> {
     /// Begins a segment. What is in the old one was synced with its last batch, or is by whoever
     /// syncs behind the writer.
     fn begin(&mut self, first: u64) -> io::Result<()> {
-        let mut file = self.disk.create(&segment_name(first), self.len_max)?;
+        let name = segment_name(first);
         self.is_dir_dirty = true;
+        let mut file = match take(&mut self.disk, self.len_max, &name) {
+            Ok(Some(file)) => file,
+            // Without a spare a sync costs more, and that is all.
+            Ok(None) | Err(_) => self.disk.create(&name, self.len_max)?,
+        };
         let header = SegmentHeader { log_id: self.log.id, core: self.log.core, first };
         let mut bytes = Vec::new();
         header.encode(checksum, &mut bytes);
         file.write_at(0, &bytes)?;
         self.offset = SegmentHeader::LEN as u64;
         self.file = Some(file);
+        self.filler.again();
         Ok(())
     }
 }
 
-/// Removes segments that hold nothing after this sequence, the oldest first, as long as those that
-/// were written full after them have at least `keep` bytes. The last one stays.
+/// Takes segments away that hold nothing after this sequence, the oldest first, as long as those
+/// that were written full after them have at least `keep` bytes. The last one stays. What is taken
+/// away is removed, or used again by the writer.
 pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
@@ -86,6 +103,7 @@ pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()>
     for &first in segments.iter().rev().skip(1) {
         kept += if keep == 0 { 0 } else { disk.open(&segment_name(first))?.len()? };
     }
+    let mut needless = 0;
     for pair in segments.windows(2) {
         if pair[1] > sequence + 1 {
             break;
@@ -96,9 +114,9 @@ pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()>
                 break;
             }
         }
-        disk.remove(&segment_name(pair[0]))?;
+        needless += 1;
     }
-    disk.sync_dir()
+    retire(disk, &segments[..needless])
 }
 
 /// Makes durable what a writer has written and not synced, of the segments that hold anything

@@ -1,4 +1,5 @@
 //! The thread that writes and syncs a core's log: one batch at a time, while the core goes on.
+//! Between batches it fills the next segment.
 
 use crate::mesh::Bell;
 use scurry_disk::Directory;
@@ -34,6 +35,9 @@ impl Clerk {
                     return;
                 }
                 bell.ring();
+                if let Err(error) = writer.fill_ahead() {
+                    tracing::warn!("no segment of the log was made ready ahead: {error}");
+                }
             }
         })?;
         Ok(Clerk { batches, done, stash: None })

@@ -22,6 +22,7 @@ pub(super) fn read_log(
         if let Err(error) = read_log_from(pinned, log, first, survey, bar) {
             let file = match &error {
                 LogError::Header { file, .. }
+                | LogError::Stale { file, .. }
                 | LogError::Foreign { file }
                 | LogError::Damaged { file, .. } => segment_of(file),
                 LogError::Io { .. } | LogError::Directory(_) | LogError::Missing { .. } => None,

@@ -1,0 +1,194 @@
+//! Segments that are made of old ones, and what a power failure leaves of them.
+
+use scurry_engine::{
+    Commits, Config, Cut, Disk, Durability, Expiry, File, LogError, LogId, LogReader, LogWriter,
+    Shard, forget, segment_name, segment_of,
+};
+use scurry_ledger::Time;
+use scurry_sim::{Crash, Faults, SimDisk};
+
+const LOG: LogId = LogId { id: 7, core: 0 };
+const NOW: Time = Time(1_700_000_000_000);
+const SEGMENT_LEN: u64 = 600;
+/// Frames of a value of 40 bytes that a segment holds.
+const FRAMES: usize = 7;
+
+/// A shard and its log; its records are kept elsewhere, so that segments are not needed.
+struct Host {
+    disk: SimDisk,
+    shard: Shard,
+    commits: Commits,
+    writer: LogWriter<SimDisk>,
+}
+
+impl Host {
+    fn new(durability: Durability, seed: u64) -> Host {
+        let faults = Faults { room: true, ..Faults::default() };
+        Host::on(SimDisk::new(seed, faults), durability, 1)
+    }
+
+    fn on(disk: SimDisk, durability: Durability, next: u64) -> Host {
+        let mut shard = Shard::new(Config::default());
+        shard.keep_journal(LOG, next);
+        let writer = LogWriter::new(disk.clone(), LOG, SEGMENT_LEN);
+        Host { disk, shard, commits: Commits::new(durability, next - 1), writer }
+    }
+
+    /// One record in one frame.
+    fn set(&mut self, value: &[u8]) {
+        let key = self.shard.key(b"a");
+        self.shard.set(NOW, key, value, Expiry::Never).expect("room");
+        let mut batch = self.commits.batch(&mut self.shard, NOW).expect("something to write");
+        let outcome = batch.run(&mut self.writer);
+        // When the machine has stopped nobody hears of it.
+        let _ = self.commits.done(batch, outcome);
+    }
+
+    /// Fills segments, so that one more record begins another.
+    fn fill_segments(&mut self, count: usize) {
+        for _ in 0..FRAMES * count {
+            self.set(&[b'x'; 40]);
+        }
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.disk.contents().into_iter().map(|(name, _)| name).collect()
+    }
+
+    fn segments(&self) -> Vec<u64> {
+        self.names().iter().filter_map(|name| segment_of(name)).collect()
+    }
+}
+
+/// What a start reads of the log, as if a snapshot showed what the segments held that are gone.
+fn start(disk: &SimDisk) -> Result<(u64, Option<Cut>), LogError> {
+    let mut disk = disk.clone();
+    let names = disk.list().map_err(LogError::Directory)?;
+    let first = names.iter().filter_map(|name| segment_of(name)).min().unwrap_or(1);
+    let mut reader = LogReader::new(&mut disk, LOG, first)?;
+    while reader.frame()?.is_some() {}
+    let (next, cut) = (reader.next(), reader.cut().cloned());
+    reader.settle()?;
+    Ok((next, cut))
+}
+
+/// Three segments are full, the first two become spares, and the third spare is the fourth segment.
+fn reused(durability: Durability, seed: u64) -> Host {
+    let mut host = Host::new(durability, seed);
+    host.fill_segments(3);
+    let third = host.segments()[2];
+    forget(&mut host.disk, third - 1, 0).expect("no faults");
+    assert_eq!(host.segments(), [third]);
+    assert_eq!(host.names().len(), 3, "two spares: {:?}", host.names());
+    host
+}
+
+#[test]
+fn an_old_segment_becomes_the_next_one() {
+    let mut host = reused(Durability::Fsync, 0);
+    host.set(b"first of the next");
+    let (names, segments) = (host.names(), host.segments());
+    assert_eq!((names.len(), segments.len(), host.disk.taken().0), (3, 2, 1), "{names:?}");
+    let last = host.shard.sequence();
+    let (next, cut) = start(&host.disk).expect("a sound disk");
+    let cut = cut.expect("the end");
+    // The old frames behind the end are none of this segment's.
+    assert_eq!((next, cut.bytes), (last + 1, 0));
+    assert_eq!(host.names().len(), 2, "spares are removed by a start: {:?}", host.names());
+}
+
+#[test]
+fn a_spare_that_has_no_header_of_its_own_yet_ends_the_log() {
+    for seed in 0..200 {
+        let mut host = reused(Durability::Fsync, seed);
+        let last = host.shard.sequence();
+        // The list of names, the file, its length, its new name: then the machine stops.
+        host.disk.stop_after(4 + seed % 3);
+        host.set(b"never acknowledged");
+        host.disk.restart(if seed % 2 == 0 { Crash::Process } else { Crash::Power });
+        let segments = host.segments();
+        let (next, _) = start(&host.disk).expect("nothing of it was promised");
+        assert!(next == last + 1 || next == last + 2, "{next} after {last}");
+        if seed % 6 == 0 {
+            assert_eq!((segments.len(), next), (2, last + 1), "it was renamed, and no more");
+            assert_eq!(host.segments().len(), 1, "it is removed");
+        }
+    }
+}
+
+#[test]
+fn a_name_that_a_power_failure_brings_back_has_its_own_bytes() {
+    for seed in 0..200 {
+        let mut host = reused(Durability::Fsync, seed);
+        // Its bytes are on the device, its name is not.
+        host.disk.stop_after(4 + seed % 5);
+        host.set(b"never acknowledged");
+        host.disk.restart(Crash::Power);
+        for (name, bytes) in host.disk.contents() {
+            let Some(first) = segment_of(&name) else { continue };
+            let header = u64::from_le_bytes(bytes[22..30].try_into().expect("8 bytes"));
+            assert!(header <= first, "seed {seed}: {name} has the bytes of {header}");
+        }
+    }
+}
+
+#[test]
+fn old_frames_behind_a_frame_that_was_half_written_are_no_proof() {
+    let mut host = reused(Durability::Write, 0);
+    host.set(&[b'y'; 40]);
+    let last = host.shard.sequence();
+    host.set(&[b'z'; 40]);
+    // Of the last frame a byte is missing; whole old ones lie behind it.
+    let (name, bytes) = host
+        .disk
+        .contents()
+        .into_iter()
+        .rfind(|(name, _)| segment_of(name).is_some())
+        .expect("a segment");
+    let at = bytes.windows(40).position(|bytes| bytes == [b'z'; 40]).expect("the last frame");
+    let mut file = host.disk.open(&name).expect("it is there");
+    file.write_at(at as u64, b"-").expect("no faults");
+    let (next, cut) = start(&host.disk).expect("nothing of it was promised");
+    let cut = cut.expect("a frame was cut off");
+    assert_eq!((next, cut.bytes > 40, cut.bytes < 110), (last + 1, true, true), "{cut:?}");
+}
+
+#[test]
+fn a_spare_of_before_a_start_is_not_used_after_it() {
+    let mut host = reused(Durability::Write, 0);
+    let last = host.shard.sequence();
+    for value in [&[b'1'; 40], &[b'2'; 40], &[b'3'; 40]] {
+        host.set(value);
+    }
+    // The bytes reach the device, the name does not.
+    let next = segment_name(last + 1);
+    host.disk.rename(&next, "spare-00000000000000000001").expect("no faults");
+    assert_eq!(start(&host.disk).expect("a sound disk").0, last + 1);
+    let mut host = Host::on(host.disk, Durability::Write, last + 1);
+    host.set(&[b'4'; 40]);
+    // Were it used, the frames of the history that was lost would follow.
+    assert_eq!(start(&host.disk).expect("a sound disk").0, last + 2);
+}
+
+#[test]
+fn a_spare_of_another_length_is_removed() {
+    let mut host = reused(Durability::Fsync, 0);
+    for (name, _) in host.disk.contents().into_iter().filter(|(name, _)| segment_of(name).is_none())
+    {
+        host.disk.open(&name).and_then(|mut file| file.set_len(599)).expect("no faults");
+    }
+    host.set(b"first of the next");
+    assert_eq!((host.names().len(), host.disk.taken().0), (2, 0));
+}
+
+#[test]
+fn a_segment_is_filled_while_the_one_before_is_written() {
+    let mut host = Host::new(Durability::Fsync, 0);
+    host.set(b"one");
+    host.writer.fill_ahead().expect("no faults");
+    let spare = host.disk.contents().into_iter().find(|(name, _)| segment_of(name).is_none());
+    assert_eq!(spare.map(|(_, bytes)| bytes), Some(vec![0; 600]));
+    host.fill_segments(1);
+    host.set(b"first of the next");
+    assert_eq!((host.disk.taken(), host.names().len()), ((0, 1), 2));
+}
