@@ -72,9 +72,12 @@ impl Portion {
         }
     }
 
-    /// True when the account has the same buckets, whatever is in them. A unit is for life (I4).
+    /// True when the account has the same buckets, whatever is in them. A number may stand for a
+    /// bucket of another unit when the account was deleted and created again in between.
     fn has_buckets_of(&self, account: &Account) -> bool {
-        let same = |(before, after): (&Bucket, &Bucket)| before.no == after.no;
+        let same = |(before, after): (&Bucket, &Bucket)| {
+            before.no == after.no && before.unit == after.unit
+        };
         self.buckets.len() == account.buckets.len()
             && self.buckets.iter().zip(&account.buckets).all(same)
     }

@@ -11,7 +11,10 @@ use std::path::Path;
 
 /// Bytes copied at once.
 const PIECE_LEN: usize = 1 << 20;
+/// Copies that differ although nothing has changed: a disk is to blame.
 const TRIES: usize = 3;
+/// Copies that a server has overtaken: it is writing too many snapshots.
+const OVERTAKEN_MAX: usize = 100;
 
 /// What a copy of a core holds.
 #[derive(Clone, Debug)]
@@ -32,7 +35,14 @@ pub(crate) fn copy_core(
     bar: &mut Progress,
 ) -> Result<Copied> {
     let name = core_name(generation, core);
-    for _ in 0..TRIES {
+    let (mut differing, mut overtaken) = (0, 0);
+    while differing < TRIES {
+        ensure!(
+            overtaken < OVERTAKEN_MAX,
+            "the server uses the room of its log anew before {} can be read: try again later, or \
+             start it with a longer --keep-log",
+            source.display()
+        );
         let (mut pinned, survey) = settled(source, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
         let files = files(&survey);
@@ -56,6 +66,11 @@ pub(crate) fn copy_core(
             return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });
         }
         // A server may have begun to use the room of an old segment anew while it was read.
+        if files.iter().all(|(file, _)| source.join(file).exists()) {
+            differing += 1;
+        } else {
+            overtaken += 1;
+        }
     }
     bail!(
         "the copy in {} is not what was read, {TRIES} times over: one of the two disks cannot be \

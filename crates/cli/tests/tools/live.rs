@@ -24,6 +24,7 @@ fn a_store_that_is_written_is_whole_and_copied() {
             }
             data.core().last()
         });
+        let _stop = Stop(&stop);
         let mut before = started;
         for copy in &copies {
             scurry(&[Path::new("inspect"), &path]).well();
@@ -48,6 +49,15 @@ fn a_store_that_is_written_is_whole_and_copied() {
         let words = [Path::new("restore"), &from, Path::new("--to"), &to];
         scurry(&[&words[..], &[Path::new("--sequence"), Path::new(&sequence)]].concat()).well();
         assert_eq!(Core::start(&to, &manifest, 0).image(), last.image());
+    }
+}
+
+/// Stops the writer, also when the test has failed.
+struct Stop<'s>(&'s AtomicBool);
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
