@@ -1,6 +1,7 @@
 //! Reads what a pen wrote, and stops at the first thing that is wrong.
 
 use crate::Malformed;
+use crate::varint;
 use scurry_ledger::{Id, NAME_LEN_MAX, Name, Time};
 
 /// What is left of some bytes.
@@ -76,11 +77,29 @@ impl<'a> Cursor<'a> {
     /// LEB128, of which only the shortest form is read: one thing has one form.
     #[inline]
     pub(crate) fn varint(&mut self) -> Result<u64, Malformed> {
-        let first = self.byte()?;
-        if first < 0x80 { Ok(u64::from(first)) } else { self.longer_varint(first) }
+        match *self.rest {
+            [first, ref rest @ ..] if first < 0x80 => {
+                self.rest = rest;
+                Ok(u64::from(first))
+            }
+            _ => self.longer_varint(),
+        }
     }
 
-    fn longer_varint(&mut self, first: u8) -> Result<u64, Malformed> {
+    /// One of several bytes.
+    fn longer_varint(&mut self) -> Result<u64, Malformed> {
+        let Some((number, len)) = self.rest.first_chunk().and_then(varint::gather) else {
+            return self.looped_varint();
+        };
+        // The shortest form does not end in a zero.
+        let fits = self.rest[len - 1] != 0;
+        self.rest = &self.rest[len..];
+        if fits { Ok(number) } else { Err(Malformed::Number) }
+    }
+
+    /// One of more than eight bytes, or near the end.
+    fn looped_varint(&mut self) -> Result<u64, Malformed> {
+        let first = self.byte()?;
         let mut number = u64::from(first & 0x7f);
         for shift in (7..64).step_by(7) {
             let byte = self.byte()?;
@@ -116,5 +135,46 @@ impl<'a> Cursor<'a> {
     #[inline]
     pub(crate) fn time(&mut self, base: Time) -> Result<Time, Malformed> {
         Ok(Time(self.signed()?.wrapping_add(base.0)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+
+    /// What a varint reads as, and how many bytes are left of those that follow it.
+    fn read(varint: &[u8], follow: usize) -> Result<(u64, usize), Malformed> {
+        let mut bytes = Vec::from(varint);
+        bytes.resize(varint.len() + follow, 0xff);
+        let mut cursor = Cursor::new(&bytes);
+        let number = cursor.varint()?;
+        Ok((number, cursor.rest.len()))
+    }
+
+    #[test]
+    fn a_varint_is_the_same_whatever_follows() {
+        for follow in 0..12 {
+            for bits in 1..=64 {
+                let number = u64::MAX >> (64 - bits);
+                let mut bytes = Vec::new();
+                let mut left = number;
+                while left >= 0x80 {
+                    bytes.push((left & 0x7f) as u8 | 0x80);
+                    left >>= 7;
+                }
+                bytes.push(left as u8);
+                assert_eq!(read(&bytes, follow), Ok((number, follow)));
+                // The same number in a longer form.
+                if let Some(last) = bytes.last_mut() {
+                    *last |= 0x80;
+                }
+                bytes.push(0);
+                assert_eq!(read(&bytes, follow), Err(Malformed::Number), "{number:x}");
+            }
+            let beyond = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 2];
+            assert_eq!(read(&beyond, follow), Err(Malformed::Number));
+        }
+        assert_eq!(read(&[0x80; 4], 0), Err(Malformed::Ends));
     }
 }

@@ -1,4 +1,5 @@
-//! LEB128 without a loop: up to 56 bits go to groups of seven in three steps.
+//! LEB128 without a loop: up to 56 bits go to groups of seven in three steps,
+//! and back.
 
 /// Numbers below this take eight bytes at most.
 pub(crate) const SPREAD_END: u64 = 1 << 56;
@@ -19,6 +20,19 @@ pub(crate) fn spread(number: u64, len: usize) -> u64 {
     let groups = (quarters & 0x007f_007f_007f_007f) | (quarters & 0x3f80_3f80_3f80_3f80) << 1;
     // Each byte but the last says that another follows.
     groups | (MORE & ((1 << ((8 * (len - 1)) & 63)) - 1))
+}
+
+/// The number at the front of eight bytes, and its length; none where it is longer than they are.
+#[inline]
+pub(crate) fn gather(bytes: &[u8; 8]) -> Option<(u64, usize)> {
+    let word = u64::from_le_bytes(*bytes);
+    let ends = !word & MORE;
+    // The bits up to the first byte that is the last of a number.
+    let groups = word & (ends ^ ends.checked_sub(1)?) & !MORE;
+    let quarters = (groups & 0x007f_007f_007f_007f) | (groups & 0x7f00_7f00_7f00_7f00) >> 1;
+    let halves = (quarters & 0x0000_3fff_0000_3fff) | (quarters & 0x3fff_0000_3fff_0000) >> 2;
+    let number = (halves & 0x0fff_ffff) | (halves & 0x0fff_ffff_0000_0000) >> 4;
+    Some((number, ends.trailing_zeros() as usize / 8 + 1))
 }
 
 const MORE: u64 = 0x8080_8080_8080_8080;
@@ -54,11 +68,18 @@ mod tests {
             let expected = looped(number);
             assert_eq!(len(number), expected.len(), "{number:x}");
             if number >= SPREAD_END {
+                assert_eq!(expected.first_chunk().and_then(gather), None, "{number:x}");
                 continue;
             }
             let bytes = spread(number, expected.len());
             assert_eq!(bytes.to_le_bytes()[..expected.len()], expected, "{number:x}");
             assert!(expected.len() == 8 || bytes >> (8 * expected.len()) == 0);
+            // Whatever follows.
+            for fill in [0, 0x7f, 0x80, 0xff] {
+                let mut padded = [fill; 8];
+                padded[..expected.len()].copy_from_slice(&expected);
+                assert_eq!(gather(&padded), Some((number, expected.len())), "{number:x}");
+            }
         }
     }
 }

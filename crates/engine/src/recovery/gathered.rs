@@ -2,8 +2,10 @@
 //! each other in a log but not together; gathered, its account is found, unpacked and packed
 //! once for all of them. Keys do not depend on each other, so only the order within one counts.
 
+use crate::key::position;
 use scurry_codec::{Balance, Record};
 use scurry_ledger::Time;
+use std::hint::black_box;
 use std::ops::Range;
 
 /// Records that are gathered at most: what a number below [`INDEX_MASK`] can tell apart.
@@ -11,6 +13,8 @@ const RECORDS_MAX: usize = 1 << 17;
 const INDEX_MASK: u64 = RECORDS_MAX as u64 - 1;
 /// Bytes of keys and values that are gathered, about.
 const BYTES_MAX: usize = 32 << 20;
+/// Bytes of a cache line.
+const LINE_LEN: usize = 64;
 
 /// Records in the order of the log, with what they point to.
 #[derive(Debug, Default)]
@@ -18,8 +22,9 @@ pub(super) struct Gathered {
     bytes: Vec<u8>,
     balances: Vec<Balance>,
     items: Vec<Item>,
-    /// Hashes of the keys with the items' numbers as their lowest bits: sorted, the records of
-    /// a key stand together and in their order.
+    /// Positions of the keys with the items' numbers as their lowest bits: sorted, the records of
+    /// a key stand together and in their order, and keys that lie near each other follow each
+    /// other.
     order: Vec<u64>,
 }
 
@@ -82,7 +87,7 @@ impl Gathered {
             Record::Clear => return,
         };
         let key = self.keep(key);
-        self.order.push(hash & !INDEX_MASK | self.items.len() as u64);
+        self.order.push(position(hash) & !INDEX_MASK | self.items.len() as u64);
         self.items.push(Item { sequence, hash, key, kind });
     }
 
@@ -104,6 +109,32 @@ impl Gathered {
     /// True where another key may begin.
     pub(super) fn begins(&self, place: usize) -> bool {
         place == 0 || (self.order[place] ^ self.order[place - 1]) & !INDEX_MASK != 0
+    }
+
+    /// Loads the records at these places, which lie anywhere: in each pass the loads do not wait
+    /// for each other, so that their cache misses overlap.
+    pub(super) fn touch(&self, places: Range<usize>) {
+        for place in places.clone() {
+            let item = self.item(place);
+            black_box(item.sequence ^ u64::from(item.key.from));
+        }
+        for place in places {
+            let item = self.item(place);
+            black_box(self.lines(item.key));
+            if let ItemKind::Account { change, balances } = item.kind {
+                black_box(self.lines(change));
+                for balance in &self.balances[balances.range()] {
+                    black_box(balance.held ^ i64::from(balance.bucket.0));
+                }
+            }
+        }
+    }
+
+    /// Something of each cache line.
+    fn lines(&self, span: Span) -> u8 {
+        let bytes = &self.bytes[span.range()];
+        let last = bytes.last().copied().unwrap_or(0);
+        bytes.iter().step_by(LINE_LEN).fold(last, |all, byte| all | byte)
     }
 
     /// The places from this one on that hold Changes of one account; none where it holds

@@ -73,19 +73,16 @@ impl<'b> Replay<'b> {
     }
 
     /// Loads what the next keys need, and returns the place behind them.
-    fn load(&mut self, mut place: usize, sink: &mut impl Sink) -> usize {
+    fn load(&mut self, from: usize, sink: &mut impl Sink) -> usize {
+        let is_start = |&place: &usize| self.gathered.begins(place);
+        let behind = (from..self.gathered.len()).filter(is_start).nth(AHEAD);
+        let places = from..behind.unwrap_or(self.gathered.len());
+        self.gathered.touch(places.clone());
         self.hashes.clear();
-        while place < self.gathered.len() {
-            if self.gathered.begins(place) {
-                if self.hashes.len() == AHEAD {
-                    break;
-                }
-                self.hashes.push(self.gathered.hash(place));
-            }
-            place += 1;
-        }
+        let starts = places.clone().filter(is_start);
+        self.hashes.extend(starts.map(|place| self.gathered.hash(place)));
         sink.touch(&self.hashes);
-        place
+        places.end
     }
 
     /// Applies what stands together at a place, and returns the place behind it.
