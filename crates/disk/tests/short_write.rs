@@ -11,13 +11,24 @@ use tempfile::TempDir;
 
 const LIMIT: u64 = 10_000;
 
+/// Lifts the limit again: what the test says may go to a longer file.
+struct Lift(u64, u64);
+
+impl Drop for Lift {
+    fn drop(&mut self) {
+        // Were it not lifted, the report of this test would say so by its absence.
+        let _ = setrlimit(Resource::RLIMIT_FSIZE, self.0, self.1);
+    }
+}
+
 #[test]
 fn a_short_write_is_continued_until_the_system_says_why() {
     // Blocked, the signal waits for ever, and the call fails instead.
     let mut signals = SigSet::empty();
     signals.add(Signal::SIGXFSZ);
     signals.thread_block().expect("blocked");
-    let (_, hard) = getrlimit(Resource::RLIMIT_FSIZE).expect("a limit");
+    let (soft, hard) = getrlimit(Resource::RLIMIT_FSIZE).expect("a limit");
+    let _lift = Lift(soft, hard);
     setrlimit(Resource::RLIMIT_FSIZE, LIMIT, hard).expect("lowered");
 
     let place = TempDir::new().expect("a place for files");
