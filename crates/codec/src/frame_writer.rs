@@ -114,9 +114,9 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// The sequence of the next record.
+    /// The sequence of the next record. Sequences end at the greatest number.
     pub fn next(&self) -> u64 {
-        self.first + u64::from(self.count)
+        self.first.saturating_add(u64::from(self.count))
     }
 
     /// Bytes of all frames that were not taken yet.
