@@ -142,6 +142,9 @@ fn a_damaged_snapshot_is_set_aside_and_not_counted() {
     let directory = Directory::make();
     let server = directory.serve("fsync", "1");
     talk(&server, SAID);
+    for number in 0..60 {
+        talk(&server, &[(&format!("SET long-{number} {}", "x".repeat(5_000)), "+OK\r\n")]);
+    }
     for count in 1..=2 {
         talk(&server, &[("SET round x", "+OK\r\n"), ("SCUR.SNAPSHOT", "+OK\r\n")]);
         wait_for_snapshots(&server, count);
@@ -150,11 +153,13 @@ fn a_damaged_snapshot_is_set_aside_and_not_counted() {
     let newest = snapshots(&directory).pop().expect("two are there");
     let path = directory.0.join("g1/0").join(&newest);
     let mut bytes = std::fs::read(&path).expect("it is read");
-    let middle = bytes.len() / 2;
-    bytes[middle] ^= 1;
+    // In the last of several chunks: what was read of the others must not stay.
+    let late = bytes.len() - 1_000;
+    bytes[late] ^= 1;
     std::fs::write(&path, bytes).expect("it is written");
     let server = directory.serve("fsync", "1");
     talk(&server, &SAID_AGAIN[..4]);
+    talk(&server, &[("DBSIZE", ":64\r\n")]);
     assert!(directory.0.join("g1/0").join(format!("damaged-{newest}")).exists());
     talk(&server, &[("SET round y", "+OK\r\n"), ("SCUR.SNAPSHOT", "+OK\r\n")]);
     wait_for_snapshots(&server, 1);
