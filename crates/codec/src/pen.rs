@@ -156,9 +156,15 @@ impl Line<'_> {
     /// LEB128.
     #[inline]
     pub(crate) fn varint(&mut self, number: u64) {
-        let len = varint::len(number);
         // The mask only tells the compiler that there is room.
         let at = self.len & LINE_LEN_MAX;
+        // Most fields are small each time they are written.
+        if number < 0x80 {
+            self.room[at] = number as u8;
+            self.len += 1;
+            return;
+        }
+        let len = varint::len(number);
         if number < varint::SPREAD_END {
             self.room[at..at + 8].copy_from_slice(&varint::spread(number, len).to_le_bytes());
         } else {

@@ -3,7 +3,7 @@
 //! that counts instructions. The mix is that of the lab's `moaf-scur`, in batches of 64.
 
 use rustix::time::{ClockId, clock_gettime};
-use scurry_engine::{Config, Key, Outcome, Shard};
+use scurry_engine::{Config, Key, LogId, Outcome, Shard};
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
 };
@@ -18,6 +18,8 @@ const SESSIONS: usize = 3_200;
 const BATCH: usize = 64;
 /// Batches between two looks at the clock.
 const BATCHES: usize = 6_000;
+/// Bytes of a frame.
+const FRAME_LEN: usize = 64 << 10;
 const RUNS: usize = 15;
 
 /// One operation of a session; none is a read.
@@ -85,6 +87,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let accounts = number("--accounts")?.unwrap_or(1_000_000);
     let mut shard = Shard::new(Config { hash_seed: 7, ..Config::default() });
     populate(&mut shard, accounts)?;
+    if std::env::args().any(|argument| argument == "--journal") {
+        shard.keep_journal(LogId { id: 7, core: 0 }, 1);
+    }
+    let mut frames = vec![];
     let idle = Session { step: 0, account: account_id(0), id: digits(0) };
     let mut sessions = Sessions {
         all: vec![idle; SESSIONS],
@@ -96,7 +102,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     if let Some(operations) = number("--operations")? {
         for _ in 0..operations.div_ceil(BATCH as u64) {
             let requests = std::array::from_fn(|_| sessions.next());
-            batch(&mut shard, &requests, sessions.now())?;
+            batch(&mut shard, &requests, sessions.now(), &mut frames)?;
         }
         return Ok(());
     }
@@ -106,7 +112,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         for _ in 0..BATCHES {
             let requests = std::array::from_fn(|_| sessions.next());
             let begin = cpu_time();
-            batch(&mut shard, &requests, sessions.now())?;
+            batch(&mut shard, &requests, sessions.now(), &mut frames)?;
             spent += cpu_time() - begin;
         }
         nanos.push(spent.as_nanos() / (BATCH * BATCHES) as u128);
@@ -123,7 +129,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 /// What a host does with the requests of a connection.
-fn batch(shard: &mut Shard, requests: &[Session; BATCH], now: Time) -> Result<(), Box<dyn Error>> {
+fn batch(
+    shard: &mut Shard,
+    requests: &[Session; BATCH],
+    now: Time,
+    frames: &mut Vec<u8>,
+) -> Result<(), Box<dyn Error>> {
     let keys: [Key<'_>; BATCH] = std::array::from_fn(|at| shard.key(&requests[at].account));
     shard.touch(&keys);
     let mut wrong = 0;
@@ -131,6 +142,13 @@ fn batch(shard: &mut Shard, requests: &[Session; BATCH], now: Time) -> Result<()
         wrong += usize::from(!run(shard, now, key, request));
     }
     shard.tick(now);
+    if let Some(journal) = shard.journal()
+        && journal.len() >= FRAME_LEN
+    {
+        journal.seal(0, now);
+        journal.take(frames);
+        black_box(&frames);
+    }
     if wrong > 0 { Err("an answer is not OK: use more accounts".into()) } else { Ok(()) }
 }
 
