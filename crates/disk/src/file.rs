@@ -1,6 +1,7 @@
 //! An open file behind the engine's seam.
 
 use crate::fault::cannot;
+use crate::zeros;
 use scurry_engine::File;
 use std::fs;
 use std::io::{self, ErrorKind};
@@ -24,6 +25,10 @@ impl File for DiskFile {
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         // Goes on after short and interrupted writes.
         self.file.write_all_at(bytes, offset).map_err(cannot("write", &self.path))
+    }
+
+    fn fill(&mut self, offset: u64, len: usize) -> io::Result<()> {
+        zeros::fill(&self.file, offset, len).map_err(cannot("fill", &self.path))
     }
 
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize> {

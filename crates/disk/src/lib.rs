@@ -9,6 +9,7 @@ mod lock;
 mod manifest;
 mod store;
 mod store_error;
+mod zeros;
 
 pub use directory::Directory;
 pub use fault::os_error;

@@ -34,6 +34,13 @@ pub trait File: Send {
     /// Writes all of `bytes` at an offset, or fails; how much was written then is unknown.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 
+    /// Writes zeros to a range that nobody waits for: past the page cache where that is possible,
+    /// so that a later sync has little to write. An implementation may ask for whole blocks of
+    /// 4096 bytes to do it well.
+    fn fill(&mut self, offset: u64, len: usize) -> io::Result<()> {
+        self.write_at(offset, &vec![0; len])
+    }
+
     /// Reads up to `buffer.len()` bytes; fewer only at the end of the file.
     fn read_at(&mut self, offset: u64, buffer: &mut [u8]) -> io::Result<usize>;
 
