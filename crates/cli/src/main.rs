@@ -1,6 +1,7 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
 mod backup;
+mod cluster;
 mod file;
 mod hash_password;
 mod inspect;
@@ -12,6 +13,8 @@ mod serve;
 mod size;
 mod snapshot;
 mod store;
+mod totals;
+mod transfer;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -62,6 +65,21 @@ enum Command {
     /// A start reads the newest snapshot and what the log has behind it, so one that was just
     /// written makes the next start fast, and a backup small.
     Snapshot(snapshot::Snapshot),
+
+    /// Start, show and stop a Valkey Cluster on this machine, for development.
+    ///
+    /// Its nodes are valkey-servers with libscurry.so: the same commands as those of `scurry serve`.
+    Cluster(cluster::Cluster),
+
+    /// Copy everything of a store to another one, or to a file.
+    ///
+    /// Either may be a `scurry serve` or a Valkey Cluster. Accounts go with their sessions and all
+    /// that is remembered, so that duplicates are known there too. Nothing may write meanwhile;
+    /// what did is noticed.
+    Export(transfer::Export),
+
+    /// Copy everything of an export, or of another store, to a store.
+    Import(transfer::Import),
 }
 
 fn main() -> ExitCode {
@@ -72,6 +90,9 @@ fn main() -> ExitCode {
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),
         Command::Snapshot(snapshot) => snapshot.run(),
+        Command::Cluster(cluster) => cluster.run(),
+        Command::Export(export) => export.run(),
+        Command::Import(import) => import.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

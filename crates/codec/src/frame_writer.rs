@@ -114,6 +114,14 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
+    /// An account is what its image says.
+    pub fn image(&mut self, id: &[u8], image: &[u8]) {
+        let (mut pen, _) = self.record(kind::IMAGE);
+        pen.string(id);
+        pen.string(image);
+        self.end = pen.end();
+    }
+
     /// The sequence of the next record. Sequences end at the greatest number.
     pub fn next(&self) -> u64 {
         self.first.saturating_add(u64::from(self.count))

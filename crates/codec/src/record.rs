@@ -66,6 +66,13 @@ pub enum Record<'a> {
     },
     /// Everything is gone.
     Clear,
+    /// An account is what its image says, whatever it was: it was brought from another store.
+    Image {
+        /// The account.
+        id: &'a [u8],
+        /// Its image, for [`crate::decode_account`].
+        image: &'a [u8],
+    },
 }
 
 impl<'a> Record<'a> {
@@ -73,6 +80,7 @@ impl<'a> Record<'a> {
     pub fn key(&self) -> Option<&'a [u8]> {
         match *self {
             Record::Account { id: key, .. }
+            | Record::Image { id: key, .. }
             | Record::Value { key, .. }
             | Record::Append { key, .. }
             | Record::Expiry { key, .. }
@@ -141,6 +149,7 @@ pub(crate) mod kind {
     pub(crate) const ENTITY: u8 = 6;
     pub(crate) const TOMBSTONE: u8 = 7;
     pub(crate) const CLEAR: u8 = 8;
+    pub(crate) const IMAGE: u8 = 9;
     /// Added to a kind when the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
 }

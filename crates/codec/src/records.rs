@@ -91,6 +91,7 @@ fn take<'a: 'r, 'r>(
             forget_at: from.time(Time(0))?,
         },
         kind::CLEAR => Record::Clear,
+        kind::IMAGE => Record::Image { id: from.string()?, image: from.string()? },
         _ => return Err(RecordError::Kind(byte)),
     })
 }

@@ -337,13 +337,29 @@ fn every_op_that_names_a_bucket_brings_its_balance() {
 }
 
 #[test]
+fn an_image_comes_back() {
+    let mut writer = FrameWriter::new(seal(), 7);
+    writer.image(b"15550100", b"\x01\0image");
+    writer.seal(6, AT);
+    let mut bytes = Vec::new();
+    writer.take(&mut bytes);
+    // Kind 9, then two strings.
+    assert_eq!(bytes[HEADER_LEN..], *b"\x09\x0815550100\x07\x01\0image");
+    let mut records = frame(&bytes).records();
+    let expected = Record::Image { id: b"15550100", image: b"\x01\0image" };
+    assert_eq!(expected.key(), Some(&b"15550100"[..]));
+    assert_eq!(records.next(), Some(Ok(expected)));
+    assert_eq!(records.next(), None);
+}
+
+#[test]
 fn records_that_no_writer_writes_are_refused() {
     let ends = RecordError::Malformed(Malformed::Ends);
     let choice = RecordError::Malformed(Malformed::Choice);
     let wrong: [(&[u8], RecordError); 10] = [
         (&[], ends),
         (&[0], RecordError::Kind(0)),
-        (&[9], RecordError::Kind(9)),
+        (&[10], RecordError::Kind(10)),
         (&[0x88], RecordError::Kind(0x88)),
         (&[5, 2, b'k'], ends),
         (&[5, 0xff, 0xff, 0xff, 0xff, 0x7f, b'k'], ends),

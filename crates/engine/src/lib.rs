@@ -34,7 +34,7 @@ pub use log::{
     Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReader,
     LogWriter, SEGMENT_LEN_MAX, checksum, forget, is_spare, segment_name, segment_of, sync_behind,
 };
-pub use outcome::{NoIndex, Outcome, ReadError, WriteError, WrongType};
+pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
 pub use shard::{ReplayError, Shard};
 pub use snapshot::{

@@ -1,5 +1,6 @@
 //! What a shard answers.
 
+use scurry_codec::ForeignError;
 use scurry_ledger::{Answer, Rejection};
 use thiserror::Error;
 
@@ -30,6 +31,23 @@ pub enum ReadError {
     /// The key holds something else.
     #[error("the key holds no account: use another id")]
     WrongType,
+}
+
+/// Why an account of another store is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub enum LoadError {
+    /// There is an account already.
+    #[error("an account of this id exists: replace it by REPLACE, or load into an empty store")]
+    Exists,
+    /// The key holds something else.
+    #[error("the key holds no account: use another id")]
+    WrongType,
+    /// The shard has no memory left for it.
+    #[error("the shard is full: delete something or raise the memory limit")]
+    OutOfMemory,
+    /// The image is none, or says what cannot be.
+    #[error("{0}: dump it again, from a store whose audit holds")]
+    Image(ForeignError),
 }
 
 /// Why a plain value or an entity cannot be written.

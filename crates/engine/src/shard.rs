@@ -4,6 +4,7 @@ mod accounts;
 mod due;
 mod durable;
 mod entities;
+mod images;
 mod look;
 mod values;
 

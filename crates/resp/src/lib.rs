@@ -5,6 +5,7 @@
 mod entity_request;
 mod fault;
 mod grammar;
+mod image_request;
 mod inline;
 mod number;
 mod options;
@@ -26,6 +27,7 @@ pub use entity_request::{
 };
 pub use fault::Fault;
 pub use grammar::{Read, ScurRequest, parse};
+pub use image_request::{LoadRequest, parse_dump, parse_load};
 pub use number::parse_integer;
 pub use position::{Position, Start};
 pub use reference::reference;

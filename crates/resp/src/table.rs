@@ -8,6 +8,7 @@ mod find;
 mod generic;
 mod id;
 mod key;
+mod moving;
 mod role;
 mod scur;
 mod spread;
@@ -109,8 +110,8 @@ pub static SCUR: &[Spec] = scur::COMMANDS;
 /// The commands on entities.
 pub static ENTITY: &[Spec] = entity::COMMANDS;
 
-/// The commands on the store as a whole: they need its files.
-pub static STORE: &[Spec] = store::COMMANDS;
+/// The commands on the store as a whole, and those that move accounts between stores.
+pub static STORE: &[Spec] = join!(store::COMMANDS, moving::COMMANDS);
 
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] =

@@ -9,6 +9,7 @@ pub(crate) mod connection;
 pub(crate) mod entity;
 pub(crate) mod events;
 pub(crate) mod expiry;
+pub(crate) mod images;
 pub(crate) mod info;
 pub(crate) mod keys;
 pub(crate) mod latency;

@@ -3,8 +3,8 @@
 use crate::client::{Caller, Client, Door};
 use crate::commands::expiry::Shown;
 use crate::commands::{
-    about, acl, auth, cluster, config, connection, entity, events, expiry, info, keys, latency,
-    numbers, object, replication, scan, scur, shutdown, slowlog, values,
+    about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
+    latency, numbers, object, replication, scan, scur, shutdown, slowlog, values,
 };
 use crate::node::Node;
 use crate::report::Question;
@@ -476,6 +476,8 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
         CommandId::LatencyReset => latency::reset(node, args, reply),
         CommandId::ConfigSet => config::set(node, args, reply),
         CommandId::DbSize => keys::db_size(node, reply),
+        CommandId::ScurDump => images::dump(node, args, reply),
+        CommandId::ScurLoad => images::load(node, args, reply),
         CommandId::ScurSnapshot => match node.durable.begin_snapshot() {
             Ok(()) => reply.ok(),
             Err(why) => reply.error(format_args!("ERR {why}")),

@@ -89,6 +89,7 @@ fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
         }
         Record::Tombstone { key, version, forget_at } => writer.tombstone(key, version, forget_at),
         Record::Clear => writer.clear(),
+        Record::Image { id, image } => writer.image(id, image),
     }
     Some(format!("{record:?}"))
 }

@@ -63,6 +63,7 @@ pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
         Record::Entity { .. } => "entity",
         Record::Tombstone { .. } => "tombstone",
         Record::Clear => "clear",
+        Record::Image { .. } => "image",
     }
 }
 
@@ -98,6 +99,7 @@ fn of_record(record: &Record<'_>) -> Line {
             of_tombstone(line, key, version, forget_at)
         }
         Record::Clear => Line { kind, key: None, text: String::new(), fields: vec![] },
+        Record::Image { id, image } => of_image(line, id, image),
     }
 }
 
@@ -109,13 +111,7 @@ fn of_entry(entry: &Entry<'_>) -> Line {
             let text = format!("{}{}", short(value), expiry_text(expires));
             line(key, text, vec![expiry(expires), ("value", json!(shown(value)))])
         }
-        Entry::Account { id, image } => {
-            let mut account = Account::empty(Status::Active);
-            match decode_account(image, &mut account) {
-                Ok(()) => line(id, account_text(&account), account_fields(&account)),
-                Err(error) => line(id, error.to_string(), vec![]),
-            }
-        }
+        Entry::Account { id, image } => of_image(line, id, image),
         Entry::Entity { key, version, expires, value } => {
             of_entity(line, key, version, expires, value)
         }
@@ -124,6 +120,14 @@ fn of_entry(entry: &Entry<'_>) -> Line {
 }
 
 type Fields = Vec<(&'static str, Value)>;
+
+fn of_image(line: impl Fn(&[u8], String, Fields) -> Line, id: &[u8], image: &[u8]) -> Line {
+    let mut account = Account::empty(Status::Active);
+    match decode_account(image, &mut account) {
+        Ok(()) => line(id, account_text(&account), account_fields(&account)),
+        Err(error) => line(id, error.to_string(), vec![]),
+    }
+}
 
 fn of_entity(
     line: impl Fn(&[u8], String, Fields) -> Line,

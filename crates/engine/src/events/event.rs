@@ -53,6 +53,8 @@ pub enum Event {
     SessionEnded(Ending, Option<Id>),
     /// FLUSHALL: every account is gone, and everything else.
     Cleared,
+    /// SCUR.LOAD: the account is as it was in another store.
+    Loaded,
     /// What is available in a bucket has fallen below a threshold of the reader.
     Low {
         /// The bucket.
@@ -172,6 +174,7 @@ impl Event {
             Event::SessionEnded(Ending::Released, _) => "session-released",
             Event::SessionEnded(Ending::Expired, _) => "session-expired",
             Event::Cleared => "cleared",
+            Event::Loaded => "loaded",
             Event::Low { .. } => "low",
             Event::Restored { .. } => "restored",
         }

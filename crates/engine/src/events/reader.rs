@@ -192,6 +192,14 @@ impl Translator {
                 events_of(&self.change, &mut self.events);
                 (id, self.change.at, balances)
             }
+            Record::Image { id, .. } if wanted.account.is_some_and(|one| one != id) => {
+                return Ok(None);
+            }
+            Record::Image { id, .. } => {
+                self.events.clear();
+                self.events.push(Event::Loaded);
+                (id, written, &[])
+            }
             Record::Clear => {
                 self.events.clear();
                 self.events.push(Event::Cleared);

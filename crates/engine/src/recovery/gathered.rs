@@ -48,6 +48,7 @@ struct Span {
 #[derive(Clone, Copy, Debug)]
 enum ItemKind {
     Account { change: Span, balances: Span },
+    Image { image: Span },
     Value { expires: Option<Time>, value: Span },
     Append { tail: Span },
     Expiry { expires: Option<Time> },
@@ -72,6 +73,7 @@ impl Gathered {
                 let balances = span(from, balances.len());
                 ItemKind::Account { change: self.keep(change), balances }
             }
+            Record::Image { image, .. } => ItemKind::Image { image: self.keep(image) },
             Record::Value { expires, value, .. } => {
                 ItemKind::Value { expires, value: self.keep(value) }
             }
@@ -158,6 +160,7 @@ impl Gathered {
                 let balances = &self.balances[balances.range()];
                 Record::Account { id: key, change: bytes(change), balances }
             }
+            ItemKind::Image { image } => Record::Image { id: key, image: bytes(image) },
             ItemKind::Value { expires, value } => {
                 Record::Value { key, expires, value: bytes(value) }
             }

@@ -212,6 +212,7 @@ impl Shard {
                 self.put(key, head, b"");
             }
             Record::Clear => self.clear(),
+            Record::Image { id, image } => self.replay_image(id, image)?,
         }
         Ok(())
     }
@@ -269,7 +270,7 @@ impl Shard {
     }
 
     /// Unpacks an account whose Changes come.
-    fn load_for_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
+    pub(super) fn load_for_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
         let mut place = self.table.find(key);
         if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
             // It had expired when the account was created.
@@ -310,7 +311,7 @@ impl Shard {
     }
 }
 
-fn shown(key: &[u8]) -> String {
+pub(super) fn shown(key: &[u8]) -> String {
     key.escape_ascii().to_string()
 }
 

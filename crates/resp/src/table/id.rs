@@ -24,6 +24,8 @@ pub enum CommandId {
     ScurTotals,
     ScurSnapshot,
     ScurWatch,
+    ScurDump,
+    ScurLoad,
     Get,
     Set,
     MGet,

@@ -10,7 +10,7 @@ use scurry_ledger::{Account, Code, Time};
 use scurry_resp::table::CommandId;
 use scurry_resp::{Args, Read, Reply, Scratch, ScurRequest};
 
-const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
+pub(super) const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
 const UNKNOWN_SESSION: &str = "no open session has this id: open it with SCUR.RESERVE";
 
 /// Any SCUR command.

@@ -48,7 +48,7 @@ pub(super) fn event(reply: &mut Reply<'_>, log: Log, found: &Found<'_>) {
 fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
     match found.event {
         Event::Created(status) | Event::StatusSet(status) => fields.text("status", status.name()),
-        Event::Deleted | Event::Cleared => {}
+        Event::Deleted | Event::Cleared | Event::Loaded => {}
         Event::IdentitySet { kind, value } => {
             fields.bytes("kind", kind.as_bytes());
             fields.bytes("value", value.as_bytes());

@@ -5,9 +5,9 @@ use super::super::line::kind_of;
 use super::super::progress::Progress;
 use super::super::tally::Tally;
 use super::{CoreSurvey, SegmentSurvey};
-use scurry_codec::{Record, SegmentHeader, decode_change};
+use scurry_codec::{Record, SegmentHeader, decode_account, decode_change};
 use scurry_engine::{LogError, LogId, LogReader, segment_name, segment_of};
-use scurry_ledger::{Change, Time};
+use scurry_ledger::{Account, Change, Status, Time};
 
 /// Reads the log; behind damage it goes on with the next segment.
 pub(super) fn read_log(
@@ -112,6 +112,10 @@ fn readable(record: &Record<'_>, change: &mut Change) -> Result<(), String> {
     match record {
         Record::Account { change: bytes, .. } => {
             decode_change(bytes, change).map_err(|error| error.to_string())
+        }
+        Record::Image { image, .. } => {
+            let mut account = Account::empty(Status::Active);
+            decode_account(image, &mut account).map_err(|error| error.to_string())
         }
         _ => Ok(()),
     }

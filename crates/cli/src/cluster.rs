@@ -1,0 +1,84 @@
+//! `scurry cluster`: a Valkey Cluster on this machine, for development.
+
+mod binary;
+mod down;
+mod join;
+mod local;
+mod ports;
+mod process;
+mod status;
+mod up;
+
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "Examples:
+  scurry cluster up --primaries 3 --replicas 1 --dir cluster
+  scurry cluster status --dir cluster
+  valkey-cli -c -p 21000 SCUR.CREATE alice BUCKET main USD 1000
+  scurry cluster down --dir cluster
+
+The same command brings a cluster that is down up again, with its data. docs/cluster.md has the
+settings for production.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Cluster {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Start the nodes, join them, and wait until all of them serve. They go on when this ends.
+    Up(Up),
+    /// Stop the nodes that were started from a directory. Their data stays there.
+    Down(Directory),
+    /// Show each node: role, slots, link to its primary, memory, accounts, keys.
+    Status(Directory),
+}
+
+#[derive(Args, Debug)]
+struct Up {
+    #[command(flatten)]
+    place: Directory,
+
+    /// Nodes that own keys, 3 at least: fewer cannot agree that one of them has failed
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(3..=16))]
+    primaries: u16,
+
+    /// Copies of each of them
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(0..=4))]
+    replicas: u16,
+
+    /// libscurry.so [default: beside this program]
+    #[arg(long, value_name = "PATH")]
+    module: Option<PathBuf>,
+
+    /// First port; the nodes take the ports behind it, and so many again to talk to each other
+    /// [default: a free block from 21000 on]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..=65_000))]
+    port: Option<u16>,
+
+    /// The server's program
+    #[arg(long, value_name = "PATH", default_value = "valkey-server")]
+    server: PathBuf,
+}
+
+#[derive(Args, Debug)]
+struct Directory {
+    /// Directory of the cluster: a directory for each node, and who runs
+    #[arg(long, value_name = "PATH", default_value = "scurry-cluster")]
+    dir: PathBuf,
+}
+
+impl Cluster {
+    pub(crate) fn run(self) -> Result<()> {
+        match self.action {
+            Action::Up(up) => up::run(&up),
+            Action::Down(place) => down::run(&place.dir),
+            Action::Status(place) => status::run(&place.dir),
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `scurry cluster status`.
+
+use super::join::field;
+use super::local::{Local, Node as LocalNode};
+use crate::size::shown;
+use crate::totals::Totals;
+use anyhow::Result;
+use scurry_cluster_client::redis::{Value, cmd};
+use scurry_cluster_client::{ClientError, Node};
+use std::path::Path;
+
+pub(super) fn run(dir: &Path) -> Result<()> {
+    let local = Local::existing(dir)?;
+    let mut lines = vec![Line::HEAD.map(str::to_owned)];
+    for node in &local.nodes {
+        lines.push(if node.is_alive() {
+            let asked = ask(node);
+            asked.unwrap_or_else(|error| Line::only(node, &format!("does not answer: {error}")))
+        } else {
+            Line::only(node, "down")
+        });
+    }
+    let widths: [usize; Line::HEAD.len()] = std::array::from_fn(|column| {
+        lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)
+    });
+    for line in &lines {
+        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
+        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
+    }
+    Ok(())
+}
+
+struct Line;
+
+impl Line {
+    const HEAD: [&'static str; 8] =
+        ["node", "process", "role", "slots", "link", "memory", "accounts", "keys"];
+
+    /// A node that says nothing of itself.
+    fn only(node: &LocalNode, what: &str) -> [String; Line::HEAD.len()] {
+        let mut line: [String; Line::HEAD.len()] = Default::default();
+        line[0] = format!("127.0.0.1:{}", node.port);
+        line[1] = node.process.map_or(String::new(), |process| process.pid().to_string());
+        what.clone_into(&mut line[2]);
+        line
+    }
+}
+
+fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
+    let mut node = Node::connect(&local.address())?;
+    let replication = node.text("INFO", cmd("INFO").arg("replication"))?;
+    let memory = node.text("INFO", cmd("INFO").arg("memory"))?;
+    let nodes = node.text("CLUSTER NODES", cmd("CLUSTER").arg("NODES"))?;
+    let of = |name: &str| field(&replication, name).unwrap_or("-").to_owned();
+    let is_primary = of("role") == "master";
+    let (role, link) = if is_primary {
+        ("primary".to_owned(), format!("{} replicas", of("connected_slaves")))
+    } else {
+        let primary = format!("of {}:{}", of("master_host"), of("master_port"));
+        (format!("replica {primary}"), of("master_link_status"))
+    };
+    let used = field(&memory, "used_memory").and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
+    let keys = match node.ask(&cmd("DBSIZE"))? {
+        Value::Int(keys) => keys.to_string(),
+        _ => "-".to_owned(),
+    };
+    let accounts = node.ask(&cmd("SCUR.TOTALS")).ok().and_then(|reply| Totals::read(&reply));
+    let accounts = accounts.map_or("-".to_owned(), |totals| totals.accounts.to_string());
+    let mut line = Line::only(local, &role);
+    for (cell, text) in
+        line.iter_mut().skip(3).zip([slots(&nodes), link, shown(used), accounts, keys])
+    {
+        *cell = text;
+    }
+    Ok(line)
+}
+
+/// The slots in the line that a node has about itself.
+fn slots(nodes: &str) -> String {
+    let own = nodes.lines().find(|line| line.contains("myself"));
+    let ranges: Vec<&str> =
+        own.into_iter().flat_map(|line| line.split_whitespace().skip(8)).collect();
+    if ranges.is_empty() { "-".to_owned() } else { ranges.join(" ") }
+}

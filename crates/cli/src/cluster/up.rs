@@ -1,0 +1,147 @@
+//! `scurry cluster up`.
+
+use super::binary::{check_server, find_module};
+use super::local::{Local, Node, POLL_EVERY};
+use super::{Up, join, ports};
+use anyhow::{Context, Result, ensure};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Looks until something has come about, at most: two minutes.
+const POLLS: u32 = 2_400;
+
+/// What a step waits with: it ends early when a node has ended or somebody wants it to.
+pub(super) struct Patience<'p> {
+    pub(super) dir: &'p Path,
+    pub(super) interrupted: &'p AtomicBool,
+}
+
+impl Patience<'_> {
+    /// Waits until this is so.
+    pub(super) fn until(
+        &self,
+        local: &Local,
+        what: &str,
+        mut is_so: impl FnMut() -> bool,
+    ) -> Result<()> {
+        for _ in 0..POLLS {
+            ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+            local.check(self.dir)?;
+            if is_so() {
+                return Ok(());
+            }
+            thread::sleep(POLL_EVERY); // tidy: allow (nodes have no event for what is waited for)
+        }
+        let words = local.nodes[0].last_words(self.dir);
+        anyhow::bail!("{what} within two minutes; the first node's log ends with: {words}")
+    }
+}
+
+pub(super) fn run(up: &Up) -> Result<()> {
+    let version = check_server(&up.server)?;
+    let interrupted = Arc::new(AtomicBool::new(false));
+    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
+        signal_hook::flag::register(signal, interrupted.clone())?;
+    }
+    fs::create_dir_all(&up.place.dir)
+        .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
+    let dir = up.place.dir.canonicalize()?;
+    let (mut local, is_new) = match Local::read(&dir)? {
+        Some(local) => (again(local, up, &dir)?, false),
+        None => (lay_out(up, &dir)?, true),
+    };
+    println!("valkey-server {version}, module {}", local.module.display());
+    let patience = Patience { dir: &dir, interrupted: &interrupted };
+    let outcome = start(&mut local, &patience, is_new);
+    if let Err(error) = outcome {
+        let stopped = local.stop(&dir);
+        if is_new {
+            // So that the next attempt begins anew.
+            let _ = fs::remove_file(dir.join("cluster.toml"));
+            for node in &local.nodes {
+                let _ = fs::remove_dir_all(dir.join(format!("node-{}", node.port)));
+            }
+        }
+        stopped.context("not all nodes could be stopped")?;
+        return Err(error).context("the cluster was not started, and its nodes are stopped again");
+    }
+    let port = local.nodes[0].port;
+    let shown = up.place.dir.display();
+    println!(
+        "ready. Connect to any node as a client of a cluster:\n  valkey-cli -c -p {port}\n  \
+         scurry cluster status --dir {shown}\n  scurry cluster down --dir {shown}"
+    );
+    Ok(())
+}
+
+/// A cluster that is down.
+fn again(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
+    let shown = dir.display();
+    if let Some(node) = local.nodes.iter().find(|node| node.is_alive()) {
+        anyhow::bail!(
+            "{shown} holds a cluster that runs (process of port {}): use it, stop it with `scurry \
+             cluster down --dir {shown}`, or give another --dir",
+            node.port
+        );
+    }
+    ensure!(
+        (local.primaries, local.replicas) == (up.primaries, up.replicas),
+        "{shown} holds a cluster of {} primaries with {} replicas each: say so with --primaries \
+         and --replicas, or give another --dir",
+        local.primaries,
+        local.replicas
+    );
+    let first = local.nodes[0].port;
+    ensure!(
+        up.port.is_none_or(|port| port == first),
+        "{shown} holds a cluster at port {first}: leave --port out, or give another --dir"
+    );
+    for node in &local.nodes {
+        for port in [node.port, node.bus_port] {
+            ports::free(Some(port), 1)?;
+        }
+    }
+    local.module = find_module(up.module.as_deref())?;
+    local.server.clone_from(&up.server);
+    Ok(local)
+}
+
+/// A new cluster in an empty directory.
+fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
+    let is_empty = fs::read_dir(dir)?.next().is_none();
+    ensure!(
+        is_empty,
+        "{} holds other things: give --dir an empty directory, or one that is not there",
+        dir.display()
+    );
+    let module = find_module(up.module.as_deref())?;
+    let count = up.primaries * (1 + up.replicas);
+    let first = ports::free(up.port, 2 * count)?;
+    let node = |index| Node { port: first + index, bus_port: first + count + index, process: None };
+    Ok(Local {
+        server: up.server.clone(),
+        module,
+        primaries: up.primaries,
+        replicas: up.replicas,
+        nodes: (0..count).map(node).collect(),
+    })
+}
+
+fn start(local: &mut Local, patience: &Patience<'_>, is_new: bool) -> Result<()> {
+    for index in 0..local.nodes.len() {
+        ensure!(!patience.interrupted.load(Ordering::Relaxed), "interrupted");
+        local.start(patience.dir, index)?;
+    }
+    join::wait_for_answers(local, patience)?;
+    for node in &local.nodes {
+        let pid = node.process.map_or(0, super::process::Process::pid);
+        println!("  127.0.0.1:{}  process {pid}", node.port);
+    }
+    if is_new {
+        join::join(local, patience)?;
+    }
+    join::wait_until_ok(local, patience)
+}

@@ -1,0 +1,246 @@
+//! SCUR.TOTALS of one server or of all nodes of a cluster, and what two of them say together.
+
+use anyhow::{Context, Result};
+use scurry_cluster_client::Node;
+use scurry_cluster_client::redis::{Value, cmd};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The sums of a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Totals {
+    pub(crate) accounts: u64,
+    pub(crate) sessions: u64,
+    /// By the name of the unit.
+    pub(crate) units: BTreeMap<String, Sums>,
+}
+
+/// The sums of a unit, minor units.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sums {
+    pub(crate) available: i128,
+    pub(crate) held: i128,
+    pub(crate) credited: i128,
+    pub(crate) refunded: i128,
+    pub(crate) consumed: i128,
+    pub(crate) expired: i128,
+    pub(crate) voided: i128,
+    pub(crate) overdrawn: i128,
+    pub(crate) uncollected: i128,
+}
+
+impl Totals {
+    /// Of all these nodes.
+    pub(crate) fn of_all(nodes: &mut [Node]) -> Result<Totals> {
+        let mut all = Totals::default();
+        for node in nodes {
+            let reply = node.ask(&cmd("SCUR.TOTALS"))?;
+            let one = Totals::read(&reply);
+            let one = one.with_context(|| {
+                format!("{} does not show its totals: is it a scurry?", node.address().text())
+            })?;
+            all.add(&one);
+        }
+        Ok(all)
+    }
+
+    /// Understands a reply.
+    pub(crate) fn read(reply: &Value) -> Option<Totals> {
+        let fields: Vec<(&Value, &Value)> = match reply {
+            Value::Array(flat) => flat.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
+            Value::Map(pairs) => pairs.iter().map(|(name, value)| (name, value)).collect(),
+            _ => return None,
+        };
+        let of = |name: &str| {
+            fields.iter().find(|(field, _)| text(field) == Some(name)).map(|(_, value)| *value)
+        };
+        let count = |name| number(of(name)?).and_then(|count| u64::try_from(count).ok());
+        let Value::Array(units) = of("units")? else { return None };
+        let units = units.iter().map(sums).collect::<Option<_>>()?;
+        Some(Totals { accounts: count("accounts")?, sessions: count("sessions")?, units })
+    }
+
+    fn add(&mut self, other: &Totals) {
+        self.accounts += other.accounts;
+        self.sessions += other.sessions;
+        for (unit, sums) in &other.units {
+            let own = self.units.entry(unit.clone()).or_default();
+            for (own, other) in own.all_mut().into_iter().zip(sums.all()) {
+                *own += other;
+            }
+        }
+    }
+
+    /// What these say that the same accounts cannot say later, when only time has passed: holds go
+    /// back and buckets expire by themselves. None where there is nothing.
+    pub(crate) fn changed_since(&self, before: &Totals) -> Option<String> {
+        self.contradicts(before).or_else(|| {
+            if self.sessions > before.sessions {
+                return Some(format!(
+                    "sessions: {} before, {} now",
+                    before.sessions, self.sessions
+                ));
+            }
+            self.units.iter().find_map(|(unit, now)| {
+                let before = before.units.get(unit)?;
+                (now.held > before.held)
+                    .then(|| format!("{unit} held: {} before, {} now", before.held, now.held))
+            })
+        })
+    }
+
+    /// What these two cannot both say of the same accounts, at any two times without a command
+    /// between them. None where there is nothing.
+    pub(crate) fn contradicts(&self, other: &Totals) -> Option<String> {
+        if self.accounts != other.accounts {
+            return Some(format!("accounts: {} and {}", other.accounts, self.accounts));
+        }
+        let none = Sums::default();
+        let units = self.units.keys().chain(other.units.keys());
+        units.into_iter().find_map(|unit| {
+            let sums = |totals: &Totals| totals.units.get(unit).unwrap_or(&none).lasting();
+            let (ours, theirs) = (sums(self), sums(other));
+            let wrong = ours.iter().zip(theirs).find(|(ours, theirs)| ours.1 != theirs.1)?;
+            Some(format!("{unit} {}: {} and {}", wrong.0.0, wrong.1.1, wrong.0.1))
+        })
+    }
+}
+
+impl Sums {
+    /// What time alone does not change.
+    fn lasting(&self) -> [(&'static str, i128); 7] {
+        [
+            ("credited", self.credited),
+            ("refunded", self.refunded),
+            ("consumed", self.consumed),
+            ("voided", self.voided),
+            ("overdrawn", self.overdrawn),
+            ("uncollected", self.uncollected),
+            ("available + held + expired", self.available + self.held + self.expired),
+        ]
+    }
+
+    fn all(&self) -> [i128; 9] {
+        [
+            self.available,
+            self.held,
+            self.credited,
+            self.refunded,
+            self.consumed,
+            self.expired,
+            self.voided,
+            self.overdrawn,
+            self.uncollected,
+        ]
+    }
+
+    fn all_mut(&mut self) -> [&mut i128; 9] {
+        [
+            &mut self.available,
+            &mut self.held,
+            &mut self.credited,
+            &mut self.refunded,
+            &mut self.consumed,
+            &mut self.expired,
+            &mut self.voided,
+            &mut self.overdrawn,
+            &mut self.uncollected,
+        ]
+    }
+}
+
+impl fmt::Display for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "accounts {}, sessions {}", self.accounts, self.sessions)?;
+        for (unit, sums) in &self.units {
+            write!(
+                f,
+                "\n  {unit}: available {}, held {}, credited {}, consumed {}, expired {}",
+                sums.available, sums.held, sums.credited, sums.consumed, sums.expired
+            )?;
+        }
+        Ok(())
+    }
+}
+
+fn sums(reply: &Value) -> Option<(String, Sums)> {
+    let Value::Array(words) = reply else { return None };
+    let (unit, amounts) = words.split_first()?;
+    let mut sums = Sums::default();
+    if amounts.len() != sums.all().len() {
+        return None;
+    }
+    for (sum, amount) in sums.all_mut().into_iter().zip(amounts) {
+        *sum = number(amount)?;
+    }
+    Some((text(unit)?.to_owned(), sums))
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) => Some(text),
+        _ => None,
+    }
+}
+
+/// A number; one that is wider than the protocol's comes as text.
+fn number(value: &Value) -> Option<i128> {
+    match value {
+        Value::Int(number) => Some(i128::from(*number)),
+        other => text(other)?.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn totals(available: i128, held: i128, consumed: i128, sessions: u64) -> Totals {
+        let sums = Sums { available, held, consumed, credited: 100, ..Sums::default() };
+        Totals { accounts: 1, sessions, units: BTreeMap::from([("cent".to_owned(), sums)]) }
+    }
+
+    #[test]
+    fn time_may_give_holds_back_and_commands_are_noticed() {
+        let before = totals(80, 10, 10, 1);
+        assert_eq!(before.changed_since(&before), None);
+        assert_eq!(totals(90, 0, 10, 0).changed_since(&before), None, "a hold went back");
+        let noticed = |now: Totals, word: &str| {
+            let change = now.changed_since(&before).expect("it is noticed");
+            assert!(change.contains(word), "{change}");
+        };
+        noticed(totals(70, 10, 20, 1), "consumed");
+        noticed(totals(70, 20, 10, 1), "held");
+        noticed(totals(80, 10, 10, 2), "sessions");
+        noticed(Totals { accounts: 2, ..before.clone() }, "accounts");
+        noticed(Totals { units: BTreeMap::new(), ..before.clone() }, "cent credited: 100 and 0");
+        // Between two stores neither is earlier.
+        assert_eq!(before.contradicts(&totals(90, 0, 10, 0)), None);
+        assert_eq!(totals(90, 0, 10, 0).contradicts(&before), None);
+        assert!(totals(81, 10, 10, 1).contradicts(&before).is_some());
+    }
+
+    #[test]
+    fn sums_that_are_wider_than_a_reply_are_understood() {
+        let wide = "170141183460469231731687303715884105727";
+        let mut amounts = vec![Value::BulkString(b"cent".to_vec())];
+        amounts.push(Value::BulkString(wide.into()));
+        amounts.extend((0..8).map(Value::Int));
+        let reply = Value::Array(vec![
+            Value::BulkString(b"accounts".to_vec()),
+            Value::Int(3),
+            Value::BulkString(b"sessions".to_vec()),
+            Value::Int(2),
+            Value::BulkString(b"units".to_vec()),
+            Value::Array(vec![Value::Array(amounts)]),
+        ]);
+        let totals = Totals::read(&reply).expect("totals");
+        assert_eq!((totals.accounts, totals.sessions), (3, 2));
+        let sums = &totals.units["cent"];
+        assert_eq!((sums.available, sums.uncollected), (i128::MAX, 7));
+        let json = serde_json::to_string(&totals).expect("text");
+        assert_eq!(serde_json::from_str::<Totals>(&json).expect("totals"), totals);
+    }
+}

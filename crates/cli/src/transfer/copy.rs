@@ -1,0 +1,88 @@
+//! From a source to a target, with the checks around it.
+
+use super::item::{Held, Item};
+use super::progress::Progress;
+use crate::store::count_text;
+use crate::totals::Totals;
+use anyhow::{Result, ensure};
+use std::fmt;
+
+/// Where keys come from, a bounded number at a time.
+pub(super) trait Source {
+    /// What its totals are before the first key is read.
+    fn totals(&self) -> &Totals;
+    /// Keys that there are, about.
+    fn keys(&self) -> u64;
+    /// The next keys; none at the end.
+    fn next(&mut self) -> Result<Option<Vec<Item>>>;
+    /// Behind the last key: its totals, when nothing but time has changed them meanwhile.
+    fn finish(&mut self) -> Result<Totals>;
+}
+
+/// Where keys go.
+pub(super) trait Target {
+    fn put(&mut self, items: &[Item]) -> Result<()>;
+    /// Behind the last key: everything is there, and adds up to this.
+    fn finish(self, totals: &Totals, moved: &Moved) -> Result<()>;
+}
+
+/// What was moved.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moved {
+    accounts: u64,
+    values: u64,
+    entities: u64,
+    /// Of these, those that end by themselves.
+    expiring: u64,
+}
+
+impl Moved {
+    pub(super) fn keys(&self) -> u64 {
+        self.accounts + self.values + self.entities
+    }
+
+    /// The fewest and the most that a store has when it has all of them.
+    pub(super) fn expected(&self) -> (u64, u64) {
+        (self.keys() - self.expiring, self.keys())
+    }
+
+    fn add(&mut self, item: &Item) {
+        match item.held {
+            Held::Account { .. } => self.accounts += 1,
+            Held::Value { .. } => self.values += 1,
+            Held::Entity { .. } => self.entities += 1,
+        }
+        self.expiring += u64::from(item.expires());
+    }
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let accounts = count_text(self.accounts, "account");
+        let values = count_text(self.values, "plain value");
+        write!(f, "copied {accounts}, {values}, entities: {}", self.entities)
+    }
+}
+
+/// Copies everything. The source is only read.
+pub(super) fn copy(mut source: impl Source, mut target: impl Target) -> Result<Moved> {
+    println!("source: {}", source.totals());
+    let mut progress = Progress::new(source.keys());
+    let mut moved = Moved::default();
+    while let Some(items) = source.next()? {
+        target.put(&items)?;
+        items.iter().for_each(|item| moved.add(item));
+        progress.add(items.len() as u64);
+    }
+    progress.end();
+    let totals = source.finish()?;
+    ensure!(
+        moved.accounts == totals.accounts,
+        "{} accounts were read, and the source says it has {}: accounts were created or deleted, \
+         or slots were moved, meanwhile. Stop what does that, and copy again with --replace",
+        moved.accounts,
+        totals.accounts
+    );
+    target.finish(&totals, &moved)?;
+    Ok(moved)
+}

@@ -1,0 +1,245 @@
+//! A store as the place where keys come from: node by node, by SCAN.
+
+use super::copy::Source;
+use super::item::{Held, Item};
+use crate::totals::Totals;
+use anyhow::{Context, Result, bail};
+use scurry_cluster_client::redis::{Cmd, Value, cmd};
+use scurry_cluster_client::{Address, Node, Store};
+use scurry_ledger::Time;
+use std::collections::VecDeque;
+
+/// Keys of one step.
+const KEYS: usize = 512;
+/// Bytes that are read at once, about; a longer value goes alone.
+const BYTES: u64 = 8 << 20;
+
+pub(super) struct StoreSource {
+    nodes: Vec<Node>,
+    /// The node whose keys are listed, and where; none before the first step.
+    node: usize,
+    cursor: Option<Vec<u8>>,
+    /// Listed and not read yet, and the node that has listed it.
+    listed: VecDeque<Listed>,
+    reading: usize,
+    totals: Totals,
+    keys: u64,
+}
+
+/// A key that a node has listed.
+struct Listed {
+    key: Vec<u8>,
+    kind: Kind,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy)]
+enum Kind {
+    Account,
+    Value,
+    Entity,
+}
+
+impl StoreSource {
+    pub(super) fn open(address: &Address) -> Result<StoreSource> {
+        let mut nodes = Store::connect(address)?.primaries()?;
+        let totals = Totals::of_all(&mut nodes)?;
+        let keys = keys_of(&mut nodes)?;
+        let listed = VecDeque::new();
+        Ok(StoreSource { nodes, node: 0, cursor: None, listed, reading: 0, totals, keys })
+    }
+
+    /// Lists more keys of the node, or goes on to the next one. False at the end of all.
+    fn list(&mut self) -> Result<bool> {
+        let Some(node) = self.nodes.get_mut(self.node) else { return Ok(false) };
+        let mut scan = cmd("SCAN");
+        scan.arg(self.cursor.as_deref().unwrap_or(b"0")).arg("COUNT").arg(KEYS);
+        let (cursor, keys) = match node.ask(&scan)? {
+            Value::Array(reply) => match <[Value; 2]>::try_from(reply) {
+                Ok([Value::BulkString(cursor), Value::Array(keys)]) => (cursor, keys),
+                _ => bail!("{} lists no keys", node.address().text()),
+            },
+            _ => bail!("{} lists no keys", node.address().text()),
+        };
+        let mut asked = Vec::with_capacity(2 * keys.len());
+        let keys: Vec<Vec<u8>> = keys.into_iter().filter_map(bytes).collect();
+        for key in &keys {
+            asked.push(command("TYPE", key));
+            asked.push(command("MEMORY", b"USAGE").arg(key.as_slice()).clone());
+        }
+        let replies = if asked.is_empty() { Vec::new() } else { node.ask_many(&asked)? };
+        for (key, replies) in keys.into_iter().zip(replies.chunks_exact(2)) {
+            let Some(kind) = kind_of(&key, &replies[0])? else { continue };
+            let bytes = match replies[1] {
+                Value::Int(bytes) => u64::try_from(bytes).unwrap_or(0),
+                _ => 0,
+            };
+            self.listed.push_back(Listed { key, kind, bytes });
+        }
+        if cursor == b"0" {
+            self.node += 1;
+            self.cursor = None;
+        } else {
+            self.cursor = Some(cursor);
+        }
+        Ok(true)
+    }
+}
+
+impl Source for StoreSource {
+    fn totals(&self) -> &Totals {
+        &self.totals
+    }
+
+    fn keys(&self) -> u64 {
+        self.keys
+    }
+
+    fn next(&mut self) -> Result<Option<Vec<Item>>> {
+        while self.listed.is_empty() {
+            self.reading = self.node;
+            if !self.list()? {
+                return Ok(None);
+            }
+        }
+        let (mut batch, mut sum) = (Vec::new(), 0);
+        while let Some(listed) = self.listed.pop_front_if(|next| {
+            batch.is_empty() || (batch.len() < KEYS && sum + next.bytes <= BYTES)
+        }) {
+            sum += listed.bytes;
+            batch.push(listed);
+        }
+        read(&mut self.nodes[self.reading], batch).map(Some)
+    }
+
+    fn finish(&mut self) -> Result<Totals> {
+        let now = Totals::of_all(&mut self.nodes)?;
+        if let Some(change) = now.changed_since(&self.totals) {
+            bail!(
+                "the source was written to while it was copied ({change}): what was copied is not \
+                 to be used. Stop all clients, and copy again with --replace"
+            );
+        }
+        Ok(now)
+    }
+}
+
+/// How many keys nodes have.
+pub(super) fn keys_of(nodes: &mut [Node]) -> Result<u64> {
+    let mut keys = 0;
+    for node in nodes {
+        match node.ask(&cmd("DBSIZE"))? {
+            Value::Int(count) => keys += u64::try_from(count)?,
+            _ => bail!("{} does not count its keys", node.address().text()),
+        }
+    }
+    Ok(keys)
+}
+
+fn command(name: &str, key: &[u8]) -> Cmd {
+    let mut command = cmd(name);
+    command.arg(key);
+    command
+}
+
+fn bytes(value: Value) -> Option<Vec<u8>> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        _ => None,
+    }
+}
+
+fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
+    let kind = match reply {
+        Value::SimpleString(kind) => kind.as_str(),
+        Value::ServerError(error) => bail!("{}: {error}", key.escape_ascii()),
+        _ => "unknown",
+    };
+    Ok(Some(match kind {
+        "scurryacc" => Kind::Account,
+        "scurryent" => Kind::Entity,
+        "string" => Kind::Value,
+        // It has expired meanwhile.
+        "none" => return Ok(None),
+        other => bail!(
+            "the key {} holds a {other}: accounts, entities and strings can be moved. Delete or \
+             move it by other means first",
+            key.escape_ascii()
+        ),
+    }))
+}
+
+/// Reads what keys hold. One that has gone meanwhile is left out.
+fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
+    let mut asked = Vec::new();
+    for Listed { key, kind, .. } in &listed {
+        match kind {
+            Kind::Account => asked.push(command("SCUR.DUMP", key)),
+            Kind::Entity => asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone()),
+            Kind::Value => {
+                asked.push(command("PEXPIRETIME", key));
+                asked.push(command("GET", key));
+            }
+        }
+    }
+    let mut replies = node.ask_many(&asked)?.into_iter();
+    let mut items = Vec::with_capacity(listed.len());
+    for Listed { key, kind, .. } in listed {
+        let mut reply = || replies.next().context("a reply is missing");
+        let held = match kind {
+            Kind::Account => account(reply()?),
+            Kind::Entity => entity(reply()?),
+            Kind::Value => {
+                let expires = reply()?;
+                value(&expires, reply()?)
+            }
+        };
+        let held = held.with_context(|| {
+            format!("the key {} of {} cannot be read", key.escape_ascii(), node.address().text())
+        })?;
+        items.extend(held.map(|held| Item { key, held }));
+    }
+    Ok(items)
+}
+
+fn account(reply: Value) -> Result<Option<Held>> {
+    match reply {
+        Value::BulkString(image) => Ok(Some(Held::Account { image })),
+        Value::ServerError(error) if error.code() == "UNKNOWN_ACCOUNT" => Ok(None),
+        Value::ServerError(error) => bail!("{error}"),
+        _ => bail!("SCUR.DUMP answers with something else"),
+    }
+}
+
+fn entity(reply: Value) -> Result<Option<Held>> {
+    match reply {
+        Value::Nil => Ok(None),
+        Value::ServerError(error) => bail!("{error}"),
+        Value::Array(parts) => match <[Value; 3]>::try_from(parts) {
+            Ok([Value::Int(version), Value::BulkString(value), Value::Int(expires)]) => {
+                let expires = time(expires);
+                Ok(Some(Held::Entity { version: u64::try_from(version)?, expires, value }))
+            }
+            // Deleted meanwhile.
+            Ok([Value::Int(_), Value::Nil, _]) => Ok(None),
+            _ => bail!("ENTITY.GET answers with something else"),
+        },
+        _ => bail!("ENTITY.GET answers with something else"),
+    }
+}
+
+fn value(expires: &Value, reply: Value) -> Result<Option<Held>> {
+    match (expires, reply) {
+        (Value::Int(expires), Value::BulkString(value)) => {
+            Ok(Some(Held::Value { expires: time(*expires), value }))
+        }
+        (_, Value::Nil) => Ok(None),
+        (Value::ServerError(error), _) => bail!("{error}"),
+        (_, Value::ServerError(error)) => bail!("{error}"),
+        _ => bail!("GET answers with something else"),
+    }
+}
+
+fn time(ms: i64) -> Option<Time> {
+    (ms >= 0).then_some(Time(ms))
+}

@@ -1,0 +1,123 @@
+//! A store as the place where keys go.
+
+use super::copy::{Moved, Target};
+use super::item::{Held, Item};
+use super::store_source::keys_of;
+use crate::totals::Totals;
+use anyhow::{Result, bail, ensure};
+use scurry_cluster_client::redis::{Cmd, Value, cmd};
+use scurry_cluster_client::{Address, Store};
+
+/// Bytes that are on their way at once, about.
+const BYTES: usize = 8 << 20;
+
+pub(super) struct StoreTarget {
+    store: Store,
+}
+
+impl StoreTarget {
+    /// An empty store, unless what is there may be overwritten.
+    pub(super) fn open(address: &Address, replace: bool) -> Result<StoreTarget> {
+        let store = Store::connect(address)?;
+        let keys = keys_of(&mut store.primaries()?)?;
+        ensure!(
+            keys == 0 || replace,
+            "{} has {keys} keys: move into an empty store, or say --replace to go on after an \
+             attempt that was broken off",
+            address.text()
+        );
+        Ok(StoreTarget { store })
+    }
+
+    fn send(&mut self, items: &[Item]) -> Result<()> {
+        let replies = self.store.ask_many(items.iter().map(write_of).collect())?;
+        ensure!(replies.len() == items.len(), "a reply is missing");
+        for (item, reply) in items.iter().zip(replies) {
+            check(item, &reply)?;
+        }
+        Ok(())
+    }
+}
+
+impl Target for StoreTarget {
+    fn put(&mut self, items: &[Item]) -> Result<()> {
+        let (mut begin, mut bytes) = (0, 0);
+        for (at, item) in items.iter().enumerate() {
+            let len = item.key.len() + len_of(item);
+            if bytes + len > BYTES && begin < at {
+                self.send(&items[begin..at])?;
+                (begin, bytes) = (at, 0);
+            }
+            bytes += len;
+        }
+        self.send(&items[begin..])
+    }
+
+    fn finish(self, totals: &Totals, moved: &Moved) -> Result<()> {
+        let mut nodes = self.store.primaries()?;
+        let here = Totals::of_all(&mut nodes)?;
+        println!("target: {here}");
+        if let Some(difference) = here.contradicts(totals) {
+            bail!(
+                "the totals do not agree, source and target: {difference}. Do not switch: empty \
+                 the target and copy again"
+            );
+        }
+        let (keys, (fewest, most)) = (keys_of(&mut nodes)?, moved.expected());
+        ensure!(
+            (fewest..=most).contains(&keys),
+            "{most} keys were copied, and the target has {keys}: something else writes there, or \
+             it had other keys. Do not switch: empty the target and copy again"
+        );
+        Ok(())
+    }
+}
+
+fn len_of(item: &Item) -> usize {
+    match &item.held {
+        Held::Account { image } => image.len(),
+        Held::Value { value, .. } | Held::Entity { value, .. } => value.len(),
+    }
+}
+
+/// Each may be sent twice: a cluster that changes its primaries has it done again.
+fn write_of(item: &Item) -> Cmd {
+    let key = item.key.as_slice();
+    let mut command;
+    let expires = match &item.held {
+        Held::Account { image } => {
+            command = cmd("SCUR.LOAD");
+            command.arg(key).arg(image.as_slice()).arg("REPLACE");
+            None
+        }
+        Held::Value { expires, value } => {
+            command = cmd("SET");
+            command.arg(key).arg(value.as_slice());
+            *expires
+        }
+        Held::Entity { version, expires, value } => {
+            command = cmd("ENTITY.PUT");
+            command.arg(key).arg(value.as_slice()).arg("VERSION").arg(*version);
+            *expires
+        }
+    };
+    if let Some(expires) = expires {
+        command.arg("PXAT").arg(expires.0);
+    }
+    command
+}
+
+fn check(item: &Item, reply: &Value) -> Result<()> {
+    let key = item.key.escape_ascii();
+    match (&item.held, reply) {
+        (Held::Account { .. } | Held::Value { .. }, Value::Okay) => Ok(()),
+        (Held::Entity { version, .. }, Value::Array(written)) => {
+            let stored = written.get(1);
+            let is_this =
+                matches!(stored, Some(Value::Int(it)) if u64::try_from(*it) == Ok(*version));
+            ensure!(is_this, "the entity {key} is newer in the target: empty it and copy again");
+            Ok(())
+        }
+        _ => bail!("the key {key} is answered with something else"),
+    }
+}

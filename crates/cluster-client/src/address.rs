@@ -1,0 +1,70 @@
+//! Where a store is, and who asks.
+
+use crate::ClientError;
+use redis::{
+    Client, Connection, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo,
+};
+use std::time::Duration;
+
+const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
+
+/// An address `HOST:PORT` of any node, with the user that asks.
+#[derive(Clone, Debug)]
+pub struct Address {
+    text: String,
+    user: Option<String>,
+    password: Option<String>,
+}
+
+impl Address {
+    /// Without a password nobody is said to ask.
+    pub fn new(text: &str, user: Option<&str>, password: Option<&str>) -> Address {
+        Address {
+            text: text.to_owned(),
+            user: user.map(str::to_owned),
+            password: password.map(str::to_owned),
+        }
+    }
+
+    /// Another node, the same user.
+    pub fn at(&self, text: &str) -> Address {
+        Address { text: text.to_owned(), ..self.clone() }
+    }
+
+    /// `HOST:PORT`.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    pub(crate) fn info(&self) -> Result<ConnectionInfo, ClientError> {
+        let wrong = || ClientError::Address(self.text.clone());
+        let (host, port) = self.text.rsplit_once(':').ok_or_else(wrong)?;
+        let port: u16 = port.parse().map_err(|_| wrong())?;
+        if host.is_empty() || host.contains(['/', '@']) {
+            return Err(wrong());
+        }
+        let mut user = RedisConnectionInfo::default();
+        if let Some(name) = &self.user {
+            user = user.set_username(name);
+        }
+        if let Some(password) = &self.password {
+            user = user.set_password(password);
+        }
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let to = ConnectionAddr::Tcp(host.to_owned(), port);
+        let info = to.into_connection_info().map_err(|_| wrong())?;
+        Ok(info.set_redis_settings(user))
+    }
+
+    /// One connection to this node, which waits for a while and not for ever.
+    pub(crate) fn connect(&self) -> Result<Connection, ClientError> {
+        let unreachable = |error| ClientError::Unreachable(self.text.clone(), error);
+        let client = Client::open(self.info()?).map_err(unreachable)?;
+        let connection = client.get_connection_with_timeout(CONNECT_PATIENCE);
+        let connection = connection.map_err(unreachable)?;
+        connection.set_read_timeout(Some(ANSWER_PATIENCE)).map_err(unreachable)?;
+        connection.set_write_timeout(Some(ANSWER_PATIENCE)).map_err(unreachable)?;
+        Ok(connection)
+    }
+}

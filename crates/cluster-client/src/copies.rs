@@ -1,0 +1,152 @@
+//! K of M: a command, and on the same connection to the node that owns the key a WAIT for so many
+//! of its replicas.
+
+use crate::{Address, ClientError, Node};
+use redis::{Cmd, ServerErrorKind, Value, cmd};
+use std::collections::BTreeMap;
+
+/// How often a command follows its key at most.
+const REDIRECTIONS_MAX: usize = 8;
+
+/// What became of a command that was to be on so many copies.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Kept {
+    /// The server refused it, and nothing was written.
+    Refused(Value),
+    /// It is on so many copies, the primary's counted.
+    Enough {
+        /// The reply.
+        reply: Value,
+        /// Copies that have it.
+        copies: u32,
+    },
+    /// It was done, and too few replicas said so in time: a failover may lose it. Send it again,
+    /// with the same request number or transaction id, until it is on enough.
+    NotEnough {
+        /// The reply.
+        reply: Value,
+        /// Copies that have it.
+        copies: u32,
+        /// Copies that were asked for.
+        wanted: u32,
+    },
+}
+
+/// Connections to the nodes that own keys.
+pub struct Copies {
+    seed: Address,
+    /// Who owns a slot, as far as a node has said.
+    owners: BTreeMap<u16, String>,
+    nodes: BTreeMap<String, Node>,
+    wanted: u32,
+    timeout_ms: u64,
+}
+
+impl Copies {
+    /// Commands that are to be on `wanted` copies, at least 1, within so many milliseconds. A
+    /// general cluster client asks every primary what WAIT asks, and reports the worst: the
+    /// replicas of a node that has nothing to do with the key would decide.
+    pub fn new(seed: &Address, wanted: u32, timeout_ms: u64) -> Copies {
+        let (owners, nodes) = (BTreeMap::new(), BTreeMap::new());
+        Copies { seed: seed.clone(), owners, nodes, wanted: wanted.max(1), timeout_ms }
+    }
+
+    /// Runs a command about one key. After an error it may have been done: send it again with the
+    /// same id.
+    pub fn run(&mut self, key: &[u8], command: &Cmd) -> Result<Kept, ClientError> {
+        let slot = scurry_resp::slot(key);
+        let mut asking = None;
+        for _ in 0..REDIRECTIONS_MAX {
+            let is_asking = asking.is_some();
+            let owner = asking.take().or_else(|| self.owners.get(&slot).cloned());
+            let at = owner.unwrap_or_else(|| self.seed.text().to_owned());
+            let (reply, replicas) = self.run_at(&at, is_asking, command).inspect_err(|_| {
+                // Another may own it by the time it is sent again.
+                self.owners.remove(&slot);
+                self.nodes.remove(&at);
+            })?;
+            let Value::ServerError(error) = &reply else { return Ok(self.kept(reply, replicas)) };
+            let to = error.details().and_then(|details| details.split_whitespace().last());
+            let to = to.map(|to| complete(to, &at));
+            match (error.kind(), to) {
+                (Some(ServerErrorKind::Moved), Some(to)) => {
+                    self.owners.insert(slot, to);
+                }
+                (Some(ServerErrorKind::Ask), Some(to)) => asking = Some(to),
+                (kind, _) => {
+                    if kind.is_some_and(|kind| kind != ServerErrorKind::ResponseError) {
+                        // A node that does not serve the key now may not own it any more.
+                        self.owners.remove(&slot);
+                    }
+                    return Ok(Kept::Refused(reply));
+                }
+            }
+        }
+        Err(ClientError::Moving)
+    }
+
+    /// The reply, and how many replicas have it.
+    fn run_at(
+        &mut self,
+        at: &str,
+        asking: bool,
+        command: &Cmd,
+    ) -> Result<(Value, u32), ClientError> {
+        if !self.nodes.contains_key(at) {
+            self.nodes.insert(at.to_owned(), Node::connect(&self.seed.at(at))?);
+        }
+        let Some(node) = self.nodes.get_mut(at) else { return Err(ClientError::Moving) };
+        let mut commands = Vec::new();
+        if asking {
+            commands.push(cmd("ASKING"));
+        }
+        commands.push(command.clone());
+        if self.wanted > 1 {
+            // One connection, so that WAIT is about what was written before it.
+            let mut wait = cmd("WAIT");
+            wait.arg(self.wanted - 1).arg(self.timeout_ms);
+            commands.push(wait);
+        }
+        let mut replies = node.ask_many(&commands)?.into_iter().skip(usize::from(asking));
+        let reply = replies.next().unwrap_or_default();
+        match (self.wanted, replies.next()) {
+            (1, _) => Ok((reply, 0)),
+            (_, Some(Value::Int(replicas))) => {
+                Ok((reply, u32::try_from(replicas).unwrap_or_default()))
+            }
+            _ if matches!(reply, Value::ServerError(_)) => Ok((reply, 0)),
+            (_, Some(Value::ServerError(error))) => {
+                Err(ClientError::Failed(at.to_owned(), error.into()))
+            }
+            _ => Err(ClientError::Foreign(at.to_owned(), "WAIT")),
+        }
+    }
+
+    fn kept(&self, reply: Value, replicas: u32) -> Kept {
+        let (copies, wanted) = (replicas + 1, self.wanted);
+        if copies >= wanted {
+            Kept::Enough { reply, copies }
+        } else {
+            Kept::NotEnough { reply, copies, wanted }
+        }
+    }
+}
+
+/// The address in a redirection; without a host it is that of the node that redirects.
+fn complete(to: &str, from: &str) -> String {
+    match (to.strip_prefix(':'), from.rsplit_once(':')) {
+        (Some(port), Some((host, _))) => format!("{host}:{port}"),
+        _ => to.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::complete;
+
+    #[test]
+    fn a_redirection_without_a_host_stays_on_the_host() {
+        assert_eq!(complete(":7001", "127.0.0.1:7000"), "127.0.0.1:7001");
+        assert_eq!(complete("10.0.0.2:7001", "127.0.0.1:7000"), "10.0.0.2:7001");
+    }
+}

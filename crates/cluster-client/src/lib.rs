@@ -1,0 +1,17 @@
+//! One door to a server of ours, to a Valkey or Redis server, and to a Valkey Cluster: what tools
+//! and the lab ask a store. Routing, MOVED, ASK and failover are the kept `redis` crate's; what it
+//! cannot do, to wait for the replicas of the one node that has written, is here.
+#![forbid(unsafe_code)]
+
+mod address;
+mod copies;
+mod error;
+mod node;
+mod store;
+
+pub use address::Address;
+pub use copies::{Copies, Kept};
+pub use error::ClientError;
+pub use node::Node;
+pub use redis;
+pub use store::Store;

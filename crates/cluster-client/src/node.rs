@@ -1,0 +1,85 @@
+//! One node of a store, on a connection of its own.
+
+use crate::{Address, ClientError};
+use redis::{Cmd, Connection, ConnectionLike, RedisError, ServerErrorKind, Value, cmd};
+
+/// A connection to one node. It follows no redirection: the caller wants this node.
+pub struct Node {
+    address: Address,
+    connection: Connection,
+}
+
+impl Node {
+    /// Connects.
+    pub fn connect(address: &Address) -> Result<Node, ClientError> {
+        Ok(Node { address: address.clone(), connection: address.connect()? })
+    }
+
+    /// Where it is.
+    pub fn address(&self) -> &Address {
+        &self.address
+    }
+
+    /// One command; an error of the server is an error.
+    pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
+        let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
+        self.connection.req_command(command).and_then(Value::extract_error).map_err(failed)
+    }
+
+    /// Commands one behind another; errors of the server stand among the replies.
+    pub fn ask_many(&mut self, commands: &[Cmd]) -> Result<Vec<Value>, ClientError> {
+        let packed: Vec<u8> = commands.iter().flat_map(Cmd::get_packed_command).collect();
+        let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
+        self.connection.req_packed_commands(&packed, 0, commands.len()).map_err(failed)
+    }
+
+    /// The text of a reply such as that of INFO.
+    pub fn text(&mut self, name: &'static str, command: &Cmd) -> Result<String, ClientError> {
+        match self.ask(command)? {
+            Value::BulkString(bytes) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+            Value::SimpleString(text) | Value::VerbatimString { text, .. } => Ok(text),
+            Value::Okay => Ok("OK".to_owned()),
+            _ => Err(ClientError::Foreign(self.address.text().to_owned(), name)),
+        }
+    }
+
+    /// The primaries of the cluster that this node is of, in the order of their slots; none where
+    /// it is of none.
+    pub fn primaries(&mut self) -> Result<Vec<Address>, ClientError> {
+        let slots = match self.ask(cmd("CLUSTER").arg("SLOTS")) {
+            Ok(Value::Array(slots)) => slots,
+            Ok(_) => return Err(self.foreign("CLUSTER SLOTS")),
+            Err(ClientError::Failed(_, error)) if is_refusal(&error) => return Ok(Vec::new()),
+            Err(error) => return Err(error),
+        };
+        let mut primaries: Vec<Address> = Vec::new();
+        for range in &slots {
+            let Value::Array(range) = range else { return Err(self.foreign("CLUSTER SLOTS")) };
+            let Some(Value::Array(node)) = range.get(2) else {
+                return Err(self.foreign("CLUSTER SLOTS"));
+            };
+            let (Some(host), Some(Value::Int(port))) = (node.first(), node.get(1)) else {
+                return Err(self.foreign("CLUSTER SLOTS"));
+            };
+            let host = match host {
+                Value::BulkString(host) if !host.is_empty() => String::from_utf8_lossy(host),
+                // The one that was asked.
+                _ => self.address.text().rsplit_once(':').map_or("", |(host, _)| host).into(),
+            };
+            let text = format!("{host}:{port}");
+            if primaries.iter().all(|known| known.text() != text) {
+                primaries.push(self.address.at(&text));
+            }
+        }
+        Ok(primaries)
+    }
+
+    fn foreign(&self, name: &'static str) -> ClientError {
+        ClientError::Foreign(self.address.text().to_owned(), name)
+    }
+}
+
+/// The server's own words, and not a broken connection.
+fn is_refusal(error: &RedisError) -> bool {
+    matches!(error.kind(), redis::ErrorKind::Server(ServerErrorKind::ResponseError))
+}

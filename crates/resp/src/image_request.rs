@@ -1,0 +1,36 @@
+//! The grammar of the commands that move accounts between stores.
+
+use crate::options::Options;
+use crate::{Args, Fault};
+
+/// A SCUR.LOAD, understood.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadRequest<'a> {
+    /// The account, which is the key.
+    pub account: &'a [u8],
+    /// Its image, not looked at yet.
+    pub image: &'a [u8],
+    /// REPLACE: also over an account that exists.
+    pub replace: bool,
+}
+
+/// SCUR.DUMP: the account.
+pub fn parse_dump(args: Args<'_>) -> Result<&[u8], Fault<'_>> {
+    let mut words = Options::new(args);
+    let account = words.account()?;
+    words.end()?;
+    Ok(account)
+}
+
+/// SCUR.LOAD.
+pub fn parse_load(args: Args<'_>) -> Result<LoadRequest<'_>, Fault<'_>> {
+    let mut words = Options::new(args);
+    let (account, image) = (words.account()?, words.bytes("image")?);
+    let replace = match words.next() {
+        None => false,
+        Some(word) if word.eq_ignore_ascii_case(b"REPLACE") => true,
+        Some(other) => return Err(Fault::Unexpected(other)),
+    };
+    words.end()?;
+    Ok(LoadRequest { account, image, replace })
+}
