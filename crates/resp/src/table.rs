@@ -9,6 +9,7 @@ mod generic;
 mod id;
 mod key;
 mod moving;
+mod node;
 mod role;
 mod scur;
 mod spread;
@@ -112,6 +113,9 @@ pub static ENTITY: &[Spec] = entity::COMMANDS;
 
 /// The commands on the store as a whole, and those that move accounts between stores.
 pub static STORE: &[Spec] = join!(store::COMMANDS, moving::COMMANDS);
+
+/// What Valkey and Redis nodes say to each other; [`find`] does not find them.
+pub static NODE: &[Spec] = node::COMMANDS;
 
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] =

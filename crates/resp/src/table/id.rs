@@ -26,6 +26,8 @@ pub enum CommandId {
     ScurWatch,
     ScurDump,
     ScurLoad,
+    ScurApply,
+    EntityApply,
     Get,
     Set,
     MGet,

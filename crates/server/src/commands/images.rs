@@ -1,10 +1,11 @@
 //! SCUR.DUMP and SCUR.LOAD: accounts on their way from one store to another.
 
-use super::{OUT_OF_MEMORY, WRONG_TYPE, scur};
 use crate::node::Node;
 use scurry_engine::{LoadError, ReadError};
 use scurry_ledger::Code;
-use scurry_resp::{Args, Reply, parse_dump, parse_load, reject};
+use scurry_resp::{
+    Args, OUT_OF_MEMORY, Reply, WRONG_TYPE, parse_dump, parse_load, reject, unknown_account,
+};
 
 pub(crate) fn dump(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let account = match parse_dump(args) {
@@ -13,9 +14,7 @@ pub(crate) fn dump(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     };
     match node.shard.image(node.now.time, node.shard.key(account)) {
         Ok(image) => reply.bulk(image),
-        Err(ReadError::UnknownAccount) => {
-            reject(reply, Code::UnknownAccount, scur::UNKNOWN_ACCOUNT);
-        }
+        Err(ReadError::UnknownAccount) => unknown_account(reply),
         Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
     }
 }

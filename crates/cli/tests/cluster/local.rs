@@ -1,0 +1,130 @@
+//! One cluster, and what happens to it.
+
+use crate::moving::{fill, verify};
+use crate::support::{Cluster, Server, ask, scurry, shown, store, words};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use scurry_cluster_client::redis::{Value, cmd};
+use scurry_cluster_client::{Address, Copies, Kept};
+
+const ACCOUNTS: usize = 60;
+/// How long WAIT waits for replicas, ms.
+const PATIENCE_MS: u64 = 700;
+
+fn signal(process: i32, signal: Signal) {
+    kill(Pid::from_raw(process), signal).expect("it runs");
+}
+
+/// A key that the primary of this number owns.
+fn key_of(primary: usize) -> String {
+    let key = |number: usize| format!("k{number}");
+    let owner = |key: &str| usize::from(scurry_resp::slot(key.as_bytes())) * 3 / 16_384;
+    (0..).map(key).find(|key| owner(key) == primary).expect("a key")
+}
+
+#[test]
+fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
+    let server = Server::start("2");
+    fill(&mut store(&server.address()), ACCOUNTS);
+    let cluster = Cluster::up();
+    let address = cluster.address();
+    let status = scurry(&["cluster", "status", "--dir", cluster.path()]).well();
+    assert_eq!(status.matches("primary").count(), 3, "{status}");
+    assert_eq!(status.matches("replica of 127.0.0.1:").count(), 3, "{status}");
+    assert!(status.contains("10923-16383"), "{status}");
+
+    let said = scurry(&["export", "--from", &server.address(), "--to", &address]).well();
+    assert!(said.contains("the totals agree"), "{said}");
+    let mut door = store(&address);
+    assert!(door.is_cluster());
+    verify(&mut door, ACCOUNTS);
+    let load = ask(&mut door, "SCUR.LOAD a0 nonsense REPLACE");
+    assert!(load.contains("INVALID"), "{load}");
+    let load = ask(&mut door, "SCUR.LOAD a0 nonsense");
+    assert!(load.contains("BUSYKEY"), "{load}");
+
+    copies_are_those_of_the_owner(&cluster);
+    a_failed_primary_is_followed(&cluster);
+
+    // Down, and up again with what the files have; processes of others go on.
+    let processes = cluster.processes();
+    let mut other = std::process::Command::new("sleep").arg("60").spawn().expect("it starts");
+    cluster.down().well();
+    assert_eq!(other.try_wait().expect("its state"), None);
+    other.kill().and_then(|()| other.wait()).expect("it ends");
+    assert!(processes.iter().all(|&pid| kill(Pid::from_raw(pid), None).is_err()));
+    let status = scurry(&["cluster", "status", "--dir", cluster.path()]).well();
+    assert_eq!(status.matches("down").count(), 6, "{status}");
+    cluster.up_again().well();
+    cluster.up_again().refused(&["holds a cluster that runs"]);
+    let mut door = store(&address);
+    verify(&mut door, ACCOUNTS);
+
+    // And back, with what was done meanwhile.
+    let topup = ask(&mut door, "SCUR.TOPUP a1 t2 main 5");
+    assert!(topup.starts_with("[OK 0 "), "{topup}");
+    let back = Server::start("1");
+    let said = scurry(&["import", "--to", &back.address(), "--from", &address]).well();
+    assert!(said.contains("the totals agree"), "{said}");
+    let mut door = store(&back.address());
+    verify(&mut door, ACCOUNTS);
+    let topup = ask(&mut door, "SCUR.TOPUP a1 t2 main 5");
+    assert!(topup.starts_with("[OK 1 "), "{topup}");
+}
+
+/// WAIT is about the node that has written. General clients ask all primaries, and the worst
+/// answer counts.
+fn copies_are_those_of_the_owner(cluster: &Cluster) {
+    let seed = Address::new(&cluster.address(), None, None);
+    let mut copies = Copies::new(&seed, 2, PATIENCE_MS);
+    let (own, others) = (key_of(0), key_of(1));
+    let set = |key: &str| words(&format!("SET {key} 1"));
+    let kept = copies.run(own.as_bytes(), &set(&own)).expect("it is done");
+    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+    let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done elsewhere");
+    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+
+    // The replica of the other primary says nothing: the fourth node follows the first.
+    let replica = cluster.processes()[4];
+    signal(replica, Signal::SIGSTOP);
+    let kept = copies.run(own.as_bytes(), &set(&own)).expect("it is done");
+    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 }, "it is another's replica");
+    let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done");
+    assert_eq!(kept, Kept::NotEnough { reply: Value::Okay, copies: 1, wanted: 2 });
+    signal(replica, Signal::SIGCONT);
+
+    // A refusal is none of both, and what is sent again is on both.
+    let refused = copies.run(own.as_bytes(), &words(&format!("INCR {own} 1")));
+    assert!(matches!(refused, Ok(Kept::Refused(_))), "{refused:?}");
+    let kept = copies.run(others.as_bytes(), &set(&others)).expect("it is done");
+    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+}
+
+/// SIGKILL of a primary: what was on both copies is there, and the same client goes on.
+fn a_failed_primary_is_followed(cluster: &Cluster) {
+    for index in 0..6 {
+        let timeout = words("CONFIG SET cluster-node-timeout 1000");
+        cluster.node(index).ask(&timeout).expect("it is set");
+    }
+    let seed = Address::new(&cluster.address(), None, None);
+    let mut copies = Copies::new(&seed, 2, PATIENCE_MS);
+    let mut door = store(&cluster.address());
+    let account = key_of(2);
+    let create = words(&format!("SCUR.CREATE {account} BUCKET main cent 100"));
+    let created = copies.run(account.as_bytes(), &create).expect("it is done");
+    assert!(matches!(created, Kept::Enough { copies: 2, .. }), "{created:?}");
+    let debit = words(&format!("SCUR.DEBIT {account} d1 cent 40"));
+    let debited = copies.run(account.as_bytes(), &debit).expect("it is done");
+    let Kept::Enough { reply, .. } = debited else { panic!("{debited:?}") };
+    assert_eq!(shown(&reply), "[OK 0 2 40]");
+
+    signal(cluster.processes()[2], Signal::SIGKILL);
+    // The client waits for the new primary by itself; the duplicate gets the stored answer.
+    assert_eq!(shown(&door.ask(&debit).expect("after the failover")), "[OK 1 2 40]");
+    let again = copies.run(account.as_bytes(), &debit);
+    let again = again.or_else(|_| copies.run(account.as_bytes(), &debit)).expect("it is done");
+    let Kept::NotEnough { reply, copies: 1, wanted: 2 } = again else { panic!("{again:?}") };
+    assert_eq!(shown(&reply), "[OK 1 2 40]", "one copy is left, and it is said");
+    let role = cluster.node(5).text("INFO", cmd("INFO").arg("replication")).expect("it answers");
+    assert!(role.contains("role:master"), "{role}");
+}

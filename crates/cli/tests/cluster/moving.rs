@@ -1,0 +1,58 @@
+//! Moving everything of a store: through a file, between servers of ours.
+
+use crate::support::{Server, ask, scurry, store};
+use scurry_cluster_client::Store;
+use tempfile::TempDir;
+
+/// Accounts with money, sessions, counters and things that are remembered; entities; plain keys.
+pub(crate) fn fill(store: &mut Store, accounts: usize) {
+    for number in 0..accounts {
+        let create = format!("SCUR.CREATE a{number} BUCKET main cent 1000 BUCKET data octets 5000");
+        assert_eq!(ask(store, &create), "[OK 1]");
+        ask(store, &format!("SCUR.TOPUP a{number} t1 main 50"));
+        ask(store, &format!("SCUR.DEBIT a{number} d1 cent 30"));
+        let reserve = format!("SCUR.RESERVE a{number} s1 0 TCC 600000 ITEM 1 octets REQUESTED 100");
+        assert_eq!(ask(store, &reserve), "[OK 0 1 [[1 OK 100 0 0]]]");
+        assert_eq!(ask(store, &format!("SET plain{number} value{number} PX 600000")), "OK");
+        ask(store, &format!("ENTITY.PUT e{number} blue VERSION {} EX 600", number + 7));
+    }
+    ask(store, "SCUR.RESERVE a0 gone 0 ITEM 1 octets REQUESTED 10");
+    ask(store, "SCUR.TERMINATE a0 gone 1 ITEM 1 octets USED 10");
+    assert_eq!(ask(store, "SET forever 1"), "OK");
+}
+
+/// What was there is there, and duplicates are known.
+pub(crate) fn verify(store: &mut Store, accounts: usize) {
+    for number in [0, accounts / 2, accounts - 1] {
+        let reserve = format!("SCUR.RESERVE a{number} s1 0 TCC 600000 ITEM 1 octets REQUESTED 100");
+        assert_eq!(ask(store, &reserve), "[OK 1 1 [[1 OK 100 0 0]]]", "the stored answer");
+        let debit = ask(store, &format!("SCUR.DEBIT a{number} d1 cent 30"));
+        assert!(debit.starts_with("[OK 1 "), "the stored answer: {debit}");
+        assert_eq!(ask(store, &format!("GET plain{number}")), format!("value{number}"));
+        let left: i64 = ask(store, &format!("PTTL plain{number}")).parse().expect("ms");
+        assert!((1..=600_000).contains(&left), "{left}");
+        let entity = ask(store, &format!("ENTITY.GET e{number} WITHVERSION"));
+        assert!(entity.starts_with(&format!("[{} blue 1", number + 7)), "{entity}");
+    }
+    let terminated = ask(store, "SCUR.TERMINATE a0 gone 1 ITEM 1 octets USED 10");
+    assert!(terminated.starts_with("[OK 1 "), "a closed session is remembered: {terminated}");
+    assert_eq!((ask(store, "GET forever"), ask(store, "TTL forever")), ("1".into(), "-1".into()));
+}
+
+#[test]
+fn a_file_carries_everything_from_three_threads_to_one_and_a_crash_keeps_it() {
+    let (from, to) = (Server::start("3"), Server::start("1"));
+    fill(&mut store(&from.address()), 40);
+    let dir = TempDir::new().expect("a directory");
+    let file = dir.path().join("all.scurexp");
+    let file = file.to_str().expect("text");
+    let said = scurry(&["export", "--from", &from.address(), "--out", file]).well();
+    assert!(said.contains("copied 40 accounts, 41 plain values, entities: 40"), "{said}");
+    let said = scurry(&["import", "--to", &to.address(), "--in", file]).well();
+    assert!(said.contains("the totals agree"), "{said}");
+    let to = to.killed_and_started("1");
+    verify(&mut store(&to.address()), 40);
+    // Again, over what is there: nothing changes.
+    scurry(&["import", "--to", &to.address(), "--in", file, "--replace"]).well();
+    verify(&mut store(&to.address()), 40);
+}
