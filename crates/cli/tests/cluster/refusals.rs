@@ -3,6 +3,7 @@
 use crate::support::{Server, ask, scurry, store};
 use std::fs;
 use std::net::TcpListener;
+use std::process::Command;
 use tempfile::TempDir;
 
 #[test]
@@ -43,4 +44,23 @@ fn a_copy_needs_an_empty_target_and_keys_that_it_knows() {
     fs::write(file, "something else").expect("it is written");
     scurry(&["export", "--from", &from, "--out", file]).refused(&["choose a new name"]);
     scurry(&["import", "--to", &to, "--in", file]).refused(&["is no whole export"]);
+}
+
+#[test]
+fn down_leaves_a_process_alone_that_has_got_the_number_of_a_node() {
+    let dir = TempDir::new().expect("a directory");
+    let mut other = Command::new("sleep").arg("60").spawn().expect("it starts");
+    let text = format!(
+        "server = \"valkey-server\"\nmodule = \"libscurry.so\"\nprimaries = 3\nreplicas = 0\n\n\
+         [[nodes]]\nport = 1\nbus_port = 2\n\n[nodes.process]\npid = {}\nbegan = 1\n",
+        other.id()
+    );
+    fs::write(dir.path().join("cluster.toml"), text).expect("it is written");
+    let path = dir.path().to_str().expect("text");
+    let status = scurry(&["cluster", "status", "--dir", path]).well();
+    assert!(status.contains("down"), "{status}");
+    let said = scurry(&["cluster", "down", "--dir", path]).well();
+    assert!(said.contains("no node was running"), "{said}");
+    assert_eq!(other.try_wait().expect("its state"), None, "it goes on");
+    other.kill().and_then(|()| other.wait()).expect("it ends");
 }

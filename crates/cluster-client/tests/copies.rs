@@ -1,0 +1,155 @@
+//! K of M against servers that say what they are told to, and remember what they were asked.
+
+use scurry_cluster_client::redis::{Value, cmd};
+use scurry_cluster_client::{Address, ClientError, Copies, Kept};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+/// A server that answers commands by a rule. Its threads end with their connections.
+struct Fake {
+    address: String,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Fake {
+    fn start(rule: impl Fn(&str) -> String + Send + Sync + 'static) -> Fake {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let address = listener.local_addr().expect("it has one").to_string();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (rule, all) = (Arc::new(rule), asked.clone());
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (rule, all) = (rule.clone(), all.clone());
+                thread::spawn(move || serve(stream, &*rule, &all));
+            }
+        });
+        Fake { address, asked }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().expect("nobody panics").clone()
+    }
+}
+
+fn serve(stream: TcpStream, rule: &dyn Fn(&str) -> String, all: &Mutex<Vec<String>>) {
+    let mut reader = BufReader::new(stream);
+    while let Some(command) = request(&mut reader) {
+        let reply = if command.starts_with("CLIENT") {
+            "+OK\r\n".to_owned()
+        } else {
+            all.lock().expect("nobody panics").push(command.clone());
+            rule(&command)
+        };
+        if reply.is_empty() || reader.get_mut().write_all(reply.as_bytes()).is_err() {
+            return;
+        }
+    }
+}
+
+/// The words of the next request; none at the end.
+fn request(reader: &mut impl BufRead) -> Option<String> {
+    let mut words = Vec::new();
+    for _ in 0..number(reader, '*')? {
+        let mut word = vec![0; number(reader, '$')? + 2];
+        reader.read_exact(&mut word).ok()?;
+        words.push(String::from_utf8_lossy(&word[..word.len() - 2]).into_owned());
+    }
+    Some(words.join(" "))
+}
+
+fn number(reader: &mut impl BufRead, kind: char) -> Option<usize> {
+    let mut line = String::new();
+    reader.read_line(&mut line).ok()?;
+    line.trim_end().strip_prefix(kind)?.parse().ok()
+}
+
+fn copies(node: &Fake, wanted: u32) -> Copies {
+    Copies::new(&Address::new(&node.address, None, None), wanted, 50)
+}
+
+/// A primary with this many replicas.
+fn primary(replicas: u32) -> Fake {
+    Fake::start(move |command| match command.split(' ').next() {
+        Some("WAIT") => format!(":{replicas}\r\n"),
+        _ => "+OK\r\n".to_owned(),
+    })
+}
+
+#[test]
+fn too_few_replicas_are_said_and_the_reply_with_them() {
+    let mut set = cmd("SET");
+    set.arg("key").arg("1");
+    for (replicas, wanted, enough) in [(0, 1, true), (0, 2, false), (1, 2, true), (1, 3, false)] {
+        let node = primary(replicas);
+        let kept = copies(&node, wanted).run(b"key", &set).expect("it answers");
+        let (reply, copies) = (Value::Okay, replicas + 1);
+        let expected = if enough {
+            Kept::Enough { reply, copies }
+        } else {
+            Kept::NotEnough { reply, copies, wanted }
+        };
+        assert_eq!(kept, expected);
+        let wait = (wanted > 1).then(|| format!("WAIT {} 50", wanted - 1));
+        let expected: Vec<String> = ["SET key 1".to_owned()].into_iter().chain(wait).collect();
+        assert_eq!(node.asked(), expected);
+    }
+}
+
+#[test]
+fn command_and_wait_follow_the_key_together_and_its_owner_is_remembered() {
+    let owner = primary(1);
+    let to = owner.address.clone();
+    let other = Fake::start(move |command| match command.split(' ').next() {
+        Some("WAIT") => ":7\r\n".to_owned(),
+        _ => format!("-MOVED 12539 {to}\r\n"),
+    });
+    let mut copies = copies(&other, 2);
+    let mut set = cmd("SET");
+    set.arg("key").arg("1");
+    for _ in 0..2 {
+        let kept = copies.run(b"key", &set).expect("it answers");
+        assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 }, "not the other's seven");
+    }
+    assert_eq!(other.asked().len(), 2, "it was asked once");
+    assert_eq!(owner.asked(), ["SET key 1", "WAIT 1 50", "SET key 1", "WAIT 1 50"]);
+}
+
+#[test]
+fn a_slot_that_is_being_moved_is_asked_once_and_not_remembered() {
+    let target = primary(1);
+    let to = target.address.clone();
+    let owner = Fake::start(move |command| match command.split(' ').next() {
+        Some("WAIT") => ":1\r\n".to_owned(),
+        _ => format!("-ASK 12539 {to}\r\n"),
+    });
+    let mut copies = copies(&owner, 2);
+    let mut set = cmd("SET");
+    set.arg("key").arg("1");
+    for round in 1..=2 {
+        let kept = copies.run(b"key", &set).expect("it answers");
+        assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+        assert_eq!(owner.asked().len(), 2 * round);
+    }
+    assert_eq!(target.asked()[..3], ["ASKING", "SET key 1", "WAIT 1 50"]);
+}
+
+#[test]
+fn refusals_and_broken_connections_are_no_acknowledgement() {
+    let mut set = cmd("SET");
+    set.arg("key").arg("1");
+    let node = Fake::start(|command| match command.split(' ').next() {
+        Some("WAIT") => ":1\r\n".to_owned(),
+        _ => "-READONLY You can't write against a read only replica.\r\n".to_owned(),
+    });
+    let kept = copies(&node, 2).run(b"key", &set).expect("it answers");
+    assert!(matches!(kept, Kept::Refused(_)), "{kept:?}");
+    // The node ends between the command and WAIT.
+    let node = Fake::start(|command| match command.split(' ').next() {
+        Some("WAIT") => String::new(),
+        _ => "+OK\r\n".to_owned(),
+    });
+    let outcome = copies(&node, 2).run(b"key", &set);
+    assert!(matches!(outcome, Err(ClientError::Failed(..))), "{outcome:?}");
+}
