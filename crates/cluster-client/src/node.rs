@@ -46,32 +46,41 @@ impl Node {
     /// The primaries of the cluster that this node is of, in the order of their slots; none where
     /// it is of none.
     pub fn primaries(&mut self) -> Result<Vec<Address>, ClientError> {
-        let slots = match self.ask(cmd("CLUSTER").arg("SLOTS")) {
-            Ok(Value::Array(slots)) => slots,
+        let groups = self.groups()?;
+        Ok(unique(groups.into_iter().filter_map(|group| group.into_iter().next())))
+    }
+
+    /// All nodes of the cluster that this node is of and that own slots or copy those that do.
+    pub(crate) fn members(&mut self) -> Result<Vec<Address>, ClientError> {
+        Ok(unique(self.groups()?.into_iter().flatten()))
+    }
+
+    /// For each range of slots its primary and then its replicas; none without a cluster.
+    fn groups(&mut self) -> Result<Vec<Vec<Address>>, ClientError> {
+        let ranges = match self.ask(cmd("CLUSTER").arg("SLOTS")) {
+            Ok(Value::Array(ranges)) => ranges,
             Ok(_) => return Err(self.foreign("CLUSTER SLOTS")),
             Err(ClientError::Failed(_, error)) if is_refusal(&error) => return Ok(Vec::new()),
             Err(error) => return Err(error),
         };
-        let mut primaries: Vec<Address> = Vec::new();
-        for range in &slots {
-            let Value::Array(range) = range else { return Err(self.foreign("CLUSTER SLOTS")) };
-            let Some(Value::Array(node)) = range.get(2) else {
-                return Err(self.foreign("CLUSTER SLOTS"));
-            };
-            let (Some(host), Some(Value::Int(port))) = (node.first(), node.get(1)) else {
-                return Err(self.foreign("CLUSTER SLOTS"));
-            };
-            let host = match host {
-                Value::BulkString(host) if !host.is_empty() => String::from_utf8_lossy(host),
-                // The one that was asked.
-                _ => self.address.text().rsplit_once(':').map_or("", |(host, _)| host).into(),
-            };
-            let text = format!("{host}:{port}");
-            if primaries.iter().all(|known| known.text() != text) {
-                primaries.push(self.address.at(&text));
-            }
-        }
-        Ok(primaries)
+        let group = |range: &Value| {
+            let Value::Array(range) = range else { return None };
+            range.get(2..)?.iter().map(|node| self.member(node)).collect()
+        };
+        let groups: Option<Vec<Vec<Address>>> = ranges.iter().map(group).collect();
+        groups.ok_or_else(|| self.foreign("CLUSTER SLOTS"))
+    }
+
+    /// A node as CLUSTER SLOTS has it.
+    fn member(&self, node: &Value) -> Option<Address> {
+        let Value::Array(node) = node else { return None };
+        let (host, Value::Int(port)) = (node.first()?, node.get(1)?) else { return None };
+        let host = match host {
+            Value::BulkString(host) if !host.is_empty() => String::from_utf8_lossy(host),
+            // The one that was asked.
+            _ => self.address.text().rsplit_once(':').map_or("", |(host, _)| host).into(),
+        };
+        Some(self.address.at(&format!("{host}:{port}")))
     }
 
     fn foreign(&self, name: &'static str) -> ClientError {
@@ -82,4 +91,15 @@ impl Node {
 /// The server's own words, and not a broken connection.
 fn is_refusal(error: &RedisError) -> bool {
     matches!(error.kind(), redis::ErrorKind::Server(ServerErrorKind::ResponseError))
+}
+
+/// Each of them once, in the order in which they come first.
+fn unique(addresses: impl Iterator<Item = Address>) -> Vec<Address> {
+    let mut unique: Vec<Address> = Vec::new();
+    for address in addresses {
+        if unique.iter().all(|known| known.text() != address.text()) {
+            unique.push(address);
+        }
+    }
+    unique
 }

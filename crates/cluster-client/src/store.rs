@@ -2,12 +2,17 @@
 
 use crate::{Address, ClientError, Node};
 use redis::cluster::{ClusterClientBuilder, ClusterConnection, cluster_pipe};
-use redis::{Cmd, ConnectionLike, Value};
+use redis::{Cmd, ConnectionLike, ErrorKind, RedisError, RedisResult, ServerErrorKind, Value};
+use std::thread;
 use std::time::Duration;
 
-/// How long a failover may take: so often, so long between, ms, at most.
-const RETRIES: u32 = 40;
-const RETRY_MS_MAX: u64 = 500;
+/// How often the kept client sends a command again by itself, and how long it waits between, ms.
+const RETRIES: u32 = 5;
+const RETRY_MS: (u64, u64) = (20, 200);
+/// How often, and after how long, a new connection looks for the primary that takes over: the kept
+/// client gives one up that has ended without waiting for another.
+const FAILOVER_TRIES: u32 = 80;
+const FAILOVER_EVERY: Duration = Duration::from_millis(250);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -20,25 +25,25 @@ pub struct Store {
 enum Door {
     /// A server that knows no cluster.
     One(Box<Node>),
-    Cluster(Box<ClusterConnection>),
+    Cluster(Box<Cluster>),
+}
+
+struct Cluster {
+    /// All nodes that there were: any of them may be gone.
+    members: Vec<Address>,
+    connection: ClusterConnection,
 }
 
 impl Store {
     /// Connects to any node. One that knows a cluster is a door to all of it.
     pub fn connect(address: &Address) -> Result<Store, ClientError> {
         let mut node = Node::connect(address)?;
-        let door = if node.primaries()?.is_empty() {
+        let members = node.members()?;
+        let door = if members.is_empty() {
             Door::One(Box::new(node))
         } else {
-            let failed = |error| ClientError::Unreachable(address.text().to_owned(), error);
-            let client = ClusterClientBuilder::new([address.info()?])
-                .retries(RETRIES)
-                .max_retry_wait(RETRY_MS_MAX)
-                .connection_timeout(CONNECT_PATIENCE)
-                .response_timeout(ANSWER_PATIENCE)
-                .build()
-                .map_err(failed)?;
-            Door::Cluster(Box::new(client.get_connection().map_err(failed)?))
+            let connection = connect(&members)?;
+            Door::Cluster(Box::new(Cluster { members, connection }))
         };
         Ok(Store { address: address.clone(), door })
     }
@@ -48,20 +53,22 @@ impl Store {
         &self.address
     }
 
-    /// True when it is more than one server that knows no cluster.
+    /// True when it is a cluster.
     pub fn is_cluster(&self) -> bool {
         matches!(self.door, Door::Cluster(_))
     }
 
-    /// A command about one key, which is its first argument. It is sent again where that follows
-    /// from a failover, so it must be one that may come twice.
+    /// A command about one key, which is its first argument. It is sent again until a failover is
+    /// over, so it must be one that may come twice.
     pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
         match &mut self.door {
             Door::One(node) => node.ask(command),
-            Door::Cluster(connection) => connection
-                .req_command(command)
-                .and_then(Value::extract_error)
-                .map_err(|error| ClientError::Failed(self.address.text().to_owned(), error)),
+            Door::Cluster(cluster) => {
+                let send = |connection: &mut ClusterConnection| {
+                    connection.req_command(command).and_then(Value::extract_error)
+                };
+                cluster.patiently(send).map_err(|error| self.failed(error))
+            }
         }
     }
 
@@ -73,28 +80,91 @@ impl Store {
         }
         match &mut self.door {
             Door::One(node) => {
-                let failed = |error| ClientError::Failed(self.address.text().to_owned(), error);
-                let replies = node.ask_many(&commands)?;
-                replies.into_iter().map(|reply| reply.extract_error().map_err(failed)).collect()
+                let replies = node.ask_many(&commands)?.into_iter().map(Value::extract_error);
+                replies.collect::<RedisResult<_>>().map_err(|error| self.failed(error))
             }
-            Door::Cluster(connection) => {
+            Door::Cluster(cluster) => {
                 let mut pipe = cluster_pipe();
                 for command in commands {
                     pipe.add_command(command);
                 }
-                pipe.query(connection)
-                    .map_err(|error| ClientError::Failed(self.address.text().to_owned(), error))
+                cluster
+                    .patiently(|connection| pipe.query(connection))
+                    .map_err(|error| self.failed(error))
             }
         }
     }
 
     /// The nodes that own keys, each on a connection of its own.
     pub fn primaries(&self) -> Result<Vec<Node>, ClientError> {
-        let mut node = Node::connect(&self.address)?;
-        let primaries = node.primaries()?;
-        if primaries.is_empty() {
-            return Ok(vec![node]);
+        let members = match &self.door {
+            Door::One(_) => return Ok(vec![Node::connect(&self.address)?]),
+            Door::Cluster(cluster) => &cluster.members,
+        };
+        let mut outcome = Err(ClientError::Moving);
+        for member in members {
+            outcome = Node::connect(member).and_then(|mut node| node.primaries());
+            if outcome.is_ok() {
+                break;
+            }
         }
-        primaries.iter().map(Node::connect).collect()
+        outcome?.iter().map(Node::connect).collect()
     }
+
+    fn failed(&self, error: RedisError) -> ClientError {
+        ClientError::Failed(self.address.text().to_owned(), error)
+    }
+}
+
+impl Cluster {
+    /// Sends until it is answered, or refused, or nobody has taken over for long.
+    fn patiently<T>(
+        &mut self,
+        send: impl Fn(&mut ClusterConnection) -> RedisResult<T>,
+    ) -> RedisResult<T> {
+        let mut tries = 0;
+        loop {
+            match send(&mut self.connection) {
+                Err(error) if tries < FAILOVER_TRIES && passes(&error) => {}
+                outcome => return outcome,
+            }
+            tries += 1;
+            thread::sleep(FAILOVER_EVERY); // tidy: allow (a cluster says nothing when it is ready again)
+            if let Ok(connection) = connect(&self.members) {
+                self.connection = connection;
+            }
+        }
+    }
+}
+
+/// True for an error that a failover brings and takes away.
+fn passes(error: &RedisError) -> bool {
+    match error.kind() {
+        ErrorKind::Server(kind) => matches!(
+            kind,
+            ServerErrorKind::ClusterDown
+                | ServerErrorKind::MasterDown
+                | ServerErrorKind::TryAgain
+                | ServerErrorKind::ReadOnly
+                | ServerErrorKind::BusyLoading
+                | ServerErrorKind::Moved
+                | ServerErrorKind::Ask
+        ),
+        ErrorKind::Io | ErrorKind::ClusterConnectionNotFound => true,
+        _ => false,
+    }
+}
+
+fn connect(members: &[Address]) -> Result<ClusterConnection, ClientError> {
+    let text = members.first().map_or("", Address::text).to_owned();
+    let infos: Vec<_> = members.iter().map(Address::info).collect::<Result<_, _>>()?;
+    let client = ClusterClientBuilder::new(infos)
+        .retries(RETRIES)
+        .min_retry_wait(RETRY_MS.0)
+        .max_retry_wait(RETRY_MS.1)
+        .connection_timeout(CONNECT_PATIENCE)
+        .response_timeout(ANSWER_PATIENCE)
+        .build();
+    let connection = client.and_then(|client| client.get_connection());
+    connection.map_err(|error| ClientError::Unreachable(text, error))
 }

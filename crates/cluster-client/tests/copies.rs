@@ -2,7 +2,7 @@
 
 use scurry_cluster_client::redis::{Value, cmd};
 use scurry_cluster_client::{Address, ClientError, Copies, Kept};
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;

@@ -502,3 +502,22 @@ fn everything_flushed_is_an_event_and_plain_keys_are_none() {
     let (at, lines) = read(&mut store.reader(), EventAt::record(1), durable, wanted, 9);
     assert_eq!((at.next.sequence, lines), (3, vec!["2-0  cleared".to_owned()]));
 }
+
+#[test]
+fn an_account_of_another_store_is_told_as_a_whole() {
+    let mut from = Store::new(1 << 20);
+    from.create("a", 70);
+    let image = from.shard.image(NOW, from.shard.key(b"a")).expect("an account").to_vec();
+    let mut to = Store::new(1 << 20);
+    let key = to.shard.key(b"a");
+    to.shard.load_image(NOW, key, &image, false).expect("it is taken");
+    let durable = to.sync();
+    let mut told = |account| {
+        let wanted = Wanted { lows: &[], account };
+        read(&mut to.reader(), EventAt::record(1), durable, wanted, 10).1
+    };
+    let all = told(None);
+    assert!(all.len() == 1 && all[0].contains("loaded"), "{all:?}");
+    assert_eq!(told(Some(b"a")), all);
+    assert!(told(Some(b"b")).is_empty());
+}

@@ -54,7 +54,7 @@ fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
     let of = |name: &str| field(&replication, name).unwrap_or("-").to_owned();
     let is_primary = of("role") == "master";
     let (role, link) = if is_primary {
-        ("primary".to_owned(), format!("{} replicas", of("connected_slaves")))
+        ("primary".to_owned(), format!("replicas {}", of("connected_slaves")))
     } else {
         let primary = format!("of {}:{}", of("master_host"), of("master_port"));
         (format!("replica {primary}"), of("master_link_status"))

@@ -160,7 +160,7 @@ fn part(from: &mut impl Read) -> Result<Part> {
     if len == 0 {
         return end(from).map(Part::End);
     }
-    ensure!(len <= FRAME_LEN_MAX && len >= 4, "a chunk has a length that cannot be");
+    ensure!((4..=FRAME_LEN_MAX).contains(&len), "a chunk has a length that cannot be");
     let mut chunk = head;
     chunk.extend(take(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };

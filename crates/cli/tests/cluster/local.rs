@@ -1,11 +1,14 @@
 //! One cluster, and what happens to it.
 
 use crate::moving::{fill, verify};
-use crate::support::{Cluster, Server, ask, scurry, shown, store, words};
+use crate::support::{
+    Cluster, Server, ask, module, processes_in, runs, scurry, shown, store, words,
+};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scurry_cluster_client::redis::{Value, cmd};
 use scurry_cluster_client::{Address, Copies, Kept};
+use std::process::Stdio;
 
 const ACCOUNTS: usize = 60;
 /// How long WAIT waits for replicas, ms.
@@ -18,8 +21,9 @@ fn signal(process: i32, signal: Signal) {
 /// A key that the primary of this number owns.
 fn key_of(primary: usize) -> String {
     let key = |number: usize| format!("k{number}");
-    let owner = |key: &str| usize::from(scurry_resp::slot(key.as_bytes())) * 3 / 16_384;
-    (0..).map(key).find(|key| owner(key) == primary).expect("a key")
+    let slots = [0..=5_460, 5_461..=10_921, 10_922..=16_383];
+    let owned = |key: &String| slots[primary].contains(&scurry_resp::slot(key.as_bytes()));
+    (0..).map(key).find(owned).expect("a key")
 }
 
 #[test]
@@ -31,7 +35,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     let status = scurry(&["cluster", "status", "--dir", cluster.path()]).well();
     assert_eq!(status.matches("primary").count(), 3, "{status}");
     assert_eq!(status.matches("replica of 127.0.0.1:").count(), 3, "{status}");
-    assert!(status.contains("10923-16383"), "{status}");
+    assert!(status.contains("10922-16383"), "{status}");
 
     let said = scurry(&["export", "--from", &server.address(), "--to", &address]).well();
     assert!(said.contains("the totals agree"), "{said}");
@@ -52,7 +56,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     cluster.down().well();
     assert_eq!(other.try_wait().expect("its state"), None);
     other.kill().and_then(|()| other.wait()).expect("it ends");
-    assert!(processes.iter().all(|&pid| kill(Pid::from_raw(pid), None).is_err()));
+    assert_eq!(processes.iter().filter(|&&process| runs(process)).count(), 0);
     let status = scurry(&["cluster", "status", "--dir", cluster.path()]).well();
     assert_eq!(status.matches("down").count(), 6, "{status}");
     cluster.up_again().well();
@@ -127,4 +131,32 @@ fn a_failed_primary_is_followed(cluster: &Cluster) {
     assert_eq!(shown(&reply), "[OK 1 2 40]", "one copy is left, and it is said");
     let role = cluster.node(5).text("INFO", cmd("INFO").arg("replication")).expect("it answers");
     assert!(role.contains("role:master"), "{role}");
+}
+
+#[test]
+fn an_interrupted_start_stops_what_it_has_started() {
+    let dir = tempfile::TempDir::new().expect("a directory");
+    let up = std::process::Command::new(env!("CARGO_BIN_EXE_scurry"))
+        .args(["cluster", "up", "--dir"])
+        .arg(dir.path())
+        .arg("--module")
+        .arg(module())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let started = loop {
+        let started = processes_in(dir.path());
+        if started.len() >= 2 {
+            break started;
+        }
+        std::thread::yield_now();
+    };
+    signal(i32::try_from(up.id()).expect("a number"), Signal::SIGINT);
+    let output = up.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success() && said.contains("interrupted"), "{said}");
+    assert_eq!(started.iter().filter(|&&process| runs(process)).count(), 0);
+    assert_eq!(std::fs::read_dir(dir.path()).expect("it is there").count(), 0, "nothing is left");
 }

@@ -102,10 +102,21 @@ impl Cluster {
 
     /// The process of each node, in the order of their ports.
     pub(crate) fn processes(&self) -> Vec<i32> {
-        let text = std::fs::read_to_string(self.dir.path().join("cluster.toml")).expect("a file");
-        let pids = text.lines().filter_map(|line| line.strip_prefix("pid = "));
-        pids.map(|pid| pid.parse().expect("a number")).collect()
+        processes_in(self.dir.path())
     }
+}
+
+/// The processes that a cluster's directory names.
+pub(crate) fn processes_in(dir: &Path) -> Vec<i32> {
+    let text = std::fs::read_to_string(dir.join("cluster.toml")).unwrap_or_default();
+    let pids = text.lines().filter_map(|line| line.strip_prefix("pid = "));
+    pids.map(|pid| pid.parse().expect("a number")).collect()
+}
+
+/// True until it has ended, whether or not somebody has asked how.
+pub(crate) fn runs(process: i32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat"));
+    stat.is_ok_and(|stat| !stat.contains(") Z "))
 }
 
 impl Drop for Cluster {
