@@ -512,7 +512,7 @@ fn an_account_of_another_store_is_told_as_a_whole() {
     let key = to.shard.key(b"a");
     to.shard.load_image(NOW, key, &image, false).expect("it is taken");
     let durable = to.sync();
-    let mut told = |account| {
+    let told = |account| {
         let wanted = Wanted { lows: &[], account };
         read(&mut to.reader(), EventAt::record(1), durable, wanted, 10).1
     };
