@@ -10,13 +10,17 @@ use crate::server::{Context, Name, arguments, create_command};
 use scurry_resp::table::{self, CommandId, Spec};
 use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
 use std::ffi::c_int;
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 use valkey_module::raw;
 
 /// A write that a client sends to a replica that takes writes.
 const READ_ONLY: &str = "READONLY only the primary decides: send it there";
 /// What reads the log of a server of ours.
 const NO_LOG: &str = "ERR a Valkey node keeps no log of Scurry: use scurry serve for it";
+
+/// What a module is told that calls a command from within what another has caused, formed.
+const WITHIN_ANOTHER: &[u8] =
+    b"-ERR a command of scurry is running: call this one when that has ended\r\n";
 
 /// A command that runs, with what it is about.
 pub(crate) struct Call<'c> {
@@ -69,7 +73,10 @@ unsafe extern "C" fn run(
 ) -> c_int {
     // SAFETY: see above; nothing of it is kept.
     let (context, names) = unsafe { (Context::new(context), arguments(first, count)) };
-    let mut guard = ROOM.lock().unwrap_or_else(PoisonError::into_inner);
+    let Ok(mut guard) = ROOM.try_lock() else {
+        context.send(WITHIN_ANOTHER);
+        return 0;
+    };
     let Room { requests, formed } = guard.get_or_insert_default();
     let spec = names.first().and_then(|name| look_up(name.bytes()));
     match spec.filter(|spec| spec.accepts(names.len())) {
@@ -84,7 +91,10 @@ unsafe extern "C" fn run(
                 None => {
                     requests.push(names.iter().map(|name| name.bytes()));
                     let call = Call { context: &context, spec, names, args: requests.get(0) };
-                    desk::at(|desk| dispatch(&call, desk, &mut reply));
+                    let done = desk::at(|desk| dispatch(&call, desk, &mut reply));
+                    if done.is_none() {
+                        formed.extend_from_slice(WITHIN_ANOTHER);
+                    }
                 }
             }
             context.send(formed);

@@ -39,9 +39,11 @@ pub(crate) fn lay_out(options: Options, knows_slot_import: bool) {
     *DESK.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
 }
 
-/// Works at the desk. What is called must not come here again: no callback of a data type does.
-pub(crate) fn at<R>(work: impl FnOnce(&mut Desk) -> R) -> R {
-    work(DESK.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_default())
+/// Works at the desk; none while somebody does already: another module may call a command from
+/// within what one of ours has caused.
+pub(crate) fn at<R>(work: impl FnOnce(&mut Desk) -> R) -> Option<R> {
+    let mut desk = DESK.try_lock().ok()?;
+    Some(work(desk.get_or_insert_default()))
 }
 
 impl Desk {

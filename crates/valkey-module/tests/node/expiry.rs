@@ -48,3 +48,17 @@ fn an_account_that_comes_out_of_a_dump_is_released_too() {
         client.until("SCUR.TOTALS", |totals| totals == RELEASED);
     }
 }
+
+#[test]
+fn an_account_that_comes_out_of_a_file_is_released_too() {
+    for product in PRODUCTS {
+        let settings = ["--appendonly", "yes", "--appendfsync", "always"];
+        let node = Node::with(product, &settings);
+        open(&mut node.connect(), "alice", 600);
+        let node = node.crash_and_restart();
+        node.connect().until("SCUR.TOTALS", |totals| totals == RELEASED);
+        // What was released is in the file, once.
+        let node = node.crash_and_restart();
+        node.connect().expect("SCUR.TOTALS", RELEASED);
+    }
+}

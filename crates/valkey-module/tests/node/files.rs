@@ -1,6 +1,7 @@
 //! Restarts from the server's own files give the same accounts and entities.
 
 use crate::support::{Client, Node, PRODUCTS, Product};
+use std::path::{Path, PathBuf};
 
 /// Accounts and entities in several states; their keys.
 fn fill(client: &mut Client) -> [&'static str; 4] {
@@ -73,5 +74,36 @@ fn a_rewritten_file_of_commands_gives_back_what_was_written() {
 fn a_snapshot_gives_back_what_was_written() {
     for product in PRODUCTS {
         survives(product, &["--dbfilename", "dump.rdb"], |client| client.expect("SAVE", "OK"));
+    }
+}
+
+/// The newest file of commands in a server's directory.
+fn commands_file(directory: &Path) -> PathBuf {
+    let files = directory.join("appendonlydir").read_dir().expect("the files");
+    let mut files: Vec<PathBuf> = files.map(|file| file.expect("a file").path()).collect();
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "aof"));
+    files.sort();
+    files.pop().expect("a file of commands")
+}
+
+#[test]
+fn a_change_that_is_there_twice_keeps_the_server_from_starting() {
+    for product in PRODUCTS {
+        let node = Node::with(product, &["--appendonly", "yes", "--appendfsync", "always"]);
+        let mut client = node.connect();
+        client.expect("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]");
+        client.expect("SCUR.DEBIT alice d cent 10", "[OK, 0, 2, 10]");
+        let said = node.crash_and_refuse(|directory| {
+            let file = commands_file(directory);
+            let mut bytes = std::fs::read(&file).expect("its bytes");
+            let begin = b"*4\r\n$10\r\nSCUR.APPLY\r\n";
+            let last = bytes.windows(begin.len()).rposition(|window| window == begin);
+            bytes.extend_from_within(last.expect("a change")..);
+            std::fs::write(&file, bytes).expect("it is written");
+        });
+        assert!(
+            said.contains("SCUR.APPLY of alice: it is for another version than the 2"),
+            "{said}"
+        );
     }
 }

@@ -55,7 +55,7 @@ fn it_is_loaded_once() {
             let said = client.ask(&format!("MODULE LOAD {}", path.display()));
             assert!(said.starts_with("!ERR Error loading the extension"), "{said}");
         }
-        assert!(node.log().contains("scurry is loaded already"), "{}", node.log());
+        node.logs("scurry is loaded already");
         let said = client.ask("MODULE UNLOAD scurry");
         assert!(said.starts_with('!'), "{said}");
         client.expect("SCUR.CHECK alice cent 100", "[OK, 100]");

@@ -153,6 +153,16 @@ impl Node {
             .unwrap_or_else(|log| panic!("no restart: {log}"))
     }
 
+    /// Stops it at once, lets somebody at its files, and returns what it says instead of starting.
+    pub(crate) fn crash_and_refuse(mut self, spoil: impl FnOnce(&Path)) -> String {
+        self.stop();
+        spoil(self.directory.path());
+        match Node::run(self.product, &self.options, &self.directory) {
+            Ok(_) => panic!("it starts"),
+            Err(log) => log,
+        }
+    }
+
     pub(crate) fn connect(&self) -> Client {
         let client = redis::Client::open(format!("redis://127.0.0.1:{}/", self.port));
         let connection = client.expect("an address").get_connection().expect("it listens");
@@ -160,9 +170,15 @@ impl Node {
         Client { connection }
     }
 
-    /// What it has said since it was started.
-    pub(crate) fn log(&self) -> String {
-        self.log.lock().expect("no panic").clone()
+    /// Waits until its log has this, which has to come: it is read by a thread of its own.
+    pub(crate) fn logs(&self, text: &str) {
+        for _ in 0..LOOKS_MAX * LOOKS_MAX {
+            if self.log.lock().expect("no panic").contains(text) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        panic!("no {text:?} in {}", self.log.lock().expect("no panic"));
     }
 
     pub(crate) fn directory(&self) -> &Path {
