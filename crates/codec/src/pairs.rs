@@ -87,7 +87,8 @@ impl PairReader {
     #[inline]
     pub(crate) fn skip(from: &mut Cursor<'_>) -> Result<(), Malformed> {
         if from.byte()? >= KEPT {
-            (from.name()?, from.name()?);
+            from.name()?;
+            from.name()?;
         }
         Ok(())
     }

@@ -24,13 +24,16 @@ const RUNS: usize = 7;
 
 /// A directory in memory, which is on the device at once.
 #[derive(Clone, Default)]
-struct Memory(Arc<Mutex<BTreeMap<String, Arc<Mutex<Vec<u8>>>>>>);
+struct Memory(Arc<Mutex<Names>>);
+
+type Bytes = Arc<Mutex<Vec<u8>>>;
+type Names = BTreeMap<String, Bytes>;
 
 /// One of its files.
-struct MemoryFile(Arc<Mutex<Vec<u8>>>);
+struct MemoryFile(Bytes);
 
 impl Memory {
-    fn names<T>(&self, look: impl FnOnce(&mut BTreeMap<String, Arc<Mutex<Vec<u8>>>>) -> T) -> T {
+    fn names<T>(&self, look: impl FnOnce(&mut Names) -> T) -> T {
         look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }

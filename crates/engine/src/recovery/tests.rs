@@ -4,9 +4,9 @@ use super::replay::Replay;
 use super::{Base, RecoveryError, Sink};
 use crate::log::LogId;
 use crate::snapshot::Ranges;
-use crate::{KeyHasher, ReplayError, Step};
+use crate::{Config, KeyHasher, ReplayError, Shard, Step};
 use scurry_codec::{Entry, FrameWriter, Framed, Late, Record, read_frame, read_passed};
-use scurry_ledger::{Change, Time};
+use scurry_ledger::{BucketNo, BucketTerms, Change, Name, Op, Posting, Status, Time, apply};
 use std::collections::BTreeMap;
 
 const LOG: LogId = LogId { id: 7, core: 0 };
@@ -190,4 +190,53 @@ fn what_does_not_fit_is_named_by_its_sequence() {
     });
     let error = replay.finish(&mut sink).expect_err("it is refused");
     assert!(matches!(error, RecoveryError::Replay { sequence: 101, .. }), "{error}");
+}
+
+#[test]
+fn a_change_that_leaves_another_balance_is_refused() {
+    let name = |text| Name::new(text).expect("a name");
+    let terms = BucketTerms { priority: 0, valid_from: Time(0), valid_to: None, floor: 0 };
+    let ops = vec![
+        Op::Create(Status::Active),
+        Op::AddBucket { id: name(b"main"), unit: name(b"eur"), terms },
+    ];
+    let created = Change { at: Time(1), ops };
+    let posting = Posting { bucket: BucketNo(0), amount: 5 };
+    let credited = Change { at: Time(2), ops: vec![Op::Credit(posting)] };
+    let mut account = None;
+    apply(&mut account, &created);
+    let before = account.clone();
+    apply(&mut account, &credited);
+    let right = account.clone().expect("an account");
+    let mut wrong = [right.clone(), right.clone()];
+    wrong[0].buckets[0].available = 6;
+    wrong[1].buckets[0].held = 1;
+    for (after, is_right) in [(&right, true), (&wrong[0], false), (&wrong[1], false)] {
+        let mut writer = FrameWriter::new(LOG.seal(), 7);
+        writer.account(b"a", &created, before.as_ref());
+        writer.account(b"a", &credited, Some(after));
+        writer.seal(0, Time(0));
+        let mut log = Vec::new();
+        writer.take(&mut log);
+        let base = Base {
+            begun: 6,
+            at: Time(0),
+            version_last: 0,
+            ranges: Ranges::default(),
+            passed_over: Vec::new(),
+        };
+        let hasher = KeyHasher::new(0);
+        let mut shard = Shard::new(Config::default());
+        let mut replay = Replay::new(&hasher, &base, u64::MAX);
+        visit(&log, |frame| {
+            replay.frame(frame, &mut shard).expect("it is taken");
+        });
+        match replay.finish(&mut shard) {
+            Ok(()) => assert!(is_right),
+            Err(RecoveryError::Replay { sequence: 8, error: ReplayError::Balance { .. } }) => {
+                assert!(!is_right);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }
