@@ -36,7 +36,7 @@ pub use log::{
 };
 pub use outcome::{NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
-pub use shard::{ReplayError, Shard};
+pub use shard::{ReplayError, Shard, Step};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
     snapshot_of,

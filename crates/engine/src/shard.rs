@@ -5,6 +5,7 @@ mod due;
 mod durable;
 mod entities;
 mod look;
+mod replay;
 mod values;
 
 use crate::entry::{Armed, Entry, Head, Kind, UNARMED};
@@ -14,9 +15,10 @@ use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
 use scurry_codec::FrameWriter;
-use scurry_ledger::{Account, Change, Op, Portion, Time, Totals};
+use scurry_ledger::{Account, Op, Portion, Time, Totals};
 
 pub use durable::ReplayError;
+pub use replay::Step;
 
 /// One shard.
 ///
@@ -43,8 +45,6 @@ pub struct Shard {
     journal: Option<FrameWriter>,
     /// How often everything was forgotten.
     clears: u64,
-    /// The Change that is replayed; its buffer is used again.
-    replayed: Change,
     /// Where a command's facts are recorded.
     spare_ops: Vec<Op>,
 }
@@ -65,7 +65,6 @@ impl Shard {
             image: Vec::new(),
             journal: None,
             clears: 0,
-            replayed: Change { at: Time(0), ops: Vec::new() },
             spare_ops: Vec::new(),
             config,
         }
