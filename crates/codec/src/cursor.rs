@@ -88,6 +88,10 @@ impl<'a> Cursor<'a> {
                 self.rest = rest;
                 Ok(u64::from(first))
             }
+            [first, second @ 1..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(first & 0x7f) | u64::from(second) << 7)
+            }
             _ => self.longer_varint().ok_or_else(|| self.wrong_varint()),
         }
     }
