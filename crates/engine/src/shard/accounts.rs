@@ -83,7 +83,8 @@ impl Shard {
         let due = next_due(account);
         let place = match place {
             Some(place) => {
-                self.table.update(place, |entry| entry.set_value(image));
+                let blocks = &mut self.blocks;
+                self.table.update(place, |entry| entry.set_value_among(image, blocks));
                 place
             }
             None => {
