@@ -31,35 +31,41 @@ pub(crate) fn append_line(out: &mut Vec<u8>, kind: u8, number: i64) -> bool {
     if absolute >= SIXTEEN_DIGITS {
         return false;
     }
-    let mut piece = [0; PIECE_LEN];
-    (piece[0], piece[1]) = (kind, b'-');
-    let mut put = |at: usize, word: u64| {
-        // Never more than 18: the mask only says so to the compiler.
-        let at = at & 31;
-        piece[at..at + 8].copy_from_slice(&word.to_le_bytes());
-    };
-    let mut len = if number < 0 { 2 } else { 1 };
-    let first = if absolute < EIGHT_DIGITS { absolute } else { absolute / EIGHT_DIGITS };
-    let digits = eight(first);
-    // Zeros before the first digit; the last one is always shown.
-    let zeros = (digits | (1 << 63)).trailing_zeros() & !7;
-    put(len, (digits | ZEROS) >> zeros);
-    len += 8 - zeros as usize / 8;
-    if absolute >= EIGHT_DIGITS {
-        put(len, eight(absolute % EIGHT_DIGITS) | ZEROS);
-        len += 8;
-    }
-    put(len, u64::from(u16::from_le_bytes(*b"\r\n")));
-    append(out, &piece, len + 2);
+    append(out, |piece: &mut [u8; PIECE_LEN]| {
+        (piece[0], piece[1]) = (kind, b'-');
+        let mut put = |at: usize, word: u64| {
+            // Never more than 18: the mask only says so to the compiler.
+            let at = at & 31;
+            piece[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        };
+        let mut len = if number < 0 { 2 } else { 1 };
+        let first = if absolute < EIGHT_DIGITS { absolute } else { absolute / EIGHT_DIGITS };
+        let digits = eight(first);
+        // Zeros before the first digit; the last one is always shown.
+        let zeros = (digits | (1 << 63)).trailing_zeros() & !7;
+        put(len, (digits | ZEROS) >> zeros);
+        len += 8 - zeros as usize / 8;
+        if absolute >= EIGHT_DIGITS {
+            put(len, eight(absolute % EIGHT_DIGITS) | ZEROS);
+            len += 8;
+        }
+        put(len, u64::from(u16::from_le_bytes(*b"\r\n")));
+        len + 2
+    });
     true
 }
 
-/// Appends the first `len` bytes of a piece whose whole length is known when the crate is compiled.
+/// Appends what is written to the front of a piece, whose whole length is known when the crate is
+/// compiled: so many bytes as `write` says. It is written where it stays: read back as wider words
+/// than it was written, it would have to reach the cache first.
 #[inline]
-pub(crate) fn append<const N: usize>(out: &mut Vec<u8>, piece: &[u8; N], len: usize) {
-    let end = out.len() + len;
-    out.extend_from_slice(piece);
-    out.truncate(end);
+pub(crate) fn append<const N: usize>(out: &mut Vec<u8>, write: impl FnOnce(&mut [u8; N]) -> usize) {
+    let start = out.len();
+    out.extend_from_slice(&[0; N]);
+    if let Some(piece) = out[start..].first_chunk_mut() {
+        let len = write(piece);
+        out.truncate(start + len);
+    }
 }
 
 #[cfg(test)]

@@ -165,15 +165,16 @@ impl<'a> Reply<'a> {
     pub fn name(&mut self, name: &Name) {
         let len = name.byte_len();
         let digits = if len < 10 { 1 } else { 2 };
-        let mut piece = [0; 3 + 2 + NAME_LEN_MAX + 2];
-        #[expect(clippy::cast_possible_truncation, reason = "two digits: a name is short")]
-        let ones = b'0' + (len % 10) as u8;
-        (piece[0], piece[1], piece[digits]) = (b'$', b'1', ones);
-        piece[digits + 1..digits + 3].copy_from_slice(b"\r\n");
-        piece[digits + 3..digits + 3 + NAME_LEN_MAX].copy_from_slice(name.padded());
-        let end = digits + 3 + len.min(NAME_LEN_MAX);
-        piece[end..end + 2].copy_from_slice(b"\r\n");
-        decimal::append(self.out, &piece, end + 2);
+        decimal::append(self.out, |piece: &mut [u8; 3 + 2 + NAME_LEN_MAX + 2]| {
+            #[expect(clippy::cast_possible_truncation, reason = "two digits: a name is short")]
+            let ones = b'0' + (len % 10) as u8;
+            (piece[0], piece[1], piece[digits]) = (b'$', b'1', ones);
+            piece[digits + 1..digits + 3].copy_from_slice(b"\r\n");
+            piece[digits + 3..digits + 3 + NAME_LEN_MAX].copy_from_slice(name.padded());
+            let end = digits + 3 + len.min(NAME_LEN_MAX);
+            piece[end..end + 2].copy_from_slice(b"\r\n");
+            end + 2
+        });
     }
 
     /// A text as a bulk string.
