@@ -153,8 +153,8 @@ type Put = fn(&mut Account, i64);
 const FIELDS: [Put; 35] = [
     |account, number| account.version = number.cast_unsigned(),
     |account, number| account.changed_at = Time(number),
-    |account, number| account.next_bucket = number as u16,
-    |account, number| account.buckets[0].no.0 = number as u16,
+    |account, number| account.next_bucket = number.cast_unsigned() as u16,
+    |account, number| account.buckets[0].no.0 = number.cast_unsigned() as u16,
     |account, number| account.buckets[0].priority = number as i32,
     |account, number| account.buckets[0].created = Time(number),
     |account, number| account.buckets[0].valid_from = Time(number),
@@ -175,17 +175,21 @@ const FIELDS: [Put; 35] = [
     |account, number| account.sessions[0].validity_ms = number,
     |account, number| account.sessions[0].tcc_ms = number,
     |account, number| account.sessions[0].deadline = Time(number),
-    |account, number| account.sessions[0].blob = vec![7; number as usize & 0x1_ffff],
-    |account, number| account.sessions[0].items[0].key = number as u32,
+    |account, number| {
+        account.sessions[0].blob = vec![7; number.cast_unsigned() as usize & 0x1_ffff]
+    },
+    |account, number| account.sessions[0].items[0].key = number.cast_unsigned() as u32,
     |account, number| account.sessions[0].items[0].granted = number,
     |account, number| account.sessions[0].items[0].used = number,
     |account, number| account.sessions[0].items[0].from_hold = number,
     |account, number| account.sessions[0].items[0].direct = number,
     |account, number| account.sessions[0].items[0].released = number,
     |account, number| account.sessions[0].items[0].uncollected = number,
-    |account, number| account.sessions[0].items[0].last_grant = Some(number as u32),
+    |account, number| account.sessions[0].items[0].last_grant = Some(number.cast_unsigned() as u32),
     |account, number| account.sessions[0].items[0].slices[1].amount = number,
-    |account, number| account.sessions[0].items[0].slices[1].bucket.0 = number as u16,
+    |account, number| {
+        account.sessions[0].items[0].slices[1].bucket.0 = number.cast_unsigned() as u16
+    },
 ];
 
 #[test]
