@@ -3,6 +3,7 @@
 //! `now` comes in, outcomes go out.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod config;
 mod disk;
 mod entity;

@@ -8,7 +8,8 @@ mod look;
 mod replay;
 mod values;
 
-use crate::entry::{Armed, Entry, Head, Kind, UNARMED};
+use crate::blocks::Blocks;
+use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
 use crate::index::Index;
 use crate::key::KeyHasher;
 use crate::table::{Place, Table};
@@ -41,6 +42,8 @@ pub struct Shard {
     before: Portion,
     /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
+    /// What images have grown out of.
+    blocks: Blocks,
     /// What is committed is written here, for the log. None while nothing is to be kept.
     journal: Option<FrameWriter>,
     /// How often everything was forgotten.
@@ -63,6 +66,7 @@ impl Shard {
             scratch: None,
             before: Portion::default(),
             image: Vec::new(),
+            blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
             spare_ops: Vec::new(),
@@ -102,6 +106,7 @@ impl Shard {
         }
         self.clears += 1;
         self.table.clear();
+        self.blocks.clear();
         self.timers.clear();
         self.index = self.config.entity_index.then(|| Index::new(self.table.hasher().clone()));
         self.totals = Totals::default();
@@ -127,7 +132,7 @@ impl Shard {
 
     fn memory(&self) -> Memory {
         Memory {
-            accounts: self.table.sum(Kind::Account).bytes,
+            accounts: self.table.sum(Kind::Account).bytes + self.blocks.memory_bytes(),
             values: self.table.sum(Kind::Value).bytes,
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),

@@ -29,7 +29,7 @@ pub use code::*;
 pub use command::*;
 pub use decide::{decide, decide_in_place, decide_with, tick, tick_in_place};
 pub use limits::*;
-pub use name::{Id, Name};
+pub use name::{Id, Name, is_printable};
 pub use period::Period;
 pub use remembered::*;
 pub use totals::*;

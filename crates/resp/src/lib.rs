@@ -2,6 +2,7 @@
 //! replies. Pure: bytes in, bytes out; no sockets, no clock, no state of the store.
 #![forbid(unsafe_code)]
 
+mod decimal;
 mod entity_request;
 mod fault;
 mod grammar;
@@ -25,7 +26,7 @@ pub use entity_request::{
     parse_entity_put,
 };
 pub use fault::Fault;
-pub use grammar::{Read, ScurRequest, parse};
+pub use grammar::{Read, ScurRequest, parse, parse_read};
 pub use number::parse_integer;
 pub use position::{Position, Start};
 pub use reference::reference;
