@@ -102,8 +102,8 @@ fn a_spare_that_has_no_header_of_its_own_yet_ends_the_log() {
     for seed in 0..200 {
         let mut host = reused(Durability::Fsync, seed);
         let last = host.shard.sequence();
-        // The list of names, the file, its length, its new name: then the machine stops.
-        host.disk.stop_after(4 + seed % 3);
+        // The list of names, the file, its length, its new names: then the machine stops.
+        host.disk.stop_after(5 + seed % 3);
         host.set(b"never acknowledged");
         host.disk.restart(if seed % 2 == 0 { Crash::Process } else { Crash::Power });
         let segments = host.segments();
