@@ -175,7 +175,8 @@ impl Durable {
     #[inline]
     fn judge(&mut self, shard: &mut Shard) {
         let is_calm = self.shortage.why().is_none() && self.full.is_none();
-        if !(is_calm && self.trouble.is_none()) && !self.trouble_is_final() {
+        let is_known = is_calm && self.trouble.is_none() || self.trouble_is_final();
+        if !is_known {
             self.judge_room(shard);
         }
     }
