@@ -449,3 +449,16 @@ fn a_position_from_before_a_restore_is_told_as_such() {
         stale.push(next);
     }
 }
+
+#[test]
+fn a_bucket_that_is_removed_has_its_name() {
+    let directory = Directory::make();
+    let server = directory.serve("write", "1");
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE alice BUCKET gift cent 0", "*2\r\n+OK\r\n:1\r\n");
+    client.ask("SCUR.BUCKET alice t gift REMOVE", "*4\r\n+OK\r\n:0\r\n:2\r\n:0\r\n");
+    let (events, _) = all(&mut client, "0", "");
+    let last = events.last().expect("it was removed");
+    let said = ["event", "bucket", "unit", "bucket_no"].map(|name| last.field(name));
+    assert_eq!(said, ["bucket-removed", "gift", "cent", "0"]);
+}

@@ -30,7 +30,13 @@ pub(super) fn take(from: &mut Cursor<'_>, at: Time, ops: &mut Vec<Op>) -> Result
         number::SET_BUCKET => {
             ops.push(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
         }
-        number::REMOVE_BUCKET => ops.push(Op::RemoveBucket(take_bucket(from)?)),
+        number::REMOVE_BUCKET => {
+            ops.push(Op::RemoveBucket { bucket: take_bucket(from)?, named: None })
+        }
+        number::REMOVE_NAMED_BUCKET => ops.push(Op::RemoveBucket {
+            bucket: take_bucket(from)?,
+            named: Some((from.name()?, from.name()?)),
+        }),
         number::CREDIT => ops.push(Op::Credit(take_posting(from)?)),
         number::VOID => ops.push(Op::Void(take_posting(from)?)),
         number::REFUND => ops.push(Op::Refund(take_posting(from)?)),
