@@ -33,7 +33,8 @@ pub use events::{
 pub use key::{Key, KeyHasher};
 pub use log::{
     Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReader,
-    LogWriter, SEGMENT_LEN_MAX, checksum, forget, is_spare, segment_name, segment_of, sync_behind,
+    LogWriter, Room, SEGMENT_LEN_MAX, checksum, forget, give_up_spares, is_spare, is_want_of_room,
+    segment_name, segment_of, sync_behind,
 };
 pub use outcome::{NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};

@@ -63,7 +63,9 @@ impl Account {
                 bucket.valid_to = terms.valid_to;
                 bucket.floor = terms.floor;
             }),
-            Op::RemoveBucket(no) => self.buckets.retain(|bucket| bucket.no != *no),
+            Op::RemoveBucket { bucket: no, .. } => {
+                self.buckets.retain(|bucket| bucket.no != *no);
+            }
             Op::Credit(posting) => self.post(posting, |bucket, amount| {
                 bucket.available += amount;
                 bucket.credited += amount;

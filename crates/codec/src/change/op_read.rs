@@ -33,7 +33,13 @@ pub(super) fn take(
         number::SET_BUCKET => {
             facts.take(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
         }
-        number::REMOVE_BUCKET => facts.take(Op::RemoveBucket(take_bucket(from)?)),
+        number::REMOVE_BUCKET => {
+            facts.take(Op::RemoveBucket { bucket: take_bucket(from)?, named: None })
+        }
+        number::REMOVE_NAMED_BUCKET => facts.take(Op::RemoveBucket {
+            bucket: take_bucket(from)?,
+            named: Some((from.name()?, from.name()?)),
+        }),
         number::CREDIT => facts.take(Op::Credit(take_posting(from)?)),
         number::VOID => facts.take(Op::Void(take_posting(from)?)),
         number::REFUND => facts.take(Op::Refund(take_posting(from)?)),
