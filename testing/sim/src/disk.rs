@@ -303,6 +303,9 @@ impl Disk for SimDisk {
 }
 
 impl File for SimFile {
+    /// As small as its segments are.
+    const BLOCK_LEN: u64 = 64;
+
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let platter = &mut *self.disk.lock();
         platter.enter(|| format!("write {} bytes at {offset} of {}", bytes.len(), self.name))?;

@@ -7,7 +7,6 @@ use std::io;
 
 /// Bytes of zeros that are written at once: no batch waits for more.
 const PIECE_LEN: usize = 1 << 20;
-static ZEROS: [u8; PIECE_LEN] = [0; PIECE_LEN];
 
 /// The next segment of a log.
 #[derive(Debug)]
@@ -62,10 +61,9 @@ impl<F: File> Ahead<F> {
         let Some(Next { file, filled }) = &mut self.next else { return Ok(()) };
         while *filled < to {
             let rest = usize::try_from(self.len - *filled).unwrap_or(PIECE_LEN);
-            let piece = &ZEROS[..rest.min(PIECE_LEN)];
-            file.write_at(*filled, piece)?;
-            file.sync()?;
-            *filled += piece.len() as u64;
+            let len = rest.min(PIECE_LEN);
+            file.fill(*filled, len)?;
+            *filled += len as u64;
         }
         Ok(())
     }

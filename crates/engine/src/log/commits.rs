@@ -253,7 +253,7 @@ impl Batch {
     /// Writes it, and makes it durable where it has to be.
     pub fn run<D: Disk>(&mut self, writer: &mut LogWriter<D>) -> io::Result<()> {
         if !self.written {
-            let outcome = writer.write(self.first, &self.frames);
+            let outcome = writer.write(self.first, &mut self.frames);
             self.room = Some(writer.room());
             outcome?;
             self.written = true;

@@ -32,8 +32,9 @@ impl<D: Disk> LogWriter<D> {
         LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false, ahead }
     }
 
-    /// Writes frames, the first record of which has the sequence `first`.
-    pub fn write(&mut self, first: u64, frames: &[u8]) -> io::Result<()> {
+    /// Writes frames, the first record of which has the sequence `first`, and zeros up to the end of
+    /// a block, which the next frames take the place of. The buffer has the same bytes afterwards.
+    pub fn write(&mut self, first: u64, frames: &mut Vec<u8>) -> io::Result<()> {
         let is_full = self.offset + frames.len() as u64 > self.len_max
             && self.offset > SegmentHeader::LEN as u64;
         if self.file.is_none() || is_full {
@@ -42,8 +43,15 @@ impl<D: Disk> LogWriter<D> {
         let Some(file) = &mut self.file else {
             return Err(io::Error::other("no segment is open"));
         };
-        file.write_at(self.offset, frames)?;
-        self.offset += frames.len() as u64;
+        let len = frames.len();
+        let end = self.offset + len as u64;
+        // A segment with a single frame may be longer than others, and ends with it.
+        let padded = end.next_multiple_of(D::File::BLOCK_LEN).min(self.len_max.max(end));
+        frames.resize(len + usize::try_from(padded - end).unwrap_or(0), 0);
+        let outcome = file.write_at(self.offset, frames);
+        frames.truncate(len);
+        outcome?;
+        self.offset = end;
         Ok(())
     }
 
