@@ -6,7 +6,9 @@ use crate::store::{
 };
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
+use scurry_disk::Manifest;
 use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -57,12 +59,24 @@ impl FromStr for Point {
     }
 }
 
+/// A greatest step in what positions of events begin with: their numbers stay short.
+const STEP_MAX: u32 = 1 << 20;
+
+/// The manifest of a store that is restored. Positions of events from before belong to none of
+/// its own: whoever comes with one is told so. The step is random, since a store may be restored
+/// from one backup more than once.
+fn restored(manifest: Manifest) -> Manifest {
+    let random = RandomState::new().hash_one(manifest.store);
+    let step = u32::try_from(random % u64::from(STEP_MAX)).unwrap_or(0) + 1;
+    Manifest { restored: manifest.restored.saturating_add(step), ..manifest }
+}
+
 impl Restore {
     pub(crate) fn run(self) -> Result<()> {
         let source = DataDirectory::open(&self.backup)?;
         let manifest = source.manifest()?;
         let points = self.points(manifest.threads)?;
-        let target = Target::open(&self.to, &self.backup, manifest)?;
+        let target = Target::open(&self.to, &self.backup, restored(manifest))?;
         let unfinished =
             || format!("nothing was restored: remove {} before another try", self.to.display());
         let mut bar = Progress::new();

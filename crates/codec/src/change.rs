@@ -9,7 +9,7 @@ use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use core::fmt;
-use scurry_ledger::{Change, Time};
+use scurry_ledger::{Change, Op, Time};
 
 const VERSION: u8 = 1;
 
@@ -64,19 +64,43 @@ pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) {
     }
 }
 
-/// Reads a Change, all of the bytes, into one whose buffer is used again. After an error it
-/// holds what was read before it.
-pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeError> {
-    change.ops.clear();
+/// What takes the facts of a Change as they are read, one after another.
+pub trait Facts {
+    /// A Change begins, with its time.
+    fn begin(&mut self, at: Time);
+    /// The next fact.
+    fn take(&mut self, op: Op);
+}
+
+impl Facts for Change {
+    fn begin(&mut self, at: Time) {
+        self.at = at;
+    }
+
+    fn take(&mut self, op: Op) {
+        self.ops.push(op);
+    }
+}
+
+/// Reads a Change, all of the bytes. After an error the facts before it were handed on.
+pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeError> {
     let mut cursor = Cursor::new(bytes);
     let version = cursor.byte()?;
     if version != VERSION {
         return Err(ChangeError::Version(version));
     }
-    change.at = Time(cursor.signed()?);
+    let at = Time(cursor.signed()?);
+    facts.begin(at);
     // Not reserved for: a wrong count would ask for more than the bytes can hold.
     for _ in 0..cursor.varint()? {
-        op_read::take(&mut cursor, change.at, &mut change.ops)?;
+        op_read::take(&mut cursor, at, facts)?;
     }
     Ok(cursor.finish()?)
+}
+
+/// Reads a Change, all of the bytes, into one whose buffer is used again. After an error it
+/// holds what was read before it.
+pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeError> {
+    change.ops.clear();
+    read_change(bytes, change)
 }

@@ -15,6 +15,12 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes }
     }
 
+    /// What is left.
+    #[inline]
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     /// Nothing may be left.
     pub(crate) fn finish(&self) -> Result<(), Malformed> {
         if self.rest.is_empty() { Ok(()) } else { Err(Malformed::Left(self.rest.len())) }
@@ -82,35 +88,45 @@ impl<'a> Cursor<'a> {
                 self.rest = rest;
                 Ok(u64::from(first))
             }
-            _ => self.longer_varint(),
+            [first, second @ 1..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                Ok(u64::from(first & 0x7f) | u64::from(second) << 7)
+            }
+            _ => self.longer_varint().ok_or_else(|| self.wrong_varint()),
         }
     }
 
-    /// One of several bytes.
-    fn longer_varint(&mut self) -> Result<u64, Malformed> {
-        let Some((number, len)) = self.rest.first_chunk().and_then(varint::gather) else {
-            return self.looped_varint();
-        };
-        // The shortest form does not end in a zero.
-        let fits = self.rest[len - 1] != 0;
-        self.rest = &self.rest[len..];
-        if fits { Ok(number) } else { Err(Malformed::Number) }
-    }
-
-    /// One of more than eight bytes, or near the end.
-    fn looped_varint(&mut self) -> Result<u64, Malformed> {
-        let first = self.byte()?;
-        let mut number = u64::from(first & 0x7f);
-        for shift in (7..64).step_by(7) {
-            let byte = self.byte()?;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte < 0x80 {
-                // The tenth byte has room for one bit.
-                let fits = byte != 0 && (shift < 63 || byte == 1);
-                return if fits { Ok(number) } else { Err(Malformed::Number) };
+    /// Passes over a number that is read later: whether it is the shortest form is seen then.
+    #[inline]
+    pub(crate) fn pass_varint(&mut self) -> Result<(), Malformed> {
+        match self.rest.first_chunk().and_then(varint::end) {
+            Some(len) => self.rest = &self.rest[len..],
+            None => {
+                self.varint()?;
             }
         }
-        Err(Malformed::Number)
+        Ok(())
+    }
+
+    /// One of several bytes. Only whether it is one: that fits into registers.
+    fn longer_varint(&mut self) -> Option<u64> {
+        let Some((number, len)) = self.rest.first_chunk().and_then(varint::gather) else {
+            let (number, rest) = looped_varint(self.rest).ok()?;
+            self.rest = rest;
+            return Some(number);
+        };
+        // The shortest form does not end in a zero.
+        if self.rest[len - 1] == 0 {
+            return None;
+        }
+        self.rest = &self.rest[len..];
+        Some(number)
+    }
+
+    /// Why there is no number here.
+    #[cold]
+    fn wrong_varint(&self) -> Malformed {
+        looped_varint(self.rest).err().unwrap_or(Malformed::Number)
     }
 
     /// A varint in a narrower type.
@@ -136,6 +152,24 @@ impl<'a> Cursor<'a> {
     pub(crate) fn time(&mut self, base: Time) -> Result<Time, Malformed> {
         Ok(Time(self.signed()?.wrapping_add(base.0)))
     }
+}
+
+/// A number by the book, also one of more than eight bytes or near the end, and what is behind it.
+fn looped_varint(bytes: &[u8]) -> Result<(u64, &[u8]), Malformed> {
+    let mut number = 0;
+    for (shift, &byte) in (0..64).step_by(7).zip(bytes) {
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            // The shortest form does not end in a zero, and the tenth byte has room for one bit.
+            let fits = (byte != 0 || shift == 0) && (shift < 63 || byte == 1);
+            return if fits {
+                Ok((number, &bytes[shift / 7 + 1..]))
+            } else {
+                Err(Malformed::Number)
+            };
+        }
+    }
+    Err(if bytes.len() < 10 { Malformed::Ends } else { Malformed::Number })
 }
 
 #[cfg(test)]

@@ -28,6 +28,12 @@ pub fn read_frame(seal: Seal, bytes: &[u8]) -> Framed<'_> {
     }
 }
 
+/// The frame that these bytes are, all of them, which [`read_frame`] has found to be one: its
+/// checksum is not looked at again.
+pub fn checked_frame(bytes: &[u8]) -> Option<Frame<'_>> {
+    framing::reopen(bytes).map(Frame)
+}
+
 #[expect(clippy::len_without_is_empty, reason = "no frame is empty: it has a header")]
 impl<'a> Frame<'a> {
     /// Bytes of all of it: the next frame begins behind them.

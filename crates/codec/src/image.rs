@@ -1,15 +1,23 @@
-//! The account image, version 1.
+//! The account image, version 2. docs/formats/account-image.md has the bytes.
+//!
+//! What most accounts have lies at places that are known when the crate is compiled, in widths
+//! that suit most numbers: reading and writing it is a run of moves without a branch for each.
+//! What does not fit, and what few accounts have, is in groups behind it.
+
+mod bucket;
+mod item;
+mod session;
 
 use crate::reader::{Reader, Tail};
-use crate::writer::{GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, Writer};
+use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, BucketNo, Counter, ID_LEN_MAX, Id, Identity, Item, Name, Overrun, Period,
-    Session, Slice, Status, Time, UnitAmount,
+    Account, Bucket, Counter, ID_LEN_MAX, Id, Identity, Name, Period, Session, Status, Time,
+    UnitAmount,
 };
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 
 /// The longest id and its length, bytes.
 const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;
@@ -54,27 +62,31 @@ pub fn encode_account_over(account: &Account, buffer: &mut Vec<u8>) -> usize {
     write_account(account, buffer)
 }
 
+/// Bits of the second byte, above those of the status.
+mod flag {
+    /// The numbers are in groups.
+    pub(super) const WIDE: u8 = 1 << 2;
+    /// There is more than buckets and sessions.
+    pub(super) const MORE: u8 = 1 << 3;
+    pub(super) const STATUS: u8 = 3;
+    pub(super) const ALL: u8 = WIDE | MORE | STATUS;
+}
+
+/// Bytes of the head where it is narrow.
+const HEAD_LEN: usize = 16;
+
 /// The bytes that an image takes at most, and what the writer may touch behind them.
 fn room(account: &Account) -> usize {
-    let session = |session: &Session| {
-        let slices: usize = session.items.iter().map(|item| item.slices.len()).sum();
-        let items = session.items.len() * (NAME_ROOM + 3 * GROUP_LEN_MAX);
-        SHORT_LEN_MAX
-            + 2 * GROUP_LEN_MAX
-            + session.answers.as_bytes().len()
-            + session.blob.len()
-            + items
-            + slices * GROUP_LEN_MAX
-    };
-    1 + 3 * GROUP_LEN_MAX
-        + account.buckets.len() * (2 * NAME_ROOM + 4 * GROUP_LEN_MAX)
-        + account.sessions.iter().map(session).sum::<usize>()
+    HEAD_LEN
+        + 4 * GROUP_LEN_MAX
+        + account.buckets.len() * bucket::LEN_MAX
+        + account.sessions.iter().map(session::len_max).sum::<usize>()
         + account.tombstones.as_bytes().len()
         + account.transactions.as_bytes().len()
         + account.identities.len() * (NAME_ROOM + SHORT_LEN_MAX)
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX)
         + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
-        + GROUP_ROOM
+        + FIXED_LEN_MAX
 }
 
 /// Writes an image to the front of `out`, and returns its length.
@@ -82,25 +94,12 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
     let len_all = out.len();
     let mut w = Writer::new(out);
     let base = account.changed_at.0;
-    w.byte(VERSION);
-    w.group([word(account.version), base, i64::from(account.next_bucket), account.status as i64]);
-    w.group([
-        len(account.buckets.len()),
-        len(account.sessions.len()),
-        len(account.tombstones.as_bytes().len()),
-        len(account.transactions.as_bytes().len()),
-    ]);
-    w.group([
-        len(account.identities.len()),
-        len(account.counters.len()),
-        len(account.uncollected.len()),
-        0,
-    ]);
+    put_head(&mut w, account);
     for bucket in &account.buckets {
-        put_bucket(&mut w, bucket, base);
+        bucket::put(&mut w, bucket, base);
     }
     for session in &account.sessions {
-        put_session(&mut w, session, base);
+        session::put(&mut w, session);
     }
     w.bytes(account.tombstones.as_bytes());
     w.bytes(account.transactions.as_bytes());
@@ -120,51 +119,94 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
     len_all - w.remaining()
 }
 
+fn put_head(w: &mut Writer<'_>, account: &Account) {
+    let (buckets, sessions) = (account.buckets.len(), account.sessions.len());
+    let more = [
+        len(account.tombstones.as_bytes().len()),
+        len(account.transactions.as_bytes().len()),
+        len(account.identities.len()),
+        len(account.counters.len()),
+    ];
+    let uncollected = len(account.uncollected.len());
+    let has_more = more[0] | more[1] | more[2] | more[3] | uncollected != 0;
+    let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
+    let fields = w.fixed::<{ HEAD_LEN + 2 }>();
+    fields[0] = VERSION;
+    if let (Ok(version), Ok(buckets), Ok(sessions), true) = (
+        u32::try_from(account.version),
+        u8::try_from(buckets),
+        u8::try_from(sessions),
+        fits_six(account.changed_at.0),
+    ) {
+        (fields[1], fields[4], fields[5]) = (flags, buckets, sessions);
+        fields[2..4].copy_from_slice(&account.next_bucket.to_le_bytes());
+        fields[6..10].copy_from_slice(&version.to_le_bytes());
+        fields[10..18].copy_from_slice(&account.changed_at.0.to_le_bytes());
+        w.advance(HEAD_LEN);
+    } else {
+        fields[1] = flags | flag::WIDE;
+        w.advance(2);
+        let version = word(account.version);
+        w.group([version, account.changed_at.0, i64::from(account.next_bucket), 0]);
+        w.group([len(buckets), len(sessions), 0, 0]);
+    }
+    if has_more {
+        w.group(more);
+        w.group([uncollected, 0, 0, 0]);
+    }
+}
+
+/// Counts of what follows the head.
+#[derive(Default)]
+struct Counts {
+    buckets: usize,
+    sessions: usize,
+    /// Bytes.
+    tombstones: usize,
+    /// Bytes.
+    transactions: usize,
+    identities: usize,
+    counters: usize,
+    uncollected: usize,
+}
+
 /// Reads an image into an account whose buffers are used again.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
-    let mut tail: Tail = [0; 2 * GROUP_ROOM];
-    let mut r = Reader::new(bytes, &mut tail);
-    let version = r.byte();
-    if version != VERSION {
-        return Err(ImageError::Version(version));
+    match bytes.first() {
+        Some(&VERSION) => {}
+        version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
     }
-    let [account_version, base, next_bucket, status] = r.group();
-    let [buckets, sessions, tombstones, transactions] = r.group();
-    let [identities, counters, uncollected, _] = r.group();
-    account.version = unword(account_version);
-    account.changed_at = Time(base);
-    account.next_bucket = narrow(&mut r, next_bucket);
-    account.status = take_status(&mut r, status);
-    let buckets = count(&mut r, buckets);
-    account.buckets.truncate(buckets);
-    while account.buckets.len() < buckets {
+    let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
+    let mut r = Reader::new(bytes, &mut tail);
+    let counts = take_head(&mut r, account);
+    let base = account.changed_at.0;
+    account.buckets.truncate(counts.buckets);
+    while account.buckets.len() < counts.buckets {
         account.buckets.push(Bucket::empty());
     }
     for bucket in &mut account.buckets {
-        take_bucket(&mut r, base, bucket);
+        bucket::take(&mut r, base, bucket);
     }
-    account.sessions.resize_with(count(&mut r, sessions), Session::empty);
+    account.sessions.resize_with(counts.sessions, Session::empty);
     for session in &mut account.sessions {
-        take_session(&mut r, base, session);
+        session::take(&mut r, session);
     }
-    let packed = count(&mut r, tombstones);
-    let whole = account.tombstones.load(r.bytes(packed));
-    let packed = count(&mut r, transactions);
-    if !(account.transactions.load(r.bytes(packed)) && whole) {
+    let whole = account.tombstones.load(r.bytes(counts.tombstones));
+    if !(account.transactions.load(r.bytes(counts.transactions)) && whole) {
         r.fail();
     }
     account.identities.clear();
-    for _ in 0..count(&mut r, identities) {
+    for _ in 0..counts.identities {
         let identity = take_identity(&mut r);
         account.identities.extend(identity);
     }
     account.counters.clear();
-    for _ in 0..count(&mut r, counters) {
+    for _ in 0..counts.counters {
         let counter = take_counter(&mut r);
         account.counters.extend(counter);
     }
     account.uncollected.clear();
-    for _ in 0..count(&mut r, uncollected) {
+    for _ in 0..counts.uncollected {
         let mut total = UnitAmount { unit: Name::EMPTY, amount: 0 };
         r.name(&mut total.unit);
         [total.amount, ..] = r.group();
@@ -173,148 +215,41 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
-fn put_bucket(w: &mut Writer<'_>, bucket: &Bucket, base: i64) {
-    w.name(&bucket.id);
-    w.name(&bucket.unit);
-    w.group([
-        i64::from(bucket.no.0),
-        i64::from(bucket.priority),
-        bucket.created.0.wrapping_sub(base),
-        bucket.valid_from.0,
-    ]);
-    w.group([bucket.available, bucket.held, bucket.credited, bucket.consumed]);
-    w.group([
-        i64::from(bucket.valid_to.is_some()),
-        bucket.valid_to.map_or(0, |end| end.0.wrapping_sub(base)),
-        bucket.floor,
-        bucket.refunded,
-    ]);
-    w.group([bucket.expired, bucket.voided, bucket.overdrawn, 0]);
-}
-
-/// Fills a bucket in place.
-fn take_bucket(r: &mut Reader<'_>, base: i64, bucket: &mut Bucket) {
-    r.name(&mut bucket.id);
-    r.name(&mut bucket.unit);
-    let [no, priority, created, valid_from] = r.group();
-    bucket.no = BucketNo(narrow(r, no));
-    bucket.priority = narrow(r, priority);
-    bucket.created = Time(created.wrapping_add(base));
-    bucket.valid_from = Time(valid_from);
-    [bucket.available, bucket.held, bucket.credited, bucket.consumed] = r.group();
-    let [has_end, end, floor, refunded] = r.group();
-    bucket.valid_to = (has_end != 0).then(|| Time(end.wrapping_add(base)));
-    (bucket.floor, bucket.refunded) = (floor, refunded);
-    [bucket.expired, bucket.voided, bucket.overdrawn, _] = r.group();
-}
-
-fn put_session(w: &mut Writer<'_>, session: &Session, base: i64) {
-    w.short(session.id.as_bytes());
-    w.group([
-        word(session.version),
-        session.validity_ms,
-        session.tcc_ms,
-        session.deadline.0.wrapping_sub(base),
-    ]);
-    w.group([
-        session.overrun as i64,
-        len(session.items.len()),
-        len(session.answers.as_bytes().len()),
-        len(session.blob.len()),
-    ]);
-    w.bytes(session.answers.as_bytes());
-    w.bytes(&session.blob);
-    for item in &session.items {
-        put_item(w, item);
-    }
-}
-
-/// Fills a session in place: it is large, and its buffers are used again.
-fn take_session(r: &mut Reader<'_>, base: i64, session: &mut Session) {
-    match Id::new(r.short()) {
-        Some(id) => session.id = id,
-        None => r.fail(),
-    }
-    let [version, validity_ms, tcc_ms, deadline] = r.group();
-    let [overrun, items, answers, blob] = r.group();
-    session.version = unword(version);
-    session.validity_ms = validity_ms;
-    session.tcc_ms = tcc_ms;
-    session.deadline = Time(deadline.wrapping_add(base));
-    session.overrun = match overrun {
-        0 => Overrun::Overdraw,
-        1 => Overrun::Clamp,
-        _ => {
-            r.fail();
-            Overrun::Overdraw
-        }
-    };
-    let packed = count(r, answers);
-    if !session.answers.load(r.bytes(packed)) {
+fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
+    let mut counts = Counts::default();
+    let fields = r.fixed::<{ HEAD_LEN + 2 }>();
+    let flags = fields[1];
+    if flags & !flag::ALL != 0 {
         r.fail();
     }
-    let blob = count(r, blob);
-    session.blob.clear();
-    session.blob.extend_from_slice(r.bytes(blob));
-    let items = count(r, items);
-    session.items.truncate(items);
-    while session.items.len() < items {
-        session.items.push(Item::empty());
+    account.status = take_status(r, flags & flag::STATUS);
+    if flags & flag::WIDE == 0 {
+        account.next_bucket = u16::from_le_bytes(part(fields, 2));
+        account.version = u64::from(u32::from_le_bytes(part(fields, 6)));
+        account.changed_at = Time(six(fields, 10));
+        r.skip(HEAD_LEN);
+        counts.buckets = count(r, i64::from(fields[4]));
+        counts.sessions = count(r, i64::from(fields[5]));
+    } else {
+        r.skip(2);
+        let [version, changed_at, next_bucket, _] = r.group();
+        let [buckets, sessions, ..] = r.group();
+        account.version = unword(version);
+        account.changed_at = Time(changed_at);
+        account.next_bucket = narrow(r, next_bucket);
+        counts.buckets = count(r, buckets);
+        counts.sessions = count(r, sessions);
     }
-    for item in &mut session.items {
-        take_item(r, item);
+    if flags & flag::MORE != 0 {
+        let [tombstones, transactions, identities, counters] = r.group();
+        let [uncollected, ..] = r.group();
+        counts.tombstones = count(r, tombstones);
+        counts.transactions = count(r, transactions);
+        counts.identities = count(r, identities);
+        counts.counters = count(r, counters);
+        counts.uncollected = count(r, uncollected);
     }
-}
-
-fn put_item(w: &mut Writer<'_>, item: &Item) {
-    w.name(&item.unit);
-    w.group([
-        i64::from(item.key),
-        len(item.slices.len()),
-        item.last_grant.map_or(0, |request| i64::from(request) + 1),
-        item.granted,
-    ]);
-    w.group([item.used, item.from_hold, item.direct, item.released]);
-    // The first slice shares a group with what is rarely there.
-    let first = item.slices.first().copied().unwrap_or(NO_SLICE);
-    w.group([item.uncollected, i64::from(first.bucket.0), first.amount, 0]);
-    for pair in item.slices.get(1..).unwrap_or(&[]).chunks(2) {
-        let second = pair.get(1).copied().unwrap_or(NO_SLICE);
-        w.group([
-            i64::from(pair[0].bucket.0),
-            pair[0].amount,
-            i64::from(second.bucket.0),
-            second.amount,
-        ]);
-    }
-}
-
-const NO_SLICE: Slice = Slice { bucket: BucketNo(0), amount: 0 };
-
-/// Fills an item in place.
-fn take_item(r: &mut Reader<'_>, item: &mut Item) {
-    r.name(&mut item.unit);
-    let [key, slices, last_grant, granted] = r.group();
-    item.key = narrow(r, key);
-    item.last_grant = (last_grant != 0).then(|| narrow(r, last_grant.wrapping_sub(1)));
-    item.granted = granted;
-    [item.used, item.from_hold, item.direct, item.released] = r.group();
-    let [uncollected, first, amount, _] = r.group();
-    item.uncollected = uncollected;
-    item.slices.clear();
-    // The first slice has been read: only those behind it take further bytes.
-    let behind_first = count(r, slices.saturating_sub(1).max(0));
-    let slices = if slices > 0 { behind_first + 1 } else { 0 };
-    if slices > 0 {
-        item.slices.push(Slice { bucket: BucketNo(narrow(r, first)), amount });
-    }
-    while item.slices.len() < slices && !r.is_broken() {
-        let [bucket, amount, other, other_amount] = r.group();
-        item.slices.push(Slice { bucket: BucketNo(narrow(r, bucket)), amount });
-        if item.slices.len() < slices {
-            item.slices.push(Slice { bucket: BucketNo(narrow(r, other)), amount: other_amount });
-        }
-    }
+    counts
 }
 
 fn take_identity(r: &mut Reader<'_>) -> Option<Identity> {
@@ -346,7 +281,7 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
     Some(Counter { id, unit, period, period_start: Time(period_start), value })
 }
 
-fn take_status(r: &mut Reader<'_>, status: i64) -> Status {
+fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
     match status {
         0 => Status::Active,
         1 => Status::Suspended,
@@ -375,6 +310,32 @@ fn narrow<N: TryFrom<i64> + Default>(r: &mut Reader<'_>, number: i64) -> N {
         r.fail();
         N::default()
     })
+}
+
+/// Bytes at a place of the fixed fields.
+#[inline(always)]
+fn part<const N: usize, const M: usize>(fields: &[u8; M], at: usize) -> [u8; N] {
+    let mut part = [0; N];
+    part.copy_from_slice(&fields[at..at + N]);
+    part
+}
+
+/// A number of 32 bits, not negative, at a place of the fixed fields.
+#[inline(always)]
+fn four<const M: usize>(fields: &[u8; M], at: usize) -> i64 {
+    i64::from(u32::from_le_bytes(part(fields, at)))
+}
+
+/// A number of 48 bits at a place of the fixed fields, which have two bytes more behind it.
+#[inline(always)]
+fn six<const M: usize>(fields: &[u8; M], at: usize) -> i64 {
+    (i64::from_le_bytes(part(fields, at)) << 16) >> 16
+}
+
+/// True when [`six`] gives the number back.
+#[inline(always)]
+fn fits_six(number: i64) -> bool {
+    (number << 16) >> 16 == number
 }
 
 #[expect(clippy::cast_possible_wrap, reason = "the bits of the number")]

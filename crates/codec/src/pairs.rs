@@ -69,6 +69,30 @@ pub(crate) struct PairReader {
 }
 
 impl PairReader {
+    /// Passes over a pair, which is numbered if it is to be.
+    #[inline]
+    pub(crate) fn pass(&mut self, from: &mut Cursor<'_>) -> Result<(), RecordError> {
+        match from.rest().first() {
+            Some(&tag) if usize::from(tag) < self.pairs.len() => {
+                from.byte()?;
+            }
+            _ => {
+                self.take(from)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Passes over a pair whose index was looked at before.
+    #[inline]
+    pub(crate) fn skip(from: &mut Cursor<'_>) -> Result<(), Malformed> {
+        if from.byte()? >= KEPT {
+            from.name()?;
+            from.name()?;
+        }
+        Ok(())
+    }
+
     pub(crate) fn take(&mut self, from: &mut Cursor<'_>) -> Result<Pair, RecordError> {
         let tag = from.byte()?;
         if tag < KEPT {

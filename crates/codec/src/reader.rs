@@ -1,7 +1,7 @@
 //! Reads what the writer wrote. A short or wrong input sets a flag that the caller looks at
 //! once, at the end.
 
-use crate::writer::{GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, OFFSETS};
+use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, GROUP_ROOM, NAME_ROOM, OFFSETS};
 use scurry_ledger::Name;
 
 /// A cursor over an image.
@@ -16,7 +16,7 @@ pub(crate) struct Reader<'a> {
 
 /// The end of an input, and zeros behind it: numbers and names are loaded as whole words, also
 /// the last.
-pub(crate) type Tail = [u8; 2 * GROUP_ROOM];
+pub(crate) type Tail = [u8; 2 * FIXED_LEN_MAX];
 
 const MASKS: [u64; 4] = [0, 0xffff, 0xffff_ffff, u64::MAX];
 const SIGNS: [u64; 4] = [0, 1 << 15, 1 << 31, 1 << 63];
@@ -24,6 +24,15 @@ const SIGNS: [u64; 4] = [0, 1 << 15, 1 << 31, 1 << 63];
 impl<'a> Reader<'a> {
     pub(crate) fn new(bytes: &'a [u8], tail: &'a mut Tail) -> Reader<'a> {
         Reader { rest: bytes, padding: 0, tail: Some(tail), broken: false }
+    }
+
+    /// So many bytes were read.
+    #[inline]
+    pub(crate) fn skip(&mut self, len: usize) {
+        match self.rest.get(len..) {
+            Some(rest) => self.rest = rest,
+            None => self.fail(),
+        }
     }
 
     /// Marks the input as wrong. Nothing more is read.
@@ -41,10 +50,6 @@ impl<'a> Reader<'a> {
     /// Bytes that were not read yet.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len().saturating_sub(self.padding)
-    }
-
-    pub(crate) fn is_broken(&self) -> bool {
-        self.broken
     }
 
     #[inline]
@@ -73,7 +78,7 @@ impl<'a> Reader<'a> {
     /// accounts resemble each other.
     #[inline]
     pub(crate) fn name(&mut self, name: &mut Name) {
-        let [len, padded @ ..] = self.room::<NAME_ROOM>();
+        let [len, padded @ ..] = self.fixed::<NAME_ROOM>();
         let len = usize::from(*len);
         match self.rest.get(1 + len..) {
             Some(rest) if name.load(padded, len) => self.rest = rest,
@@ -89,19 +94,16 @@ impl<'a> Reader<'a> {
             self.rest = rest;
             return [0; 4];
         }
-        let (numbers, len) = split_group(self.room());
-        match self.rest.get(len..) {
-            Some(rest) => self.rest = rest,
-            None => self.fail(),
-        }
+        let (numbers, len) = split_group(self.fixed());
+        self.skip(len);
         numbers
     }
 
     /// So many bytes from here. Those behind the end of the input are zeros, and who reads on
     /// there does not come to an end with it.
     #[inline]
-    fn room<const N: usize>(&mut self) -> &'a [u8; N] {
-        const { assert!(N <= GROUP_ROOM) }
+    pub(crate) fn fixed<const N: usize>(&mut self) -> &'a [u8; N] {
+        const { assert!(N <= FIXED_LEN_MAX) }
         if self.rest.len() < N {
             self.pad();
         }
@@ -115,7 +117,7 @@ impl<'a> Reader<'a> {
         let Some(tail) = self.tail.take() else { return self.fail() };
         let len = self.rest.len();
         tail[..len].copy_from_slice(self.rest);
-        (self.rest, self.padding) = (&tail[..len + GROUP_ROOM], GROUP_ROOM);
+        (self.rest, self.padding) = (&tail[..len + FIXED_LEN_MAX], FIXED_LEN_MAX);
     }
 }
 

@@ -2,6 +2,7 @@
 
 use crate::cursor::Cursor;
 use crate::pairs::PairReader;
+use crate::passed::{self, Passed};
 use crate::record::kind;
 use crate::{Balance, Malformed, Record, RecordError};
 use alloc::vec::Vec;
@@ -32,16 +33,10 @@ impl<'a> Records<'a> {
     /// The next record; `None` behind the last one, and after an error.
     #[expect(clippy::should_implement_trait, reason = "a record borrows the balances kept here")]
     pub fn next(&mut self) -> Option<Result<Record<'_>, RecordError>> {
-        if self.broken {
-            return None;
+        match self.begin()? {
+            Ok(()) => {}
+            Err(error) => return Some(Err(error)),
         }
-        let Some(left) = self.left.checked_sub(1) else {
-            self.broken = true;
-            return self.cursor.finish().err().map(|left| Err(left.into()));
-        };
-        self.left = left;
-        // Set back below: an error ends the records.
-        self.broken = true;
         match take(&mut self.cursor, &mut self.pairs, &mut self.balances) {
             Ok(record) => {
                 self.broken = false;
@@ -49,6 +44,33 @@ impl<'a> Records<'a> {
             }
             Err(error) => Some(Err(error)),
         }
+    }
+
+    /// The next record as its bytes, to be read later; as [`Records::next`] otherwise.
+    #[inline]
+    pub fn pass(&mut self) -> Option<Result<Passed<'a>, RecordError>> {
+        match self.begin()? {
+            Ok(()) => {}
+            Err(error) => return Some(Err(error)),
+        }
+        let passed = passed::pass(&mut self.cursor, &mut self.pairs);
+        self.broken = passed.is_err();
+        Some(passed)
+    }
+
+    /// Counts the next record; none behind the last one.
+    #[inline]
+    fn begin(&mut self) -> Option<Result<(), RecordError>> {
+        if self.broken {
+            return None;
+        }
+        // Set back when it was read: an error ends the records.
+        self.broken = true;
+        let Some(left) = self.left.checked_sub(1) else {
+            return self.cursor.finish().err().map(|left| Err(left.into()));
+        };
+        self.left = left;
+        Some(Ok(()))
     }
 }
 
@@ -58,6 +80,19 @@ fn take<'a: 'r, 'r>(
     balances: &'r mut Vec<Balance>,
 ) -> Result<Record<'r>, RecordError> {
     let byte = from.byte()?;
+    if byte != kind::ACCOUNT {
+        return take_other(from, byte);
+    }
+    let (id, change) = (from.string()?, from.string()?);
+    balances.clear();
+    for _ in 0..from.varint()? {
+        balances.push(take_balance(from, pairs)?);
+    }
+    Ok(Record::Account { id, change, balances })
+}
+
+/// A record of this kind, which is not that of an account's Change.
+pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'a>, RecordError> {
     let expires = byte & kind::EXPIRES != 0;
     Ok(match byte & !kind::EXPIRES {
         kind::VALUE => Record::Value {
@@ -75,14 +110,6 @@ fn take<'a: 'r, 'r>(
             value: from.string()?,
         },
         _ if expires => return Err(RecordError::Kind(byte)),
-        kind::ACCOUNT => {
-            let (id, change) = (from.string()?, from.string()?);
-            balances.clear();
-            for _ in 0..from.varint()? {
-                balances.push(take_balance(from, pairs)?);
-            }
-            Record::Account { id, change, balances }
-        }
         kind::APPEND => Record::Append { key: from.string()?, tail: from.string()? },
         kind::REMOVE => Record::Remove { key: from.string()? },
         kind::TOMBSTONE => Record::Tombstone {

@@ -58,7 +58,7 @@ impl Touched {
 fn named(op: &Op) -> Option<Named> {
     match op {
         Op::AddBucket { id, .. } => Some(Named::Id(*id)),
-        Op::SetBucket { bucket, .. } | Op::RemoveBucket(bucket) => Some(Named::No(*bucket)),
+        Op::SetBucket { bucket, .. } | Op::RemoveBucket { bucket, .. } => Some(Named::No(*bucket)),
         Op::Credit(posting)
         | Op::Void(posting)
         | Op::Refund(posting)

@@ -35,6 +35,13 @@ pub(crate) fn gather(bytes: &[u8; 8]) -> Option<(u64, usize)> {
     Some((number, ends.trailing_zeros() as usize / 8 + 1))
 }
 
+/// The length of the number at the front of eight bytes; none where it is longer than they are.
+#[inline]
+pub(crate) fn end(bytes: &[u8; 8]) -> Option<usize> {
+    let ends = !u64::from_le_bytes(*bytes) & MORE;
+    (ends != 0).then(|| ends.trailing_zeros() as usize / 8 + 1)
+}
+
 const MORE: u64 = 0x8080_8080_8080_8080;
 
 #[cfg(test)]
@@ -69,6 +76,7 @@ mod tests {
             assert_eq!(len(number), expected.len(), "{number:x}");
             if number >= SPREAD_END {
                 assert_eq!(expected.first_chunk().and_then(gather), None, "{number:x}");
+                assert_eq!(expected.first_chunk().and_then(end), None, "{number:x}");
                 continue;
             }
             let bytes = spread(number, expected.len());
@@ -79,6 +87,7 @@ mod tests {
                 let mut padded = [fill; 8];
                 padded[..expected.len()].copy_from_slice(&expected);
                 assert_eq!(gather(&padded), Some((number, expected.len())), "{number:x}");
+                assert_eq!(end(&padded), Some(expected.len()), "{number:x}");
             }
         }
     }

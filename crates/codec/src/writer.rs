@@ -39,11 +39,13 @@ fn width_code(number: i64) -> u8 {
 pub(crate) const GROUP_ROOM: usize = 31 + 8;
 /// The longest group, bytes.
 pub(crate) const GROUP_LEN_MAX: usize = 1 + 4 * 8;
+/// What is written or read at once at most, bytes, whatever of it means something.
+pub(crate) const FIXED_LEN_MAX: usize = GROUP_ROOM;
 /// The longest name and its length, bytes.
 pub(crate) const NAME_ROOM: usize = 1 + NAME_LEN_MAX;
 
 impl<'a> Writer<'a> {
-    /// Writes to `out`, which has room for all that is written and [`GROUP_ROOM`] bytes more.
+    /// Writes to `out`, which has room for all that is written and [`FIXED_LEN_MAX`] bytes more.
     pub(crate) fn new(out: &'a mut [u8]) -> Writer<'a> {
         Writer { rest: out }
     }
@@ -75,7 +77,7 @@ impl<'a> Writer<'a> {
     #[inline]
     pub(crate) fn name(&mut self, name: &Name) {
         let len = name.byte_len();
-        let room = self.room::<NAME_ROOM>();
+        let room = self.fixed::<NAME_ROOM>();
         room[0] = u8::try_from(len).unwrap_or(u8::MAX);
         room[1..].copy_from_slice(name.padded());
         self.advance(1 + len);
@@ -88,7 +90,7 @@ impl<'a> Writer<'a> {
         if first | second | third | fourth == 0 {
             return self.byte(0);
         }
-        let group = self.room::<GROUP_ROOM>();
+        let group = self.fixed::<GROUP_ROOM>();
         let codes = width_code(first)
             | width_code(second) << 2
             | width_code(third) << 4
@@ -107,14 +109,15 @@ impl<'a> Writer<'a> {
         self.advance(usize::from(len));
     }
 
-    /// `N` bytes to write to, whatever is in them.
+    /// `N` bytes to write to, whatever is in them; [`Writer::advance`] says how many were written.
     #[inline]
-    fn room<const N: usize>(&mut self) -> &mut [u8; N] {
+    pub(crate) fn fixed<const N: usize>(&mut self) -> &mut [u8; N] {
         self.rest.first_chunk_mut().expect("room was made for all that is written")
     }
 
+    /// So many bytes were written.
     #[inline]
-    fn advance(&mut self, len: usize) {
+    pub(crate) fn advance(&mut self, len: usize) {
         self.rest = &mut core::mem::take(&mut self.rest)[len..];
     }
 }

@@ -3,8 +3,8 @@
 mod support;
 
 use scurry_codec::{
-    Balance, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Malformed, Record, RecordError,
-    Seal, decode_change, read_frame,
+    Balance, FRAME_LEN_MAX, Frame, FrameError, FrameWriter, Framed, Late, Left, Malformed, Record,
+    RecordError, Seal, decode_change, read_frame, read_passed,
 };
 use scurry_ledger::{Account, BucketNo, BucketTerms, Change, Op, Posting, Status, Time, apply};
 use support::{AT, CHECKSUM, LOG_ID, flipped, hex, name, seal};
@@ -377,6 +377,13 @@ fn records_that_no_writer_writes_are_refused() {
         }
         assert_eq!(last, Some(Err(error)), "{body:?}");
         assert_eq!(records.next(), None, "an error is the end");
+        let mut records = frame(&bytes).records();
+        let mut last = records.pass();
+        if matches!(last, Some(Ok(passed)) if passed.bytes == [8]) {
+            last = records.pass();
+        }
+        assert_eq!(last, Some(Err(error)), "{body:?}");
+        assert_eq!(records.pass(), None, "an error is the end");
     }
     // More records than there are bytes for, and bytes where there are no records.
     let bytes = framed(&[8], u32::MAX);
@@ -386,6 +393,52 @@ fn records_that_no_writer_writes_are_refused() {
     let bytes = framed(&[8], 0);
     let left = RecordError::Malformed(Malformed::Left(1));
     assert_eq!(frame(&bytes).records().next(), Some(Err(left)));
+}
+
+#[test]
+fn a_record_that_is_passed_on_says_the_same_later() {
+    // A pair that is numbered, one that is not, the numbered one again, in numbers of every width.
+    let mut body = vec![1, 1, b'a', 2, b'c', b'd', 3, 0x80, 1, b'n', 1, b'u', 7, 4, 6];
+    body.extend_from_slice(&[0x81, 1, b'm', 1, b'u', 8, 0xff, 0x7f, 0]);
+    body.extend_from_slice(&[
+        0, 0x80, 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 2,
+    ]);
+    body.extend_from_slice(&[5, 1, b'k', 8]);
+    let bytes = framed(&body, 3);
+    let (mut read, mut passed) = (frame(&bytes).records(), frame(&bytes).records());
+    let mut lens = Vec::new();
+    while let Some(record) = read.next() {
+        let record = record.expect("a record");
+        let late = passed.pass().expect("as many").expect("a record");
+        assert_eq!(late.key, record.key());
+        lens.push(late.bytes.len());
+        match (record, read_passed(late.bytes).expect("a record")) {
+            (
+                Record::Account { id, change, balances },
+                Late::Account { id: i, change: c, left },
+            ) => {
+                assert_eq!((id, change), (i, c));
+                let left: Vec<_> = left.map(|left| left.expect("it is whole")).collect();
+                let same = |balance: &Balance| {
+                    let Balance { bucket, available, held, .. } = *balance;
+                    Left { bucket, available, held }
+                };
+                assert_eq!(left, balances.iter().map(same).collect::<Vec<_>>());
+            }
+            (record, Late::Other(other)) => assert_eq!(record, other),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(passed.pass(), None);
+    assert_eq!(lens, [body.len() - 4, 3, 1]);
+    // A number too large for a bucket is passed over, and found when it is read.
+    let Ok(Late::Account { mut left, .. }) =
+        read_passed(&[1, 0, 0, 1, 0, 0xff, 0xff, 0xff, 0xff, 0x7f, 0, 0])
+    else {
+        panic!("an account")
+    };
+    assert_eq!(left.next(), Some(Err(RecordError::Malformed(Malformed::Number))));
+    assert_eq!(left.next(), None);
 }
 
 #[test]

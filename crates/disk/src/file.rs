@@ -22,6 +22,8 @@ impl DiskFile {
 }
 
 impl File for DiskFile {
+    const BLOCK_LEN: u64 = 4096;
+
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         // Goes on after short and interrupted writes.
         self.file.write_all_at(bytes, offset).map_err(cannot("write", &self.path))

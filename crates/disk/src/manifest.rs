@@ -10,14 +10,19 @@
 //! crc32c 89abcdef
 //! ```
 //!
+//! Format 2 has one line more behind the threads, `restored 4711`, and is written where that is not
+//! 0, so that older versions serve what they can.
+//!
 //! Every format to come keeps the first line and the last, so that an old version tells a newer
 //! store from a damaged one.
 
 use crc::{CRC_32_ISCSI, Crc};
 use std::fmt::Write;
 
-/// The format that is written, and the newest that is read.
-pub const FORMAT: u32 = 1;
+/// The newest format that is read.
+pub const FORMAT: u32 = 2;
+/// The format of stores that were not restored.
+const FORMAT_FIRST: u32 = 1;
 /// Longer is damaged; no format needs more.
 pub(crate) const LEN_MAX: u64 = 4_096;
 
@@ -36,6 +41,9 @@ pub struct Manifest {
     pub generation: u32,
     /// How many threads that generation is divided among.
     pub threads: u16,
+    /// Positions of events begin with this much more than the generation: each restore raises it,
+    /// because the same sequences come again with other changes.
+    pub restored: u32,
 }
 
 /// Why bytes are no manifest.
@@ -46,13 +54,27 @@ pub(crate) enum Unreadable {
 }
 
 impl Manifest {
+    /// The format that it is written in.
+    pub fn format(&self) -> u32 {
+        if self.restored == 0 { FORMAT_FIRST } else { FORMAT }
+    }
+
+    /// What positions of events begin with.
+    pub fn generation_of_events(&self) -> u32 {
+        self.generation.saturating_add(self.restored)
+    }
+
     /// The whole file.
     pub(crate) fn to_text(self) -> String {
-        let Manifest { store, hash_seed, generation, threads } = self;
+        let Manifest { store, hash_seed, generation, threads, restored } = self;
+        let format = self.format();
         let mut text = format!(
-            "{TITLE}{FORMAT}\nstore {store:016x}\nhash-seed {hash_seed:016x}\n\
+            "{TITLE}{format}\nstore {store:016x}\nhash-seed {hash_seed:016x}\n\
              generation {generation}\nthreads {threads}\n"
         );
+        if restored > 0 {
+            writeln!(text, "restored {restored}").expect("a string takes everything");
+        }
         let crc = CRC.checksum(text.as_bytes());
         writeln!(text, "{CRC_TITLE}{crc:08x}").expect("a string takes everything");
         text
@@ -73,7 +95,7 @@ impl Manifest {
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let format = field(TITLE.trim_end()).and_then(|format| format.parse().ok());
         match format {
-            Some(FORMAT) => {}
+            Some(FORMAT_FIRST | FORMAT) => {}
             Some(newer) if newer > FORMAT => return Err(Unreadable::Newer(newer)),
             _ => return Err(damaged("its first line is not that of a manifest")),
         }
@@ -83,6 +105,11 @@ impl Manifest {
                 hash_seed: u64::from_str_radix(field("hash-seed")?, 16).ok()?,
                 generation: field("generation")?.parse().ok()?,
                 threads: field("threads")?.parse().ok().filter(|threads| *threads > 0)?,
+                restored: if format == Some(FORMAT) {
+                    field("restored")?.parse().ok()?
+                } else {
+                    0
+                },
             })
         };
         read()
@@ -100,6 +127,7 @@ mod tests {
         hash_seed: 0x0123_4567_89ab_cdef,
         generation: 1,
         threads: 4,
+        restored: 0,
     };
 
     /// The text with this body and the checksum that belongs to it.
@@ -116,14 +144,26 @@ mod tests {
     }
 
     #[test]
+    fn the_format_of_a_restored_store_is_what_it_was() {
+        let golden = "scurry store format 2\nstore 00c0ffee00c0ffee\n\
+            hash-seed 0123456789abcdef\ngeneration 1\nthreads 4\nrestored 4711\n\
+            crc32c 6d95efd8\n";
+        let restored = Manifest { restored: 4_711, ..MANIFEST };
+        assert_eq!(restored.to_text(), golden);
+        assert_eq!(Manifest::from_bytes(golden.as_bytes()), Ok(restored));
+        assert_eq!(restored.generation_of_events(), 4_712);
+    }
+
+    #[test]
     fn extremes_come_back() {
         for manifest in [
-            Manifest { store: 0, hash_seed: 0, generation: 0, threads: 1 },
+            Manifest { store: 0, hash_seed: 0, generation: 0, threads: 1, restored: 1 },
             Manifest {
                 store: u64::MAX,
                 hash_seed: u64::MAX,
                 generation: u32::MAX,
                 threads: u16::MAX,
+                restored: u32::MAX,
             },
         ] {
             let text = manifest.to_text();
@@ -156,8 +196,8 @@ mod tests {
 
     #[test]
     fn a_newer_format_is_told_from_damage() {
-        let newer = sealed("scurry store format 2\nsomething else\n");
-        assert_eq!(Manifest::from_bytes(newer.as_bytes()), Err(Unreadable::Newer(2)));
+        let newer = sealed("scurry store format 3\nsomething else\n");
+        assert_eq!(Manifest::from_bytes(newer.as_bytes()), Err(Unreadable::Newer(3)));
         let older = sealed("scurry store format 0\nsomething else\n");
         assert!(matches!(Manifest::from_bytes(older.as_bytes()), Err(Unreadable::Damaged(_))));
     }

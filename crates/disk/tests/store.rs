@@ -8,7 +8,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
-const MANIFEST: Manifest = Manifest { store: 1, hash_seed: 2, generation: 3, threads: 4 };
+const MANIFEST: Manifest =
+    Manifest { store: 1, hash_seed: 2, generation: 3, threads: 4, restored: 0 };
 
 /// A directory above a store that is not there yet.
 fn place() -> (TempDir, PathBuf) {
@@ -109,14 +110,14 @@ fn a_manifest_torn_at_any_byte_is_refused() {
 fn a_newer_format_is_refused_in_words() {
     let (_place, path) = place();
     let store = Store::open(&path).expect("opened");
-    let text = "scurry store format 2\nshape round\ncrc32c 260abef2\n";
+    let text = "scurry store format 3\nshape round\ncrc32c 720debb4\n";
     fs::write(path.join("MANIFEST"), text).expect("written");
     let error = store.manifest().expect_err("newer");
-    assert!(matches!(error, StoreError::NewerManifest { found: 2, .. }), "{error:?}");
+    assert!(matches!(error, StoreError::NewerManifest { found: 3, .. }), "{error:?}");
     assert_eq!(
         error.to_string(),
         format!(
-            "{} has format 2, and this scurry reads formats up to 1: start the version that wrote \
+            "{} has format 3, and this scurry reads formats up to 2: start the version that wrote \
              it, or a later one; nothing was changed",
             path.join("MANIFEST").display()
         )

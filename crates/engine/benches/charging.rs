@@ -1,19 +1,17 @@
 //! What one operation of charging sessions costs a shard of many accounts, with all that the
 //! engine does for it: CPU time, or with `--operations N` just so many of them, for a profiler
-//! that counts instructions. The mix is that of the lab's `moaf-scur`, in batches of 64.
+//! that counts instructions. The mix is that of the lab's `moaf-scur`, in batches of 64. With `--journal`
+//! every Change is also written to frames, which are sealed and dropped at 64 KiB.
 
-use rustix::time::{ClockId, clock_gettime};
-use scurry_engine::{Config, Key, LogId, Outcome, Shard};
-use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
-};
+mod sessions;
+
+use scurry_engine::{Config, Key, LogId, Shard};
+use scurry_ledger::Time;
+use sessions::{Session, Sessions, cpu_time, populate, run};
 use std::error::Error;
 use std::hint::black_box;
 use std::time::Duration;
 
-const NOW: Time = Time(1_700_000_000_000);
-/// Sessions that take turns.
-const SESSIONS: usize = 3_200;
 /// Requests that a host takes together.
 const BATCH: usize = 64;
 /// Batches between two looks at the clock.
@@ -21,63 +19,6 @@ const BATCHES: usize = 6_000;
 /// Bytes of a frame.
 const FRAME_LEN: usize = 64 << 10;
 const RUNS: usize = 15;
-
-/// One operation of a session; none is a read.
-const STEPS: [Option<Step>; 8] = [
-    None,
-    Some(Step { request: 0, used: None, requested: Some(1_000) }),
-    None,
-    Some(Step { request: 1, used: Some(900), requested: Some(1_000) }),
-    None,
-    Some(Step { request: 2, used: Some(900), requested: Some(1_000) }),
-    None,
-    Some(Step { request: 3, used: Some(700), requested: None }),
-];
-
-#[derive(Clone, Copy)]
-struct Step {
-    request: u32,
-    used: Option<i64>,
-    requested: Option<i64>,
-}
-
-#[derive(Clone)]
-struct Session {
-    step: usize,
-    account: [u8; 11],
-    id: [u8; 8],
-}
-
-struct Sessions {
-    all: Vec<Session>,
-    turn: usize,
-    accounts: u64,
-    random: u64,
-    opened: u64,
-}
-
-impl Sessions {
-    fn next(&mut self) -> Session {
-        let session = &mut self.all[self.turn];
-        self.turn = (self.turn + 1) % SESSIONS;
-        if session.step == 0 {
-            self.random ^= self.random << 13;
-            self.random ^= self.random >> 7;
-            self.random ^= self.random << 17;
-            session.account = account_id(self.random % self.accounts);
-            session.id = digits(self.opened);
-            self.opened += 1;
-        }
-        let taken = session.clone();
-        session.step = (session.step + 1) % STEPS.len();
-        taken
-    }
-
-    /// The time of a host that opens a hundred sessions in a millisecond.
-    fn now(&self) -> Time {
-        Time(NOW.0.saturating_add_unsigned(self.opened / 100))
-    }
-}
 
 fn main() -> Result<(), Box<dyn Error>> {
     let number = |flag: &str| {
@@ -91,14 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         shard.keep_journal(LogId { id: 7, core: 0 }, 1);
     }
     let mut frames = vec![];
-    let idle = Session { step: 0, account: account_id(0), id: digits(0) };
-    let mut sessions = Sessions {
-        all: vec![idle; SESSIONS],
-        turn: 0,
-        accounts,
-        random: 0x9e37_79b9_7f4a_7c15,
-        opened: 0,
-    };
+    let mut sessions = Sessions::new(accounts);
     if let Some(operations) = number("--operations")? {
         for _ in 0..operations.div_ceil(BATCH as u64) {
             let requests = std::array::from_fn(|_| sessions.next());
@@ -150,77 +84,4 @@ fn batch(
         black_box(&frames);
     }
     if wrong > 0 { Err("an answer is not OK: use more accounts".into()) } else { Ok(()) }
-}
-
-fn run(shard: &mut Shard, now: Time, key: Key<'_>, session: &Session) -> bool {
-    let Some(step) = STEPS[session.step] else {
-        let account = black_box(shard.account(now, key).ok());
-        return account.is_some_and(|account| {
-            session.step == 0 || black_box(account.session(&session.id)).is_some()
-        });
-    };
-    let Some(unit) = Name::new(b"octets") else { return false };
-    let item = ItemRequest { key: 1, unit, used: step.used, requested: step.requested, min: None };
-    let request = SessionRequest {
-        session: &session.id,
-        request: step.request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items: &[item],
-    };
-    let command = match session.step {
-        1 => Command::Reserve(request),
-        7 => Command::Terminate(request),
-        _ => Command::Update(request),
-    };
-    let outcome = black_box(shard.execute(now, key, black_box(&command)));
-    matches!(outcome, Outcome::Answer { replayed: false, .. })
-}
-
-fn populate(shard: &mut Shard, accounts: u64) -> Result<(), Box<dyn Error>> {
-    let unit = Name::new(b"octets").ok_or("a name")?;
-    let mut buckets = vec![];
-    for (id, priority) in [(&b"main"[..], 10), (&b"bonus"[..], 5)] {
-        buckets.push(NewBucket {
-            bucket: Name::new(id).ok_or("a name")?,
-            unit,
-            amount: 1_000_000_000_000,
-            attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
-        });
-    }
-    let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
-    for number in 0..accounts {
-        let id = account_id(number);
-        let key = shard.key(&id);
-        shard.execute(NOW, key, &Command::Create(create));
-    }
-    Ok(())
-}
-
-fn account_id(number: u64) -> [u8; 11] {
-    let mut id = *b"acc:0000000";
-    id[3..].copy_from_slice(&digits(number));
-    id[3] = b':';
-    id
-}
-
-fn digits(number: u64) -> [u8; 8] {
-    let mut text = *b"s0000000";
-    let mut rest = number;
-    for place in text[1..].iter_mut().rev() {
-        *place = b"0123456789abcdefghijklmnopqrstuvwxyz"[(rest % 36) as usize];
-        rest /= 36;
-    }
-    text
-}
-
-/// CPU time of this thread.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    let part = |part: i64| u64::try_from(part).unwrap_or_default();
-    Duration::from_secs(part(time.tv_sec)) + Duration::from_nanos(part(time.tv_nsec))
 }

@@ -31,6 +31,10 @@ pub trait Disk: Send {
 /// An open file of a [`Disk`].
 #[expect(clippy::len_without_is_empty, reason = "nobody asks whether a file is empty")]
 pub trait File: Send {
+    /// A write that ends at a multiple of this needs nothing read first: the rest of a page that
+    /// is not in the cache would be.
+    const BLOCK_LEN: u64 = 1;
+
     /// Writes all of `bytes` at an offset, or fails; how much was written then is unknown.
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()>;
 

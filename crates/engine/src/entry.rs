@@ -3,6 +3,7 @@
 //! Layout: tag u8, key length u16, value length u32; where something can come due: timer u32,
 //! tick u40; where it expires: time i64; for entities: version u64; then key, value, slack.
 
+use crate::blocks::Blocks;
 use crate::{KeyKind, Version};
 use scurry_ledger::Time;
 
@@ -63,7 +64,7 @@ pub(crate) struct Armed {
 pub(crate) struct Entry(Box<[u8]>);
 
 /// An allocation and what common allocators keep beside it fill whole steps.
-const STEP: usize = 16;
+pub(crate) const STEP: usize = 16;
 const BESIDE_LEN: usize = 8;
 const FIXED_LEN: usize = 1 + 2 + 4;
 const TIMER_LEN: usize = 4 + 5;
@@ -184,6 +185,22 @@ impl Entry {
             return;
         }
         self.0[start..start + value.len()].copy_from_slice(value);
+        self.set_value_len(value.len());
+    }
+
+    /// As [`Entry::set_value`], for a value that grows and shrinks again and again: another block is
+    /// taken from those that are kept, also where a fifth of this one would be wasted, and this one
+    /// is kept for others.
+    pub(crate) fn set_value_among(&mut self, value: &[u8], blocks: &mut Blocks) {
+        let start = self.value_start();
+        let end = start + value.len();
+        let len = allocation_len(end);
+        if len > self.0.len() || len + len / 4 < self.0.len() {
+            let mut block = blocks.take(len);
+            block[..start].copy_from_slice(&self.0[..start]);
+            blocks.keep(std::mem::replace(&mut self.0, block));
+        }
+        self.0[start..end].copy_from_slice(value);
         self.set_value_len(value.len());
     }
 
@@ -341,6 +358,30 @@ mod tests {
             }
             assert!(entry.memory_bytes() <= 56, "a small value gives memory back");
         }
+    }
+
+    #[test]
+    fn an_account_moves_between_blocks_and_keeps_what_is_before_its_image() {
+        let mut blocks = Blocks::new(STEP);
+        let armed = Armed { timer: 7, tick: 8 };
+        let mut entries = [b"alice", b"bobby"].map(|key| {
+            let mut entry = Entry::new(Head::plain(Kind::Account), key, b"");
+            entry.arm(armed);
+            (key, entry)
+        });
+        for len in [100, 117, 500, 410, 405, 30, 2_000, 0] {
+            for (number, (key, entry)) in entries.iter_mut().enumerate() {
+                let value = vec![b'a' + u8::try_from(number).expect("small"); len];
+                entry.set_value_among(&value, &mut blocks);
+                assert_eq!(
+                    (entry.key(), entry.value(), entry.armed()),
+                    (&key[..], &value[..], armed)
+                );
+                let least = allocation_len(key_start(entry.0[0]) + key.len() + len);
+                assert!(entry.len() >= least && entry.len() <= least + least / 4, "{len}");
+            }
+        }
+        assert!(blocks.memory_bytes() > 0, "the second entry uses what the first one left");
     }
 
     #[test]

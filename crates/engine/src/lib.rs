@@ -3,6 +3,7 @@
 //! `now` comes in, outcomes go out.
 #![forbid(unsafe_code)]
 
+mod blocks;
 mod config;
 mod disk;
 mod entity;
@@ -35,11 +36,12 @@ pub use events::{
 pub use key::{Key, KeyHasher};
 pub use log::{
     Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReader,
-    LogWriter, SEGMENT_LEN_MAX, checksum, forget, is_spare, segment_name, segment_of, sync_behind,
+    LogWriter, Room, SEGMENT_LEN_MAX, checksum, forget, give_up_spares, is_spare, is_want_of_room,
+    segment_name, segment_of, sync_behind,
 };
 pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
-pub use shard::{ReplayError, Shard};
+pub use shard::{ReplayError, Shard, Step};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
     snapshot_of,

@@ -6,20 +6,23 @@
 
 use scurry_codec::Seal;
 
+mod ahead;
 mod commits;
 mod error;
 mod follower;
 mod reader;
+mod room;
 mod spare;
 mod tail;
 mod window;
 mod writer;
 
-pub use commits::{Batch, Commits, Durability, Failed};
+pub use commits::{Batch, Commits, Durability, Failed, is_want_of_room};
 pub use error::LogError;
 pub use follower::{FollowError, LogFollower};
 pub use reader::{Cut, LogReader};
-pub use spare::is_spare;
+pub use room::Room;
+pub use spare::{give_up_spares, is_spare};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
 /// What tells one log from all others.

@@ -5,7 +5,7 @@ mod replay;
 
 use crate::log::{Cut, LogError, LogId, LogReader};
 use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
-use crate::{Disk, KeyHasher, ReplayError, Shard};
+use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 use replay::Replay;
 use scurry_codec::{Entry, Record, RecordError};
 use scurry_ledger::Time;
@@ -18,19 +18,15 @@ pub trait Sink {
     fn clear(&mut self);
     /// Takes an entry of a snapshot.
     fn restore(&mut self, entry: &Entry<'_>) -> Result<(), ReplayError>;
-    /// Applies a record of the log.
+    /// Applies a record of the log that is no Change of an account.
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError>;
-    /// Applies records of one account, with their sequences. Where one does not fit, returns
-    /// its sequence.
+    /// Applies Changes of one account, one after the other. Where one does not fit, returns its
+    /// sequence.
     fn replay_account<'r>(
         &mut self,
-        records: impl Iterator<Item = (u64, Record<'r>)>,
-    ) -> Result<(), (u64, ReplayError)> {
-        for (sequence, record) in records {
-            self.replay(&record).map_err(|error| (sequence, error))?;
-        }
-        Ok(())
-    }
+        id: &[u8],
+        steps: impl Iterator<Item = Step<'r>>,
+    ) -> Result<(), (u64, ReplayError)>;
     /// Loads what the next records need: the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
 }
@@ -50,9 +46,10 @@ impl Sink for Shard {
 
     fn replay_account<'r>(
         &mut self,
-        records: impl Iterator<Item = (u64, Record<'r>)>,
+        id: &[u8],
+        steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)> {
-        Shard::replay_account(self, records)
+        Shard::replay_account(self, id, steps)
     }
 
     fn touch(&mut self, hashes: &[u64]) {

@@ -6,18 +6,21 @@ mod durable;
 mod entities;
 mod images;
 mod look;
+mod replay;
 mod values;
 
-use crate::entry::{Armed, Entry, Head, Kind, UNARMED};
+use crate::blocks::Blocks;
+use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
 use crate::index::Index;
 use crate::key::KeyHasher;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
 use scurry_codec::FrameWriter;
-use scurry_ledger::{Account, Change, Op, Portion, Time, Totals};
+use scurry_ledger::{Account, Op, Portion, Time, Totals};
 
 pub use durable::ReplayError;
+pub use replay::Step;
 
 /// One shard.
 ///
@@ -40,12 +43,12 @@ pub struct Shard {
     before: Portion,
     /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
+    /// What images have grown out of.
+    blocks: Blocks,
     /// What is committed is written here, for the log. None while nothing is to be kept.
     journal: Option<FrameWriter>,
     /// How often everything was forgotten.
     clears: u64,
-    /// The Change that is replayed; its buffer is used again.
-    replayed: Change,
     /// Where a command's facts are recorded.
     spare_ops: Vec<Op>,
 }
@@ -64,9 +67,9 @@ impl Shard {
             scratch: None,
             before: Portion::default(),
             image: Vec::new(),
+            blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
-            replayed: Change { at: Time(0), ops: Vec::new() },
             spare_ops: Vec::new(),
             config,
         }
@@ -104,6 +107,7 @@ impl Shard {
         }
         self.clears += 1;
         self.table.clear();
+        self.blocks.clear();
         self.timers.clear();
         self.index = self.config.entity_index.then(|| Index::new(self.table.hasher().clone()));
         self.totals = Totals::default();
@@ -129,7 +133,7 @@ impl Shard {
 
     fn memory(&self) -> Memory {
         Memory {
-            accounts: self.table.sum(Kind::Account).bytes,
+            accounts: self.table.sum(Kind::Account).bytes + self.blocks.memory_bytes(),
             values: self.table.sum(Kind::Value).bytes,
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),

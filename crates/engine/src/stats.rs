@@ -40,7 +40,7 @@ pub struct Stats {
 /// Bytes by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// Entries of accounts.
+    /// Entries of accounts, and blocks that are kept for them.
     pub accounts: u64,
     /// Entries of plain values.
     pub values: u64,

@@ -78,7 +78,17 @@ fn each_fact_is_one_event_or_none() {
             Op::SetBucket { bucket: BucketNo(1), terms: TERMS },
             vec![Event::BucketChanged { bucket: BucketNo(1), terms: TERMS }],
         ),
-        (Op::RemoveBucket(BucketNo(1)), vec![Event::BucketRemoved(BucketNo(1))]),
+        (
+            Op::RemoveBucket { bucket: BucketNo(1), named: None },
+            vec![Event::BucketRemoved { bucket: BucketNo(1), named: None }],
+        ),
+        (
+            Op::RemoveBucket { bucket: BucketNo(1), named: Some((name("main"), name("cent"))) },
+            vec![Event::BucketRemoved {
+                bucket: BucketNo(1),
+                named: Some((name("main"), name("cent"))),
+            }],
+        ),
         (Op::Credit(posting(2, 9)), moved(Movement::Credited)),
         (Op::Void(posting(2, 9)), moved(Movement::Voided)),
         (Op::Refund(posting(2, 9)), moved(Movement::Refunded)),
@@ -159,7 +169,7 @@ fn each_event_has_a_word_of_its_own() {
         Event::IdentitySet { kind: name("k"), value: Id::EMPTY },
         Event::BucketAdded { id: name("b"), unit: name("u"), terms: TERMS },
         Event::BucketChanged { bucket, terms: TERMS },
-        Event::BucketRemoved(bucket),
+        Event::BucketRemoved { bucket, named: None },
         Event::CounterSet { id: name("c"), unit: name("u"), value: 1 },
         Event::SessionOpened(Id::EMPTY),
         Event::SessionEnded(Ending::Closed, None),

@@ -16,17 +16,19 @@ pub fn apply(account: &mut Option<Account>, change: &Change) {
     seal(account, change.at);
 }
 
-/// What every Commit ends with.
-pub(crate) fn seal(account: &mut Option<Account>, at: Time) {
+/// What every Commit ends with: the version grows, and the time is noted.
+#[inline]
+pub fn seal(account: &mut Option<Account>, at: Time) {
     if let Some(account) = account {
         account.version += 1;
         account.changed_at = at;
     }
 }
 
-/// Applies one fact.
+/// Applies one fact of a Change made at `at`; [`seal`] ends the Change. For those who read facts
+/// one by one, instead of [`apply`].
 #[inline(always)]
-pub(crate) fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
+pub fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
     match op {
         Op::Create(status) => {
             debug_assert!(account.is_none());
@@ -61,7 +63,9 @@ impl Account {
                 bucket.valid_to = terms.valid_to;
                 bucket.floor = terms.floor;
             }),
-            Op::RemoveBucket(no) => self.buckets.retain(|bucket| bucket.no != *no),
+            Op::RemoveBucket { bucket: no, .. } => {
+                self.buckets.retain(|bucket| bucket.no != *no);
+            }
             Op::Credit(posting) => self.post(posting, |bucket, amount| {
                 bucket.available += amount;
                 bucket.credited += amount;

@@ -71,7 +71,12 @@ pub enum Op {
         terms: BucketTerms,
     },
     /// An empty bucket ends.
-    RemoveBucket(BucketNo),
+    RemoveBucket {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Its name and its unit, which nothing tells any more afterwards. Older Changes lack them.
+        named: Option<(Name, Name)>,
+    },
     /// available and credited grow.
     Credit(Posting),
     /// available shrinks, voided grows.

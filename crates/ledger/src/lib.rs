@@ -23,13 +23,13 @@ mod view;
 
 pub use account::*;
 pub use answer::*;
-pub use apply::apply;
+pub use apply::{apply, apply_op, seal};
 pub use change::*;
 pub use code::*;
 pub use command::*;
 pub use decide::{decide, decide_in_place, decide_with, tick, tick_in_place};
 pub use limits::*;
-pub use name::{Id, Name};
+pub use name::{Id, Name, is_printable};
 pub use period::Period;
 pub use remembered::*;
 pub use totals::*;

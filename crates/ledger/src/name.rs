@@ -3,11 +3,30 @@
 use crate::limits::{ID_LEN_MAX, NAME_LEN_MAX};
 use core::fmt;
 
-/// True for what an id may be made of: printable ASCII without space.
-fn printable(bytes: &[u8]) -> bool {
-    let (words, rest) = bytes.as_chunks::<8>();
-    let words = words.iter().fold(0, |bad, word| bad | out_of_range(u64::from_le_bytes(*word)));
-    words == 0 && rest.iter().all(|b| (0x21..=0x7e).contains(b))
+/// True for what ids and names are made of: printable ASCII without space.
+#[inline]
+pub fn is_printable(bytes: &[u8]) -> bool {
+    let Some(last) = bytes.last_chunk::<8>() else {
+        // No byte of the padding is out of range.
+        return out_of_range(short_word(bytes)) == 0;
+    };
+    // The last word looks again at some of what is before it.
+    let (words, _) = bytes.as_chunks::<8>();
+    let all = words.iter().chain([last]);
+    all.fold(0, |bad, word| bad | out_of_range(u64::from_le_bytes(*word))) == 0
+}
+
+/// Up to eight bytes as a word, padded by copies of them, or by letters where there are few.
+#[inline]
+fn short_word(bytes: &[u8]) -> u64 {
+    if let (Some(first), Some(last)) = (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        return u64::from(u32::from_le_bytes(*first)) << 32 | u64::from(u32::from_le_bytes(*last));
+    }
+    let mut word = *b"paddings";
+    for (to, from) in word.iter_mut().zip(bytes) {
+        *to = *from;
+    }
+    u64::from_le_bytes(word)
 }
 
 /// The highest bit of each byte that is no printable ASCII: above 0x7e after adding 1, below
@@ -27,7 +46,7 @@ pub struct Name([u8; NAME_LEN_MAX]);
 impl Name {
     /// Checks and copies; none when it is empty, too long, or not printable ASCII.
     pub fn new(bytes: &[u8]) -> Option<Name> {
-        if bytes.is_empty() || bytes.len() > NAME_LEN_MAX || !printable(bytes) {
+        if bytes.is_empty() || bytes.len() > NAME_LEN_MAX || !is_printable(bytes) {
             return None;
         }
         let mut name = [0; NAME_LEN_MAX];
@@ -123,13 +142,30 @@ pub struct Id {
 impl Id {
     /// Checks and copies; none when it is empty, too long, or not printable ASCII.
     pub fn new(bytes: &[u8]) -> Option<Id> {
-        if bytes.is_empty() || bytes.len() > ID_LEN_MAX || !printable(bytes) {
+        if bytes.is_empty() || bytes.len() > ID_LEN_MAX || !is_printable(bytes) {
             return None;
         }
         let mut id = Id::EMPTY;
         id.bytes[..bytes.len()].copy_from_slice(bytes);
         id.len = u8::try_from(bytes.len()).ok()?;
         Some(id)
+    }
+
+    /// True for the bytes of an id: [`Id::new`] would copy them.
+    pub fn is_id(bytes: &[u8]) -> bool {
+        !bytes.is_empty() && bytes.len() <= ID_LEN_MAX && is_printable(bytes)
+    }
+
+    /// The same as [`Id::new`] over another id, for codecs. False, and nothing is changed, when the
+    /// bytes are none.
+    pub fn load(&mut self, bytes: &[u8]) -> bool {
+        if !Id::is_id(bytes) {
+            return false;
+        }
+        // What is behind them means nothing.
+        self.bytes[..bytes.len()].copy_from_slice(bytes);
+        self.len = u8::try_from(bytes.len()).unwrap_or(0);
+        true
     }
 
     /// No bytes.

@@ -128,14 +128,23 @@ impl Totals {
         let step = |sum: &mut i128, before: i64, after: i64| {
             *sum = sum.wrapping_add(i128::from(after) - i128::from(before));
         };
+        // Without a branch for each: a command leaves most buckets as they are.
+        let moved = (before.available ^ after.available)
+            | (before.held ^ after.held)
+            | (before.consumed ^ after.consumed);
+        let others = (before.credited ^ after.credited)
+            | (before.refunded ^ after.refunded)
+            | (before.expired ^ after.expired)
+            | (before.voided ^ after.voided)
+            | (before.overdrawn ^ after.overdrawn);
+        if moved | others == 0 {
+            return;
+        }
         let unit = self.unit(after.unit);
         step(&mut unit.available, before.available, after.available);
         step(&mut unit.held, before.held, after.held);
         step(&mut unit.consumed, before.consumed, after.consumed);
-        let others = |bucket: &Bucket| {
-            [bucket.credited, bucket.refunded, bucket.expired, bucket.voided, bucket.overdrawn]
-        };
-        if others(before) != others(after) {
+        if others != 0 {
             step(&mut unit.credited, before.credited, after.credited);
             step(&mut unit.refunded, before.refunded, after.refunded);
             step(&mut unit.expired, before.expired, after.expired);

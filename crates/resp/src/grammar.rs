@@ -1,7 +1,7 @@
 //! The grammar of SCUR commands: arguments to a [`Command`] of the ledger, borrowed. It checks
 //! words and their form; what values mean is for `decide` to check.
 
-use crate::options::{Options, once};
+use crate::options::{Options, is, once};
 use crate::table::CommandId;
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
@@ -60,6 +60,14 @@ pub fn parse<'s, 'a: 's>(
     args: Args<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Option<ScurRequest<'s>>, Fault<'a>> {
+    match parse_read(id, args)? {
+        Some(read) => Ok(Some(ScurRequest::Read(read))),
+        None => write(id, Options::new(args), scratch),
+    }
+}
+
+/// As [`parse`], for a SCUR command that changes nothing: it needs no room. None for any other.
+pub fn parse_read<'a>(id: CommandId, args: Args<'a>) -> Result<Option<Read<'a>>, Fault<'a>> {
     let mut options = Options::new(args);
     let read = match id {
         CommandId::ScurGet => Read::Account(options.account()?),
@@ -76,10 +84,10 @@ pub fn parse<'s, 'a: 's>(
             Read::Check { account, unit, amount }
         }
         CommandId::ScurTotals => Read::Totals,
-        _ => return write(id, options, scratch),
+        _ => return Ok(None),
     };
     options.end()?;
-    Ok(Some(ScurRequest::Read(read)))
+    Ok(Some(read))
 }
 
 fn write<'s, 'a: 's>(
@@ -116,11 +124,11 @@ fn create<'s, 'a: 's>(
     scratch.identities.clear();
     scratch.buckets.clear();
     while let Some(keyword) = options.next() {
-        if keyword.eq_ignore_ascii_case(b"STATUS") {
+        if is(keyword, b"status") {
             once(&mut status, "status", options.status(false)?)?;
-        } else if keyword.eq_ignore_ascii_case(b"IDENTITY") {
+        } else if is(keyword, b"identity") {
             push(&mut scratch.identities, options.identity(false)?, "identities", IDENTITIES_MAX)?;
-        } else if keyword.eq_ignore_ascii_case(b"BUCKET") {
+        } else if is(keyword, b"bucket") {
             let bucket = NewBucket {
                 bucket: options.name("bucket")?,
                 unit: options.name("unit")?,
@@ -152,7 +160,7 @@ fn status<'s, 'a: 's>(
     let status = options.status(true)?;
     scratch.identities.clear();
     while let Some(keyword) = options.next() {
-        if !keyword.eq_ignore_ascii_case(b"IDENTITY") {
+        if !is(keyword, b"identity") {
             return Err(Fault::Unexpected(keyword));
         }
         push(&mut scratch.identities, options.identity(true)?, "identities", IDENTITIES_MAX)?;
@@ -166,7 +174,7 @@ fn delete<'s, 'a: 's>(
 ) -> Result<Command<'s>, Fault<'a>> {
     let force = match options.next() {
         None => false,
-        Some(word) if word.eq_ignore_ascii_case(b"FORCE") => true,
+        Some(word) if is(word, b"force") => true,
         Some(other) => return Err(Fault::Unexpected(other)),
     };
     options.end()?;
@@ -181,7 +189,7 @@ fn top_up<'s, 'a: 's>(
     let amount = options.integer("amount")?;
     let (mut unit, mut attributes) = (None, BucketAttributes::default());
     while let Some(keyword) = options.next() {
-        if keyword.eq_ignore_ascii_case(b"UNIT") {
+        if is(keyword, b"unit") {
             once(&mut unit, "unit", options.name("unit")?)?;
         } else if !options.bucket_attribute(keyword, &mut attributes, true)? {
             return Err(Fault::Unexpected(keyword));
@@ -207,7 +215,7 @@ fn bucket<'s, 'a: 's>(
     let (txn, bucket) = (options.id("txn")?, options.name("bucket")?);
     let (mut attributes, mut remove) = (BucketAttributes::default(), None);
     while let Some(keyword) = options.next() {
-        if keyword.eq_ignore_ascii_case(b"REMOVE") {
+        if is(keyword, b"remove") {
             once(&mut remove, "remove", ())?;
         } else if !options.bucket_attribute(keyword, &mut attributes, true)? {
             return Err(Fault::Unexpected(keyword));
@@ -247,9 +255,9 @@ fn counter<'s, 'a: 's>(
     let amount = options.integer("amount")?;
     let (mut unit, mut period) = (None, None);
     while let Some(keyword) = options.next() {
-        if keyword.eq_ignore_ascii_case(b"UNIT") {
+        if is(keyword, b"unit") {
             once(&mut unit, "unit", options.name("unit")?)?;
-        } else if keyword.eq_ignore_ascii_case(b"PERIOD") {
+        } else if is(keyword, b"period") {
             once(&mut period, "period", options.period()?)?;
         } else {
             return Err(Fault::Unexpected(keyword));
@@ -307,7 +315,7 @@ fn session_request<'s, 'a: 's>(
     let items = &mut scratch.items;
     items.clear();
     while let Some(word) = options.next() {
-        if word.eq_ignore_ascii_case(b"ITEM") {
+        if is(word, b"item") {
             let item = ItemRequest {
                 key: options.narrow("key")?,
                 unit: options.name("unit")?,
@@ -317,19 +325,19 @@ fn session_request<'s, 'a: 's>(
             };
             push(items, item, "items", ITEMS_MAX)?;
         } else if item_option(kind, word, &mut options, items)? {
-        } else if kind != Kind::Reserve && word.eq_ignore_ascii_case(b"IFVERSION") {
+        } else if kind != Kind::Reserve && is(word, b"ifversion") {
             once(&mut if_version, "ifversion", options.narrow("ifversion")?)?;
         } else if kind == Kind::Terminate {
             return Err(Fault::Unexpected(word));
-        } else if word.eq_ignore_ascii_case(b"VALIDITY") {
+        } else if is(word, b"validity") {
             once(&mut validity_ms, "validity", options.integer("validity")?)?;
-        } else if word.eq_ignore_ascii_case(b"TCC") {
+        } else if is(word, b"tcc") {
             once(&mut tcc_ms, "tcc", options.integer("tcc")?)?;
-        } else if word.eq_ignore_ascii_case(b"CLOSEONDENIAL") {
+        } else if is(word, b"closeondenial") {
             once(&mut close_on_denial, "closeondenial", ())?;
-        } else if word.eq_ignore_ascii_case(b"DATA") {
+        } else if is(word, b"data") {
             once(&mut blob, "data", options.bytes("data")?)?;
-        } else if kind == Kind::Reserve && word.eq_ignore_ascii_case(b"OVERRUN") {
+        } else if kind == Kind::Reserve && is(word, b"overrun") {
             once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
         } else {
             return Err(Fault::Unexpected(word));
@@ -366,11 +374,11 @@ fn item_option<'a>(
     let Some(item) = items.last_mut() else {
         return Ok(false);
     };
-    let (slot, field) = if kind != Kind::Reserve && word.eq_ignore_ascii_case(b"USED") {
+    let (slot, field) = if kind != Kind::Reserve && is(word, b"used") {
         (&mut item.used, "used")
-    } else if kind != Kind::Terminate && word.eq_ignore_ascii_case(b"REQUESTED") {
+    } else if kind != Kind::Terminate && is(word, b"requested") {
         (&mut item.requested, "requested")
-    } else if kind != Kind::Terminate && word.eq_ignore_ascii_case(b"MIN") {
+    } else if kind != Kind::Terminate && is(word, b"min") {
         (&mut item.min, "min")
     } else {
         return Ok(false);

@@ -2,6 +2,7 @@
 //! replies. Pure: bytes in, bytes out; no sockets, no clock, no state of the store.
 #![forbid(unsafe_code)]
 
+mod decimal;
 mod entity_reply;
 mod entity_request;
 mod fault;
@@ -32,7 +33,7 @@ pub use entity_request::{
     parse_entity_put,
 };
 pub use fault::Fault;
-pub use grammar::{Read, ScurRequest, parse};
+pub use grammar::{Read, ScurRequest, parse, parse_read};
 pub use image_request::{LoadRequest, parse_dump, parse_load};
 pub use limits::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 pub use number::parse_integer;

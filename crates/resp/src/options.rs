@@ -1,7 +1,9 @@
 //! Walks over the arguments of a SCUR command: fields in their places, then options in any order.
 
 use crate::{Args, Fault, parse_integer};
-use scurry_ledger::{ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, Name, Period, Status, Time};
+use scurry_ledger::{
+    ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, Name, Period, Status, Time, is_printable,
+};
 
 /// A place among the arguments.
 #[derive(Clone, Copy, Debug)]
@@ -11,7 +13,19 @@ pub(crate) struct Options<'a> {
 }
 
 fn printable(bytes: &[u8], len_max: usize) -> bool {
-    !bytes.is_empty() && bytes.len() <= len_max && bytes.iter().all(u8::is_ascii_graphic)
+    !bytes.is_empty() && bytes.len() <= len_max && is_printable(bytes)
+}
+
+/// True for this word in any case; it is given in lower case and has letters only. With the length
+/// known when the crate is compiled it is compared as a whole, and not letter by letter.
+#[inline]
+pub(crate) fn is<const N: usize>(word: &[u8], lower: &[u8; N]) -> bool {
+    const { assert!(N > 0) }
+    match <&[u8; N]>::try_from(word) {
+        // Of each pair of letters, and of nothing else, this gives the small one.
+        Ok(word) => word.map(|byte| byte | 0x20) == *lower,
+        Err(_) => false,
+    }
 }
 
 /// Fills an option that may be given once.

@@ -35,9 +35,14 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
 }
 
 fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64) {
-    reply.array(4);
-    reply.simple(code.name());
-    reply.integer(i64::from(replayed));
+    // Nearly every answer begins so.
+    if code == Code::Ok && !replayed {
+        reply.formed(b"*4\r\n+OK\r\n:0\r\n");
+    } else {
+        reply.array(4);
+        reply.simple(code.name());
+        reply.integer(i64::from(replayed));
+    }
     reply.unsigned(version);
 }
 
@@ -47,7 +52,10 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
     for (item, answer) in requested.iter().zip(answers) {
         reply.array(5);
         reply.integer(i64::from(item.key));
-        reply.simple(answer.code.name());
+        match answer.code {
+            Code::Ok => reply.ok(),
+            code => reply.simple(code.name()),
+        }
         reply.integer(answer.granted);
         reply.integer(i64::from(answer.last));
         reply.integer(answer.uncollected);
@@ -94,7 +102,7 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     reply.array(account.identities.len());
     for identity in &account.identities {
         reply.array(2);
-        reply.bulk(identity.kind.as_bytes());
+        reply.name(&identity.kind);
         reply.bulk(identity.value.as_bytes());
     }
     word!(reply, "buckets");
@@ -106,8 +114,8 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     reply.array(account.counters.len());
     for counter in &account.counters {
         reply.array(5);
-        reply.bulk(counter.id.as_bytes());
-        reply.bulk(counter.unit.as_bytes());
+        reply.name(&counter.id);
+        reply.name(&counter.unit);
         reply.integer(counter.value_at(now));
         reply.text(counter.period.name());
         time_or_null(reply, counter.period.end(now));
@@ -124,8 +132,8 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
 
 fn balance(reply: &mut Reply<'_>, bucket: &Bucket) {
     reply.array(8);
-    reply.bulk(bucket.id.as_bytes());
-    reply.bulk(bucket.unit.as_bytes());
+    reply.name(&bucket.id);
+    reply.name(&bucket.unit);
     reply.integer(bucket.available);
     reply.integer(bucket.held);
     reply.integer(bucket.floor);
@@ -167,7 +175,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     for item in &session.items {
         reply.array(9);
         reply.integer(i64::from(item.key));
-        reply.bulk(item.unit.as_bytes());
+        reply.name(&item.unit);
         for amount in [
             item.granted,
             item.outstanding(),
@@ -193,8 +201,8 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
     reply.array(account.buckets.len());
     for bucket in &account.buckets {
         reply.array(10);
-        reply.bulk(bucket.id.as_bytes());
-        reply.bulk(bucket.unit.as_bytes());
+        reply.name(&bucket.id);
+        reply.name(&bucket.unit);
         for amount in [
             bucket.available,
             bucket.held,
@@ -212,7 +220,7 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
     reply.array(account.uncollected.len());
     for uncollected in &account.uncollected {
         reply.array(2);
-        reply.bulk(uncollected.unit.as_bytes());
+        reply.name(&uncollected.unit);
         reply.integer(uncollected.amount);
     }
 }
@@ -228,7 +236,7 @@ pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
     reply.array(totals.units.len());
     for unit in &totals.units {
         reply.array(10);
-        reply.bulk(unit.unit.as_bytes());
+        reply.name(&unit.unit);
         for amount in [
             unit.available,
             unit.held,

@@ -1,5 +1,7 @@
 //! Writes replies, in RESP2 or RESP3, at the end of a byte vector.
 
+use crate::decimal;
+use scurry_ledger::{NAME_LEN_MAX, Name};
 use std::fmt;
 use std::io::Write;
 
@@ -73,7 +75,13 @@ impl<'a> Reply<'a> {
             let digit = b'0' + count as u8;
             self.out.extend_from_slice(&[kind, digit, b'\r', b'\n']);
         } else {
-            self.line(kind, itoa::Buffer::new().format(count).as_bytes());
+            self.number(kind, i64::try_from(count).unwrap_or(i64::MAX));
+        }
+    }
+
+    fn number(&mut self, kind: u8, value: i64) {
+        if !decimal::append_line(self.out, kind, value) {
+            self.line(kind, itoa::Buffer::new().format(value).as_bytes());
         }
     }
 
@@ -123,13 +131,16 @@ impl<'a> Reply<'a> {
     pub fn integer(&mut self, value: i64) {
         match u8::try_from(value) {
             Ok(digit @ 0..=9) => self.out.extend_from_slice(&[b':', b'0' + digit, b'\r', b'\n']),
-            _ => self.line(b':', itoa::Buffer::new().format(value).as_bytes()),
+            _ => self.number(b':', value),
         }
     }
 
     /// A version or a count.
     pub fn unsigned(&mut self, value: u64) {
-        self.line(b':', itoa::Buffer::new().format(value).as_bytes());
+        match i64::try_from(value) {
+            Ok(value) => self.integer(value),
+            Err(_) => self.line(b':', itoa::Buffer::new().format(value).as_bytes()),
+        }
     }
 
     /// A total: an integer where it fits 64 bits, else a big number (RESP2: its digits).
@@ -148,6 +159,22 @@ impl<'a> Reply<'a> {
         self.header(b'$', bytes.len());
         self.out.extend_from_slice(bytes);
         self.out.extend_from_slice(b"\r\n");
+    }
+
+    /// A name as a bulk string.
+    pub fn name(&mut self, name: &Name) {
+        let len = name.byte_len();
+        let digits = if len < 10 { 1 } else { 2 };
+        decimal::append(self.out, |piece: &mut [u8; 3 + 2 + NAME_LEN_MAX + 2]| {
+            #[expect(clippy::cast_possible_truncation, reason = "two digits: a name is short")]
+            let ones = b'0' + (len % 10) as u8;
+            (piece[0], piece[1], piece[digits]) = (b'$', b'1', ones);
+            piece[digits + 1..digits + 3].copy_from_slice(b"\r\n");
+            piece[digits + 3..digits + 3 + NAME_LEN_MAX].copy_from_slice(name.padded());
+            let end = digits + 3 + len.min(NAME_LEN_MAX);
+            piece[end..end + 2].copy_from_slice(b"\r\n");
+            end + 2
+        });
     }
 
     /// A text as a bulk string.
@@ -219,6 +246,16 @@ mod tests {
         let mut out = Vec::new();
         write(&mut Reply::new(&mut out, protocol));
         String::from_utf8(out).expect("ASCII was written")
+    }
+
+    #[test]
+    fn names_are_bulk_strings() {
+        for len in 1..=NAME_LEN_MAX {
+            let text = &b"sixteen-letters!"[..len];
+            let name = Name::new(text).expect("a name");
+            let bulk = written(Protocol::Resp2, |reply| reply.bulk(text));
+            assert_eq!(written(Protocol::Resp2, |reply| reply.name(&name)), bulk);
+        }
     }
 
     #[test]

@@ -223,6 +223,23 @@ fn count(line: &[u8]) -> Count {
     }
 }
 
+/// The head of an argument of 1 to 99 bytes, where one begins here: its length, and that of the
+/// argument.
+#[inline]
+fn short_head(input: &[u8]) -> Option<(usize, usize)> {
+    let digit = |byte: u8| usize::from(byte.wrapping_sub(b'0'));
+    match *input.first_chunk::<5>()? {
+        [b'$', ones @ b'1'..=b'9', b'\r', b'\n', _] => Some((4, digit(ones))),
+        [b'$', tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n'] => {
+            Some((5, 10 * digit(tens) + digit(ones)))
+        }
+        _ => None,
+    }
+}
+
+/// Before AUTH longer arguments are refused than these, so they need not be asked about it.
+const _: () = assert!(UNAUTHENTICATED_ARGUMENT_LEN_MAX > 99);
+
 impl Parser {
     /// Goes on with the request whose first byte is `input[0]`, and adds it to the batch when it is
     /// complete. Until it is, each call must see the same bytes again, and more of them.
@@ -333,6 +350,19 @@ impl Parser {
         let missing = loop {
             if remaining == 0 {
                 return Parsed::Request(position);
+            }
+            // The common case: a short argument that has arrived in full.
+            if let Some((head, len)) = short_head(&input[position..])
+                && let start = position + head
+                && let end = start + len
+                && input.get(end..end + 2) == Some(b"\r\n")
+                && len <= limits.argument_len_max
+                && end + 2 <= request_len_max
+            {
+                self.spans.push(Span::new(start, len));
+                position = end + 2;
+                remaining -= 1;
+                continue;
             }
             match input.get(position) {
                 Some(b'$') => {}

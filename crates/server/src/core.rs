@@ -195,7 +195,7 @@ impl Core {
 
     /// How long to wait for events.
     fn patience(&mut self) -> Duration {
-        let due = self.node.shard.next_due();
+        let due = self.node.shard.next_due().filter(|_| self.node.durable.takes_commits());
         let accepting = self.acceptors.iter().any(Acceptor::is_ready);
         let waiting = self.ticking
             || self.undelivered
@@ -290,6 +290,7 @@ impl Core {
             Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
             Message::Work(sender, mut bundle) => {
                 bundle.execute(&mut self.node);
+                self.node.look_at_commits();
                 let done = Sender { core: self.node.core, ..sender };
                 self.node.send_when_durable(sender.core, Message::Done(done, bundle));
             }
@@ -474,7 +475,8 @@ impl Core {
     /// Runs what is due: one batch, bounded by the engine, between two rounds of connections.
     fn tick(&mut self) {
         let now = self.node.now.time;
-        let due = self.node.shard.next_due().is_some_and(|due| due <= now);
+        let due = self.node.durable.takes_commits()
+            && self.node.shard.next_due().is_some_and(|due| due <= now);
         self.ticking =
             due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
     }

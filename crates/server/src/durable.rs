@@ -5,6 +5,7 @@ mod clerk;
 mod divide;
 mod keeper;
 mod report;
+mod shortage;
 mod snapshots;
 mod start;
 mod trouble;
@@ -17,11 +18,12 @@ pub(crate) use trouble::Trouble;
 use crate::events::{Ask, Events};
 use crate::mesh::Bell;
 use crate::message::{Message, Sender};
-use clerk::Clerk;
+use clerk::{Clerk, Said};
 use keeper::{Keeper, News, Task};
 use scurry_disk::Directory;
-use scurry_engine::{Commits, Durability, LogWriter, Shard};
+use scurry_engine::{Commits, Durability, LogWriter, Room, Shard};
 use scurry_ledger::Time;
+use shortage::{Shortage, describe};
 use snapshots::Snapshots;
 use std::collections::VecDeque;
 use std::io;
@@ -33,10 +35,15 @@ const FRAME_LEN: usize = 4 << 20;
 const BATCH_LEN: usize = 64 << 10;
 /// Bytes that may wait for the log; above it nothing more is executed until some are written.
 const WAITING_LEN_MAX: usize = 64 << 20;
-/// A full disk is tried again after this, ms.
+/// Room that the log keeps for what is executed before anybody looks again: the requests of one
+/// turn of a connection, and what they may become.
+const ROOM_MIN: u64 = 24 << 20;
+/// A batch that found no room is tried again after this, ms.
 const FULL_RETRY_MS: i64 = 200;
 /// The log says how far it is synced when nothing was written for this long, ms.
 const IDLE_MS: i64 = 500;
+/// A mark is not longer, bytes.
+const MARK_LEN_MAX: u64 = 256;
 /// In `write` mode the log is synced behind the clients so often, ms.
 const SYNC_BEHIND_MS: i64 = 1_000;
 
@@ -61,8 +68,12 @@ pub(crate) struct Durable {
     /// Mail that shows sequences which are not durable yet.
     held: VecDeque<(u64, u16, Message)>,
     trouble: Option<Trouble>,
-    /// A full disk is tried again then, ms of uptime.
+    /// A batch that found no room is tried again then, ms of uptime.
     retry_ms: i64,
+    /// Why it found none.
+    full: Option<String>,
+    /// The next segment could not be set aside.
+    shortage: Shortage,
     /// When something was written last, ms of uptime.
     written_ms: i64,
     /// When the log was last synced behind the clients, ms of uptime.
@@ -86,6 +97,8 @@ impl Durable {
             held: VecDeque::new(),
             trouble: None,
             retry_ms: 0,
+            full: None,
+            shortage: Shortage::default(),
             written_ms: 0,
             behind_ms: 0,
             syncing_behind: false,
@@ -97,18 +110,21 @@ impl Durable {
         let CoreStart { mut shard, log, next, durability, directories, retention, .. } = start;
         shard.keep_journal(log, next);
         let [for_log, for_keeper, for_events] = directories;
-        let writer = LogWriter::new(for_log, log, scurry_engine::SEGMENT_LEN_MAX);
+        let mut writer = LogWriter::new(for_log, log, scurry_engine::SEGMENT_LEN_MAX);
+        let mut shortage = Shortage::default();
+        shortage.note(&writer.set_ahead(), 0);
+        let mut commits = Commits::new(durability, next - 1);
+        commits.note_room(writer.room());
         let way = match durability {
             Durability::None => Way::None,
             Durability::Write => Way::Here(Box::new(writer)),
             Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
         };
         let keeper = Keeper::start(log.core, (for_keeper, retention.log_bytes), bell.clone())?;
-        let commits = Commits::new(durability, next - 1);
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let durable = Durable::with(commits, way, Some(keeper), snapshots);
-        Ok((shard, Durable { events: Some(events), ..durable }))
+        Ok((shard, Durable { events: Some(events), shortage, ..durable }))
     }
 
     /// The mode.
@@ -130,8 +146,9 @@ impl Durable {
 
     /// True when no more may be executed before something was written.
     pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
-        let waiting = shard.journal().map_or(0, |journal| journal.len());
-        waiting > WAITING_LEN_MAX && self.trouble.is_none()
+        self.trouble.is_none()
+            && (self.commits.room_left(shard) < ROOM_MIN && self.shortage.why().is_none()
+                || shard.journal().is_some_and(|journal| journal.len() > WAITING_LEN_MAX))
     }
 
     /// True when as much waits as is worth a write of its own; less waits for the end of the
@@ -141,15 +158,50 @@ impl Durable {
         shard.journal().is_some_and(|journal| journal.len() >= BATCH_LEN)
     }
 
-    /// Closes a frame that has become long.
+    /// Looks at what was committed: a frame that has become long is closed, and a log that has no
+    /// room for more takes no more.
     #[inline]
-    pub(crate) fn bound_frame(&self, shard: &mut Shard, now: Time) {
+    pub(crate) fn look_at(&mut self, shard: &mut Shard, now: Time) {
         let synced = self.commits.synced();
         if let Some(journal) = shard.journal()
             && journal.open_len() > FRAME_LEN
         {
             journal.seal(synced, now);
         }
+        self.judge(shard);
+    }
+
+    /// Is there trouble, or no more?
+    #[inline]
+    fn judge(&mut self, shard: &mut Shard) {
+        let is_calm = self.shortage.why().is_none() && self.full.is_none();
+        let is_known = is_calm && self.trouble.is_none() || self.trouble_is_final();
+        if !is_known {
+            self.judge_room(shard);
+        }
+    }
+
+    #[cold]
+    fn judge_room(&mut self, shard: &mut Shard) {
+        let lacks = self.commits.room_left(shard) < ROOM_MIN;
+        let soft = self.shortage.why().filter(|_| lacks);
+        match (self.full.as_deref().or(soft), &self.trouble) {
+            (Some(why), None) => {
+                tracing::error!("{why}. Writes are refused meanwhile");
+                self.trouble = Some(Trouble::Full(why.to_owned()));
+            }
+            (None, Some(_)) => {
+                tracing::info!("the log has room again");
+                self.trouble = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// True when what is due may be committed by itself. Late does no harm, and what the log has
+    /// no room for would.
+    pub(crate) fn takes_commits(&self) -> bool {
+        self.trouble.is_none()
     }
 
     /// Writes what was committed, or sees to it that it is; learns what has become durable.
@@ -164,6 +216,7 @@ impl Durable {
             self.written_ms = uptime_ms;
             self.send(batch, uptime_ms);
         }
+        self.judge(shard);
         if let Some(events) = &mut self.events {
             events.look(self.commits.durable(), uptime_ms);
         }
@@ -175,8 +228,13 @@ impl Durable {
             return;
         }
         self.learn(uptime_ms);
+        if self.shortage.begin_try(uptime_ms) {
+            self.set_ahead(uptime_ms);
+        }
+        self.judge(shard);
         if uptime_ms - self.written_ms > IDLE_MS
             && self.may_write(uptime_ms)
+            && self.commits.room_left(shard) > MARK_LEN_MAX
             && let Some(batch) = self.commits.mark(shard, now)
         {
             self.send(batch, uptime_ms);
@@ -192,7 +250,8 @@ impl Durable {
             keeper
                 .give(Task::SyncBehind { from: self.commits.synced(), to: self.commits.written() });
         }
-        if self.trouble.is_none() {
+        // Also without room: a snapshot makes log needless.
+        if !matches!(self.trouble, Some(Trouble::Failed(_))) {
             self.snapshots.step(shard, keeper, &self.commits, now);
         }
     }
@@ -205,8 +264,9 @@ impl Durable {
     /// Milliseconds until something is to be done, at most.
     pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
         let retry = self.commits.is_full().then_some(FULL_RETRY_MS);
+        let shortage = self.shortage.patience_ms(uptime_ms);
         let events = self.events.as_ref().and_then(|events| events.patience_ms(uptime_ms));
-        retry.into_iter().chain(events).min()
+        [retry, shortage, events].into_iter().flatten().min()
     }
 
     /// Somebody wants to read events; the reply comes with [`Durable::watched`]. Without a log
@@ -242,7 +302,7 @@ impl Durable {
             return Err("there is no log to take a snapshot of: start with --durability write or \
                         fsync");
         }
-        if self.trouble.is_some() {
+        if self.trouble_is_final() {
             return Err("the log cannot be written: see INFO persistence and the server's log");
         }
         self.snapshots.ask()
@@ -293,7 +353,7 @@ impl Durable {
             synced: self.commits.synced(),
             bytes,
             batches,
-            full: self.commits.is_full(),
+            full: matches!(self.trouble, Some(Trouble::Full(_))),
             failed: self.commits.has_failed(),
             ..self.snapshots.report()
         }
@@ -339,13 +399,40 @@ impl Durable {
             Way::Here(writer) => {
                 let outcome = batch.run(writer);
                 self.done(batch, outcome, uptime_ms);
+                if !self.commits.is_ahead() && self.shortage.why().is_none() {
+                    self.set_ahead(uptime_ms);
+                }
             }
             Way::There(clerk) => clerk.give(batch),
         }
     }
 
+    /// Sets the next segment aside, or sees to it that it is.
+    fn set_ahead(&mut self, uptime_ms: i64) {
+        match &mut self.way {
+            Way::None => {}
+            Way::Here(writer) => {
+                let outcome = writer.set_ahead();
+                let room = writer.room();
+                self.ahead(room, &outcome, uptime_ms);
+            }
+            Way::There(clerk) => clerk.set_ahead(),
+        }
+    }
+
+    /// The next segment was set aside, or cannot be.
+    fn ahead(&mut self, room: Room, outcome: &io::Result<()>, uptime_ms: i64) {
+        self.commits.note_room(room);
+        if let Err(error) = outcome
+            && self.shortage.why().is_none()
+        {
+            tracing::warn!("no segment of the log was made ready ahead: {error}");
+        }
+        self.shortage.note(outcome, uptime_ms);
+    }
+
     fn done(&mut self, batch: scurry_engine::Batch, outcome: io::Result<()>, uptime_ms: i64) {
-        let said = outcome.as_ref().err().map(ToString::to_string);
+        let said = outcome.as_ref().err().map(describe);
         match self.commits.done(batch, outcome) {
             Err(failed) => {
                 tracing::error!(
@@ -354,18 +441,9 @@ impl Durable {
                 );
                 self.trouble = Some(Trouble::Failed(failed.to_string()));
             }
-            Ok(()) if self.commits.is_full() => {
-                self.retry_ms = uptime_ms + FULL_RETRY_MS;
-                let why = said.unwrap_or_default();
-                if self.trouble.is_none() {
-                    tracing::error!("the log has no room: {why}. Writes are refused meanwhile");
-                }
-                self.trouble = Some(Trouble::Full(why));
-            }
             Ok(()) => {
-                if self.trouble.take().is_some() {
-                    tracing::info!("the log has room again");
-                }
+                self.full = said;
+                self.retry_ms = uptime_ms + FULL_RETRY_MS;
             }
         }
     }
@@ -373,9 +451,12 @@ impl Durable {
     /// Takes in what threads have done.
     fn learn(&mut self, uptime_ms: i64) {
         while let Way::There(clerk) = &mut self.way
-            && let Some((batch, outcome)) = clerk.news()
+            && let Some(said) = clerk.news()
         {
-            self.done(batch, outcome, uptime_ms);
+            match said {
+                Said::Done(batch, outcome) => self.done(batch, outcome, uptime_ms),
+                Said::Ahead(room, outcome) => self.ahead(room, &outcome, uptime_ms),
+            }
         }
         while let Some(news) = self.keeper.as_mut().and_then(Keeper::news) {
             match news {

@@ -107,6 +107,12 @@ impl Node {
         }
     }
 
+    /// Looks at what was committed: no more is taken than the log has room for.
+    #[inline]
+    pub(crate) fn look_at_commits(&mut self) {
+        self.durable.look_at(&mut self.shard, self.now.time);
+    }
+
     /// Sees to it that what was committed is written, and sends the mail that may leave.
     pub(crate) fn commit(&mut self) {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);

@@ -7,7 +7,7 @@ use crate::mesh::Mesh;
 use crate::node::Node;
 use crate::ports::Ports;
 use crate::shared::Shared;
-use crate::signals::Signals;
+use crate::signals::{Signals, survive_file_limit};
 use crate::users::Checker;
 use crate::{Settings, StartError, mesh, open_files};
 use mio::Poll;
@@ -31,7 +31,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Listens, and takes over SIGTERM and SIGINT of the process. Connections wait until it runs.
+    /// Listens, and takes over SIGTERM, SIGINT and SIGXFSZ of the process. Connections wait until it runs.
     ///
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
@@ -46,6 +46,7 @@ impl Server {
             getrandom::u64().map_err(|error| system("a random seed")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
         let mut signals = Some(Signals::new().map_err(system("the signals"))?);
+        survive_file_limit().map_err(system("the signals"))?;
         let shared = Shared::new(ports.main_address(), ports.core_addresses(), run_id);
         let shared = Arc::new(shared);
         let checker = Checker::start(Arc::clone(&settings.users))

@@ -7,7 +7,7 @@ use scurry_codec::encode_account;
 use scurry_disk::Directory;
 use scurry_engine::{
     Commits, Durability, LogId, LogWriter, Outcome, Piece, SEGMENT_LEN_MAX, Shard, Snapshot,
-    SnapshotWriter,
+    SnapshotWriter, sync_behind,
 };
 use scurry_ledger::{Time, Totals};
 
@@ -20,7 +20,9 @@ pub(super) const LOG: LogId = LogId { id: 0x5C02_2217_0001, core: 0 };
 /// Sessions that take turns.
 const SESSIONS: u32 = 3_200;
 /// Changes of a batch, and so of a frame: about what a server commits together.
-const BATCH: u64 = 64;
+const BATCH: u64 = 512;
+/// Changes between two syncs behind the writer: at most a server's in a second.
+const SYNCED: u64 = 500_000;
 /// Operations in a millisecond.
 const PER_MS: u64 = 1_000;
 const SEED: u64 = 1;
@@ -63,6 +65,9 @@ pub(super) fn write_log(
         ensure!(right, "refused: {outcome:?}; use more --accounts");
         if store.shard().sequence() % BATCH == 0 {
             log.write(store.shard(), now)?;
+        }
+        if store.shard().sequence() >= log.commits.synced() + SYNCED {
+            log.sync(path)?;
         }
     }
     log.write(store.shard(), now)?;
@@ -114,6 +119,13 @@ impl Log {
             self.commits.done(batch, outcome)?;
             ensure!(!self.commits.is_full(), "the disk is full: give --directory another place");
         }
+        Ok(())
+    }
+
+    /// What was written is durable, and what is written next says so.
+    fn sync(&mut self, path: &Path) -> Result<()> {
+        sync_behind(&mut Directory::open(path)?, self.commits.synced())?;
+        self.commits.note_synced(self.commits.written());
         Ok(())
     }
 }

@@ -2,7 +2,9 @@
 //! reads, written again, is read the same.
 
 use crate::change::one_form;
-use scurry_codec::{Frame, FrameWriter, Framed, Record, Seal, read_frame};
+use scurry_codec::{
+    Balance, Frame, FrameWriter, Framed, Late, Record, Seal, read_frame, read_passed,
+};
 
 /// The log that the seeds are of.
 pub const LOG_ID: u64 = 7;
@@ -38,11 +40,33 @@ pub(crate) fn mended(data: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// A record that was passed on says what it said at once.
+fn same(record: &Record<'_>, passed: &[u8]) {
+    match (record, read_passed(passed).expect("it was read before")) {
+        (Record::Account { id, change, balances }, Late::Account { id: i, change: c, left }) => {
+            assert_eq!((*id, *change), (i, c));
+            let of = |balance: &Balance| (balance.bucket, balance.available, balance.held);
+            let left = left.map(|left| left.expect("it was read before"));
+            assert!(left.map(|left| (left.bucket, left.available, left.held)).eq(balances.iter().map(of)));
+        }
+        (record, Late::Other(other)) => assert_eq!(*record, other),
+        other => panic!("{other:?}"),
+    }
+}
+
 fn read(frame: &Frame<'_>) {
     let mut records = frame.records();
     let mut writer = FrameWriter::new(seal(), frame.first());
     let (mut count, mut expected) = (0, Vec::new());
+    let mut passed = frame.records();
     while let Some(record) = records.next() {
+        // Numbers are looked at later where a record is passed on.
+        let late = passed.pass();
+        if let Ok(record) = &record {
+            let late = late.expect("as many").expect("what can be read is passed on");
+            assert_eq!(late.key, record.key());
+            same(record, late.bytes);
+        }
         let Ok(record) = record else {
             assert!(records.next().is_none(), "an error is the end");
             return;

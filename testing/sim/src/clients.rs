@@ -55,8 +55,10 @@ fn supersedes(new: &Op, old: &Op) -> bool {
 
 impl Sim {
     /// False while nothing may be written.
-    fn is_open(&self) -> bool {
-        !self.has_failed && !self.commits.is_full() && !self.disk.is_off()
+    pub(crate) fn is_open(&mut self) -> bool {
+        let has_room = self.has_room();
+        self.counts.no_room += u64::from(!has_room);
+        has_room && !self.has_failed && !self.commits.is_full() && !self.disk.is_off()
     }
 
     /// A command on an account, or the same again.

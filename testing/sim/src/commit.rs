@@ -22,7 +22,7 @@ impl Sim {
 
     pub(crate) fn mark(&mut self) {
         let now = self.now();
-        if self.flight.is_none() && !self.has_failed {
+        if self.flight.is_none() && !self.has_failed && self.has_room() {
             let batch = self.commits.mark(&mut self.shard, now);
             self.fly(batch, "mark");
         }
@@ -63,6 +63,12 @@ impl Sim {
             self.counts.failures += 1;
         }
         self.counts.full += u64::from(self.commits.is_full());
+        if self.commits.is_full() && self.plan.room_min > 0 {
+            return Err("there is no room for what was accepted".to_owned());
+        }
+        if self.random.one_in(2) {
+            self.look_for_room();
+        }
         if has_failed && self.commits.durable() != before {
             return Err("a batch that failed was taken for durable".to_owned());
         }
@@ -72,14 +78,47 @@ impl Sim {
         Ok(())
     }
 
-    /// Where answers wait for a sync, the log's thread has time between two batches.
-    pub(crate) fn fill_ahead(&mut self) {
+    /// The next segment is set aside. Where answers wait for a sync, the log's thread has time to
+    /// fill it between two batches.
+    pub(crate) fn set_ahead(&mut self) {
         if self.plan.durability == Durability::Fsync
             && !self.has_failed
             && let Err(error) = self.writer.fill_ahead()
         {
             self.disk.note(|| format!("not filled ahead: {error}"));
         }
+        self.look_for_room();
+    }
+
+    /// Where nothing is accepted that might find no room: how much there is.
+    pub(crate) fn look_for_room(&mut self) {
+        if self.plan.room_min == 0 || self.has_failed {
+            return;
+        }
+        if let Err(error) = self.writer.set_ahead() {
+            self.disk.note(|| format!("not set aside: {error}"));
+        }
+        self.commits.note_room(self.writer.room());
+    }
+
+    /// True when a command may be accepted.
+    pub(crate) fn has_room(&mut self) -> bool {
+        self.plan.room_min == 0 || self.commits.room_left(&mut self.shard) >= self.plan.room_min
+    }
+
+    /// The disk has room again: nothing else is needed to go on.
+    pub(crate) fn goes_on_with_room(&mut self) -> Checked {
+        self.disk.mend();
+        if self.has_failed || self.disk.is_off() {
+            return Ok(());
+        }
+        // The one under way, and what was committed meanwhile.
+        self.finish_batch()?;
+        self.finish_batch()?;
+        self.look_for_room();
+        let durable = self.commits.durable() == self.shard.sequence();
+        let goes_on = durable && self.has_room() || self.disk.is_off();
+        if goes_on { Ok(()) } else { Err("it does not go on".to_owned()) }
     }
 
     /// Where answers leave from the page cache, a sync follows now and then.

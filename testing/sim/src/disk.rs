@@ -49,6 +49,8 @@ struct Platter {
     is_off: bool,
     /// Writes that still find no room.
     full: usize,
+    /// Others have taken what is not used.
+    is_crowded: bool,
     /// Injected errors, of whatever kind.
     errors: u64,
     /// Faults were injected that a store need not survive.
@@ -71,6 +73,7 @@ impl SimDisk {
             left: None,
             is_off: false,
             full: 0,
+            is_crowded: false,
             errors: 0,
             is_unsound: false,
             changes: 0,
@@ -96,7 +99,7 @@ impl SimDisk {
     pub fn fork(&self) -> SimDisk {
         let mut copy = self.lock().clone();
         copy.faults = Faults::default();
-        (copy.left, copy.is_off, copy.full) = (None, false, 0);
+        (copy.left, copy.is_off, copy.full, copy.is_crowded) = (None, false, 0, false);
         SimDisk(Arc::new(Mutex::new(copy)))
     }
 
@@ -133,7 +136,7 @@ impl SimDisk {
     /// From now on these faults come.
     pub fn inject(&self, faults: Faults) {
         let mut platter = self.lock();
-        (platter.faults, platter.full) = (faults, 0);
+        (platter.faults, platter.full, platter.is_crowded) = (faults, 0, false);
     }
 
     /// From now on nothing fails by itself.
@@ -200,6 +203,14 @@ impl Platter {
         hit
     }
 
+    /// True when nothing may grow. What a file gave back before is gone as well.
+    fn is_crowded(&mut self) -> bool {
+        if self.faults.crowd > 0 && self.random.one_in(self.faults.crowd) {
+            self.is_crowded = !self.is_crowded;
+        }
+        self.is_crowded
+    }
+
     /// True while there is no room.
     fn is_full(&mut self) -> bool {
         if self.full == 0 && self.chance(self.faults.full) {
@@ -232,7 +243,8 @@ impl Disk for SimDisk {
     fn create(&mut self, name: &str, room: u64) -> io::Result<SimFile> {
         let platter = &mut *self.lock();
         platter.enter(|| format!("create {name}"))?;
-        if platter.is_full() {
+        let is_crowded = platter.is_crowded() && room > 0;
+        if is_crowded || platter.is_full() {
             return Err(platter.no_room());
         }
         let room = if platter.faults.room { usize::try_from(room).unwrap_or(0) } else { 0 };
@@ -262,8 +274,9 @@ impl Disk for SimDisk {
         let inode = platter.find(from)?;
         platter.changes += 1;
         if is_spare(from) && segment_of(to).is_some() {
-            let is_old = platter.inodes[inode].used() > 0;
-            *(if is_old { &mut platter.taken.0 } else { &mut platter.taken.1 }) += 1;
+            let file = &platter.inodes[inode];
+            platter.taken.0 += u64::from(file.used() > 0);
+            platter.taken.1 += u64::from(file.used() == 0 && file.is_written());
         }
         platter.names.rename(from, to);
         Ok(())
@@ -290,12 +303,16 @@ impl Disk for SimDisk {
 }
 
 impl File for SimFile {
+    /// As small as its segments are.
+    const BLOCK_LEN: u64 = 64;
+
     fn write_at(&mut self, offset: u64, bytes: &[u8]) -> io::Result<()> {
         let platter = &mut *self.disk.lock();
         platter.enter(|| format!("write {} bytes at {offset} of {}", bytes.len(), self.name))?;
         let offset = usize::try_from(offset).map_err(io::Error::other)?;
         platter.changes += 1;
-        let is_full = platter.is_full();
+        let grows = offset + bytes.len() > platter.inodes[self.inode].bytes().len();
+        let is_full = platter.is_crowded() && grows || platter.is_full();
         if is_full || platter.chance(platter.faults.write) {
             // Some of it may have been written.
             let part = platter.random.below(bytes.len() + 1);

@@ -5,7 +5,9 @@ use crate::SimDisk;
 use crate::run::{Checked, Sim};
 use crate::world::{ACCOUNTS, KEYS};
 use scurry_codec::{Entry, Record};
-use scurry_engine::{Disk, ReplayError, Shard, Sink, Until, recover, snapshot_name, snapshot_of};
+use scurry_engine::{
+    Disk, ReplayError, Shard, Sink, Step, Until, recover, snapshot_name, snapshot_of,
+};
 use scurry_ledger::{Time, view};
 
 impl Sim {
@@ -113,6 +115,14 @@ impl Sink for Two {
             Some(key) => self.of(key).replay(record),
             None => self.0.iter_mut().try_for_each(|shard| shard.replay(record)),
         }
+    }
+
+    fn replay_account<'r>(
+        &mut self,
+        id: &[u8],
+        steps: impl Iterator<Item = Step<'r>>,
+    ) -> Result<(), (u64, ReplayError)> {
+        self.of(id).replay_account(id, steps)
     }
 
     fn touch(&mut self, _: &[u64]) {}

@@ -19,12 +19,21 @@ pub enum Theme {
     Damage,
     /// Reads fail while a store is recovered.
     Reads,
+    /// Others take the room of the disk, and give it back.
+    Room,
 }
 
 impl Theme {
     /// All of them.
-    pub const ALL: [Theme; 6] =
-        [Theme::Power, Theme::Kill, Theme::Write, Theme::Errors, Theme::Damage, Theme::Reads];
+    pub const ALL: [Theme; 7] = [
+        Theme::Power,
+        Theme::Kill,
+        Theme::Write,
+        Theme::Errors,
+        Theme::Damage,
+        Theme::Reads,
+        Theme::Room,
+    ];
 
     /// Its name on a command line.
     pub fn name(self) -> &'static str {
@@ -35,6 +44,7 @@ impl Theme {
             Theme::Errors => "errors",
             Theme::Damage => "damage",
             Theme::Reads => "reads",
+            Theme::Room => "room",
         }
     }
 
@@ -69,6 +79,8 @@ pub struct Plan {
     pub snapshot_in: usize,
     /// Everything is cleared once in so many commands.
     pub clear_in: usize,
+    /// Nothing is accepted while the log is sure to take fewer bytes; 0 where nobody looks.
+    pub room_min: u64,
 }
 
 impl Plan {
@@ -98,6 +110,13 @@ impl Plan {
                 _ => flip_in = random.pick(&[1, 2, 4]),
             },
             Theme::Reads => faults.read = random.pick(&[5, 10, 30]),
+            Theme::Room => {
+                faults.room = true;
+                faults.crowd = random.pick(&[20, 60, 150]);
+                if random.one_in(2) {
+                    durability = Durability::Write;
+                }
+            }
         }
         let plan = Plan {
             steps: random.pick(&[60, 150, 300]),
@@ -111,8 +130,18 @@ impl Plan {
             chunk_len: random.pick(&[1, 200, 1_000, 100_000]),
             snapshot_in: random.pick(&[8, 20, 50]),
             clear_in: random.pick(&[40, 400]),
+            room_min: 0,
         };
+        if theme == Theme::Room {
+            return plan.with_room();
+        }
         if random.one_in(3) { plan.with_reuse() } else { plan }
+    }
+
+    /// Segments hold more than is accepted between two looks at their room.
+    fn with_room(self) -> Plan {
+        let (steps, crash_in) = (2 * self.steps, 4 * self.crash_in);
+        Plan { steps, crash_in, segment_len: 8_000, room_min: 4_000, calm: 20, ..self }
     }
 
     /// Segments are dropped and used again several times before the machine ends.

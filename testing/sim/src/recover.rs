@@ -117,9 +117,13 @@ impl Sim {
         self.shard = shard;
         self.commits = Commits::new(self.plan.durability, last);
         self.writer = LogWriter::new(self.disk.clone(), self.log, self.plan.segment_len);
+        self.look_for_room();
         for _ in 0..self.random.below(3) {
             let back = self.random.below(self.done.len().min(30)) + 1;
             let Some(at) = self.done.len().checked_sub(back) else { break };
+            if !self.has_room() {
+                break;
+            }
             self.again(&self.done[at].clone())?;
         }
         Ok(())

@@ -25,6 +25,8 @@ pub struct Counts {
     pub refused: u64,
     pub failures: u64,
     pub full: u64,
+    /// Commands that were refused because the log might not take them.
+    pub no_room: u64,
     pub snapshots: u64,
     pub duplicates: u64,
     pub releases: u64,
@@ -48,6 +50,7 @@ impl Counts {
         self.refused += other.refused;
         self.failures += other.failures;
         self.full += other.full;
+        self.no_room += other.no_room;
         self.snapshots += other.snapshots;
         self.duplicates += other.duplicates;
         self.releases += other.releases;
@@ -202,11 +205,15 @@ impl Sim {
     }
 
     fn run(&mut self) -> Checked {
+        self.look_for_room();
         for _ in 0..self.plan.steps {
             self.step()?;
             if self.is_over {
                 return Ok(());
             }
+        }
+        if self.plan.room_min > 0 {
+            self.goes_on_with_room()?;
         }
         for last in [Crash::Process, Crash::Power] {
             self.crash(last)?;
@@ -237,7 +244,7 @@ impl Sim {
             24 => self.mark(),
             25..28 => self.step_snapshot(),
             28 if self.random.one_in(2) => self.sync_behind(),
-            28 => self.fill_ahead(),
+            28 => self.set_ahead(),
             _ => self.clock += self.random.pick(&[-2_000, -30, 1, 5, 17, 60, 400]),
         }
         self.answer();

@@ -3,7 +3,7 @@
 
 use crate::SimDisk;
 use crate::run::Sim;
-use scurry_engine::{Piece, Snapshot, SnapshotWriter, forget};
+use scurry_engine::{Piece, Snapshot, SnapshotWriter, forget, give_up_spares, is_want_of_room};
 use std::io;
 
 /// A snapshot under way.
@@ -61,7 +61,12 @@ impl Sim {
 
     fn write_piece(&mut self, job: &mut Job, now: scurry_ledger::Time) -> io::Result<()> {
         match job.snapshot.piece(&mut self.shard, Vec::new(), now) {
-            Some(Piece::Bytes(bytes)) => job.writer.write(&bytes),
+            Some(Piece::Bytes(bytes)) => match job.writer.write(&bytes) {
+                Err(error) if is_want_of_room(&error) && give_up_spares(&mut self.disk)? > 0 => {
+                    job.writer.write(&bytes)
+                }
+                outcome => outcome,
+            },
             Some(Piece::Void) => Err(io::Error::other("everything was cleared")),
             Some(Piece::Last { bytes, as_of }) => {
                 job.writer.write(&bytes)?;

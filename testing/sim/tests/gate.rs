@@ -54,6 +54,13 @@ fn nothing_is_acknowledged_after_a_write_or_a_sync_has_failed() {
 }
 
 #[test]
+fn what_is_accepted_finds_room() {
+    let counts = explore(Theme::Room, 200);
+    assert!(counts.no_room > 1_000 && counts.full == 0, "{counts:?}");
+    assert!(counts.snapshots > 100 && counts.filled > 10, "{counts:?}");
+}
+
+#[test]
 fn damage_is_refused_or_an_older_snapshot_is_used() {
     let counts = explore(Theme::Damage, 250);
     assert!(counts.refused > 50 && counts.passed_over > 10, "{counts:?}");

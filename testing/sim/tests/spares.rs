@@ -102,8 +102,8 @@ fn a_spare_that_has_no_header_of_its_own_yet_ends_the_log() {
     for seed in 0..200 {
         let mut host = reused(Durability::Fsync, seed);
         let last = host.shard.sequence();
-        // The list of names, the file, its length, its new name: then the machine stops.
-        host.disk.stop_after(4 + seed % 3);
+        // The list of names, the file, its length, its new names: then the machine stops.
+        host.disk.stop_after(5 + seed % 3);
         host.set(b"never acknowledged");
         host.disk.restart(if seed % 2 == 0 { Crash::Process } else { Crash::Power });
         let segments = host.segments();
@@ -191,4 +191,24 @@ fn a_segment_is_filled_while_the_one_before_is_written() {
     host.fill_segments(1);
     host.set(b"first of the next");
     assert_eq!((host.disk.taken(), host.names().len()), ((0, 1), 2));
+}
+
+#[test]
+fn what_is_not_written_takes_room_and_no_batch_is_divided() {
+    let mut host = Host::new(Durability::Fsync, 0);
+    host.set(&[b'x'; 40]);
+    let open = host.writer.room();
+    assert!(open.left > 0 && open.ahead == 0, "{open:?}");
+    host.writer.set_ahead().expect("no faults");
+    let room = host.writer.room();
+    assert!(room.left == open.left && room.ahead > room.left, "{room:?}");
+    host.commits.note_room(room);
+    let before = host.commits.room_left(&mut host.shard);
+    // A batch that is longer than what is left goes to the next segment as a whole.
+    assert!(before <= room.ahead, "{before} of {room:?}");
+    let key = host.shard.key(b"a");
+    host.shard.set(NOW, key, &[b'y'; 200], Expiry::Never).expect("room");
+    let batch = host.commits.batch(&mut host.shard, NOW).expect("something to write");
+    let under_way = host.commits.room_left(&mut host.shard);
+    assert!(under_way + 200 < before, "{under_way} of {before}, and {} are under way", batch.len());
 }

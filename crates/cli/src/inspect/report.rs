@@ -2,7 +2,7 @@
 
 use crate::size::shown;
 use crate::store::{CoreSurvey, SegmentSurvey, SnapshotSurvey, count_text, time_text};
-use scurry_disk::{FORMAT, Manifest};
+use scurry_disk::Manifest;
 use scurry_engine::{segment_name, snapshot_name};
 use serde_json::{Value, json};
 use std::io::{self, Write};
@@ -19,18 +19,25 @@ pub(super) fn print_manifest(
     };
     let Manifest { store, generation, threads, .. } = manifest;
     let threads = count_text(u64::from(*threads), "thread");
+    let format = manifest.format();
     writeln!(
         out,
-        "data directory {path}: format {FORMAT}, store {store:016x}, generation {generation}, {threads}"
-    )
+        "data directory {path}: format {format}, store {store:016x}, generation {generation}, {threads}"
+    )?;
+    if manifest.restored > 0 {
+        let events = manifest.generation_of_events();
+        writeln!(out, "restored: positions of events begin with {events}")?;
+    }
+    Ok(())
 }
 
 pub(super) fn manifest_json(manifest: &Manifest) -> Value {
     json!({
-        "format": FORMAT,
+        "format": manifest.format(),
         "store": format!("{:016x}", manifest.store),
         "hash_seed": format!("{:016x}", manifest.hash_seed),
         "generation": manifest.generation,
+        "generation_of_events": manifest.generation_of_events(),
         "threads": manifest.threads,
     })
 }

@@ -58,7 +58,12 @@ fn fact(op: &Op) -> Fact {
         Op::SetBucket { bucket, terms: of } => {
             ("set-bucket", [vec![("bucket", json!(bucket.0))], terms(of)].concat())
         }
-        Op::RemoveBucket(bucket) => ("remove-bucket", vec![("bucket", json!(bucket.0))]),
+        Op::RemoveBucket { bucket, named } => {
+            let number = ("bucket", json!(bucket.0));
+            let named =
+                named.iter().flat_map(|(id, unit)| [("id", name(id)), ("unit", name(unit))]);
+            ("remove-bucket", std::iter::once(number).chain(named).collect())
+        }
         Op::Credit(of) => ("credit", posting(of)),
         Op::Void(of) => ("void", posting(of)),
         Op::Refund(of) => ("refund", posting(of)),

@@ -146,7 +146,7 @@ fn write(
         journal.take(&mut frames);
     }
     let mut segment = LogWriter::new(target.core(core)?, log, SEGMENT_LEN);
-    segment.write(point + 1, &frames)?;
+    segment.write(point + 1, &mut frames)?;
     segment.sync()?;
     writer.publish()?;
     Ok(())

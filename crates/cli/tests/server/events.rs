@@ -2,7 +2,7 @@
 //! threads; who is late is told; who waits is woken.
 
 use crate::store::{Directory, kill, wait_for_snapshots};
-use crate::support::{Client, Server};
+use crate::support::{Client, Server, tool};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -400,4 +400,65 @@ fn each_thread_has_events_of_its_own_and_another_division_begins_anew() {
     assert_eq!((seen.events.len(), seen.next.as_str()), (1, "2.0:1"));
     client.ask("SCUR.DEBIT alice e cent 30", "*4\r\n+OK\r\n:0\r\n:3\r\n:30\r\n");
     assert_eq!(watch(&mut client, &seen.next).events[0].field("event"), "debited");
+}
+
+/// Restores to a directory that is not there yet.
+fn restore(from: &Directory, to: &Directory, more: &[&str]) {
+    let words = [&["restore", from.path(), "--to", to.path()], more].concat();
+    let output = tool(env!("CARGO_BIN_EXE_scurry"), &words);
+    assert!(output.status.success(), "{output:?}");
+}
+
+#[test]
+fn a_position_from_before_a_restore_is_told_as_such() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "1");
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE alice BUCKET m cent 100", "*2\r\n+OK\r\n:1\r\n");
+    client.ask("SCUR.DEBIT alice a cent 1", "*4\r\n+OK\r\n:0\r\n:2\r\n:1\r\n");
+    let (_, before) = all(&mut client, "0", "");
+    kill(server);
+    // To a point, to the end, and a restored one once more.
+    let [point, end, again] = [Directory::make(), Directory::make(), Directory::make()];
+    restore(&directory, &point, &["--sequence", "1"]);
+    restore(&directory, &end, &[]);
+    restore(&point, &again, &[]);
+    let mut stale = vec![before];
+    for restored in [&point, &end, &again] {
+        let server = restored.serve("fsync", "1");
+        let mut client = server.connect();
+        // The log grows beyond what was read.
+        for txn in 0..4 {
+            client.send(format!("SCUR.DEBIT alice t{txn} cent 2\r\n"));
+            assert_eq!([0; 5].map(|_| client.line())[1], "+OK");
+        }
+        for position in &stale {
+            client.send(format!("SCUR.WATCH {position}\r\nPING\r\n"));
+            let said = client.until("+PONG\r\n");
+            let is_told = said.contains("missed") || said.contains("is ahead of the events");
+            assert!(is_told, "{position}: {said}");
+        }
+        let (events, next) = all(&mut client, "0", "");
+        assert!(events.iter().any(|event| event.field("event") == "debited"), "{events:?}");
+        // Its own positions hold, also after a start.
+        kill(server);
+        let server = restored.serve("fsync", "1");
+        let seen = watch(&mut server.connect(), &next);
+        assert_eq!((seen.events.len(), &seen.next), (0, &next));
+        kill(server);
+        stale.push(next);
+    }
+}
+
+#[test]
+fn a_bucket_that_is_removed_has_its_name() {
+    let directory = Directory::make();
+    let server = directory.serve("write", "1");
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE alice BUCKET gift cent 0", "*2\r\n+OK\r\n:1\r\n");
+    client.ask("SCUR.BUCKET alice t gift REMOVE", "*4\r\n+OK\r\n:0\r\n:2\r\n:0\r\n");
+    let (events, _) = all(&mut client, "0", "");
+    let last = events.last().expect("it was removed");
+    let said = ["event", "bucket", "unit", "bucket_no"].map(|name| last.field(name));
+    assert_eq!(said, ["bucket-removed", "gift", "cent", "0"]);
 }

@@ -63,7 +63,8 @@ impl Data {
     /// An empty one.
     pub(crate) fn new(threads: u16) -> Data {
         let place = TempDir::new().expect("a place for files");
-        let manifest = Manifest { store: 0xc0ffee, hash_seed: HASH_SEED, generation: 1, threads };
+        let manifest =
+            Manifest { store: 0xc0ffee, hash_seed: HASH_SEED, generation: 1, threads, restored: 0 };
         let path = place.path().join("data");
         let store = Store::open(&path).expect("opened");
         store.write_manifest(&manifest).expect("written");

@@ -37,6 +37,7 @@ pub(super) mod number {
     pub(in crate::change) const REMEMBER: u8 = 29;
     pub(in crate::change) const NOTE_REFUND: u8 = 30;
     pub(in crate::change) const FORGET: u8 = 31;
+    pub(in crate::change) const REMOVE_NAMED_BUCKET: u8 = 32;
 }
 
 /// Which attributes of a bucket follow; the others are 0, and without an end.
@@ -71,9 +72,15 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
             pen.varint(u64::from(bucket.0));
             put_terms(pen, terms, at);
         }
-        Op::RemoveBucket(bucket) => {
+        Op::RemoveBucket { bucket, named: None } => {
             pen.byte(number::REMOVE_BUCKET);
             pen.varint(u64::from(bucket.0));
+        }
+        Op::RemoveBucket { bucket, named: Some((id, unit)) } => {
+            pen.byte(number::REMOVE_NAMED_BUCKET);
+            pen.varint(u64::from(bucket.0));
+            pen.name(id);
+            pen.name(unit);
         }
         Op::Credit(posting) => put_posting(pen, number::CREDIT, posting),
         Op::Void(posting) => put_posting(pen, number::VOID, posting),

@@ -1,44 +1,53 @@
 //! Reads an op.
 
-use super::ChangeError;
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
 use super::remembered::{take_tombstone, take_transaction};
+use super::{ChangeError, Facts};
 use crate::Malformed;
 use crate::cursor::Cursor;
-use alloc::vec::Vec;
 use scurry_ledger::{
     BucketNo, BucketTerms, ItemAt, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
     Time,
 };
 
-/// Reads one op behind those that were read. Each kind is pushed on its own: an op is large, and so
-/// only the bytes of its kind are written.
+/// Reads one op and hands it on. Each kind is handed on by itself: an op is large, so only the bytes
+/// of its kind are written, and what is done with it is known where it is read.
 #[inline]
-pub(super) fn take(from: &mut Cursor<'_>, at: Time, ops: &mut Vec<Op>) -> Result<(), ChangeError> {
+pub(super) fn take(
+    from: &mut Cursor<'_>,
+    at: Time,
+    facts: &mut impl Facts,
+) -> Result<(), ChangeError> {
     match from.byte()? {
-        number::CREATE => ops.push(Op::Create(take_status(from)?)),
-        number::DELETE => ops.push(Op::Delete),
-        number::SET_STATUS => ops.push(Op::SetStatus(take_status(from)?)),
+        number::CREATE => facts.take(Op::Create(take_status(from)?)),
+        number::DELETE => facts.take(Op::Delete),
+        number::SET_STATUS => facts.take(Op::SetStatus(take_status(from)?)),
         number::SET_IDENTITY => {
-            ops.push(Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? })
+            facts.take(Op::SetIdentity { kind: from.name()?, value: from.id_or_empty()? })
         }
-        number::ADD_BUCKET => ops.push(Op::AddBucket {
+        number::ADD_BUCKET => facts.take(Op::AddBucket {
             id: from.name()?,
             unit: from.name()?,
             terms: take_terms(from, at)?,
         }),
         number::SET_BUCKET => {
-            ops.push(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
+            facts.take(Op::SetBucket { bucket: take_bucket(from)?, terms: take_terms(from, at)? })
         }
-        number::REMOVE_BUCKET => ops.push(Op::RemoveBucket(take_bucket(from)?)),
-        number::CREDIT => ops.push(Op::Credit(take_posting(from)?)),
-        number::VOID => ops.push(Op::Void(take_posting(from)?)),
-        number::REFUND => ops.push(Op::Refund(take_posting(from)?)),
-        number::REFUND_EXPIRED => ops.push(Op::RefundExpired(take_posting(from)?)),
-        number::DEBIT => ops.push(Op::Debit(take_posting(from)?)),
-        number::OVERDRAW => ops.push(Op::Overdraw(take_posting(from)?)),
-        number::EXPIRE => ops.push(Op::Expire(take_posting(from)?)),
-        number::SET_COUNTER => ops.push(Op::SetCounter {
+        number::REMOVE_BUCKET => {
+            facts.take(Op::RemoveBucket { bucket: take_bucket(from)?, named: None })
+        }
+        number::REMOVE_NAMED_BUCKET => facts.take(Op::RemoveBucket {
+            bucket: take_bucket(from)?,
+            named: Some((from.name()?, from.name()?)),
+        }),
+        number::CREDIT => facts.take(Op::Credit(take_posting(from)?)),
+        number::VOID => facts.take(Op::Void(take_posting(from)?)),
+        number::REFUND => facts.take(Op::Refund(take_posting(from)?)),
+        number::REFUND_EXPIRED => facts.take(Op::RefundExpired(take_posting(from)?)),
+        number::DEBIT => facts.take(Op::Debit(take_posting(from)?)),
+        number::OVERDRAW => facts.take(Op::Overdraw(take_posting(from)?)),
+        number::EXPIRE => facts.take(Op::Expire(take_posting(from)?)),
+        number::SET_COUNTER => facts.take(Op::SetCounter {
             id: from.name()?,
             unit: from.name()?,
             period: take_period(from)?,
@@ -46,49 +55,49 @@ pub(super) fn take(from: &mut Cursor<'_>, at: Time, ops: &mut Vec<Op>) -> Result
             value: from.signed()?,
         }),
         number::OPEN_SESSION => {
-            ops.push(Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? })
+            facts.take(Op::OpenSession { id: from.id()?, overrun: take_overrun(from)? })
         }
-        number::ADD_ITEM => ops.push(Op::AddItem {
+        number::ADD_ITEM => facts.take(Op::AddItem {
             session: take_session(from)?,
             key: from.narrow()?,
             unit: from.name()?,
         }),
-        number::HOLD => ops.push(Op::Hold(take_item(from)?, take_posting(from)?)),
-        number::GRANT => ops.push(Op::Grant {
+        number::HOLD => facts.take(Op::Hold(take_item(from)?, take_posting(from)?)),
+        number::GRANT => facts.take(Op::Grant {
             at: take_item(from)?,
             amount: from.amount()?,
             request: from.narrow()?,
         }),
-        number::SETTLE => ops.push(Op::Settle(take_item(from)?, take_posting(from)?)),
-        number::RELEASE => ops.push(Op::Release(take_item(from)?, take_posting(from)?)),
+        number::SETTLE => facts.take(Op::Settle(take_item(from)?, take_posting(from)?)),
+        number::RELEASE => facts.take(Op::Release(take_item(from)?, take_posting(from)?)),
         number::RELEASE_EXPIRED => {
-            ops.push(Op::ReleaseExpired(take_item(from)?, take_posting(from)?))
+            facts.take(Op::ReleaseExpired(take_item(from)?, take_posting(from)?))
         }
-        number::USE => ops.push(Op::Use {
+        number::USE => facts.take(Op::Use {
             at: take_item(from)?,
             used: from.amount()?,
             direct: from.amount()?,
             uncollected: from.amount()?,
         }),
-        number::SUPERVISE => ops.push(Op::Supervise {
+        number::SUPERVISE => facts.take(Op::Supervise {
             session: take_session(from)?,
             validity_ms: from.amount()?,
             tcc_ms: from.amount()?,
             deadline: from.time(at)?,
         }),
-        number::SET_BLOB => ops.push(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
-        number::STORE_ANSWER => ops.push(Op::StoreAnswer {
+        number::SET_BLOB => facts.take(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
+        number::STORE_ANSWER => facts.take(Op::StoreAnswer {
             session: take_session(from)?,
             answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
             answers_max: from.byte()?,
         }),
-        number::CLOSE_SESSION => ops.push(Op::CloseSession(take_session(from)?)),
-        number::BURY => ops.push(Op::Bury(take_tombstone(from, at)?)),
-        number::REMEMBER => ops.push(Op::Remember(take_transaction(from, at)?)),
+        number::CLOSE_SESSION => facts.take(Op::CloseSession(take_session(from)?)),
+        number::BURY => facts.take(Op::Bury(take_tombstone(from, at)?)),
+        number::REMEMBER => facts.take(Op::Remember(take_transaction(from, at)?)),
         number::NOTE_REFUND => {
-            ops.push(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
+            facts.take(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
         }
-        number::FORGET => ops.push(Op::Forget),
+        number::FORGET => facts.take(Op::Forget),
         number => return Err(ChangeError::Op(number)),
     }
     Ok(())

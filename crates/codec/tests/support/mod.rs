@@ -70,7 +70,7 @@ pub(crate) fn every_op() -> Change {
         Op::SetIdentity { kind: name("imsi"), value: Id::EMPTY },
         Op::AddBucket { id: name("main"), unit: name("octets"), terms: long },
         Op::SetBucket { bucket: BucketNo(200), terms: short },
-        Op::RemoveBucket(BucketNo(u16::MAX)),
+        Op::RemoveBucket { bucket: BucketNo(u16::MAX), named: None },
         Op::Credit(posting(0, 1)),
         Op::Void(posting(1, 127)),
         Op::Refund(posting(2, 128)),
@@ -123,6 +123,7 @@ pub(crate) fn every_op() -> Change {
         }),
         Op::NoteRefund { debit: id("txn-0"), posting: posting(7, 8) },
         Op::Forget,
+        Op::RemoveBucket { bucket: BucketNo(9), named: Some((name("main"), name("octets"))) },
     ];
     Change { at: AT, ops }
 }

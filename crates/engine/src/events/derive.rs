@@ -58,7 +58,9 @@ fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
             Event::BucketAdded { id: *id, unit: *unit, terms: *terms }
         }
         Op::SetBucket { bucket, terms } => Event::BucketChanged { bucket: *bucket, terms: *terms },
-        Op::RemoveBucket(bucket) => Event::BucketRemoved(*bucket),
+        Op::RemoveBucket { bucket, named } => {
+            Event::BucketRemoved { bucket: *bucket, named: *named }
+        }
         Op::SetCounter { id, unit, value, .. } => {
             Event::CounterSet { id: *id, unit: *unit, value: *value }
         }

@@ -35,7 +35,12 @@ pub enum Event {
         terms: BucketTerms,
     },
     /// An empty bucket ends.
-    BucketRemoved(BucketNo),
+    BucketRemoved {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Its name and its unit, where the Change has them.
+        named: Option<(Name, Name)>,
+    },
     /// Units of a bucket move: the sum of all that the commit moved of it in this way.
     Moved(Movement, Posting),
     /// A counter begins, or is set.
@@ -166,7 +171,7 @@ impl Event {
             Event::IdentitySet { .. } => "identity",
             Event::BucketAdded { .. } => "bucket-added",
             Event::BucketChanged { .. } => "bucket-changed",
-            Event::BucketRemoved(_) => "bucket-removed",
+            Event::BucketRemoved { .. } => "bucket-removed",
             Event::Moved(movement, _) => movement.word(),
             Event::CounterSet { .. } => "counter",
             Event::SessionOpened(_) => "session-opened",
@@ -184,7 +189,7 @@ impl Event {
     pub const fn bucket(&self) -> Option<BucketNo> {
         match self {
             Event::BucketChanged { bucket, .. }
-            | Event::BucketRemoved(bucket)
+            | Event::BucketRemoved { bucket, .. }
             | Event::Low { bucket, .. }
             | Event::Restored { bucket, .. } => Some(*bucket),
             Event::Moved(_, posting) => Some(posting.bucket),

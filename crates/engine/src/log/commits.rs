@@ -1,7 +1,7 @@
 //! What was committed, and how far it is durable. It stays with the shard and opens nothing:
 //! batches go out, outcomes come back.
 
-use super::LogWriter;
+use super::{LogWriter, Room};
 use crate::{Disk, Shard};
 use scurry_ledger::Time;
 use std::io;
@@ -27,6 +27,8 @@ pub struct Batch {
     last: u64,
     sync: bool,
     written: bool,
+    /// What the log has room for behind it.
+    room: Option<Room>,
 }
 
 /// The log cannot be trusted any more: nothing may be answered until the server was started
@@ -63,6 +65,9 @@ pub struct Commits {
     /// Bytes that were given to the log.
     bytes: u64,
     batches: u64,
+    /// Bytes of the batch that was given out and is not written.
+    under_way: u64,
+    room: Room,
 }
 
 impl Commits {
@@ -79,6 +84,8 @@ impl Commits {
             spare: Vec::new(),
             bytes: 0,
             batches: 0,
+            under_way: 0,
+            room: Room::UNKNOWN,
         }
     }
 
@@ -180,12 +187,31 @@ impl Commits {
     fn send(&mut self, frames: Vec<u8>, first: u64, last: u64) -> Batch {
         self.bytes += frames.len() as u64;
         self.batches += 1;
+        self.under_way = frames.len() as u64;
         let sync = self.durability == Durability::Fsync;
-        Batch { frames, first, last, sync, written: false }
+        Batch { frames, first, last, sync, written: false, room: None }
+    }
+
+    /// What the log has room for behind what was written last, as its writer says.
+    pub fn note_room(&mut self, room: Room) {
+        self.room = room;
+    }
+
+    /// Bytes that the log is sure to take beyond what was committed. Known once the writer's room
+    /// was noted, or a batch has come back.
+    pub fn room_left(&self, shard: &mut Shard) -> u64 {
+        let waiting = shard.journal().map_or(0, |journal| journal.len() as u64);
+        self.room.sure().saturating_sub(waiting + self.under_way)
+    }
+
+    /// True when the next segment's room is set aside.
+    pub fn is_ahead(&self) -> bool {
+        self.room.ahead > 0
     }
 
     /// A batch is durable, or not. When the disk was full it will be given out again.
     pub fn done(&mut self, batch: Batch, outcome: io::Result<()>) -> Result<(), Failed> {
+        self.room = batch.room.unwrap_or(self.room);
         match outcome {
             // It failed elsewhere meanwhile.
             _ if self.has_failed() => Ok(()),
@@ -194,6 +220,7 @@ impl Commits {
                 if batch.sync {
                     self.synced = batch.last;
                 }
+                self.under_way = 0;
                 self.spare = batch.frames;
                 self.spare.clear();
                 self.state = State::Idle;
@@ -226,14 +253,17 @@ impl Batch {
     /// Writes it, and makes it durable where it has to be.
     pub fn run<D: Disk>(&mut self, writer: &mut LogWriter<D>) -> io::Result<()> {
         if !self.written {
-            writer.write(self.first, &self.frames)?;
+            let outcome = writer.write(self.first, &mut self.frames);
+            self.room = Some(writer.room());
+            outcome?;
             self.written = true;
         }
         if self.sync { writer.sync() } else { Ok(()) }
     }
 }
 
-fn is_want_of_room(error: &io::Error) -> bool {
+/// True when an error says that the disk is full, or as much of it as is allowed.
+pub fn is_want_of_room(error: &io::Error) -> bool {
     use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull};
     matches!(error.kind(), StorageFull | QuotaExceeded | FileTooLarge)
 }

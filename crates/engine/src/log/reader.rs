@@ -9,7 +9,7 @@ use super::tail::{Span, Tail, rewrite};
 use super::window::Window;
 use super::{LogError, LogId, checksum, segment_name, segment_of};
 use crate::{Disk, File};
-use scurry_codec::{Frame, Framed, HeaderError, SegmentHeader, read_frame};
+use scurry_codec::{Frame, HeaderError, SegmentHeader};
 use std::io;
 
 /// The end of a log that was cut off: nothing of it had been promised.
@@ -217,8 +217,8 @@ impl<'d, D: Disk> LogReader<'d, D> {
             return Err(LogError::Directory(io::Error::other("no segment is open")));
         };
         let (segment, offset) = (self.segments[self.at], window.offset());
-        let Framed::Frame(frame) = read_frame(self.log.seal(), window.take(len)) else {
-            let error = io::Error::other("a frame was read twice and differs");
+        let Some(frame) = window.take(len) else {
+            let error = io::Error::other("a frame is shorter than its header");
             return Err(LogError::Io { file: segment_name(segment), error });
         };
         self.next = frame.next();

@@ -12,13 +12,11 @@ use std::io;
 const PREFIX: &str = "spare-";
 /// Its name as a segment may not be gone on the device yet.
 const RETIRED: &str = "spare-old-";
-/// It is not filled yet.
-const UNFILLED: &str = "spare-new";
-/// Bytes of zeros that are written at once: no batch waits for more.
-const PIECE_LEN: usize = 1 << 20;
-static ZEROS: [u8; PIECE_LEN] = [0; PIECE_LEN];
-/// Segments that are kept when nothing needs them any more.
-const SPARES_MAX: usize = 2;
+/// The one that the log goes on with: its writer's alone.
+pub(super) const NEXT: &str = "spare-next";
+/// Segments that are kept when nothing needs them any more: as much as the log grows by between
+/// two snapshots, so that all of them are used again and nothing has to be filled.
+const SPARES_MAX: usize = 16;
 
 /// True for a file that may become a segment, or was about to.
 pub fn is_spare(name: &str) -> bool {
@@ -38,7 +36,7 @@ fn is_ready(name: &str) -> bool {
 /// become spares.
 pub(super) fn retire<D: Disk>(disk: &mut D, segments: &[u64]) -> io::Result<()> {
     let names = disk.list()?;
-    let spares = names.iter().filter(|name| is_spare(name) && *name != UNFILLED).count();
+    let spares = names.iter().filter(|name| is_spare(name) && *name != NEXT).count();
     // The youngest are kept, so that the log has no gap at any time.
     let removed = segments.len().saturating_sub(SPARES_MAX.saturating_sub(spares));
     let mut retired: Vec<u64> =
@@ -61,21 +59,36 @@ pub(super) fn retire<D: Disk>(disk: &mut D, segments: &[u64]) -> io::Result<()> 
     Ok(())
 }
 
-/// Gives a spare of this length the name of a segment. None when there is none; those of another
+/// Makes a spare of this length the next segment. None when there is none; those of another
 /// length are removed.
-pub(super) fn take<D: Disk>(disk: &mut D, len: u64, segment: &str) -> io::Result<Option<D::File>> {
-    for name in disk.list()?.into_iter().filter(|name| is_ready(name)) {
+pub(super) fn claim<D: Disk>(disk: &mut D, len: u64) -> io::Result<Option<D::File>> {
+    let mut names = disk.list()?;
+    names.retain(|name| is_ready(name));
+    names.sort_unstable();
+    for name in names {
         let found = disk.open(&name).and_then(|mut file| Ok((file.len()? == len).then_some(file)));
         match found {
-            Ok(Some(file)) => {
-                disk.rename(&name, segment)?;
-                return Ok(Some(file));
+            // Once it has this name nobody else gives it up.
+            Ok(Some(file)) if disk.rename(&name, NEXT).is_ok() => return Ok(Some(file)),
+            Ok(Some(_)) => {}
+            // A segment whose end was cut off, or one that cannot be read, or is gone.
+            Ok(None) | Err(_) => {
+                let _ = disk.remove(&name);
             }
-            // A segment whose end was cut off, or one that cannot be read.
-            Ok(None) | Err(_) => disk.remove(&name)?,
         }
     }
     Ok(None)
+}
+
+/// Removes the spares that the log does not go on with, because their room is needed elsewhere.
+/// Returns how many; one that was claimed meanwhile is none of them.
+pub fn give_up_spares<D: Disk>(disk: &mut D) -> io::Result<usize> {
+    let names = disk.list()?;
+    let mut removed = 0;
+    for name in names.iter().filter(|name| is_ready(name)) {
+        removed += usize::from(disk.remove(name).is_ok());
+    }
+    Ok(removed)
 }
 
 /// Removes all spares.
@@ -84,70 +97,4 @@ pub(super) fn clear<D: Disk>(disk: &mut D) -> io::Result<()> {
         disk.remove(name)?;
     }
     Ok(())
-}
-
-/// Fills a spare with zeros while a segment is written.
-#[derive(Debug)]
-pub(super) struct Filler<F> {
-    /// Bytes of a segment.
-    len: u64,
-    state: State<F>,
-}
-
-#[derive(Debug)]
-enum State<F> {
-    /// Nothing was done for the segment that is written.
-    Idle,
-    /// So many bytes are on the device.
-    Filling(F, u64),
-    /// There is a spare, or it cannot be had: nothing more is done before the next segment.
-    Done,
-}
-
-impl<F: File> Filler<F> {
-    pub(super) fn new(len: u64) -> Filler<F> {
-        Filler { len, state: State::Idle }
-    }
-
-    /// A segment was begun.
-    pub(super) fn again(&mut self) {
-        if matches!(self.state, State::Done) {
-            self.state = State::Idle;
-        }
-    }
-
-    /// Fills as far as the segment is written that is written now, so that the spare is there
-    /// when it is full.
-    pub(super) fn follow<D: Disk<File = F>>(&mut self, disk: &mut D, to: u64) -> io::Result<()> {
-        let outcome = self.fill(disk, to.min(self.len));
-        if outcome.is_err() {
-            self.state = State::Done;
-            // Its room is needed more elsewhere. When it cannot be removed the next one will be.
-            let _ = disk.remove(UNFILLED);
-        }
-        outcome
-    }
-
-    fn fill<D: Disk<File = F>>(&mut self, disk: &mut D, to: u64) -> io::Result<()> {
-        if matches!(self.state, State::Idle) {
-            self.state = if disk.list()?.iter().any(|name| is_ready(name)) {
-                State::Done
-            } else {
-                State::Filling(disk.create(UNFILLED, self.len)?, 0)
-            };
-        }
-        let State::Filling(file, filled) = &mut self.state else { return Ok(()) };
-        while *filled < to {
-            let rest = usize::try_from(self.len - *filled).unwrap_or(PIECE_LEN);
-            let piece = &ZEROS[..rest.min(PIECE_LEN)];
-            file.write_at(*filled, piece)?;
-            file.sync()?;
-            *filled += piece.len() as u64;
-        }
-        if *filled == self.len {
-            disk.rename(UNFILLED, &spare_name(0))?;
-            self.state = State::Done;
-        }
-        Ok(())
-    }
 }

@@ -2,10 +2,10 @@
 
 use super::LogError;
 use crate::File;
-use scurry_codec::{Framed, Seal, read_frame};
+use scurry_codec::{Frame, Framed, Seal, checked_frame, read_frame};
 
-/// Bytes read at once.
-const WINDOW_LEN: usize = 4 << 20;
+/// Bytes read at once: what was read is still in the caches when it is looked at.
+const WINDOW_LEN: usize = 256 << 10;
 
 /// A part of a segment, in memory.
 #[derive(Debug)]
@@ -13,11 +13,14 @@ pub(super) struct Window<F> {
     /// The segment's file.
     pub(super) name: String,
     file: F,
-    bytes: Vec<u8>,
-    /// Where `bytes` begins in the file.
+    /// What was read, and behind it room for more.
+    room: Vec<u8>,
+    /// Where `room` begins in the file.
     start: u64,
-    /// What was taken of `bytes`.
+    /// What was taken of `room`.
     at: usize,
+    /// What was read of it.
+    end: usize,
     len: u64,
 }
 
@@ -25,7 +28,7 @@ impl<F: File> Window<F> {
     /// The bytes of a file from `start` on.
     pub(super) fn new(name: String, mut file: F, start: u64) -> Result<Window<F>, LogError> {
         let len = file.len().map_err(LogError::io(&name))?;
-        Ok(Window { name, file, bytes: Vec::new(), start: start.min(len), at: 0, len })
+        Ok(Window { name, file, room: Vec::new(), start: start.min(len), at: 0, end: 0, len })
     }
 
     /// Where the next frame is, in the file.
@@ -36,7 +39,7 @@ impl<F: File> Window<F> {
     /// The length of the frame that comes next, or why there is none.
     pub(super) fn frame_len(&mut self, seal: Seal) -> Result<Result<usize, String>, LogError> {
         loop {
-            match read_frame(seal, &self.bytes[self.at..]) {
+            match read_frame(seal, self.rest()) {
                 Framed::Frame(frame) => return Ok(Ok(frame.len())),
                 Framed::Damaged(error) => return Ok(Err(error.to_string())),
                 Framed::Torn => {}
@@ -49,34 +52,42 @@ impl<F: File> Window<F> {
 
     /// The first sequence of the frame of this length that comes next.
     pub(super) fn first(&self, len: usize) -> Option<u64> {
-        first_of(self.bytes.get(self.at..self.at + len)?)
+        first_of(self.rest().get(..len)?)
     }
 
-    /// Moves behind the frame that comes next.
-    pub(super) fn take(&mut self, len: usize) -> &[u8] {
+    /// Moves behind the frame that comes next, whose length [`Window::frame_len`] has given.
+    pub(super) fn take(&mut self, len: usize) -> Option<Frame<'_>> {
+        let at = self.at;
         self.at += len;
-        &self.bytes[self.at - len..self.at]
+        checked_frame(&self.room[at..self.at])
+    }
+
+    /// What was read and not taken.
+    fn rest(&self) -> &[u8] {
+        &self.room[self.at..self.end]
     }
 
     /// Reads on; false at the end of the file.
     fn fill(&mut self) -> Result<bool, LogError> {
-        self.bytes.drain(..self.at);
+        self.room.copy_within(self.at..self.end, 0);
         self.start += self.at as u64;
-        self.at = 0;
-        let have = self.bytes.len();
-        let more = usize::try_from(self.len - (self.start + have as u64)).unwrap_or(usize::MAX);
-        let more = more.min(have.max(WINDOW_LEN));
-        self.bytes.resize(have + more, 0);
-        let read = self.file.read_at(self.start + have as u64, &mut self.bytes[have..]);
+        (self.at, self.end) = (0, self.end - self.at);
+        let from = self.start + self.end as u64;
+        let more = usize::try_from(self.len - from).unwrap_or(usize::MAX);
+        let end = self.end + more.min(self.end.max(WINDOW_LEN));
+        if self.room.len() < end {
+            self.room.resize(end, 0);
+        }
+        let read = self.file.read_at(from, &mut self.room[self.end..end]);
         let read = read.map_err(LogError::io(&self.name))?;
-        self.bytes.truncate(have + read);
+        self.end += read;
         Ok(read > 0)
     }
 
     /// What lies behind this place, at any byte, where the log goes on with sequence `next`.
     pub(super) fn behind(&mut self, seal: Seal, next: u64) -> Result<Behind, LogError> {
         while self.fill()? {}
-        let rest = &self.bytes[self.at..];
+        let rest = self.rest();
         let used = rest.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
         let mut behind = Behind { written: 0, proof: None };
         // Frames from before the file became this segment have lower sequences.

@@ -1,7 +1,8 @@
 //! Writes the log: one segment after another.
 
-use super::spare::{Filler, retire, take};
-use super::{LogId, checksum, segment_name, segment_of};
+use super::ahead::Ahead;
+use super::spare::retire;
+use super::{LogId, Room, checksum, segment_name, segment_of};
 use crate::{Disk, File};
 use scurry_codec::SegmentHeader;
 use std::io;
@@ -21,18 +22,19 @@ pub struct LogWriter<D: Disk> {
     offset: u64,
     /// Names and files were made that the directory may lose.
     is_dir_dirty: bool,
-    filler: Filler<D::File>,
+    ahead: Ahead<D::File>,
 }
 
 impl<D: Disk> LogWriter<D> {
     /// A writer that begins a segment with its first write.
     pub fn new(disk: D, log: LogId, len_max: u64) -> LogWriter<D> {
-        let filler = Filler::new(len_max);
-        LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false, filler }
+        let ahead = Ahead::new(len_max);
+        LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false, ahead }
     }
 
-    /// Writes frames, the first record of which has the sequence `first`.
-    pub fn write(&mut self, first: u64, frames: &[u8]) -> io::Result<()> {
+    /// Writes frames, the first record of which has the sequence `first`, and zeros up to the end of
+    /// a block, which the next frames take the place of. The buffer has the same bytes afterwards.
+    pub fn write(&mut self, first: u64, frames: &mut Vec<u8>) -> io::Result<()> {
         let is_full = self.offset + frames.len() as u64 > self.len_max
             && self.offset > SegmentHeader::LEN as u64;
         if self.file.is_none() || is_full {
@@ -41,8 +43,15 @@ impl<D: Disk> LogWriter<D> {
         let Some(file) = &mut self.file else {
             return Err(io::Error::other("no segment is open"));
         };
-        file.write_at(self.offset, frames)?;
-        self.offset += frames.len() as u64;
+        let len = frames.len();
+        let end = self.offset + len as u64;
+        // A segment with a single frame may be longer than others, and ends with it.
+        let padded = end.next_multiple_of(D::File::BLOCK_LEN).min(self.len_max.max(end));
+        frames.resize(len + usize::try_from(padded - end).unwrap_or(0), 0);
+        let outcome = file.write_at(self.offset, frames);
+        frames.truncate(len);
+        outcome?;
+        self.offset = end;
         Ok(())
     }
 
@@ -59,11 +68,26 @@ impl<D: Disk> LogWriter<D> {
         Ok(())
     }
 
-    /// Makes the next segment ready as fast as this one is written, so that syncs have no metadata
-    /// to write: for whoever may block between two batches. An error is no failure of the log; the
-    /// next segment is then created when this one is full.
+    /// Sets the room of the next segment aside, unless it is: for whoever accepts nothing that the
+    /// log might not take. After an error the next segment is created when this one is full.
+    pub fn set_ahead(&mut self) -> io::Result<()> {
+        self.ahead.set_aside(&mut self.disk)
+    }
+
+    /// Fills the next segment twice as fast as this one is written, so that syncs have no metadata
+    /// to write: for whoever may block between two batches. Where room could not be set aside
+    /// without writing to it, half of this one is left when that is found out. An error is no
+    /// failure of the log.
     pub fn fill_ahead(&mut self) -> io::Result<()> {
-        self.filler.follow(&mut self.disk, self.offset)
+        self.set_ahead()?;
+        self.ahead.fill(&mut self.disk, 2 * self.offset)
+    }
+
+    /// What is set aside.
+    pub fn room(&self) -> Room {
+        let left = if self.file.is_some() { self.len_max.saturating_sub(self.offset) } else { 0 };
+        let next = self.len_max.saturating_sub(SegmentHeader::LEN as u64);
+        Room { left, ahead: if self.ahead.is_there() { next } else { 0 } }
     }
 
     /// Bytes of the open segment.
@@ -76,18 +100,23 @@ impl<D: Disk> LogWriter<D> {
     fn begin(&mut self, first: u64) -> io::Result<()> {
         let name = segment_name(first);
         self.is_dir_dirty = true;
-        let mut file = match take(&mut self.disk, self.len_max, &name) {
+        // Who set nothing aside before has to find the room now.
+        self.set_ahead()?;
+        let mut file = match self.ahead.take(&mut self.disk, &name) {
             Ok(Some(file)) => file,
-            // Without a spare a sync costs more, and that is all.
             Ok(None) | Err(_) => self.disk.create(&name, self.len_max)?,
         };
+        if self.file.is_none() {
+            // Were a later segment's name kept and the first one's not, a log would seem to have
+            // lost its beginning.
+            self.disk.sync_dir()?;
+        }
         let header = SegmentHeader { log_id: self.log.id, core: self.log.core, first };
         let mut bytes = Vec::new();
         header.encode(checksum, &mut bytes);
         file.write_at(0, &bytes)?;
         self.offset = SegmentHeader::LEN as u64;
         self.file = Some(file);
-        self.filler.again();
         Ok(())
     }
 }

@@ -2,27 +2,30 @@
 
 use super::gathered::Gathered;
 use super::{Base, RecoveryError, Sink};
-use crate::KeyHasher;
 use crate::key::position;
-use scurry_codec::Frame;
+use crate::{KeyHasher, Step};
+use scurry_codec::{Frame, Late, Record, read_passed};
 
 /// Keys that are loaded ahead together.
 const AHEAD: usize = 64;
 
-/// Gathers records and applies them key by key.
+/// First bits of a key's position that tell the parts apart.
+const PART_BITS: u32 = 6;
+
+/// Gathers records, by parts of the table, and applies them key by key.
 pub(super) struct Replay<'b> {
     hasher: &'b KeyHasher,
     base: &'b Base,
     limit: u64,
-    gathered: Gathered,
+    parts: Vec<Gathered>,
     hashes: Vec<u64>,
 }
 
 impl<'b> Replay<'b> {
     /// Up to a sequence.
     pub(super) fn new(hasher: &'b KeyHasher, base: &'b Base, limit: u64) -> Replay<'b> {
-        let gathered = Gathered::default();
-        Replay { hasher, base, limit, gathered, hashes: Vec::with_capacity(AHEAD) }
+        let parts = std::iter::repeat_with(Gathered::default).take(1 << PART_BITS).collect();
+        Replay { hasher, base, limit, parts, hashes: Vec::with_capacity(AHEAD) }
     }
 
     /// Takes those of a frame in, and returns how many. They are applied by the time of
@@ -34,22 +37,19 @@ impl<'b> Replay<'b> {
     ) -> Result<u64, RecoveryError> {
         let mut records = frame.records();
         let (mut sequence, mut taken) = (frame.first(), 0);
-        while let Some(record) = records.next() {
+        while let Some(record) = records.pass() {
             let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
-            let hash = record.key().map(|key| self.hasher.hash(key));
+            let hash = record.key.map(|key| self.hasher.hash(key));
             // Nothing is cleared while a snapshot is written: one sequence stands for all.
             let as_of = hash.map_or(self.base.begun, |hash| self.base.ranges.as_of(position(hash)));
             if sequence > as_of && sequence <= self.limit {
                 match hash {
-                    Some(hash) => self.gathered.push(hash, sequence, &record),
+                    Some(hash) => self.take(hash, sequence, record.bytes, sink)?,
                     None => {
                         self.finish(sink)?;
-                        let outcome = sink.replay(&record);
+                        let outcome = sink.replay(&Record::Clear);
                         outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;
                     }
-                }
-                if self.gathered.is_full() {
-                    self.finish(sink)?;
                 }
                 taken += 1;
             }
@@ -60,42 +60,96 @@ impl<'b> Replay<'b> {
 
     /// Applies what is gathered.
     pub(super) fn finish(&mut self, sink: &mut impl Sink) -> Result<(), RecoveryError> {
-        self.gathered.sort();
-        let (mut place, mut loaded) = (0, 0);
-        while place < self.gathered.len() {
-            if place == loaded {
-                loaded = self.load(place, sink);
-            }
-            place = self.apply(place, sink)?;
+        for part in &mut self.parts {
+            apply(part, &mut self.hashes, sink)?;
         }
-        self.gathered.clear();
         Ok(())
     }
 
-    /// Loads what the next keys need, and returns the place behind them.
-    fn load(&mut self, from: usize, sink: &mut impl Sink) -> usize {
-        let is_start = |&place: &usize| self.gathered.begins(place);
-        let behind = (from..self.gathered.len()).filter(is_start).nth(AHEAD);
-        let places = from..behind.unwrap_or(self.gathered.len());
-        self.gathered.touch(places.clone());
-        self.hashes.clear();
-        let starts = places.clone().filter(is_start);
-        self.hashes.extend(starts.map(|place| self.gathered.hash(place)));
-        sink.touch(&self.hashes);
-        places.end
+    /// Gathers a record; a part that is full is applied.
+    fn take(
+        &mut self,
+        hash: u64,
+        sequence: u64,
+        record: &[u8],
+        sink: &mut impl Sink,
+    ) -> Result<(), RecoveryError> {
+        let part = &mut self.parts[(position(hash) >> (u64::BITS - PART_BITS)) as usize];
+        part.push(hash, sequence, record);
+        if part.is_full() { apply(part, &mut self.hashes, sink) } else { Ok(()) }
     }
+}
 
-    /// Applies what stands together at a place, and returns the place behind it.
-    fn apply(&self, place: usize, sink: &mut impl Sink) -> Result<usize, RecoveryError> {
-        let failed = |(sequence, error)| RecoveryError::Replay { sequence, error };
-        let changes = self.gathered.changes(place);
-        if changes.is_empty() {
-            let (sequence, record) = self.gathered.record(place);
-            sink.replay(&record).map_err(|error| failed((sequence, error)))?;
+/// Applies a part, and empties it.
+fn apply(
+    part: &mut Gathered,
+    hashes: &mut Vec<u64>,
+    sink: &mut impl Sink,
+) -> Result<(), RecoveryError> {
+    part.sort();
+    let (mut place, mut loaded) = (0, 0);
+    while place < part.len() {
+        if place >= loaded {
+            loaded = load(part, place, hashes, sink);
+        }
+        place = apply_at(part, place, sink)?;
+    }
+    part.clear();
+    Ok(())
+}
+
+/// Loads what the next keys need, and returns the place behind them.
+fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sink) -> usize {
+    hashes.clear();
+    let mut place = from;
+    while place < part.len() {
+        if part.begins(place) {
+            if hashes.len() == AHEAD {
+                break;
+            }
+            hashes.push(part.hash(place));
+        }
+        place += 1;
+    }
+    sink.touch(hashes);
+    place
+}
+
+/// Applies what stands together at a place, and returns the place behind it.
+fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize, RecoveryError> {
+    let replay = |(sequence, error)| RecoveryError::Replay { sequence, error };
+    let id = match read(part, place)? {
+        Late::Account { id, .. } => id,
+        Late::Other(record) => {
+            let (sequence, _) = part.record(place);
+            sink.replay(&record).map_err(|error| replay((sequence, error)))?;
             return Ok(place + 1);
         }
-        let behind = changes.end;
-        sink.replay_account(changes.map(|place| self.gathered.record(place))).map_err(failed)?;
-        Ok(behind)
-    }
+    };
+    let (hash, mut next, mut broken) = (part.hash(place), place, None);
+    let steps = std::iter::from_fn(|| {
+        if next == part.len() || part.hash(next) != hash {
+            return None;
+        }
+        match read(part, next) {
+            Ok(Late::Account { id: other, change, left }) if other == id => {
+                let (sequence, _) = part.record(next);
+                next += 1;
+                Some(Step { sequence, change, left })
+            }
+            Ok(_) => None,
+            Err(error) => {
+                broken = Some(error);
+                None
+            }
+        }
+    });
+    sink.replay_account(id, steps).map_err(replay)?;
+    broken.map_or(Ok(next), Err)
+}
+
+/// Reads the record at a place.
+fn read(part: &Gathered, place: usize) -> Result<Late<'_>, RecoveryError> {
+    let (sequence, bytes) = part.record(place);
+    read_passed(bytes).map_err(|error| RecoveryError::Record { sequence, error })
 }

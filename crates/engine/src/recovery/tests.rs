@@ -4,9 +4,9 @@ use super::replay::Replay;
 use super::{Base, RecoveryError, Sink};
 use crate::log::LogId;
 use crate::snapshot::Ranges;
-use crate::{KeyHasher, ReplayError};
-use scurry_codec::{Entry, FrameWriter, Framed, Record, read_frame};
-use scurry_ledger::{Change, Time};
+use crate::{Config, KeyHasher, ReplayError, Shard, Step};
+use scurry_codec::{Entry, FrameWriter, Framed, Late, Record, read_frame, read_passed};
+use scurry_ledger::{BucketNo, BucketTerms, Change, Name, Op, Posting, Status, Time, apply};
 use std::collections::BTreeMap;
 
 const LOG: LogId = LogId { id: 7, core: 0 };
@@ -17,6 +17,12 @@ const KEYS: u64 = 5;
 struct Seen {
     keys: BTreeMap<Vec<u8>, Vec<String>>,
     clears: u32,
+}
+
+impl Seen {
+    fn see(&mut self, key: &[u8], what: String) {
+        self.keys.entry(key.to_vec()).or_default().push(what);
+    }
 }
 
 impl Sink for Seen {
@@ -30,11 +36,22 @@ impl Sink for Seen {
 
     fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         match record.key() {
-            Some(key) => self.keys.entry(key.to_vec()).or_default().push(format!("{record:?}")),
+            Some(key) => self.see(key, format!("{record:?}")),
             None => {
                 self.keys.clear();
                 self.clears += 1;
             }
+        }
+        Ok(())
+    }
+
+    fn replay_account<'r>(
+        &mut self,
+        id: &[u8],
+        steps: impl Iterator<Item = Step<'r>>,
+    ) -> Result<(), (u64, ReplayError)> {
+        for step in steps {
+            self.see(id, format!("{:?}", (step.change, step.left.collect::<Vec<_>>())));
         }
         Ok(())
     }
@@ -44,8 +61,8 @@ impl Sink for Seen {
     }
 }
 
-fn change() -> Change {
-    Change { at: Time(1), ops: Vec::new() }
+fn change(at: u64) -> Change {
+    Change { at: Time(at.cast_signed()), ops: Vec::new() }
 }
 
 /// A log of every kind of record on a few keys, and all cleared twice, in frames of some length.
@@ -62,7 +79,7 @@ fn log() -> Vec<u8> {
             3 => writer.remove(key),
             4 => writer.entity(key, number, expires, value),
             5 => writer.tombstone(key, number, Time(number.cast_signed())),
-            _ => writer.account(key, &change(), None),
+            _ => writer.account(key, &change(number), None),
         }
         if number == 900 || number == 2_500 {
             writer.clear();
@@ -91,8 +108,14 @@ fn each_key_sees_its_records_in_their_order() {
     let mut one_by_one = Seen::default();
     visit(&log, |frame| {
         let mut records = frame.records();
-        while let Some(record) = records.next() {
-            one_by_one.replay(&record.expect("a record")).expect("it is taken");
+        while let Some(record) = records.pass() {
+            match read_passed(record.expect("a record").bytes).expect("a record") {
+                Late::Account { id, change, left } => {
+                    let step = Step { sequence: 0, change, left };
+                    one_by_one.replay_account(id, std::iter::once(step)).expect("it is taken");
+                }
+                Late::Other(record) => one_by_one.replay(&record).expect("it is taken"),
+            }
         }
     });
     assert_eq!((one_by_one.keys.len(), one_by_one.clears), (usize::try_from(KEYS).unwrap_or(0), 2));
@@ -122,12 +145,21 @@ impl Sink for Refusing {
         Ok(())
     }
 
-    fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
-        match record {
-            Record::Account { id, .. } if *id == self.0 => {
-                Err(ReplayError::WrongType("refused".to_owned()))
+    fn replay(&mut self, _: &Record<'_>) -> Result<(), ReplayError> {
+        Ok(())
+    }
+
+    fn replay_account<'r>(
+        &mut self,
+        id: &[u8],
+        mut steps: impl Iterator<Item = Step<'r>>,
+    ) -> Result<(), (u64, ReplayError)> {
+        match steps.next().filter(|_| id == self.0) {
+            Some(step) => Err((step.sequence, ReplayError::WrongType("refused".to_owned()))),
+            None => {
+                steps.for_each(drop);
+                Ok(())
             }
-            _ => Ok(()),
         }
     }
 
@@ -138,7 +170,7 @@ impl Sink for Refusing {
 fn what_does_not_fit_is_named_by_its_sequence() {
     let mut writer = FrameWriter::new(LOG.seal(), 100);
     for key in ["a", "b", "c", "b", "b"] {
-        writer.account(key.as_bytes(), &change(), None);
+        writer.account(key.as_bytes(), &change(1), None);
     }
     writer.seal(0, Time(0));
     let mut log = Vec::new();
@@ -158,4 +190,53 @@ fn what_does_not_fit_is_named_by_its_sequence() {
     });
     let error = replay.finish(&mut sink).expect_err("it is refused");
     assert!(matches!(error, RecoveryError::Replay { sequence: 101, .. }), "{error}");
+}
+
+#[test]
+fn a_change_that_leaves_another_balance_is_refused() {
+    let name = |text| Name::new(text).expect("a name");
+    let terms = BucketTerms { priority: 0, valid_from: Time(0), valid_to: None, floor: 0 };
+    let ops = vec![
+        Op::Create(Status::Active),
+        Op::AddBucket { id: name(b"main"), unit: name(b"eur"), terms },
+    ];
+    let created = Change { at: Time(1), ops };
+    let posting = Posting { bucket: BucketNo(0), amount: 5 };
+    let credited = Change { at: Time(2), ops: vec![Op::Credit(posting)] };
+    let mut account = None;
+    apply(&mut account, &created);
+    let before = account.clone();
+    apply(&mut account, &credited);
+    let right = account.clone().expect("an account");
+    let mut wrong = [right.clone(), right.clone()];
+    wrong[0].buckets[0].available = 6;
+    wrong[1].buckets[0].held = 1;
+    for (after, is_right) in [(&right, true), (&wrong[0], false), (&wrong[1], false)] {
+        let mut writer = FrameWriter::new(LOG.seal(), 7);
+        writer.account(b"a", &created, before.as_ref());
+        writer.account(b"a", &credited, Some(after));
+        writer.seal(0, Time(0));
+        let mut log = Vec::new();
+        writer.take(&mut log);
+        let base = Base {
+            begun: 6,
+            at: Time(0),
+            version_last: 0,
+            ranges: Ranges::default(),
+            passed_over: Vec::new(),
+        };
+        let hasher = KeyHasher::new(0);
+        let mut shard = Shard::new(Config::default());
+        let mut replay = Replay::new(&hasher, &base, u64::MAX);
+        visit(&log, |frame| {
+            replay.frame(frame, &mut shard).expect("it is taken");
+        });
+        match replay.finish(&mut shard) {
+            Ok(()) => assert!(is_right),
+            Err(RecoveryError::Replay { sequence: 8, error: ReplayError::Balance { .. } }) => {
+                assert!(!is_right);
+            }
+            Err(error) => panic!("{error}"),
+        }
+    }
 }

@@ -71,19 +71,22 @@ impl Shard {
     /// Packs the scratch back after a Commit, and keeps totals and timers right. What the
     /// account was is in `before`.
     pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>) {
+        // The image first: it is copied by wider words than it is written, and what was written has
+        // to reach the cache before. Meanwhile there is other work.
+        let len = self.scratch.as_ref().map(|it| encode_account_over(it, &mut self.image));
         self.totals.replace(&self.before, self.scratch.as_ref());
-        let Some(account) = &self.scratch else {
+        let (Some(account), Some(len)) = (&self.scratch, len) else {
             if let Some(place) = place {
                 self.remove(key.hash(), place);
             }
             return;
         };
-        let len = encode_account_over(account, &mut self.image);
-        let image = &self.image[..len];
         let due = next_due(account);
+        let image = &self.image[..len];
         let place = match place {
             Some(place) => {
-                self.table.update(place, |entry| entry.set_value(image));
+                let blocks = &mut self.blocks;
+                self.table.update(place, |entry| entry.set_value_among(image, blocks));
                 place
             }
             None => {

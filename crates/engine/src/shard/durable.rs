@@ -5,13 +5,12 @@ use super::Shard;
 use super::values::value_head;
 use crate::entry::{Entry, Head, Kind};
 use crate::log::LogId;
-use crate::table::Place;
 use crate::{Key, Version};
 use scurry_codec::{
-    Balance, ChangeError, ChunkWriter, Entry as Stored, FrameWriter, ImageError, Record,
-    decode_account, decode_change,
+    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, ImageError, Record, RecordError,
+    decode_account,
 };
-use scurry_ledger::{Account, Change, Portion, Status, Time, apply, next_due};
+use scurry_ledger::{Account, Change, Portion, Status, Time, next_due};
 use thiserror::Error;
 
 /// Why a record or an entry cannot be taken. The bytes passed their checksum, so this is a fault
@@ -33,6 +32,14 @@ pub enum ReplayError {
         account: String,
         /// What is wrong.
         error: ChangeError,
+    },
+    /// What a Change left in its buckets cannot be read.
+    #[error("account {account}: {error}")]
+    Record {
+        /// The account's id.
+        account: String,
+        /// What is wrong.
+        error: RecordError,
     },
     /// A Change leaves another balance than it did when it was committed.
     #[error("account {account}: bucket {bucket} has {found} and had {wanted}")]
@@ -166,9 +173,8 @@ impl Shard {
     /// it was committed.
     pub fn replay(&mut self, record: &Record<'_>) -> Result<(), ReplayError> {
         match *record {
-            Record::Account { .. } => {
-                let one = std::iter::once((0, *record));
-                self.replay_account(one).map_err(|(_, error)| error)?;
+            Record::Account { id, change, balances } => {
+                self.replay_one(id, change, balances)?;
             }
             Record::Value { key, expires, value } => {
                 let key = self.table.hasher().key(key);
@@ -242,72 +248,6 @@ impl Shard {
                 self.unindex(key.hash(), old);
             }
         }
-    }
-
-    /// Applies Changes of one account, with their sequences, one after the other; it is found,
-    /// unpacked and packed once. Returns the sequence of one that does not fit. Records of
-    /// anything else are none of these.
-    pub fn replay_account<'r>(
-        &mut self,
-        records: impl Iterator<Item = (u64, Record<'r>)>,
-    ) -> Result<(), (u64, ReplayError)> {
-        let mut account: Option<(Key<'r>, Option<Place>)> = None;
-        for (sequence, record) in records {
-            let Record::Account { id, change, balances } = record else { continue };
-            if account.is_none() {
-                let key = self.table.hasher().key(id);
-                let place = self.load_for_replay(key).map_err(|error| (sequence, error))?;
-                self.before.set(self.scratch.as_ref());
-                account = Some((key, place));
-            }
-            let outcome = self.replay_change(id, change, balances);
-            outcome.map_err(|error| (sequence, error))?;
-        }
-        if let Some((key, place)) = account {
-            self.store(key, place);
-        }
-        Ok(())
-    }
-
-    /// Unpacks an account whose Changes come.
-    pub(super) fn load_for_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
-        let mut place = self.table.find(key);
-        if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
-            // It had expired when the account was created.
-            self.remove(key.hash(), other);
-            place = None;
-        }
-        if self.load(place).is_err() {
-            return Err(ReplayError::WrongType(shown(key.bytes())));
-        }
-        Ok(place)
-    }
-
-    /// Applies a Change to the scratch.
-    fn replay_change(
-        &mut self,
-        id: &[u8],
-        bytes: &[u8],
-        balances: &[Balance],
-    ) -> Result<(), ReplayError> {
-        decode_change(bytes, &mut self.replayed)
-            .map_err(|error| ReplayError::Change { account: shown(id), error })?;
-        apply(&mut self.scratch, &self.replayed);
-        for wanted in balances {
-            let bucket = self.scratch.as_ref().and_then(|account| {
-                account.buckets.iter().find(|bucket| bucket.no == wanted.bucket)
-            });
-            let found = bucket.map(|bucket| (bucket.available, bucket.held));
-            if found != Some((wanted.available, wanted.held)) {
-                return Err(ReplayError::Balance {
-                    account: shown(id),
-                    bucket: format!("{:?}", wanted.bucket),
-                    found: format!("{found:?}"),
-                    wanted: format!("{:?}", (wanted.available, wanted.held)),
-                });
-            }
-        }
-        Ok(())
     }
 }
 

@@ -50,8 +50,7 @@ impl Shard {
     /// As [`Shard::load_image`] did it when the record was written.
     pub(super) fn replay_image(&mut self, id: &[u8], image: &[u8]) -> Result<(), ReplayError> {
         let key = self.table.hasher().key(id);
-        let place = self.load_for_replay(key)?;
-        self.before.set(self.scratch.as_ref());
+        let place = self.begin_replay(key)?;
         decode_account(image, self.emptied_scratch())
             .map_err(|error| ReplayError::Image { account: shown(id), error })?;
         self.store(key, place);

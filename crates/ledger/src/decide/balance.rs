@@ -202,7 +202,8 @@ fn change_bucket(
             return reject(Code::NotEmpty, "the bucket is not empty: SCUR.ADJUST it to 0 first");
         }
         check_room(draft)?;
-        draft.record(Op::RemoveBucket(bucket.no));
+        let named = Some((bucket.id, bucket.unit));
+        draft.record(Op::RemoveBucket { bucket: bucket.no, named });
         return Ok(Done::new(Code::Ok, 0));
     }
     let old = terms_of(&bucket);

@@ -18,9 +18,9 @@ fn require(condition: bool, why: &'static str) -> Step<()> {
 pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<()> {
     match command {
         Command::Create(create) => check_create(create, limits, now),
-        Command::Status { identities, .. } => identities.iter().try_for_each(|(_, value)| {
-            require(value.is_empty() || Id::new(value).is_some(), IDENTITY)
-        }),
+        Command::Status { identities, .. } => identities
+            .iter()
+            .try_for_each(|(_, value)| require(value.is_empty() || Id::is_id(value), IDENTITY)),
         Command::Delete { .. } => Ok(()),
         Command::TopUp { txn, amount, attributes, .. } => {
             transaction_id(txn)?;
@@ -58,14 +58,14 @@ const IDENTITY: &str = "identity must be 1 to 64 printable ASCII characters with
 
 fn transaction_id(txn: &[u8]) -> Step<()> {
     require(
-        Id::new(txn).is_some(),
+        Id::is_id(txn),
         "transaction id must be 1 to 64 printable ASCII characters without space",
     )
 }
 
 fn session_id(session: &[u8]) -> Step<()> {
     require(
-        Id::new(session).is_some(),
+        Id::is_id(session),
         "session id must be 1 to 64 printable ASCII characters without space",
     )
 }
@@ -79,7 +79,7 @@ fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
     require(create.identities.len() <= limits.identities_max, "too many identities")?;
     require(create.buckets.len() <= limits.buckets_max, "too many buckets")?;
     for (index, (kind, value)) in create.identities.iter().enumerate() {
-        require(Id::new(value).is_some(), IDENTITY)?;
+        require(Id::is_id(value), IDENTITY)?;
         let unique = create.identities[..index].iter().all(|(other, _)| other != kind);
         require(unique, "identity kinds must differ")?;
     }

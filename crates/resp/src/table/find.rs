@@ -72,18 +72,33 @@ const fn build() -> Index {
     }
 }
 
+/// A name of at most 16 bytes, padded with zeros. Most have eight or more: two words hold them,
+/// of which the second one begins within the first.
+#[inline]
+fn load(name: &[u8]) -> [u8; NAME_LEN_MAX] {
+    let mut padded = [0u8; NAME_LEN_MAX];
+    if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
+        let beyond = 8 * (NAME_LEN_MAX - name.len()) as u32;
+        let rest = u64::from_le_bytes(*last).checked_shr(beyond).unwrap_or(0);
+        padded[..8].copy_from_slice(first);
+        padded[8..].copy_from_slice(&rest.to_le_bytes());
+    } else {
+        padded[..name.len()].copy_from_slice(name);
+    }
+    padded
+}
+
 /// The command of this name, in any case. Subcommands are found in their container.
 #[inline]
 pub fn find(name: &[u8]) -> Option<&'static Spec> {
     if name.len() > NAME_LEN_MAX {
         return None;
     }
-    let mut padded = [0u8; NAME_LEN_MAX];
-    padded[..name.len()].copy_from_slice(name);
     // A zero within a name would look like padding.
     if name.last() == Some(&0) {
         return None;
     }
+    let mut padded = load(name);
     padded.make_ascii_uppercase();
     let packed = u128::from_le_bytes(padded);
     let index = usize::from(INDEX.slots[slot(packed, INDEX.multiplier)]);

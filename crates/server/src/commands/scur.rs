@@ -10,6 +10,14 @@ use scurry_resp::{Args, OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_
 
 /// Any SCUR command.
 pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) {
+    match scurry_resp::parse_read(id, args) {
+        Ok(Some(request)) => read(node, request, reply),
+        Ok(None) => write(node, id, args, reply),
+        Err(fault) => reply.error(fault),
+    }
+}
+
+fn write(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) {
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
     match scurry_resp::parse(id, args, &mut scratch) {
         Ok(Some(ScurRequest::Write { account, command })) => {
@@ -23,8 +31,7 @@ pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut R
                 Outcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
             }
         }
-        Ok(Some(ScurRequest::Read(request))) => read(node, request, reply),
-        Ok(None) => reply.error("ERR not a SCUR command"),
+        Ok(Some(ScurRequest::Read(_)) | None) => reply.error("ERR not a SCUR command"),
         Err(fault) => reply.error(fault),
     }
     node.scratch = scratch.reuse();

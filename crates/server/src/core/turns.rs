@@ -72,7 +72,7 @@ impl Core {
         loop {
             let connection = self.connections.get_mut(key)?;
             let executed = connection.execute(&mut self.node, &mut self.pool);
-            self.node.durable.bound_frame(&mut self.node.shard, self.node.now.time);
+            self.node.look_at_commits();
             let Turn::Ask(question) = executed else { return Some(executed) };
             if connection.has_pending(&self.node) {
                 // What it has to be told first is not durable yet.

@@ -1,22 +1,35 @@
 //! The thread that writes and syncs a core's log: one batch at a time, while the core goes on.
-//! Between batches it fills the next segment.
+//! Between batches it sets the next segment aside and fills it.
 
 use crate::mesh::Bell;
 use scurry_disk::Directory;
-use scurry_engine::{Batch, LogWriter};
+use scurry_engine::{Batch, LogWriter, Room};
 use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-type Done = (Batch, io::Result<()>);
+/// What it is asked to do. One batch is under way at most, and one try.
+enum Order {
+    Write(Batch),
+    /// The next segment could not be set aside: once more.
+    SetAhead,
+}
+
+/// What it says.
+pub(super) enum Said {
+    /// A batch was written and synced, or not.
+    Done(Batch, io::Result<()>),
+    /// The next segment was set aside, or cannot be.
+    Ahead(Room, io::Result<()>),
+}
 
 /// The core's end of it.
 pub(super) struct Clerk {
-    batches: SyncSender<Batch>,
-    done: Receiver<Done>,
+    orders: Sender<Order>,
+    said: Receiver<Said>,
     /// Looked at and not taken yet.
-    stash: Option<Done>,
+    stash: Option<Said>,
 }
 
 impl Clerk {
@@ -25,32 +38,54 @@ impl Clerk {
         mut writer: LogWriter<Directory>,
         bell: Arc<Bell>,
     ) -> io::Result<Clerk> {
-        // One batch is under way at most.
-        let (batches, work) = sync_channel::<Batch>(1);
-        let (tell, done) = sync_channel(1);
+        let (orders, work) = channel::<Order>();
+        let (tell, said) = channel();
         thread::Builder::new().name(format!("log-{core}")).spawn(move || {
-            while let Ok(mut batch) = work.recv() {
-                let outcome = batch.run(&mut writer);
-                if tell.send((batch, outcome)).is_err() {
-                    return;
+            let mut gave_up = writer.room().ahead == 0;
+            while let Ok(order) = work.recv() {
+                let is_batch = matches!(order, Order::Write(_));
+                if let Order::Write(mut batch) = order {
+                    let outcome = batch.run(&mut writer);
+                    if tell.send(Said::Done(batch, outcome)).is_err() {
+                        return;
+                    }
+                    bell.ring();
                 }
-                bell.ring();
-                if let Err(error) = writer.fill_ahead() {
-                    tracing::warn!("no segment of the log was made ready ahead: {error}");
+                // The core says when it is to be tried again.
+                if is_batch && gave_up {
+                    continue;
+                }
+                let before = writer.room().ahead;
+                let outcome = writer.fill_ahead();
+                gave_up = outcome.is_err();
+                if gave_up || !is_batch || writer.room().ahead != before {
+                    if tell.send(Said::Ahead(writer.room(), outcome)).is_err() {
+                        return;
+                    }
+                    bell.ring();
                 }
             }
         })?;
-        Ok(Clerk { batches, done, stash: None })
+        Ok(Clerk { orders, said, stash: None })
     }
 
     pub(super) fn give(&mut self, batch: Batch) {
-        if self.batches.send(batch).is_err() {
+        self.order(Order::Write(batch));
+    }
+
+    /// Asks for another try to set the next segment aside.
+    pub(super) fn set_ahead(&mut self) {
+        self.order(Order::SetAhead);
+    }
+
+    fn order(&mut self, order: Order) {
+        if self.orders.send(order).is_err() {
             tracing::error!("the log's thread has ended");
         }
     }
 
-    pub(super) fn news(&mut self) -> Option<Done> {
-        self.stash.take().or_else(|| self.done.try_recv().ok())
+    pub(super) fn news(&mut self) -> Option<Said> {
+        self.stash.take().or_else(|| self.said.try_recv().ok())
     }
 
     pub(super) fn has_news(&mut self) -> bool {
@@ -61,7 +96,7 @@ impl Clerk {
     /// Waits for news.
     pub(super) fn wait(&mut self) {
         if self.stash.is_none() {
-            self.stash = self.done.recv().ok();
+            self.stash = self.said.recv().ok();
         }
     }
 }

@@ -4,7 +4,7 @@ use super::start::log_id;
 use crate::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, Manifest, Store};
-use scurry_engine::{LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter};
+use scurry_engine::{LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter, Step};
 use scurry_ledger::Time;
 use std::io;
 
@@ -43,6 +43,14 @@ impl Sink for Spread<'_> {
                 Ok(())
             }
         }
+    }
+
+    fn replay_account<'r>(
+        &mut self,
+        id: &[u8],
+        steps: impl Iterator<Item = Step<'r>>,
+    ) -> Result<(), (u64, ReplayError)> {
+        self.of(id).replay_account(id, steps)
     }
 
     fn touch(&mut self, _hashes: &[u64]) {}

@@ -3,7 +3,7 @@
 
 use crate::mesh::Bell;
 use scurry_disk::Directory;
-use scurry_engine::{Disk, SnapshotWriter, forget, sync_behind};
+use scurry_engine::{Disk, SnapshotWriter, forget, give_up_spares, is_want_of_room, sync_behind};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -113,8 +113,10 @@ impl Hand {
             },
             Task::Piece(bytes) => {
                 // After a failure there is no writer, and the core has been told.
-                let writer = self.writer.as_mut()?;
-                let outcome = writer.write(&bytes);
+                let mut outcome = self.writer.as_mut()?.write(&bytes);
+                if outcome.as_ref().is_err_and(is_want_of_room) && self.gives_up_spares() {
+                    outcome = self.writer.as_mut()?.write(&bytes);
+                }
                 self.keep_or_end(outcome, SnapshotNews::Written(bytes))
             }
             Task::Finish => {
@@ -149,6 +151,17 @@ impl Hand {
         let directory = Directory::open(&self.path)?;
         self.writer = Some(SnapshotWriter::new(directory, begun)?);
         Ok(())
+    }
+
+    /// The spares of the log go before a snapshot does: it makes others needless.
+    fn gives_up_spares(&mut self) -> bool {
+        match give_up_spares(&mut self.directory) {
+            Ok(removed) => removed > 0,
+            Err(error) => {
+                tracing::warn!("the log's spares were not removed: {error}");
+                false
+            }
+        }
     }
 
     fn keep_or_end(&mut self, outcome: io::Result<()>, news: SnapshotNews) -> Option<News> {

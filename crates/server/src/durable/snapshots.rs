@@ -8,6 +8,9 @@ use scurry_ledger::Time;
 /// Pieces under way at most: what a snapshot needs of memory.
 const PIECES_MAX: usize = 2;
 
+/// One that failed is begun again after this, ms: perhaps there is room by then.
+const RETRY_MS: i64 = 60_000;
+
 /// Where the snapshot that is written stands.
 enum Stage {
     /// Pieces are made.
@@ -28,6 +31,8 @@ pub(super) struct Snapshots {
     /// Bytes of the log when the last one was begun.
     log_bytes: u64,
     asked: bool,
+    /// The last one failed: another is begun then.
+    again_at: Option<Time>,
     stage: Option<Stage>,
     under_way: usize,
     spare: Vec<Vec<u8>>,
@@ -45,6 +50,7 @@ impl Snapshots {
             log_bytes_max: u64::MAX,
             log_bytes: 0,
             asked: false,
+            again_at: None,
             stage: None,
             under_way: 0,
             spare: Vec::new(),
@@ -97,10 +103,11 @@ impl Snapshots {
             None => {
                 let (bytes, _) = commits.given();
                 let Some(log) = self.log else { return };
-                if !self.asked && bytes - self.log_bytes < self.log_bytes_max {
+                let is_again = self.again_at.is_some_and(|at| now >= at);
+                if !self.asked && !is_again && bytes - self.log_bytes < self.log_bytes_max {
                     return;
                 }
-                self.asked = false;
+                (self.asked, self.again_at) = (false, None);
                 self.log_bytes = bytes;
                 let snapshot = Snapshot::begin(shard, log, now);
                 tracing::info!(core = log.core, sequence = snapshot.begun(), "snapshot begun");
@@ -162,6 +169,7 @@ impl Snapshots {
                 tracing::error!("no snapshot was written: {error}. The log is kept instead");
                 self.failed += 1;
                 self.stage = None;
+                self.again_at = Some(Time(self.now.0.saturating_add(RETRY_MS)));
                 self.spare.clear();
             }
         }

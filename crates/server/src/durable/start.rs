@@ -60,7 +60,7 @@ pub(crate) struct CoreStart {
     /// The sequence of the next record.
     pub(crate) next: u64,
     pub(crate) durability: Durability,
-    /// How often the store was divided anew, from 1.
+    /// What positions of events begin with.
     pub(crate) generation: u32,
     /// For the log, for what is done beside, and for those who read along.
     pub(crate) directories: [Directory; 3],
@@ -164,7 +164,7 @@ pub(crate) fn open(
             log: log_id(&opened.manifest, core),
             next,
             durability: plan.durability,
-            generation,
+            generation: opened.manifest.generation_of_events(),
             directories: [directory()?, directory()?, directory()?],
             retention: plan.retention,
         });
@@ -177,7 +177,8 @@ fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
     let random = || {
         getrandom::u64().map_err(io::Error::other).map_err(StartError::system("a random number"))
     };
-    let manifest = Manifest { store: random()?, hash_seed: random()?, generation: 1, threads };
+    let (store_id, hash_seed) = (random()?, random()?);
+    let manifest = Manifest { store: store_id, hash_seed, generation: 1, threads, restored: 0 };
     store.write_manifest(&manifest)?;
     Ok(manifest)
 }

@@ -5,7 +5,8 @@ use scurry_resp::table::Spec;
 /// Why commands are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
-    /// The disk has no room for what was committed. What waits for it leaves when there is.
+    /// The log has no room for more, or none even for what was committed, whose answers then wait
+    /// for it. It ends by itself.
     Full(String),
     /// A write or a sync has failed. Only a restart tells what is on the device.
     Failed(String),
@@ -16,9 +17,7 @@ impl Trouble {
     #[cold]
     pub(crate) fn refuses(&self, spec: &Spec) -> Option<String> {
         match self {
-            Trouble::Full(why) => spec.flags.contains(&"write").then(|| {
-                format!("MISCONF the disk is full and nothing can be written: make room ({why})")
-            }),
+            Trouble::Full(why) => spec.flags.contains(&"write").then(|| format!("MISCONF {why}")),
             Trouble::Failed(why) => {
                 let shows = spec.keys.0 != 0
                     || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag));

@@ -62,7 +62,10 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             bucket(fields, named(found), Some(*number));
             terms(fields, changed);
         }
-        Event::BucketRemoved(number) => bucket(fields, named(found), Some(*number)),
+        Event::BucketRemoved { bucket: number, named } => {
+            let named = named.as_ref().map(|(name, unit)| (name, unit));
+            bucket(fields, named, Some(*number));
+        }
         Event::Moved(_, posting) => {
             bucket(fields, named(found), Some(posting.bucket));
             let (available, held) = found.event.effect();

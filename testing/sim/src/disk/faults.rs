@@ -15,6 +15,8 @@ pub struct Faults {
     pub lie: usize,
     /// A sync that writes a sector to another place.
     pub misdirect: usize,
+    /// An operation before which others take all the room there is, or give it back.
+    pub crowd: usize,
     /// Files are created with their room as zeros.
     pub room: bool,
 }

@@ -12,6 +12,7 @@ pub(super) struct Inode {
     durable: Vec<u8>,
     /// Sectors that a sync has to write.
     dirty: BTreeSet<usize>,
+    is_written: bool,
 }
 
 /// The bytes of a sector in a file of this length.
@@ -21,7 +22,12 @@ fn range(sector: usize, len: usize) -> std::ops::Range<usize> {
 
 impl Inode {
     pub(super) fn new(room: usize) -> Inode {
-        Inode { cache: vec![0; room], durable: Vec::new(), dirty: BTreeSet::new() }
+        Inode {
+            cache: vec![0; room],
+            durable: Vec::new(),
+            dirty: BTreeSet::new(),
+            is_written: false,
+        }
     }
 
     pub(super) fn bytes(&self) -> &[u8] {
@@ -33,10 +39,16 @@ impl Inode {
         self.cache.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1)
     }
 
+    /// True when anything was written, zeros too.
+    pub(super) fn is_written(&self) -> bool {
+        self.is_written
+    }
+
     pub(super) fn write(&mut self, offset: usize, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
+        self.is_written = true;
         let end = offset + bytes.len();
         if end > self.cache.len() {
             self.cache.resize(end, 0);

@@ -2,16 +2,144 @@
 //! write to a full disk does, it can be set for one process, and it can be lifted again.
 
 use super::{kill, place, start, under};
-use crate::support::{Client, Server, tool};
+use crate::support::{Client, Server, array, tool};
 use std::io::ErrorKind;
-use std::path::Path;
 use std::time::Duration;
 
-/// A signal would end the process that goes beyond the limit.
-const IGNORE: [&str; 3] = ["sh", "-c", r#"trap '' XFSZ; exec "$0" "$@""#];
+/// The room of another segment is not to be had; the open one can be written to its end.
+const NO_MORE_SEGMENTS: &str = "67108863";
+/// Values that fill the segments which are set aside, and more.
+const VALUES_MAX: usize = 200;
+/// Each question is a round trip, so this ends.
+const TRIES_MAX: usize = 1_000_000;
 
-fn started(directory: &Path, mode: &str) -> Server {
-    Server::run(&mut under(&IGNORE, directory, mode))
+/// Commits values until one is refused; how many were taken.
+fn fill(client: &mut Client) -> usize {
+    let value = vec![b'x'; 1_000_000];
+    for taken in 0..VALUES_MAX {
+        client.send(array(&[b"SET", format!("k{taken}").as_bytes(), &value]));
+        let reply = client.line();
+        if reply != "+OK" {
+            assert!(reply.starts_with("-MISCONF the disk is full"), "{reply}");
+            return taken;
+        }
+    }
+    panic!("everything was taken, and there is no room");
+}
+
+/// A line of INFO persistence.
+fn info(client: &mut Client, name: &str) -> String {
+    client.send("INFO persistence\r\n");
+    let text = client.bulk();
+    let mut found = text.lines().filter_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    found.next().unwrap_or_else(|| panic!("no {name} in {text}")).to_owned()
+}
+
+/// Asks until it is taken.
+fn until_taken(client: &mut Client, request: &str) {
+    for _ in 0..TRIES_MAX {
+        client.send(format!("{request}\r\n"));
+        let reply = client.line();
+        if reply == "+OK" {
+            return;
+        }
+        assert!(reply.starts_with("-MISCONF the disk is full"), "{reply}");
+    }
+    panic!("there is room, and it is not seen");
+}
+
+/// Available and held, as they were committed.
+fn totals(client: &mut Client) -> [String; 2] {
+    client.send("SCUR.TOTALS\r\n");
+    let lines: Vec<String> = (0..22).map(|_| client.line()).collect();
+    assert_eq!(lines[7], "$5", "{lines:?}");
+    [lines[13].clone(), lines[14].clone()]
+}
+
+#[test]
+fn a_log_without_room_for_more_refuses_writes_and_goes_on_with_the_rest() {
+    for mode in ["write", "fsync"] {
+        let directory = place(&format!("full-soft-{mode}"));
+        let server = start(&directory, mode);
+        let mut client = server.connect();
+        client.ask("SCUR.CREATE a BUCKET b cent 100", "*2\r\n+OK\r\n:1\r\n");
+        client.send("SCUR.RESERVE a s 0 TCC 60000 VALIDITY 50 ITEM 1 cent REQUESTED 60\r\n");
+        assert_eq!((0..11).map(|_| client.line()).last().as_deref(), Some(":0"));
+        limit(&server, NO_MORE_SEGMENTS);
+        let taken = fill(&mut client);
+        assert!(taken > 20, "{mode}: the open segment takes more than {taken} values");
+        // Nothing waits: what was accepted is in the log.
+        client.ask("GET k0x", "$-1\r\n");
+        client.send("SCUR.DEBIT a t cent 30\r\n");
+        let refusal = client.line();
+        assert!(refusal.starts_with("-MISCONF the disk is full"), "{refusal}");
+        assert!(refusal.contains("make room"), "{refusal}");
+        client.ask("EXISTS k0", ":1\r\n");
+        client.send("SCUR.AUDIT a\r\nPING\r\n");
+        assert!(client.until("+PONG\r\n").contains("cent"));
+        assert_eq!(info(&mut client, "log_status"), "full");
+        let sequence = info(&mut client, "log_sequence");
+        assert_eq!(info(&mut client, "log_sequence_durable"), sequence);
+        limit(&server, "unlimited");
+        until_taken(&mut client, "SET k after");
+        assert_eq!(info(&mut client, "log_status"), "ok");
+        client.ask("SCUR.DEBIT a t cent 30", "*4\r\n+OK\r\n:0\r\n:3\r\n:30\r\n");
+        kill(server);
+        let server = start(&directory, mode);
+        let mut client = server.connect();
+        client.ask("SCUR.DEBIT a t cent 30", "*4\r\n+OK\r\n:1\r\n:3\r\n:30\r\n");
+        client.ask("GET k", "$5\r\nafter\r\n");
+        client.ask("DBSIZE", &format!(":{}\r\n", taken + 2));
+    }
+}
+
+#[test]
+fn what_is_due_waits_for_room() {
+    let directory = place("full-due");
+    let server = start(&directory, "write");
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE a BUCKET b cent 100", "*2\r\n+OK\r\n:1\r\n");
+    limit(&server, NO_MORE_SEGMENTS);
+    let value = vec![b'x'; 1_000_000];
+    for _ in 0..100 {
+        client.send(array(&[b"SET", b"k", &value]));
+        client.expect("+OK\r\n");
+    }
+    client.send("SCUR.RESERVE a s 0 TCC 3000 VALIDITY 50 ITEM 1 cent REQUESTED 60\r\n");
+    assert_eq!((0..11).map(|_| client.line()).last().as_deref(), Some(":0"));
+    fill(&mut client);
+    let held = [":40", ":60"].map(str::to_owned);
+    assert_eq!(totals(&mut client), held);
+    // Reads show it as if it had been released, and nothing was.
+    let mut shown = (0..TRIES_MAX).map(|_| {
+        client.send("SCUR.CHECK a cent 100\r\n");
+        [0; 3].map(|_| client.line())[2] == ":100"
+    });
+    assert!(shown.any(|is_shown| is_shown), "the session is over");
+    assert!(is_silent(&mut client));
+    assert_eq!(totals(&mut client), held);
+    limit(&server, "unlimited");
+    let free = [":100", ":0"].map(str::to_owned);
+    assert!((0..TRIES_MAX).any(|_| totals(&mut client) == free), "{:?}", totals(&mut client));
+}
+
+#[test]
+fn a_server_starts_without_room_and_says_so() {
+    for mode in ["write", "fsync"] {
+        let directory = place(&format!("full-start-{mode}"));
+        // Without a handler the signal that goes with the limit would end the process.
+        let limited = ["sh", "-c", r#"ulimit -S -f 2000; exec "$0" "$@""#];
+        let server = Server::run(&mut under(&limited, &directory, mode));
+        let mut client = server.connect();
+        client.send("SET k refused\r\n");
+        assert!(client.line().starts_with("-MISCONF the disk is full"));
+        client.ask("GET k", "$-1\r\n");
+        assert_eq!(info(&mut client, "log_status"), "full");
+        limit(&server, "unlimited");
+        until_taken(&mut client, "SET k taken");
+        kill(server);
+        start(&directory, mode).connect().ask("GET k", "$5\r\ntaken\r\n");
+    }
 }
 
 /// Sets the limit on the size of files of a server, bytes or "unlimited".
@@ -35,7 +163,7 @@ fn is_silent(client: &mut Client) -> bool {
 fn what_is_committed_on_a_full_disk_is_answered_when_there_is_room() {
     for mode in ["write", "fsync"] {
         let directory = place(&format!("full-{mode}"));
-        let server = started(&directory, mode);
+        let server = start(&directory, mode);
         let mut writer = server.connect();
         writer.ask("SCUR.CREATE a BUCKET b cent 100", "*2\r\n+OK\r\n:1\r\n");
         writer.ask("SET k before", "+OK\r\n");
@@ -70,7 +198,7 @@ fn what_is_committed_on_a_full_disk_is_answered_when_there_is_room() {
 #[test]
 fn what_a_full_disk_never_took_is_not_there_after_a_crash() {
     let directory = place("full-crash");
-    let server = started(&directory, "fsync");
+    let server = start(&directory, "fsync");
     let mut client = server.connect();
     client.ask("SCUR.CREATE a BUCKET b cent 100", "*2\r\n+OK\r\n:1\r\n");
     limit(&server, "100");

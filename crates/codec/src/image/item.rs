@@ -1,0 +1,127 @@
+//! An item of a session of the image.
+
+use super::{count, four, len, narrow, part};
+use crate::reader::Reader;
+use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
+use scurry_ledger::{BucketNo, Item, Slice};
+
+/// Bits of the first byte behind the unit.
+mod flag {
+    /// The numbers are in groups, a slice in each of its own.
+    pub(super) const WIDE: u8 = 1;
+    /// It was granted something.
+    pub(super) const GRANTED: u8 = 1 << 1;
+    /// Something was used, or has gone back.
+    pub(super) const USED: u8 = 1 << 2;
+    /// Use was not settled from its hold alone.
+    pub(super) const BEYOND: u8 = 1 << 3;
+    pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND;
+}
+
+/// Bytes of the fixed fields, and with those of an item that was used.
+const FIXED_LEN: usize = 14;
+const USED_LEN: usize = FIXED_LEN + 12;
+/// Bytes of a slice.
+const SLICE_LEN: usize = 6;
+
+/// Bytes of an item at most.
+pub(super) fn len_max(item: &Item) -> usize {
+    NAME_ROOM + USED_LEN + (3 + item.slices.len()) * GROUP_LEN_MAX
+}
+
+pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
+    w.name(&item.unit);
+    let mut flags = if item.last_grant.is_some() { flag::GRANTED } else { 0 };
+    if item.used | item.from_hold | item.released != 0 {
+        flags |= flag::USED;
+    }
+    if item.direct | item.uncollected != 0 {
+        flags |= flag::BEYOND;
+    }
+    let last_grant = item.last_grant.unwrap_or(0);
+    let numbers = [item.granted, item.used, item.from_hold, item.released];
+    let all = numbers.into_iter().chain(item.slices.iter().map(|slice| slice.amount));
+    // Of one that is negative, the highest bits are set as well.
+    let fits = all.fold(0, |bits, number| bits | number) >> 32 == 0;
+    let fields = w.fixed::<USED_LEN>();
+    match u8::try_from(item.slices.len()) {
+        Ok(slices) if fits => {
+            (fields[0], fields[1]) = (flags, slices);
+            fields[2..6].copy_from_slice(&item.key.to_le_bytes());
+            fields[6..10].copy_from_slice(&last_grant.to_le_bytes());
+            for (index, number) in numbers.iter().enumerate() {
+                let at = 10 + 4 * index;
+                fields[at..at + 4].copy_from_slice(&number.to_le_bytes()[..4]);
+            }
+            w.advance(if flags & flag::USED != 0 { USED_LEN } else { FIXED_LEN });
+            for slice in &item.slices {
+                let fields = w.fixed::<SLICE_LEN>();
+                fields[..2].copy_from_slice(&slice.bucket.0.to_le_bytes());
+                fields[2..].copy_from_slice(&slice.amount.to_le_bytes()[..4]);
+                w.advance(SLICE_LEN);
+            }
+        }
+        _ => {
+            fields[0] = flags | flag::WIDE;
+            w.advance(1);
+            w.group([
+                i64::from(item.key),
+                len(item.slices.len()),
+                i64::from(last_grant),
+                item.granted,
+            ]);
+            w.group([item.used, item.from_hold, item.released, 0]);
+            for slice in &item.slices {
+                w.group([i64::from(slice.bucket.0), slice.amount, 0, 0]);
+            }
+        }
+    }
+    if flags & flag::BEYOND != 0 {
+        w.group([item.direct, item.uncollected, 0, 0]);
+    }
+}
+
+/// Fills an item in place.
+pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
+    r.name(&mut item.unit);
+    let fields = r.fixed::<USED_LEN>();
+    let flags = fields[0];
+    if flags & !flag::ALL != 0 {
+        r.fail();
+    }
+    item.slices.clear();
+    let last_grant;
+    if flags & flag::WIDE == 0 {
+        item.key = u32::from_le_bytes(part(fields, 2));
+        last_grant = u32::from_le_bytes(part(fields, 6));
+        item.granted = four(fields, 10);
+        if flags & flag::USED != 0 {
+            (item.used, item.from_hold) = (four(fields, 14), four(fields, 18));
+            item.released = four(fields, 22);
+            r.skip(USED_LEN);
+        } else {
+            (item.used, item.from_hold, item.released) = (0, 0, 0);
+            r.skip(FIXED_LEN);
+        }
+        for _ in 0..count(r, i64::from(fields[1])) {
+            let fields = r.fixed::<SLICE_LEN>();
+            let bucket = BucketNo(u16::from_le_bytes(part(fields, 0)));
+            item.slices.push(Slice { bucket, amount: four(fields, 2) });
+            r.skip(SLICE_LEN);
+        }
+    } else {
+        r.skip(1);
+        let [key, slices, last, granted] = r.group();
+        item.key = narrow(r, key);
+        last_grant = narrow(r, last);
+        item.granted = granted;
+        [item.used, item.from_hold, item.released, _] = r.group();
+        for _ in 0..count(r, slices) {
+            let [bucket, amount, ..] = r.group();
+            item.slices.push(Slice { bucket: BucketNo(narrow(r, bucket)), amount });
+        }
+    }
+    item.last_grant = (flags & flag::GRANTED != 0).then_some(last_grant);
+    let beyond = if flags & flag::BEYOND != 0 { r.group() } else { [0; 4] };
+    [item.direct, item.uncollected, ..] = beyond;
+}

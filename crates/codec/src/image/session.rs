@@ -1,0 +1,121 @@
+//! An open session of the image.
+
+use super::{SHORT_LEN_MAX, count, fits_six, four, item, len, part, six, unword, word};
+use crate::reader::Reader;
+use crate::writer::{GROUP_LEN_MAX, Writer};
+use scurry_ledger::{Item, Overrun, Session, Time};
+
+/// Bits of the first byte behind the id.
+mod flag {
+    /// The numbers are in groups.
+    pub(super) const WIDE: u8 = 1;
+    /// Use beyond what could be debited is recorded as uncollected.
+    pub(super) const CLAMP: u8 = 1 << 1;
+    /// It has a blob.
+    pub(super) const BLOB: u8 = 1 << 2;
+    pub(super) const ALL: u8 = WIDE | CLAMP | BLOB;
+}
+
+/// Bytes of the fixed fields, and with the length of a blob.
+const FIXED_LEN: usize = 22;
+const BLOB_LEN: usize = FIXED_LEN + 2;
+
+/// Bytes of a session at most.
+pub(super) fn len_max(session: &Session) -> usize {
+    SHORT_LEN_MAX
+        + BLOB_LEN
+        + 2 * GROUP_LEN_MAX
+        + session.answers.as_bytes().len()
+        + session.blob.len()
+        + session.items.iter().map(item::len_max).sum::<usize>()
+}
+
+pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
+    w.short(session.id.as_bytes());
+    let (answers, blob) = (session.answers.as_bytes(), session.blob.as_slice());
+    let mut flags = if blob.is_empty() { 0 } else { flag::BLOB };
+    if session.overrun == Overrun::Clamp {
+        flags |= flag::CLAMP;
+    }
+    let fields = w.fixed::<BLOB_LEN>();
+    if let (Ok(version), Ok(validity_ms), Ok(tcc_ms), Ok(items), Ok(answers), Ok(blob), true) = (
+        u32::try_from(session.version),
+        u32::try_from(session.validity_ms),
+        u32::try_from(session.tcc_ms),
+        u8::try_from(session.items.len()),
+        u16::try_from(answers.len()),
+        u16::try_from(blob.len()),
+        fits_six(session.deadline.0),
+    ) {
+        fields[0] = flags;
+        fields[1..5].copy_from_slice(&version.to_le_bytes());
+        fields[5..9].copy_from_slice(&validity_ms.to_le_bytes());
+        fields[9..13].copy_from_slice(&tcc_ms.to_le_bytes());
+        fields[13..21].copy_from_slice(&session.deadline.0.to_le_bytes());
+        fields[19..21].copy_from_slice(&answers.to_le_bytes());
+        fields[21] = items;
+        fields[22..24].copy_from_slice(&blob.to_le_bytes());
+        w.advance(if flags & flag::BLOB != 0 { BLOB_LEN } else { FIXED_LEN });
+    } else {
+        fields[0] = flags | flag::WIDE;
+        w.advance(1);
+        let version = word(session.version);
+        w.group([version, session.validity_ms, session.tcc_ms, session.deadline.0]);
+        w.group([len(session.items.len()), len(answers.len()), len(blob.len()), 0]);
+    }
+    w.bytes(answers);
+    w.bytes(blob);
+    for item in &session.items {
+        item::put(w, item);
+    }
+}
+
+/// Fills a session in place: it is large, and its buffers are used again.
+pub(super) fn take(r: &mut Reader<'_>, session: &mut Session) {
+    if !session.id.load(r.short()) {
+        r.fail();
+    }
+    let fields = r.fixed::<BLOB_LEN>();
+    let flags = fields[0];
+    if flags & !flag::ALL != 0 {
+        r.fail();
+    }
+    session.overrun = if flags & flag::CLAMP == 0 { Overrun::Overdraw } else { Overrun::Clamp };
+    let (items, answers, blob);
+    if flags & flag::WIDE == 0 {
+        session.version = u64::from(u32::from_le_bytes(part(fields, 1)));
+        (session.validity_ms, session.tcc_ms) = (four(fields, 5), four(fields, 9));
+        session.deadline = Time(six(fields, 13));
+        answers = i64::from(u16::from_le_bytes(part(fields, 19)));
+        items = i64::from(fields[21]);
+        if flags & flag::BLOB == 0 {
+            blob = 0;
+            r.skip(FIXED_LEN);
+        } else {
+            blob = i64::from(u16::from_le_bytes(part(fields, 22)));
+            r.skip(BLOB_LEN);
+        }
+    } else {
+        r.skip(1);
+        let [version, validity_ms, tcc_ms, deadline] = r.group();
+        session.version = unword(version);
+        (session.validity_ms, session.tcc_ms) = (validity_ms, tcc_ms);
+        session.deadline = Time(deadline);
+        [items, answers, blob, _] = r.group();
+    }
+    let answers = count(r, answers);
+    if !session.answers.load(r.bytes(answers)) {
+        r.fail();
+    }
+    let blob = count(r, blob);
+    session.blob.clear();
+    session.blob.extend_from_slice(r.bytes(blob));
+    let items = count(r, items);
+    session.items.truncate(items);
+    while session.items.len() < items {
+        session.items.push(Item::empty());
+    }
+    for item in &mut session.items {
+        item::take(r, item);
+    }
+}

@@ -1,0 +1,110 @@
+//! Records that are passed on as bytes and read later, when those of one key stand together. They
+//! are read then without the pairs of their frame, which only readers of events need.
+
+use crate::cursor::Cursor;
+use crate::pairs::PairReader;
+use crate::record::kind;
+use crate::records::take_other;
+use crate::{Record, RecordError};
+use scurry_ledger::BucketNo;
+
+/// A record that was not read further than to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Passed<'a> {
+    /// The key that it is about; none for everything.
+    pub key: Option<&'a [u8]>,
+    /// All of it, for [`read_passed`].
+    pub bytes: &'a [u8],
+}
+
+/// A record that was passed on.
+#[derive(Clone, Debug)]
+pub enum Late<'a> {
+    /// A Change of an account.
+    Account {
+        /// The account.
+        id: &'a [u8],
+        /// The bytes of the Change.
+        change: &'a [u8],
+        /// What it left behind in each bucket that it touched.
+        left: Lefts<'a>,
+    },
+    /// Any other record.
+    Other(Record<'a>),
+}
+
+/// What a Change left in a bucket.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Left {
+    /// The bucket's serial number in the account.
+    pub bucket: BucketNo,
+    /// Minor units.
+    pub available: i64,
+    /// Minor units.
+    pub held: i64,
+}
+
+/// What a Change left in its buckets, one after another.
+#[derive(Clone, Debug)]
+pub struct Lefts<'a> {
+    cursor: Cursor<'a>,
+    count: u64,
+}
+
+/// Passes over a record.
+#[inline]
+pub(crate) fn pass<'a>(
+    from: &mut Cursor<'a>,
+    pairs: &mut PairReader,
+) -> Result<Passed<'a>, RecordError> {
+    let all = from.rest();
+    let byte = from.byte()?;
+    let key = if byte == kind::ACCOUNT {
+        let id = from.string()?;
+        from.string()?;
+        for _ in 0..from.varint()? {
+            pairs.pass(from)?;
+            for _ in 0..3 {
+                from.pass_varint()?;
+            }
+        }
+        Some(id)
+    } else {
+        take_other(from, byte)?.key()
+    };
+    Ok(Passed { key, bytes: &all[..all.len() - from.rest().len()] })
+}
+
+/// Reads a record that was passed on, all of the bytes.
+#[inline]
+pub fn read_passed(bytes: &[u8]) -> Result<Late<'_>, RecordError> {
+    let mut from = Cursor::new(bytes);
+    let byte = from.byte()?;
+    if byte != kind::ACCOUNT {
+        return take_other(&mut from, byte).map(Late::Other);
+    }
+    let (id, change) = (from.string()?, from.string()?);
+    let count = from.varint()?;
+    Ok(Late::Account { id, change, left: Lefts { cursor: from, count } })
+}
+
+impl Iterator for Lefts<'_> {
+    type Item = Result<Left, RecordError>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Result<Left, RecordError>> {
+        self.count = self.count.checked_sub(1)?;
+        let left = take_left(&mut self.cursor);
+        if left.is_err() {
+            self.count = 0;
+        }
+        Some(left)
+    }
+}
+
+#[inline]
+fn take_left(from: &mut Cursor<'_>) -> Result<Left, RecordError> {
+    PairReader::skip(from)?;
+    let bucket = BucketNo(from.narrow()?);
+    Ok(Left { bucket, available: from.signed()?, held: from.signed()? })
+}

@@ -1,0 +1,145 @@
+//! Changes of an account that come back from a log. They are applied as they are read, and what
+//! each left in its buckets when it was committed is what it has to leave now.
+
+use super::Shard;
+use super::durable::{ReplayError, shown};
+use crate::Key;
+use crate::entry::Kind;
+use crate::table::Place;
+use scurry_codec::{Balance, ChangeError, Facts, Left, Lefts, RecordError, read_change};
+use scurry_ledger::{Account, Op, Time, apply_op, seal};
+
+/// One Change of an account, as a record of the log has it.
+#[derive(Clone, Debug)]
+pub struct Step<'r> {
+    /// The record's sequence.
+    pub sequence: u64,
+    /// The bytes of the Change.
+    pub change: &'r [u8],
+    /// What it left in the buckets that it names.
+    pub left: Lefts<'r>,
+}
+
+impl Shard {
+    /// Applies Changes of one account, one after the other; it is found, unpacked and packed once.
+    /// Returns the sequence of one that does not fit.
+    pub fn replay_account<'r>(
+        &mut self,
+        id: &[u8],
+        steps: impl Iterator<Item = Step<'r>>,
+    ) -> Result<(), (u64, ReplayError)> {
+        let key = self.table.hasher().key(id);
+        let mut place = None;
+        for Step { sequence, change, left } in steps {
+            let place = &mut place;
+            let step = || {
+                if place.is_none() {
+                    *place = Some(self.begin_replay(key)?);
+                }
+                self.replay_change(id, change)?;
+                self.check_left(id, left)
+            };
+            step().map_err(|error| (sequence, error))?;
+        }
+        if let Some(place) = place {
+            self.store(key, place);
+        }
+        Ok(())
+    }
+
+    /// Applies one Change of an account.
+    pub(super) fn replay_one(
+        &mut self,
+        id: &[u8],
+        change: &[u8],
+        balances: &[Balance],
+    ) -> Result<(), ReplayError> {
+        let key = self.table.hasher().key(id);
+        let place = self.begin_replay(key)?;
+        self.replay_change(id, change)?;
+        let left = |balance: &Balance| {
+            let Balance { bucket, available, held, .. } = *balance;
+            Ok(Left { bucket, available, held })
+        };
+        self.check_left(id, balances.iter().map(left))?;
+        self.store(key, place);
+        Ok(())
+    }
+
+    /// Unpacks an account whose Changes come.
+    pub(super) fn begin_replay(&mut self, key: Key<'_>) -> Result<Option<Place>, ReplayError> {
+        let mut place = self.table.find(key);
+        if let Some(other) = place.filter(|&at| self.table.at(at).kind() != Kind::Account) {
+            // It had expired when the account was created.
+            self.remove(key.hash(), other);
+            place = None;
+        }
+        if self.load(place).is_err() {
+            return Err(ReplayError::WrongType(shown(key.bytes())));
+        }
+        self.before.set(self.scratch.as_ref());
+        Ok(place)
+    }
+
+    /// Applies a Change to the scratch.
+    fn replay_change(&mut self, id: &[u8], change: &[u8]) -> Result<(), ReplayError> {
+        apply_bytes(&mut self.scratch, change)
+            .map_err(|error| ReplayError::Change { account: shown(id), error })
+    }
+
+    /// The scratch has what a Change left.
+    #[inline]
+    fn check_left(
+        &self,
+        id: &[u8],
+        left: impl Iterator<Item = Result<Left, RecordError>>,
+    ) -> Result<(), ReplayError> {
+        let buckets = self.scratch.as_ref().map_or(&[][..], |account| &account.buckets);
+        for wanted in left {
+            let wanted =
+                wanted.map_err(|error| ReplayError::Record { account: shown(id), error })?;
+            let bucket = buckets.iter().find(|bucket| bucket.no == wanted.bucket);
+            let found = bucket.map(|bucket| (bucket.available, bucket.held));
+            if found != Some((wanted.available, wanted.held)) {
+                return Err(differs(id, &wanted, found));
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cold]
+fn differs(id: &[u8], wanted: &Left, found: Option<(i64, i64)>) -> ReplayError {
+    ReplayError::Balance {
+        account: shown(id),
+        bucket: format!("{:?}", wanted.bucket),
+        found: format!("{found:?}"),
+        wanted: format!("{:?}", (wanted.available, wanted.held)),
+    }
+}
+
+/// An account whose facts are read.
+struct Applied<'s> {
+    account: &'s mut Option<Account>,
+    at: Time,
+}
+
+impl Facts for Applied<'_> {
+    fn begin(&mut self, at: Time) {
+        self.at = at;
+    }
+
+    #[expect(clippy::inline_always, reason = "where an op is read its kind is known")]
+    #[inline(always)]
+    fn take(&mut self, op: Op) {
+        apply_op(self.account, &op, self.at);
+    }
+}
+
+/// Applies the bytes of a Change. After an error the account is not one that ever was.
+fn apply_bytes(account: &mut Option<Account>, change: &[u8]) -> Result<(), ChangeError> {
+    let mut applied = Applied { account, at: Time(0) };
+    read_change(change, &mut applied)?;
+    seal(applied.account, applied.at);
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! Lines of a reply that hold one number, formed in registers: eight digits by three
+//! multiplications, and no loop over them.
+
+/// Kind, sign, 16 digits and CRLF take 20; a word at the largest place that 5 bits can say reaches
+/// up to here.
+const PIECE_LEN: usize = 31 + 8;
+/// Numbers below this have eight digits at most.
+const EIGHT_DIGITS: u64 = 100_000_000;
+/// Numbers below this have 16 digits at most.
+const SIXTEEN_DIGITS: u64 = EIGHT_DIGITS * EIGHT_DIGITS;
+
+const ZEROS: u64 = u64::from_le_bytes(*b"00000000");
+
+/// The digits of a number below 10^8, each in its byte, the first in the lowest.
+#[inline]
+const fn eight(number: u64) -> u64 {
+    // Two lanes of four digits, then four of two, then eight of one: each step divides by
+    // multiplying, and puts the remainder above the quotient.
+    let fours = (number / 10_000) | ((number % 10_000) << 32);
+    let hundreds = ((fours * 10_486) >> 20) & 0x7f_0000_007f;
+    let twos = hundreds | ((fours - 100 * hundreds) << 16);
+    let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
+    tens | ((twos - 10 * tens) << 8)
+}
+
+/// Appends a line of this kind and number. False, and nothing is appended, for a number of more than
+/// 16 digits.
+#[inline]
+pub(crate) fn append_line(out: &mut Vec<u8>, kind: u8, number: i64) -> bool {
+    let absolute = number.unsigned_abs();
+    if absolute >= SIXTEEN_DIGITS {
+        return false;
+    }
+    append(out, |piece: &mut [u8; PIECE_LEN]| {
+        (piece[0], piece[1]) = (kind, b'-');
+        let mut put = |at: usize, word: u64| {
+            // Never more than 18: the mask only says so to the compiler.
+            let at = at & 31;
+            piece[at..at + 8].copy_from_slice(&word.to_le_bytes());
+        };
+        let mut len = if number < 0 { 2 } else { 1 };
+        let first = if absolute < EIGHT_DIGITS { absolute } else { absolute / EIGHT_DIGITS };
+        let digits = eight(first);
+        // Zeros before the first digit; the last one is always shown.
+        let zeros = (digits | (1 << 63)).trailing_zeros() & !7;
+        put(len, (digits | ZEROS) >> zeros);
+        len += 8 - zeros as usize / 8;
+        if absolute >= EIGHT_DIGITS {
+            put(len, eight(absolute % EIGHT_DIGITS) | ZEROS);
+            len += 8;
+        }
+        put(len, u64::from(u16::from_le_bytes(*b"\r\n")));
+        len + 2
+    });
+    true
+}
+
+/// Appends what is written to the front of a piece, whose whole length is known when the crate is
+/// compiled: so many bytes as `write` says. It is written where it stays: read back as wider words
+/// than it was written, it would have to reach the cache first.
+#[inline]
+pub(crate) fn append<const N: usize>(out: &mut Vec<u8>, write: impl FnOnce(&mut [u8; N]) -> usize) {
+    let start = out.len();
+    out.extend_from_slice(&[0; N]);
+    if let Some(piece) = out[start..].first_chunk_mut() {
+        let len = write(piece);
+        out.truncate(start + len);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_show_every_number_of_16_digits_as_it_is() {
+        let mut numbers = vec![0];
+        let mut power = 1i64;
+        while let Some(next) = power.checked_mul(10) {
+            for factor in 1..10 {
+                for step in -2..=2 {
+                    numbers.push(factor * power + step);
+                    numbers.push(factor * power / 7 * 5 + step);
+                }
+            }
+            power = next;
+        }
+        let mut random = 0x9e37_79b9_7f4a_7c15u64;
+        for round in 0..100_000 {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            numbers.push((random >> (round % 63 + 1)).cast_signed());
+        }
+        numbers.extend(0..100_000);
+        for number in numbers.iter().flat_map(|&number| [number, -number]) {
+            let mut out = b"before".to_vec();
+            let fits = append_line(&mut out, b':', number);
+            assert_eq!(fits, number.unsigned_abs() < SIXTEEN_DIGITS, "{number}");
+            let line = if fits { format!("before:{number}\r\n") } else { "before".to_owned() };
+            assert_eq!(out, line.into_bytes());
+        }
+    }
+}
