@@ -118,8 +118,13 @@ fn what_is_no_account_is_refused_and_changes_nothing() {
 #[test]
 fn a_loaded_account_comes_back_from_the_log() {
     let image = image(&source());
-    let mut to = source();
-    while to.tick(START.plus_ms(1_000)) > 0 {}
+    // Where the session of the image has ended.
+    let later = || {
+        let mut shard = source();
+        while shard.tick(START.plus_ms(1_000)) > 0 {}
+        shard
+    };
+    let mut to = later();
     to.keep_journal(LOG, 1);
     load(&mut to, &image, true).expect("it is taken");
     run(&mut to, START.plus_ms(1), &Command::Release { session: b"s" });
@@ -130,7 +135,7 @@ fn a_loaded_account_comes_back_from_the_log() {
     let Framed::Frame(frame) = read_frame(Seal::new(checksum, LOG.id), &log) else {
         panic!("a frame");
     };
-    let mut again = source();
+    let mut again = later();
     let mut records = frame.records();
     while let Some(record) = records.next() {
         again.replay(&record.expect("a record")).expect("it is applied");
