@@ -320,6 +320,9 @@ need_tests() {
   need valkey-server valkey-server
   need valkey-cli valkey-tools
   need valgrind valgrind
+  # The server's API for libscurry.so is read from its C header.
+  need clang clang
+  compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || missing+=(libclang-dev)
   need python3 python3
   need javac default-jdk-headless
   need mvn maven

@@ -24,7 +24,10 @@ mod version;
 
 pub use config::Config;
 pub use disk::{Disk, File};
-pub use entity::{Entity, EntityDelete, EntityPut, EntityState, EntityWrite};
+pub use entity::{
+    Entity, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms, EntityWrite,
+    VersionClock,
+};
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use events::{
     Ending, Event, EventAt, EventReader, Found, Low, Movement, Read, ReadEventsError, Stop, Wanted,

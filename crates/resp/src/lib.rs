@@ -3,14 +3,18 @@
 #![forbid(unsafe_code)]
 
 mod decimal;
+mod entity_reply;
 mod entity_request;
 mod fault;
 mod grammar;
 mod inline;
+mod limits;
 mod number;
 mod options;
+mod piece;
 pub mod plain;
 mod position;
+mod read;
 mod reference;
 mod render;
 mod reply;
@@ -20,15 +24,20 @@ mod scratch;
 mod slot;
 pub mod table;
 mod watch_request;
+mod words;
 
+pub use entity_reply::{EntityShown, entity_answer, entity_write_answer};
 pub use entity_request::{
     EntityFind, EntityOptions, parse_entity_del, parse_entity_find, parse_entity_get,
     parse_entity_put,
 };
 pub use fault::Fault;
 pub use grammar::{Read, ScurRequest, parse, parse_read};
+pub use limits::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 pub use number::parse_integer;
+pub use piece::{Piece, Pieces};
 pub use position::{Position, Start};
+pub use read::unknown_account;
 pub use reference::reference;
 pub use render::{
     account_map, answer, audit_map, check_answer, reject, rejection, session_map, totals_map,
@@ -39,3 +48,4 @@ pub use requests::Requests;
 pub use scratch::Scratch;
 pub use slot::{SLOTS, slot};
 pub use watch_request::{BLOCK_MS_MAX, COUNT_MAX, LOWS_MAX, LowRequest, Watch, parse_watch};
+pub use words::{OUT_OF_MEMORY, WRONG_TYPE};

@@ -1,7 +1,7 @@
 //! Renders docs/commands.md from the table, so that the page cannot say anything else than
 //! what the server does.
 
-use crate::table::{ENTITY, GENERIC, SCUR, STORE, Spec};
+use crate::table::{ENTITY, GENERIC, NODE, SCUR, STORE, Spec};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, NAME_LEN_MAX};
 use std::fmt::Write;
 
@@ -15,6 +15,7 @@ pub fn reference() -> String {
         command(&mut page, spec);
     }
     entities(&mut page);
+    nodes(&mut page);
     generic_commands(&mut page);
     page
 }
@@ -159,6 +160,21 @@ an entity is remembered its id belongs to entities: to write something else ther
 ",
     );
     for spec in ENTITY.iter().chain(STORE) {
+        command(page, spec);
+    }
+}
+
+fn nodes(page: &mut String) {
+    overview(page, "Commands between nodes", NODE);
+    line(
+        page,
+        "What a primary of Valkey or Redis with libscurry.so ([cluster.md](cluster.md)) says to its
+replicas and writes to its file of commands. To clients they are an error, also within MULTI and
+scripts; `scurry serve` does not know them. A key that is not what the command was made for ends the
+node, with a line in its log: it must not serve what nobody decided.
+",
+    );
+    for spec in NODE {
         command(page, spec);
     }
 }

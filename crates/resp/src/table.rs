@@ -8,6 +8,7 @@ mod find;
 mod generic;
 mod id;
 mod key;
+mod node;
 mod role;
 mod scur;
 mod spread;
@@ -111,6 +112,9 @@ pub static ENTITY: &[Spec] = entity::COMMANDS;
 
 /// The commands on the store as a whole: they need its files.
 pub static STORE: &[Spec] = store::COMMANDS;
+
+/// What Valkey and Redis nodes say to each other; [`find`] does not find them.
+pub static NODE: &[Spec] = node::COMMANDS;
 
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] =

@@ -22,16 +22,12 @@ pub(crate) mod slowlog;
 pub(crate) mod values;
 
 use scurry_engine::WriteError;
-use scurry_resp::Reply;
+use scurry_resp::{OUT_OF_MEMORY, Reply, WRONG_TYPE};
 
 /// Redis's words for options that a command does not know.
 const SYNTAX_ERROR: &str = "ERR syntax error";
 /// Redis's words for a number that is none.
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
-/// Redis's words for a command on a key of another kind.
-const WRONG_TYPE: &str = "WRONGTYPE Operation against a key holding the wrong kind of value";
-/// Redis's words for a write when memory is short.
-const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'maxmemory'.";
 
 /// A write that the engine refuses, in Redis's words where it has them.
 fn write_error(error: WriteError, reply: &mut Reply<'_>) {

@@ -3,6 +3,7 @@
 
 pub(crate) mod engine;
 pub(crate) mod library;
+pub(crate) mod node;
 pub(crate) mod server;
 
 use crate::Script;

@@ -4,10 +4,10 @@
 use crate::door::Visit;
 use anyhow::{Result, bail, ensure};
 use scurry_engine::Outcome;
-use scurry_ledger::{Account, Code, Command, Time, Totals, check, validate};
+use scurry_ledger::{Account, Command, Time, Totals};
 use scurry_resp::{
-    Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest, account_map,
-    answer, audit_map, check_answer, parse, reject, rejection, session_map, table, totals_map,
+    Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest, answer, parse,
+    rejection, table, totals_map, unknown_account,
 };
 
 /// Accounts by id. Each call checks the invariants of what it touches.
@@ -71,31 +71,13 @@ impl<S: Store> Visit for Front<S> {
 
 impl<S: Store> Front<S> {
     fn read(&mut self, now: Time, request: Read<'_>, reply: &mut Reply<'_>) -> Result<()> {
-        let id = match request {
-            Read::Totals => {
-                totals_map(reply, &self.store.totals());
-                return Ok(());
-            }
-            Read::Account(id) | Read::Audit(id) => id,
-            Read::Session { account, .. } | Read::Check { account, .. } => account,
-        };
-        let Some(account) = self.store.account(now, id)? else {
-            reject(reply, Code::UnknownAccount, "no account has this id");
+        let Some(id) = request.account() else {
+            totals_map(reply, &self.store.totals());
             return Ok(());
         };
-        let now = now.on(Some(&account));
-        match request {
-            Read::Totals => {}
-            Read::Account(_) => account_map(reply, &account, now),
-            Read::Audit(_) => audit_map(reply, &account, validate(&account, now).is_ok()),
-            Read::Session { session, .. } => match account.session(session) {
-                Some(session) => session_map(reply, &account, session, now),
-                None => reject(reply, Code::UnknownSession, "no open session has this id"),
-            },
-            Read::Check { unit, amount, .. } => {
-                let (code, grantable) = check(&account, unit, amount, now);
-                check_answer(reply, code, grantable);
-            }
+        match self.store.account(now, id)? {
+            Some(account) => request.answer(reply, &account, now),
+            None => unknown_account(reply),
         }
         Ok(())
     }

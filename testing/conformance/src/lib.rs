@@ -12,7 +12,9 @@ mod script;
 mod text;
 mod value;
 
-pub use door::{Door, Visit, engine::EngineDoor, library::LibraryDoor, server::ServerDoor};
+pub use door::{
+    Door, Visit, engine::EngineDoor, library::LibraryDoor, node::NodeDoor, server::ServerDoor,
+};
 pub use load::{Source, scripts};
 pub use pattern::{More, Pattern};
 pub use run::{Mismatch, Outcome, run, update};

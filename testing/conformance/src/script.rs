@@ -2,7 +2,8 @@
 
 use crate::pattern::Pattern;
 use crate::text::{START, relative, words};
-use scurry_ledger::{Limits, Overrun, Time};
+use scurry_ledger::{Limits, Time};
+use scurry_resp::set_limit;
 use std::fmt;
 
 /// A script that was read.
@@ -174,31 +175,7 @@ impl Script {
     fn limit(&mut self, setting: &str) -> Result<(), String> {
         let (name, value) =
             setting.split_once('=').ok_or(format!("{setting} is not name=value"))?;
-        let number = || value.parse::<i64>().map_err(|_| format!("{value} is not a number"));
-        let count = || number().and_then(|n| usize::try_from(n).map_err(|error| error.to_string()));
-        let limits = &mut self.limits;
-        match name {
-            "identities_max" => limits.identities_max = count()?,
-            "buckets_max" => limits.buckets_max = count()?,
-            "counters_max" => limits.counters_max = count()?,
-            "sessions_max" => limits.sessions_max = count()?,
-            "session_ids_max" => limits.session_ids_max = count()?,
-            "items_max" => limits.items_max = count()?,
-            "answers_max" => limits.answers_max = count()?,
-            "transactions_max" => limits.transactions_max = count()?,
-            "blob_len_max" => limits.blob_len_max = count()?,
-            "tombstone_ms" => limits.tombstone_ms = number()?,
-            "transaction_ms" => limits.transaction_ms = number()?,
-            "validity_ms_default" => limits.validity_ms_default = number()?,
-            "tcc_ms_max" => limits.tcc_ms_max = number()?,
-            "overrun_default" => {
-                limits.overrun_default = [Overrun::Overdraw, Overrun::Clamp]
-                    .into_iter()
-                    .find(|overrun| overrun.name() == value)
-                    .ok_or(format!("{value} is not overdraw or clamp"))?;
-            }
-            _ => return Err(format!("{name} is not a limit")),
-        }
+        set_limit(&mut self.limits, name, value).map_err(|fault| fault.to_string())?;
         self.limit_words.push((name.to_owned(), value.to_owned()));
         Ok(())
     }
@@ -291,7 +268,7 @@ mod tests {
         assert_eq!(why("at noon"), "x.scn:1: noon is not a time");
         assert_eq!(why("+x"), "x.scn:1: +x is not a number of ms");
         assert_eq!(why("limits answer_max=2"), "x.scn:1: answer_max is not a limit");
-        assert_eq!(why("limits answers_max=x"), "x.scn:1: x is not a number");
+        assert_eq!(why("limits answers_max=x"), "x.scn:1: answers_max must be 1 to 8");
         assert_eq!(why("limits overrun_default=x"), "x.scn:1: x is not overdraw or clamp");
         assert_eq!(
             why("rule: because"),

@@ -1,6 +1,8 @@
 //! Every script through every door, in both protocols.
 
-use scurry_conformance::{Door, EngineDoor, LibraryDoor, ServerDoor, Source, run, scripts, update};
+use scurry_conformance::{
+    Door, EngineDoor, LibraryDoor, NodeDoor, ServerDoor, Source, run, scripts, update,
+};
 use scurry_resp::Protocol;
 
 /// Rewrites expected results in place, for review, when it is 1.
@@ -57,4 +59,14 @@ fn engine() {
 #[test]
 fn server() {
     through(&ServerDoor::find().expect("a scurry binary"));
+}
+
+#[test]
+fn valkey() {
+    through(&NodeDoor::find("valkey").expect("libscurry.so"));
+}
+
+#[test]
+fn redis() {
+    through(&NodeDoor::find("redis").expect("libscurry.so"));
 }

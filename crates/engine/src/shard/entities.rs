@@ -16,8 +16,8 @@ use super::values::check_lens;
 use crate::entry::{Head, Kind};
 use crate::table::Place;
 use crate::{
-    Entity, EntityDelete, EntityPut, EntityState, EntityWrite, Key, NoIndex, Version, WriteError,
-    WrongType,
+    Entity, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms, EntityWrite, Key,
+    NoIndex, Version, VersionClock, WriteError, WrongType,
 };
 use scurry_ledger::Time;
 
@@ -29,12 +29,6 @@ struct Stored {
     lives: bool,
     /// When that expires.
     expires: Option<Time>,
-}
-
-/// On what conditions a write is applied.
-struct Terms {
-    version: Option<Version>,
-    if_version: Option<Version>,
 }
 
 impl Shard {
@@ -65,7 +59,7 @@ impl Shard {
         options: EntityPut,
     ) -> Result<EntityWrite, WriteError> {
         check_lens(key, value.len())?;
-        let terms = Terms { version: options.version, if_version: options.if_version };
+        let terms = EntityTerms { version: options.version, if_version: options.if_version };
         let stored = self.stored(now, key)?;
         let Some(version) = self.agree(now, &stored, &terms)? else {
             return Ok(stored.stands());
@@ -102,7 +96,7 @@ impl Shard {
         options: EntityDelete,
     ) -> Result<EntityWrite, WriteError> {
         check_lens(key, 0)?;
-        let terms = Terms { version: options.version, if_version: options.if_version };
+        let terms = EntityTerms { version: options.version, if_version: options.if_version };
         let stored = self.stored(now, key)?;
         if !stored.lives && options.version.is_none() {
             return Ok(stored.stands());
@@ -170,26 +164,16 @@ impl Shard {
         &self,
         now: Time,
         stored: &Stored,
-        terms: &Terms,
+        terms: &EntityTerms,
     ) -> Result<Option<Version>, WriteError> {
-        let ahead = |version: Version| version.is_ahead(now, self.config.version_ahead_ms_max);
-        if terms.version.is_some_and(ahead) {
-            return Err(WriteError::VersionAhead);
-        }
-        let expected = terms.if_version.is_none_or(|version| {
-            version == stored.version || version == Version::ABSENT && !stored.lives
-        });
-        if !expected {
-            return Ok(None);
-        }
-        match terms.version {
-            Some(version) => Ok(Some(version).filter(|&version| version > stored.version)),
-            None => {
-                let last = self.version_last.max(stored.version);
-                let next = last.next(now, self.config.node);
-                next.map(Some).ok_or(WriteError::VersionAhead)
-            }
-        }
+        let found = EntityFound { version: stored.version, lives: stored.lives };
+        let clock = VersionClock {
+            last: self.version_last,
+            now,
+            node: self.config.node,
+            ahead_ms_max: self.config.version_ahead_ms_max,
+        };
+        terms.agree(found, &clock)
     }
 
     /// Writes an entity or a tombstone, and what the index says of it.

@@ -71,7 +71,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "ENTITY.FIND blue COUNT 100",
         notes: "It needs the index on values, which costs memory for every entity and is off unless the server is\n\
                 started with `--entity-index`; without it the answer is an error. Every entity that has the value\n\
-                all the time is listed. A step lists 1000 ids at most, 10 unless COUNT says otherwise.",
+                all the time is listed. A step lists 1000 ids at most, 10 unless COUNT says otherwise.\n\
+                On a node of Valkey or Redis there is no such index, and the answer is an error.",
         ..ENTITY
     },
 ];

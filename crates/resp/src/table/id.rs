@@ -24,6 +24,8 @@ pub enum CommandId {
     ScurTotals,
     ScurSnapshot,
     ScurWatch,
+    ScurApply,
+    EntityApply,
     Get,
     Set,
     MGet,

@@ -1,13 +1,14 @@
 //! ENTITY commands: grammar, engine, reply.
 
 use super::scan::{List, Place};
-use super::{WRONG_TYPE, write_error};
+use super::write_error;
 use crate::node::Node;
 use scurry_engine::{
     EntityDelete, EntityPut, EntityState, EntityWrite, Expiry, Version, WriteError,
 };
 use scurry_resp::{
-    Args, Fault, Reply, parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
+    Args, EntityShown, Fault, Reply, WRONG_TYPE, entity_answer, entity_write_answer,
+    parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
 };
 
 const NO_INDEX: &str =
@@ -53,14 +54,9 @@ pub(crate) fn del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
-/// Whether it was applied, and the version that stands now.
 fn written(outcome: Result<EntityWrite, WriteError>, reply: &mut Reply<'_>) {
     match outcome {
-        Ok(write) => {
-            reply.array(2);
-            reply.integer(i64::from(write.applied));
-            reply.unsigned(write.version.get());
-        }
+        Ok(write) => entity_write_answer(reply, write.applied, write.version.get()),
         Err(error) => write_error(error, reply),
     }
 }
@@ -74,30 +70,19 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         Ok(entity) => entity,
         Err(_) => return reply.error(WRONG_TYPE),
     };
-    let (value, expires) = match entity.map(|entity| entity.state) {
-        Some(EntityState::Live { value, expires }) => (Some(value), expires),
-        Some(EntityState::Deleted { .. }) | None => (None, None),
-    };
-    if value.is_some() {
+    let shown = entity.map(|entity| {
+        let (value, expires) = match entity.state {
+            EntityState::Live { value, expires } => (Some(value), expires),
+            EntityState::Deleted { .. } => (None, None),
+        };
+        EntityShown { version: entity.version.get(), value, expires }
+    });
+    if shown.is_some_and(|shown| shown.value.is_some()) {
         node.counters.hits += 1;
     } else {
         node.counters.misses += 1;
     }
-    match (entity, with_version) {
-        (None, true) => return reply.null_array(),
-        (Some(entity), true) => {
-            reply.array(3);
-            reply.unsigned(entity.version.get());
-        }
-        _ => {}
-    }
-    match value {
-        Some(value) => reply.bulk(value),
-        None => reply.null(),
-    }
-    if with_version {
-        reply.integer(expires.map_or(-1, |time| time.0));
-    }
+    entity_answer(reply, shown, with_version);
 }
 
 /// The core that an ENTITY.FIND is for.

@@ -1,17 +1,12 @@
 //! SCUR commands: grammar, engine, reply.
 
-use super::{OUT_OF_MEMORY, WRONG_TYPE};
 use crate::client::Client;
 use crate::dispatch::Effect;
 use crate::node::Node;
 use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};
-use scurry_ledger::{Account, Code, Time};
 use scurry_resp::table::CommandId;
-use scurry_resp::{Args, Read, Reply, Scratch, ScurRequest};
-
-const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
-const UNKNOWN_SESSION: &str = "no open session has this id: open it with SCUR.RESERVE";
+use scurry_resp::{Args, OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_TYPE};
 
 /// Any SCUR command.
 pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) {
@@ -50,52 +45,14 @@ pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
 }
 
 fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
-    match request {
-        Read::Totals => scurry_resp::totals_map(reply, node.shard.totals()),
-        Read::Account(id) => {
-            if let Some((account, now)) = account(node, id, reply) {
-                scurry_resp::account_map(reply, account, now);
-            }
-        }
-        Read::Session { account: id, session } => {
-            if let Some((account, now)) = account(node, id, reply) {
-                match account.session(session) {
-                    Some(session) => scurry_resp::session_map(reply, account, session, now),
-                    None => scurry_resp::reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
-                }
-            }
-        }
-        Read::Audit(id) => {
-            if let Some((account, now)) = account(node, id, reply) {
-                let ok = scurry_ledger::validate(account, now).is_ok();
-                scurry_resp::audit_map(reply, account, ok);
-            }
-        }
-        Read::Check { account: id, unit, amount } => {
-            if let Some((account, now)) = account(node, id, reply) {
-                let (code, grantable) = scurry_ledger::check(account, unit, amount, now);
-                scurry_resp::check_answer(reply, code, grantable);
-            }
-        }
-    }
-}
-
-/// The account as seen now, and the time that this is for it; none after an error reply.
-fn account<'n>(
-    node: &'n mut Node,
-    id: &[u8],
-    reply: &mut Reply<'_>,
-) -> Option<(&'n Account, Time)> {
+    let Some(id) = request.account() else {
+        return scurry_resp::totals_map(reply, node.shard.totals());
+    };
+    let now = node.now.time;
     let key = node.shard.key(id);
-    match node.shard.account(node.now.time, key) {
-        Ok(account) => Some((account, node.now.time.on(Some(account)))),
-        Err(ReadError::UnknownAccount) => {
-            scurry_resp::reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);
-            None
-        }
-        Err(ReadError::WrongType) => {
-            reply.error(WRONG_TYPE);
-            None
-        }
+    match node.shard.account(now, key) {
+        Ok(account) => request.answer(reply, account, now),
+        Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),
+        Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
     }
 }

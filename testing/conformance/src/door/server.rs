@@ -30,20 +30,31 @@ impl ServerDoor {
         if let Some(binary) = std::env::var_os("SCURRY_BIN") {
             return Ok(ServerDoor { binary: PathBuf::from(binary) });
         }
-        // target/debug/deps/this-test
-        let test = std::env::current_exe().context("the path of this test")?;
-        let deps = test.parent().context("the test has no directory")?;
-        let profile_dir = deps.parent().context("the test is not in target/*/deps")?;
+        let profile_dir = profile_dir()?;
         let profile = profile_dir.file_name().and_then(|name| name.to_str()).unwrap_or("debug");
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "scurry-cli", "--bin", "scurry"]);
-        cargo.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
-        cargo.arg("--target-dir").arg(profile_dir.parent().context("no target directory")?);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        let status = cargo.status().context("cannot run cargo; set SCURRY_BIN")?;
-        ensure!(status.success(), "the scurry binary does not build; set SCURRY_BIN");
+        let profile = if profile == "debug" { "dev" } else { profile };
+        build(&["--package", "scurry-cli", "--bin", "scurry", "--profile", profile])
+            .context("the scurry binary does not build; set SCURRY_BIN")?;
         Ok(ServerDoor { binary: profile_dir.join("scurry") })
     }
+}
+
+/// Where cargo has put this test's profile: `target/debug` of `target/debug/deps/this-test`.
+pub(super) fn profile_dir() -> Result<PathBuf> {
+    let test = std::env::current_exe().context("the path of this test")?;
+    let deps = test.parent().context("the test has no directory")?;
+    Ok(deps.parent().context("the test is not in target/*/deps")?.to_owned())
+}
+
+/// Builds into the target directory of this test.
+pub(super) fn build(what: &[&str]) -> Result<()> {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    cargo.args(["build", "--quiet"]).args(what);
+    cargo.arg("--target-dir").arg(profile_dir()?.parent().context("no target directory")?);
+    cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+    let status = cargo.status().context("cannot run cargo")?;
+    ensure!(status.success(), "cargo build {what:?} fails");
+    Ok(())
 }
 
 impl Door for ServerDoor {
@@ -80,19 +91,12 @@ impl Door for ServerDoor {
         BufReader::new(stderr).read_line(&mut first).context("the server says nothing")?;
         let address = first.trim().strip_prefix("listening on ");
         let address = address.with_context(|| format!("the server says {first:?}"))?;
-        let stream = TcpStream::connect(address).with_context(|| format!("no {address}"))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
-        let mut connection = Connection { stream, _process: child, _settings: settings };
-        if protocol == Protocol::Resp3 {
-            let hello = connection.exchange(&[b"HELLO".to_vec(), b"3".to_vec()])?;
-            ensure!(hello.starts_with(b"%"), "HELLO 3 answers in another protocol");
-        }
-        Ok(Box::new(connection))
+        Ok(Box::new(Connection::open(address, protocol, child, settings)?))
     }
 }
 
 /// A server that ends with its script.
-struct Process(Child);
+pub(super) struct Process(pub(super) Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -103,7 +107,7 @@ impl Drop for Process {
 }
 
 /// A file of settings that ends with its script.
-struct Settings(PathBuf);
+pub(super) struct Settings(PathBuf);
 
 impl Settings {
     fn write(script: &Script) -> Result<Option<Settings>> {
@@ -131,13 +135,30 @@ impl Drop for Settings {
     }
 }
 
-struct Connection {
+pub(super) struct Connection {
     stream: TcpStream,
     _process: Process,
     _settings: Option<Settings>,
 }
 
 impl Connection {
+    /// Connects to a server that ends with the connection.
+    pub(super) fn open(
+        address: &str,
+        protocol: Protocol,
+        process: Process,
+        settings: Option<Settings>,
+    ) -> Result<Connection> {
+        let stream = TcpStream::connect(address).with_context(|| format!("no {address}"))?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut connection = Connection { stream, _process: process, _settings: settings };
+        if protocol == Protocol::Resp3 {
+            let hello = connection.exchange(&[b"HELLO".to_vec(), b"3".to_vec()])?;
+            ensure!(hello.starts_with(b"%"), "HELLO 3 answers in another protocol");
+        }
+        Ok(connection)
+    }
+
     fn exchange(&mut self, words: &[Vec<u8>]) -> Result<Vec<u8>> {
         self.stream.write_all(&request(words))?;
         let mut reply = Vec::new();

@@ -1,0 +1,45 @@
+//! The replies to SCUR commands that read: the same in every host.
+
+use crate::render::{account_map, audit_map, check_answer, reject, session_map};
+use crate::{Read, Reply};
+use scurry_ledger::{Account, Code, Time, check, validate};
+
+const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREATE";
+const UNKNOWN_SESSION: &str = "no open session has this id: open it with SCUR.RESERVE";
+
+impl<'a> Read<'a> {
+    /// The account that it reads; none for the totals.
+    pub fn account(&self) -> Option<&'a [u8]> {
+        match *self {
+            Read::Account(account)
+            | Read::Audit(account)
+            | Read::Session { account, .. }
+            | Read::Check { account, .. } => Some(account),
+            Read::Totals => None,
+        }
+    }
+
+    /// Writes what it asks for of an account. The account is as read at the host's clock `now`,
+    /// with what is due applied; nothing is written for the totals.
+    pub fn answer(&self, reply: &mut Reply<'_>, account: &Account, now: Time) {
+        let now = now.on(Some(account));
+        match *self {
+            Read::Account(_) => account_map(reply, account, now),
+            Read::Audit(_) => audit_map(reply, account, validate(account, now).is_ok()),
+            Read::Session { session, .. } => match account.session(session) {
+                Some(session) => session_map(reply, account, session, now),
+                None => reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
+            },
+            Read::Check { unit, amount, .. } => {
+                let (code, grantable) = check(account, unit, amount, now);
+                check_answer(reply, code, grantable);
+            }
+            Read::Totals => {}
+        }
+    }
+}
+
+/// The refusal of a read where there is no account.
+pub fn unknown_account(reply: &mut Reply<'_>) {
+    reject(reply, Code::UnknownAccount, UNKNOWN_ACCOUNT);
+}

@@ -1,0 +1,36 @@
+//! What a primary in Valkey or Redis says to its replicas and writes to its file of commands. Our
+//! own server does not know them: no client says them.
+
+use super::{BLANK, CommandId, Role, Spec};
+
+const NODE: Spec = Spec {
+    role: Role::Admin,
+    keys: (1, 1, 1),
+    group: "node",
+    flags: &["write", "fast", "admin"],
+    reply: "OK, or an error to clients",
+    ..BLANK
+};
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::ScurApply,
+        name: "SCUR.APPLY",
+        arity: -3,
+        grammar: "account (version change | IMAGE image | \"\")",
+        summary: "Carries out what was decided about this version of an account; nothing, where there is no change.",
+        term: "replication",
+        example: "SCUR.APPLY alice \"\"",
+        ..NODE
+    },
+    Spec {
+        id: CommandId::EntityApply,
+        name: "ENTITY.APPLY",
+        arity: -3,
+        grammar: "id version [end [value]]",
+        summary: "Carries out a write of an entity that was decided.",
+        term: "replication",
+        example: "ENTITY.APPLY user:7 1700000000000 -1 blue",
+        ..NODE
+    },
+];

@@ -1,0 +1,144 @@
+//! From the server's call of a command to the handler of its entry in the one table.
+
+mod apply;
+mod entity;
+mod scur;
+
+use crate::desk::{self, Desk};
+use crate::server::{Context, Name, arguments, create_command};
+use scurry_resp::table::{self, CommandId, Spec};
+use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
+use std::ffi::c_int;
+use std::sync::Mutex;
+use valkey_module::raw;
+
+/// A write that a client sends to a replica that takes writes.
+const READ_ONLY: &str = "READONLY only the primary decides: send it there";
+/// What reads the log of a server of ours.
+const NO_LOG: &str = "ERR a Valkey node keeps no log of Scurry: use scurry serve for it";
+
+/// What a module is told that calls a command from within what another has caused, formed.
+const WITHIN_ANOTHER: &[u8] =
+    b"-ERR a command of scurry is running: call this one when that has ended\r\n";
+
+/// A command that runs, with what it is about.
+pub(crate) struct Call<'c> {
+    context: &'c Context,
+    /// Its entry in the table.
+    spec: &'static Spec,
+    /// As the server has them.
+    names: &'c [Name<'c>],
+    args: Args<'c>,
+}
+
+impl<'c> Call<'c> {
+    /// The key; none for a command that has none.
+    fn key(&self) -> Option<Name<'c>> {
+        self.names.get(1).copied().filter(|_| self.spec.keys.0 == 1)
+    }
+}
+
+/// Room for arguments and reply, used again.
+#[derive(Default)]
+struct Room {
+    requests: Requests,
+    formed: Vec<u8>,
+}
+
+static ROOM: Mutex<Option<Room>> = Mutex::new(None);
+
+/// Makes the commands known to the server. The first one that it refuses is an error.
+pub(crate) fn register(context: &Context) -> Result<(), &'static str> {
+    for spec in table::SCUR.iter().chain(table::ENTITY).chain(table::STORE).chain(table::NODE) {
+        if !create_command(context, spec, run) {
+            return Err(spec.name);
+        }
+    }
+    Ok(())
+}
+
+/// A command of this name in any case.
+fn look_up(name: &[u8]) -> Option<&'static Spec> {
+    let of_nodes =
+        || table::NODE.iter().find(|spec| name.eq_ignore_ascii_case(spec.name.as_bytes()));
+    table::find(name).or_else(of_nodes)
+}
+
+// SAFETY: called by the server alone, with a valid context and as many arguments as it says.
+unsafe extern "C" fn run(
+    context: *mut raw::RedisModuleCtx,
+    first: *mut *mut raw::RedisModuleString,
+    count: c_int,
+) -> c_int {
+    // SAFETY: see above; nothing of it is kept.
+    let (context, names) = unsafe { (Context::new(context), arguments(first, count)) };
+    let Ok(mut guard) = ROOM.try_lock() else {
+        context.send(WITHIN_ANOTHER);
+        return 0;
+    };
+    let Room { requests, formed } = guard.get_or_insert_default();
+    let spec = names.first().and_then(|name| look_up(name.bytes()));
+    match spec.filter(|spec| spec.accepts(names.len())) {
+        None => context.wrong_arity(),
+        Some(spec) => {
+            let protocol = if context.is_resp3() { Protocol::Resp3 } else { Protocol::Resp2 };
+            let mut reply = Reply::new(formed, protocol);
+            match too_long(names) {
+                Some(len_max) => reply.error(format_args!(
+                    "INVALID 10 the arguments are longer than {len_max} bytes"
+                )),
+                None => {
+                    requests.push(names.iter().map(|name| name.bytes()));
+                    let call = Call { context: &context, spec, names, args: requests.get(0) };
+                    let done = desk::at(|desk| dispatch(&call, desk, &mut reply));
+                    if done.is_none() {
+                        formed.extend_from_slice(WITHIN_ANOTHER);
+                    }
+                }
+            }
+            context.send(formed);
+        }
+    }
+    requests.clear();
+    formed.clear();
+    if requests.room() + formed.capacity() > ROOM_KEPT_MAX {
+        *guard = None;
+    }
+    0
+}
+
+/// Bytes of room that are kept from one command to the next.
+const ROOM_KEPT_MAX: usize = 256 * 1024;
+
+/// The bound that the arguments break, if they do: those of our own server.
+fn too_long(names: &[Name<'_>]) -> Option<usize> {
+    let RequestLimits { argument_len_max, request_len_max, .. } = RequestLimits::default();
+    let mut sum = 0usize;
+    for name in names {
+        let len = name.bytes().len();
+        if len > argument_len_max {
+            return Some(argument_len_max);
+        }
+        sum = sum.saturating_add(len);
+    }
+    (sum > request_len_max).then_some(request_len_max)
+}
+
+fn dispatch(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+    let writes = call.spec.flags.contains(&"write");
+    let of_nodes = matches!(call.spec.id, CommandId::ScurApply | CommandId::EntityApply);
+    if of_nodes {
+        return apply::run(call, desk, reply);
+    }
+    if writes && call.context.is_replica() {
+        return reply.error(READ_ONLY);
+    }
+    match call.spec.id {
+        CommandId::ScurSnapshot | CommandId::ScurWatch => reply.error(NO_LOG),
+        CommandId::EntityPut => entity::put(call, desk, reply),
+        CommandId::EntityDel => entity::del(call, desk, reply),
+        CommandId::EntityGet => entity::get(call, reply),
+        CommandId::EntityFind => entity::find(call, reply),
+        _ => scur::run(call, desk, reply),
+    }
+}

@@ -1,0 +1,114 @@
+//! What was decided elsewhere, by the primary or before it was written to a file: facts, which
+//! are carried out and not judged.
+
+use super::Call;
+use crate::account::{self, IMAGE};
+use crate::desk::Desk;
+use crate::entity::{self, EntityValue};
+use crate::server::{Level, Mode, Name, OpenKey};
+use scurry_codec::decode_change;
+use scurry_engine::Version;
+use scurry_ledger::{Change, Time, apply};
+use scurry_resp::table::CommandId;
+use scurry_resp::{Args, Reply, WRONG_TYPE, parse_integer};
+use std::fmt::Display;
+
+/// What a client is told.
+const NOT_FOR_CLIENTS: &str =
+    "ERR only a primary and its files say this: use the commands of docs/commands.md";
+
+/// SCUR.APPLY and ENTITY.APPLY.
+pub(super) fn run(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+    let Some(name) = call.key() else { return reply.error(NOT_FOR_CLIENTS) };
+    if !call.context.is_decided(desk.knows_slot_import) {
+        return reply.error(NOT_FOR_CLIENTS);
+    }
+    let mut key = OpenKey::new(call.context, name, Mode::Write);
+    let done = match call.spec.id {
+        CommandId::ScurApply => of_account(call.args, &mut key, desk),
+        _ => of_entity(call.args, &mut key),
+    };
+    match done {
+        Ok(()) => {
+            call.context.replicate_verbatim();
+            reply.ok();
+        }
+        Err(why) => diverged(call, name, &why),
+    }
+}
+
+/// This node would not be what it copies any more: it must not go on as if it were.
+fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
+    let key = String::from_utf8_lossy(name.bytes());
+    let command = call.spec.name;
+    call.context.log(
+        Level::Warning,
+        &format!("{command} of {key}: {why}. Ending, so that nothing wrong is served: upgrade replicas before their primary, or copy the files again"),
+    );
+    std::process::exit(1)
+}
+
+fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<(), String> {
+    let say = |why: &dyn Display| why.to_string();
+    desk.load(key).map_err(|_| say(&WRONG_TYPE))?;
+    desk.remember();
+    match (args.at(2), args.get(3)) {
+        // A duplicate was answered: nothing has changed.
+        (b"", None) => return Ok(()),
+        (IMAGE, Some(image)) => {
+            desk.account = Some(account::read(image).map_err(|fault| say(&fault))?);
+        }
+        (version, Some(bytes)) => {
+            let held = desk.version_before();
+            let version = parse_integer(version).and_then(|version| u64::try_from(version).ok());
+            if version != Some(held) {
+                return Err(format!("it is for another version than the {held} that is here"));
+            }
+            let mut change = desk.change.take().unwrap_or(Change { at: Time(0), ops: Vec::new() });
+            decode_change(bytes, &mut change).map_err(|error| say(&error))?;
+            apply(&mut desk.account, &change);
+            desk.change = Some(change);
+        }
+        _ => return Err(say(&"it has no change")),
+    }
+    desk.store(key);
+    Ok(())
+}
+
+/// `version`: gone. `version until`: deleted, and remembered until then. `version expires value`:
+/// written. -1 is no end; nothing at all: a duplicate was answered.
+fn of_entity(args: Args<'_>, key: &mut OpenKey<'_>) -> Result<(), String> {
+    let number = |at: usize| parse_integer(args.at(at)).ok_or("a number is none");
+    if args.len() == 3 && args.at(2).is_empty() {
+        return Ok(());
+    }
+    let version = u64::try_from(number(2)?).ok().and_then(Version::new);
+    let version = version.ok_or("a version is none")?;
+    entity::saw(version);
+    if args.len() == 3 {
+        key.value::<EntityValue>().map_err(|_| WRONG_TYPE)?;
+        key.delete();
+        return Ok(());
+    }
+    let end = Some(number(3)?).filter(|&end| end >= 0).map(Time);
+    put(key, version, args.get(4), end).map_err(|_| WRONG_TYPE.to_owned())
+}
+
+/// Writes an entity, or the deletion of one.
+pub(super) fn put(
+    key: &mut OpenKey<'_>,
+    version: Version,
+    value: Option<&[u8]>,
+    end: Option<Time>,
+) -> Result<(), crate::server::WrongType> {
+    match key.value::<EntityValue>()? {
+        Some(held) => {
+            held.version = version;
+            held.value = value.map(Into::into);
+        }
+        None => key.set(EntityValue { version, value: value.map(Into::into) }),
+    }
+    key.set_expires(end);
+    key.context().signal_modified(key.name());
+    Ok(())
+}

@@ -1,0 +1,145 @@
+//! ENTITY commands: grammar, terms, reply.
+
+use super::{Call, apply};
+use crate::desk::Desk;
+use crate::entity::{self, APPLY, EntityValue};
+use crate::server::{Mode, Name, OpenKey};
+use scurry_engine::{EntityFound, EntityTerms, Version, VersionClock};
+use scurry_ledger::Time;
+use scurry_resp::{
+    EntityOptions, EntityShown, Fault, Reply, WRONG_TYPE, entity_answer, entity_write_answer,
+    parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
+};
+
+const NO_INDEX: &str =
+    "ERR entities are not indexed by value on a Valkey node: keep such a list yourself";
+
+pub(super) fn put(call: &Call<'_>, desk: &Desk, reply: &mut Reply<'_>) {
+    match parse_entity_put(call.args, call.context.now()) {
+        Ok((_, value, options)) => write(call, desk, Some(value), options, reply),
+        Err(fault) => reply.error(fault),
+    }
+}
+
+pub(super) fn del(call: &Call<'_>, desk: &Desk, reply: &mut Reply<'_>) {
+    match parse_entity_del(call.args) {
+        Ok((_, options)) => write(call, desk, None, options, reply),
+        Err(fault) => reply.error(fault),
+    }
+}
+
+/// The grammar lets positive 64-bit integers through, and these are versions.
+fn terms(options: EntityOptions) -> Result<EntityTerms, Fault<'static>> {
+    let version = |number: Option<u64>, field| {
+        number.map(|number| Version::new(number).ok_or(Fault::NotAnInteger(field))).transpose()
+    };
+    Ok(EntityTerms {
+        version: version(options.version, "version")?,
+        if_version: version(options.if_version, "ifversion")?,
+    })
+}
+
+/// Writes a value, or deletes where there is none.
+fn write(
+    call: &Call<'_>,
+    desk: &Desk,
+    value: Option<&[u8]>,
+    options: EntityOptions,
+    reply: &mut Reply<'_>,
+) {
+    let Some(name) = call.key() else { return };
+    let terms = match terms(options) {
+        Ok(terms) => terms,
+        Err(fault) => return reply.error(fault),
+    };
+    let mut key = OpenKey::new(call.context, name, Mode::Write);
+    let found = match key.value::<EntityValue>() {
+        Ok(held) => held.map_or(EntityFound::default(), |held| EntityFound {
+            version: held.version,
+            lives: held.value.is_some(),
+        }),
+        Err(_) => return reply.error(WRONG_TYPE),
+    };
+    if value.is_none() && !found.lives && terms.version.is_none() {
+        return entity_write_answer(reply, false, found.version.get());
+    }
+    let now = call.context.now();
+    let clock = VersionClock {
+        last: entity::last_version(),
+        now,
+        node: desk.options.node,
+        ahead_ms_max: desk.options.version_ahead_ms_max,
+    };
+    match terms.agree(found, &clock) {
+        Err(error) => reply.error(format_args!("ERR {error}")),
+        Ok(None) => {
+            if terms.version == Some(found.version) {
+                // Sent again: a WAIT behind this one covers the original.
+                call.context.replicate(APPLY, name, b"");
+            }
+            entity_write_answer(reply, false, found.version.get());
+        }
+        Ok(Some(version)) => {
+            entity::saw(version);
+            let end = match value {
+                Some(_) => options.expires,
+                None => Some(now.plus_ms(desk.options.entity_tombstone_ms)),
+            };
+            commit(&mut key, name, (version, value, end), now);
+            entity_write_answer(reply, true, version.get());
+        }
+    }
+}
+
+fn commit(
+    key: &mut OpenKey<'_>,
+    name: Name<'_>,
+    (version, value, end): (Version, Option<&[u8]>, Option<Time>),
+    now: Time,
+) {
+    let context = key.context();
+    let number = version.to_string();
+    if end.is_some_and(|end| end <= now) {
+        key.delete();
+        context.signal_modified(name);
+        return context.replicate(APPLY, name, number.as_bytes());
+    }
+    if apply::put(key, version, value, end).is_err() {
+        unreachable!("what the key holds was looked at");
+    }
+    let end = end.map_or(-1, |end| end.0).to_string();
+    match value {
+        Some(value) => {
+            context.replicate_words(APPLY, name, &[number.as_bytes(), end.as_bytes(), value]);
+        }
+        None => context.replicate_words(APPLY, name, &[number.as_bytes(), end.as_bytes()]),
+    }
+}
+
+pub(super) fn get(call: &Call<'_>, reply: &mut Reply<'_>) {
+    let Some(name) = call.key() else { return };
+    let with_version = match parse_entity_get(call.args) {
+        Ok((_, with_version)) => with_version,
+        Err(fault) => return reply.error(fault),
+    };
+    let mut key = OpenKey::new(call.context, name, Mode::Read);
+    let expires = key.expires();
+    match key.value::<EntityValue>() {
+        Ok(held) => {
+            let shown = held.map(|held| EntityShown {
+                version: held.version.get(),
+                value: held.value.as_deref(),
+                expires,
+            });
+            entity_answer(reply, shown, with_version);
+        }
+        Err(_) => reply.error(WRONG_TYPE),
+    }
+}
+
+pub(super) fn find(call: &Call<'_>, reply: &mut Reply<'_>) {
+    match parse_entity_find(call.args) {
+        Ok(_) => reply.error(NO_INDEX),
+        Err(fault) => reply.error(fault),
+    }
+}

@@ -1,0 +1,105 @@
+//! What commands work with, one after the other: the settings, and room that is used again.
+
+use crate::account::{APPLY, AccountValue};
+use crate::account_totals;
+use crate::options::Options;
+use crate::server::{OpenKey, WrongType};
+use crate::timers;
+use scurry_codec::encode_change;
+use scurry_ledger::{Account, Change, Op, Portion, next_due};
+use std::sync::{Mutex, PoisonError};
+
+/// One of them works for all of the node's commands: the server runs one at a time.
+#[derive(Default)]
+pub(crate) struct Desk {
+    pub(crate) options: Options,
+    /// The server sets a flag for the client that imports slots, and it means that.
+    pub(crate) knows_slot_import: bool,
+    /// The account that a command works on.
+    pub(crate) account: Option<Account>,
+    /// Where its facts are recorded.
+    pub(crate) ops: Vec<Op>,
+    /// What the account was, for the totals.
+    before: Portion,
+    /// Its version then, 0 where there was none.
+    version_before: u64,
+    /// Where an image is made.
+    image: Vec<u8>,
+    /// The bytes of a Change.
+    bytes: Vec<u8>,
+    /// The Change that is applied; its buffer is used again.
+    pub(crate) change: Option<Change>,
+}
+
+static DESK: Mutex<Option<Desk>> = Mutex::new(None);
+
+/// Lays out a desk for these settings.
+pub(crate) fn lay_out(options: Options, knows_slot_import: bool) {
+    let desk = Desk { options, knows_slot_import, ..Desk::default() };
+    *DESK.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
+}
+
+/// Works at the desk; none while somebody does already: another module may call a command from
+/// within what one of ours has caused.
+pub(crate) fn at<R>(work: impl FnOnce(&mut Desk) -> R) -> Option<R> {
+    let mut desk = DESK.try_lock().ok()?;
+    Some(work(desk.get_or_insert_default()))
+}
+
+impl Desk {
+    /// Unpacks the account of a key, none where there is none.
+    pub(crate) fn load(&mut self, key: &mut OpenKey<'_>) -> Result<(), WrongType> {
+        match key.value::<AccountValue>()? {
+            Some(value) => value.unpack(&mut self.account),
+            None => self.account = None,
+        }
+        Ok(())
+    }
+
+    /// Remembers what the account is before a command.
+    pub(crate) fn remember(&mut self) {
+        self.before.set(self.account.as_ref());
+        self.version_before = self.account.as_ref().map_or(0, |account| account.version);
+    }
+
+    /// After a Commit: packs the account back, and keeps totals and timers right. The key is the
+    /// one that it was loaded from, and [`Desk::remember`] was called in between.
+    pub(crate) fn store(&mut self, key: &mut OpenKey<'_>) {
+        let (context, name) = (key.context(), key.name());
+        let database = context.database();
+        let due = self.account.as_ref().and_then(next_due);
+        let Ok(value) = key.value::<AccountValue>() else {
+            unreachable!("the account was loaded from this key")
+        };
+        match (&self.account, value) {
+            (Some(account), Some(value)) => {
+                account_totals::replace(&self.before, Some(account));
+                value.replace(account, &mut self.image);
+                timers::arm(context, database, name.bytes(), value.armed(), due);
+            }
+            (Some(account), None) => {
+                account_totals::replace(&self.before, Some(account));
+                let mut value = AccountValue::new(account, &mut self.image);
+                timers::arm(context, database, name.bytes(), value.armed(), due);
+                key.set(value);
+            }
+            // What it was leaves the totals when the server frees it.
+            (None, Some(_)) => key.delete(),
+            (None, None) => {}
+        }
+        context.signal_modified(name);
+    }
+
+    /// The version of the account when it was remembered, 0 where there was none.
+    pub(crate) fn version_before(&self) -> u64 {
+        self.version_before
+    }
+
+    /// Tells replicas and files what was committed, and to which version of the account.
+    pub(crate) fn replicate(&mut self, key: &OpenKey<'_>, change: &Change) {
+        self.bytes.clear();
+        encode_change(change, &mut self.bytes);
+        let version = self.version_before.to_string();
+        key.context().replicate_words(APPLY, key.name(), &[version.as_bytes(), &self.bytes]);
+    }
+}

@@ -1,0 +1,110 @@
+//! What is checked before the module is there, and how it comes to be there. What is refused is
+//! refused here with a line in the server's log: afterwards the server only runs commands.
+
+use crate::account::AccountValue;
+use crate::entity::EntityValue;
+use crate::options::Options;
+use crate::server::{self, Context, Level, arguments, call, create_category, create_type, missing};
+use crate::{commands, desk, events};
+use std::ffi::{CStr, c_int};
+use thiserror::Error;
+use valkey_module::raw;
+
+const NAME: &CStr = c"scurry";
+/// Of the module, as MODULE LIST shows it.
+const VERSION: c_int = 1;
+const NO_EVICTION: &str = "noeviction";
+
+/// Why the module does not load.
+#[derive(Debug, Error)]
+enum Refusal {
+    #[error("this server has no {0}: Valkey, or Redis 7.0 or newer, is needed")]
+    TooOld(&'static str),
+    #[error("maxmemory-policy is {0}, so accounts could be evicted: set it to noeviction")]
+    Evicts(String),
+    #[error("{0}")]
+    Option(#[from] crate::options::OptionFault),
+    #[error("the server refuses the {0}: look at what it said before")]
+    Refused(&'static str),
+}
+
+/// As the server calls it.
+pub(crate) fn load(
+    context: *mut raw::RedisModuleCtx,
+    first: *mut *mut raw::RedisModuleString,
+    count: c_int,
+) -> c_int {
+    // SAFETY: the server's context; nothing has been allocated before this returns.
+    let status = unsafe {
+        raw::Export_RedisModule_Init(
+            context,
+            NAME.as_ptr(),
+            VERSION,
+            i32::try_from(raw::REDISMODULE_APIVER_1).unwrap_or(1),
+        )
+    };
+    if let Some(function) = missing() {
+        // SAFETY: written once, by the call above.
+        if unsafe { raw::RedisModule_Log }.is_some() && has_allocator() {
+            server::log(context, Level::Warning, &Refusal::TooOld(function).to_string());
+        }
+        return ERR;
+    }
+    if status != 0 {
+        let why = "scurry is loaded already: load it once, with all of its options";
+        server::log(context, Level::Warning, why);
+        return ERR;
+    }
+    // SAFETY: both are what the server gave to this call.
+    let (context, words) = unsafe { (Context::new(context), arguments(first, count)) };
+    match begin(&context, words) {
+        Ok(()) => 0,
+        Err(refusal) => {
+            context.log(Level::Warning, &refusal.to_string());
+            ERR
+        }
+    }
+}
+
+const ERR: c_int = 1;
+
+fn has_allocator() -> bool {
+    // SAFETY: written once, before this is called.
+    let (alloc, free) = unsafe { (raw::RedisModule_Alloc, raw::RedisModule_Free) };
+    alloc.is_some() && free.is_some()
+}
+
+fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
+    let policy = context.info(c"memory", c"maxmemory_policy").unwrap_or_default();
+    if policy != NO_EVICTION {
+        return Err(Refusal::Evicts(policy));
+    }
+    let options = Options::read(words)?;
+    let migrates_slots = valkey_major(context).is_some_and(|major| major >= 9);
+    desk::lay_out(options, migrates_slots);
+    if !create_type::<AccountValue>(context) || !create_type::<EntityValue>(context) {
+        return Err(Refusal::Refused("data types"));
+    }
+    create_category(context);
+    commands::register(context).map_err(Refusal::Refused)?;
+    if !events::listen(context, migrates_slots) {
+        return Err(Refusal::Refused("events"));
+    }
+    let mut module_options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
+        | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED;
+    if migrates_slots {
+        module_options |= raw::VALKEYMODULE_OPTIONS_HANDLE_ATOMIC_SLOT_MIGRATION;
+    }
+    // SAFETY: the context is valid.
+    unsafe {
+        let options = i32::try_from(module_options).unwrap_or_default();
+        call!(RedisModule_SetModuleOptions(context.raw(), options));
+    }
+    context.log(Level::Notice, concat!("scurry ", env!("CARGO_PKG_VERSION"), " is loaded"));
+    Ok(())
+}
+
+/// The first number of Valkey's version; none on Redis.
+fn valkey_major(context: &Context) -> Option<u32> {
+    context.info(c"server", c"valkey_version")?.split('.').next()?.parse().ok()
+}

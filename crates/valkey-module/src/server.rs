@@ -1,0 +1,19 @@
+//! The server's API as far as this crate uses it, made safe: what is given to the rest of the
+//! crate holds no pointer longer than the server lets it.
+
+mod api;
+mod context;
+mod info;
+mod key;
+mod kind;
+mod name;
+mod reply;
+mod subscribe;
+
+pub(crate) use api::{call, missing};
+pub(crate) use context::{Context, Level, log};
+pub(crate) use info::{create_category, create_command};
+pub(crate) use key::{Mode, OpenKey, WrongType};
+pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};
+pub(crate) use name::{Name, OwnedName, arguments};
+pub(crate) use subscribe::{subscribe, subscribe_to_keys};

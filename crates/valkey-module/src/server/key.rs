@@ -1,0 +1,117 @@
+//! A key of the server, opened.
+
+use super::context::OK;
+use super::kind::Kind;
+use super::name::Name;
+use super::{Context, call};
+use scurry_ledger::Time;
+use valkey_module::raw;
+
+/// What is to be done with a key.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Mode {
+    Read,
+    Write,
+}
+
+/// The key holds something of another kind.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct WrongType;
+
+/// An open key; closed when dropped. No other key is open at the same time.
+pub(crate) struct OpenKey<'c> {
+    /// Null for a key that is opened to be read and does not exist.
+    raw: *mut raw::RedisModuleKey,
+    context: &'c Context,
+    name: Name<'c>,
+}
+
+impl<'c> OpenKey<'c> {
+    pub(crate) fn new(context: &'c Context, name: Name<'c>, mode: Mode) -> OpenKey<'c> {
+        let mode = match mode {
+            Mode::Read => raw::REDISMODULE_READ,
+            Mode::Write => raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
+        };
+        // SAFETY: both are valid; the handle is closed before they are gone.
+        let raw = unsafe {
+            call!(RedisModule_OpenKey(
+                context.raw(),
+                name.raw(),
+                i32::try_from(mode).unwrap_or_default(),
+            ))
+        };
+        OpenKey { raw: raw.cast(), context, name }
+    }
+
+    /// What it holds; none when it does not exist.
+    pub(crate) fn value<K: Kind>(&mut self) -> Result<Option<&mut K>, WrongType> {
+        if self.raw.is_null() {
+            return Ok(None);
+        }
+        // SAFETY: the key is open. A value of our type was made by `set`, or by the callback that
+        // loads, as a box of the kind; the borrow ends before the key is closed or set anew.
+        unsafe {
+            if call!(RedisModule_ModuleTypeGetType(self.raw)) == K::cell().get() {
+                let value = call!(RedisModule_ModuleTypeGetValue(self.raw)).cast::<K>();
+                return Ok(value.as_mut());
+            }
+            let is_empty = call!(RedisModule_KeyType(self.raw))
+                == i32::try_from(raw::REDISMODULE_KEYTYPE_EMPTY).unwrap_or_default();
+            if is_empty { Ok(None) } else { Err(WrongType) }
+        }
+    }
+
+    /// Sets what it holds, in the place of what it held.
+    pub(crate) fn set<K: Kind>(&mut self, value: K) {
+        let value = Box::into_raw(Box::new(value));
+        // SAFETY: the key is open for writing, and the server owns the value from now on.
+        let status = unsafe {
+            call!(RedisModule_ModuleTypeSetValue(self.raw, K::cell().get(), value.cast()))
+        };
+        assert_eq!(status, OK, "a key that is open for writing takes a value");
+    }
+
+    /// The key ends. The callbacks of its type are called before this returns.
+    pub(crate) fn delete(&mut self) {
+        // SAFETY: the key is open for writing.
+        unsafe {
+            call!(RedisModule_DeleteKey(self.raw));
+        }
+    }
+
+    /// When the server removes it.
+    pub(crate) fn expires(&self) -> Option<Time> {
+        if self.raw.is_null() {
+            return None;
+        }
+        // SAFETY: the key is open.
+        let at = unsafe { call!(RedisModule_GetAbsExpire(self.raw)) };
+        (at >= 0).then_some(Time(at))
+    }
+
+    /// Says when the server removes it.
+    pub(crate) fn set_expires(&mut self, at: Option<Time>) {
+        let at = at.map_or(i64::from(raw::REDISMODULE_NO_EXPIRE), |at| at.0.max(0));
+        // SAFETY: the key is open for writing and holds something.
+        unsafe {
+            call!(RedisModule_SetAbsExpire(self.raw, at));
+        }
+    }
+
+    pub(crate) fn name(&self) -> Name<'c> {
+        self.name
+    }
+
+    pub(crate) fn context(&self) -> &'c Context {
+        self.context
+    }
+}
+
+impl Drop for OpenKey<'_> {
+    fn drop(&mut self) {
+        if !self.raw.is_null() {
+            // SAFETY: it is open, and closed once.
+            unsafe { call!(RedisModule_CloseKey(self.raw)) }
+        }
+    }
+}

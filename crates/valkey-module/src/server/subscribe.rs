@@ -1,0 +1,56 @@
+//! What the server tells besides commands.
+
+use super::context::OK;
+use super::{Context, Name, call};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::OnceLock;
+use valkey_module::raw;
+
+/// The server calls this when a thing of this number happens; `data` is what the server's
+/// documentation says of it.
+// SAFETY: the context is valid until it returns, and `data` is what the event comes with.
+pub(crate) type Heard = unsafe extern "C" fn(
+    context: *mut raw::RedisModuleCtx,
+    event: raw::RedisModuleEvent,
+    what: u64,
+    data: *mut c_void,
+);
+
+/// Subscribes to an event of the server. False when it knows none of this number.
+pub(crate) fn subscribe(context: &Context, id: u64, heard: Heard) -> bool {
+    let event = raw::RedisModuleEvent { id, dataver: 1 };
+    // SAFETY: the callback has the signature that the server calls.
+    unsafe { call!(RedisModule_SubscribeToServerEvent(context.raw(), event, Some(heard))) == OK }
+}
+
+/// What is told of a key: the event's name, and the key.
+type HeardOfKey = fn(&Context, &CStr, Name<'_>);
+
+static OF_KEYS: OnceLock<HeardOfKey> = OnceLock::new();
+
+/// Subscribes to what happens to keys by the commands for keys of any kind.
+pub(crate) fn subscribe_to_keys(context: &Context, heard: HeardOfKey) -> bool {
+    OF_KEYS.get_or_init(|| heard);
+    // SAFETY: the callback has the signature that the server calls.
+    unsafe {
+        call!(RedisModule_SubscribeToKeyspaceEvents(
+            context.raw(),
+            raw::REDISMODULE_NOTIFY_GENERIC,
+            Some(of_key),
+        )) == OK
+    }
+}
+
+// SAFETY: called by the server alone, with a valid context, a text that ends in a zero and a key.
+unsafe extern "C" fn of_key(
+    context: *mut raw::RedisModuleCtx,
+    _: c_int,
+    event: *const c_char,
+    key: *mut raw::RedisModuleString,
+) -> c_int {
+    if let Some(heard) = OF_KEYS.get() {
+        // SAFETY: see above; all of it lives until the callback returns.
+        unsafe { heard(&Context::new(context), CStr::from_ptr(event), Name::new(key)) }
+    }
+    OK
+}

@@ -1,0 +1,83 @@
+//! A session, alone and within MULTI and Lua, and what TOTALS makes of it.
+
+use crate::support::{Node, PRODUCTS};
+
+#[test]
+fn a_session_and_its_duplicates_and_totals() {
+    for product in PRODUCTS {
+        let node = Node::start(product);
+        let mut client = node.connect();
+        client.expect("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]");
+        let granted = "[OK, 0, 1, [[1, OK, 200, 0, 0]]]";
+        client.expect("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 200", granted);
+        let again = "[OK, 1, 1, [[1, OK, 200, 0, 0]]]";
+        client.expect("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 200", again);
+        let totals =
+            "[accounts, 1, sessions, 1, units, [[cent, 800, 200, 1000, 0, 0, 0, 0, 0, 0]]]";
+        client.expect("SCUR.TOTALS", totals);
+        let settled = "[OK, 0, 2, [[1, OK, 100, 0, 0]]]";
+        client.expect("SCUR.UPDATE alice s 1 ITEM 1 cent USED 150 REQUESTED 100", settled);
+        client.expect(
+            "SCUR.TERMINATE alice s 2 ITEM 1 cent USED 30",
+            "[OK, 0, 0, [[1, OK, 0, 0, 0]]]",
+        );
+        let totals =
+            "[accounts, 1, sessions, 0, units, [[cent, 820, 0, 1000, 0, 180, 0, 0, 0, 0]]]";
+        client.expect("SCUR.TOTALS", totals);
+        client.expect("SCUR.STATUS alice closed", "[OK, 5]");
+        client.expect("SCUR.ADJUST alice t main -820", "[OK, 0, 6, 0]");
+        client.expect("SCUR.DELETE alice FORCE", "[OK, 7]");
+        client.expect(
+            "SCUR.TOTALS",
+            "[accounts, 0, sessions, 0, units, [[cent, 0, 0, 0, 0, 0, 0, 0, 0, 0]]]",
+        );
+        client.expect("EXISTS alice", "0");
+    }
+}
+
+#[test]
+fn transactions_and_scripts_run_the_same_commands() {
+    for product in PRODUCTS {
+        let node = Node::start(product);
+        let mut client = node.connect();
+        client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
+        client.expect("MULTI", "OK");
+        client.expect("SCUR.DEBIT alice d1 cent 30", "QUEUED");
+        client.expect("SCUR.DEBIT alice d1 cent 30", "QUEUED");
+        client.expect("SCUR.GET nobody", "QUEUED");
+        let all = client.ask("EXEC");
+        let done = "[[OK, 0, 2, 70], [OK, 1, 2, 70]";
+        assert!(all.starts_with(done) || all.contains("UNKNOWN_ACCOUNT"), "{all}");
+        let script = b"local first = redis.call('SCUR.DEBIT', KEYS[1], 'd2', 'cent', 20)
+            local again = redis.pcall('SCUR.GET', 'nobody')
+            return {first[1].ok, first[4], again.err}";
+        let reply = client.send(&[b"EVAL", script, b"1", b"alice"]);
+        assert!(reply.starts_with("[OK, 20, UNKNOWN_ACCOUNT 20 no account"), "{reply}");
+        client.expect("SCUR.CHECK alice cent 50", "[OK, 50]");
+    }
+}
+
+#[test]
+fn entities_live_beside_accounts() {
+    for product in PRODUCTS {
+        let node = Node::start(product);
+        let mut client = node.connect();
+        client.expect("ENTITY.PUT e one VERSION 10", "[1, 10]");
+        client.expect("ENTITY.PUT e late VERSION 9", "[0, 10]");
+        client.expect("ENTITY.GET e WITHVERSION", "[10, one, -1]");
+        client.expect("ENTITY.DEL e VERSION 11", "[1, 11]");
+        client.expect("ENTITY.GET e WITHVERSION", "[11, nil, -1]");
+        client.expect("ENTITY.PUT e late VERSION 10", "[0, 11]");
+        client.expect("ENTITY.PUT e new VERSION 12 PXAT 4102444800123", "[1, 12]");
+        client.expect("PEXPIRETIME e", "4102444800123");
+        client.expect("ENTITY.PUT e gone VERSION 13 PXAT 1", "[1, 13]");
+        client.expect("EXISTS e", "0");
+        client.expect("TYPE e", "none");
+        client.expect("SCUR.CREATE e", "[OK, 1]");
+        client.expect("TYPE e", "scurryacc");
+        let wrong = "!WRONGTYPE Operation against a key holding the wrong kind of value";
+        client.expect("ENTITY.PUT e x", wrong);
+        let found = client.ask("ENTITY.FIND x");
+        assert!(found.starts_with("!ERR entities are not indexed"), "{found}");
+    }
+}

@@ -1,0 +1,283 @@
+//! A server of a test's own, with the module, on a free port of this machine.
+
+use redis::{Connection, Value};
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// No single reply of a test takes longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// How often something is looked for that has to come.
+const LOOKS_MAX: usize = 1_000;
+/// A port that was free may be taken when the server wants it.
+const STARTS_MAX: usize = 5;
+
+/// Who keeps the keys.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Product {
+    Valkey,
+    Redis,
+}
+
+/// Each test runs on both.
+pub(crate) const PRODUCTS: [Product; 2] = [Product::Valkey, Product::Redis];
+
+impl Product {
+    fn binary(self) -> &'static str {
+        match self {
+            Product::Valkey => "valkey-server",
+            Product::Redis => "redis-server",
+        }
+    }
+}
+
+/// The module, brought up to date first: built alone, with a profile of its own.
+pub(crate) fn module() -> &'static Path {
+    static MODULE: OnceLock<PathBuf> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        if let Some(module) = std::env::var_os("SCURRY_MODULE") {
+            return PathBuf::from(module);
+        }
+        // target/debug/deps/this-test
+        let test = std::env::current_exe().expect("the path of this test");
+        let target = test.ancestors().nth(3).expect("the test is in target/*/deps").to_owned();
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "scurry-valkey-module", "--lib"]);
+        cargo.args(["--profile", "module", "--target-dir"]).arg(&target);
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        assert!(cargo.status().expect("cargo runs").success(), "libscurry.so does not build");
+        target.join("module/libscurry.so")
+    })
+}
+
+/// A running server, stopped when dropped. Its directory stays until then.
+pub(crate) struct Node {
+    product: Product,
+    options: Vec<String>,
+    child: Child,
+    pub(crate) port: u16,
+    directory: Arc<TempDir>,
+    log: Arc<Mutex<String>>,
+}
+
+impl Node {
+    /// With the module, without files.
+    pub(crate) fn start(product: Product) -> Node {
+        Node::with(product, &[])
+    }
+
+    /// With the module and further settings of the server.
+    pub(crate) fn with(product: Product, settings: &[&str]) -> Node {
+        Node::with_options(product, settings, &[])
+    }
+
+    /// With settings of the server and options of the module.
+    pub(crate) fn with_options(product: Product, settings: &[&str], options: &[&str]) -> Node {
+        let mut all: Vec<String> = settings.iter().map(|word| (*word).to_owned()).collect();
+        all.push("--loadmodule".to_owned());
+        all.push(module().display().to_string());
+        all.extend(options.iter().map(|word| (*word).to_owned()));
+        let directory = Arc::new(TempDir::new().expect("a directory"));
+        Node::run(product, &all, &directory).unwrap_or_else(|log| panic!("no start: {log}"))
+    }
+
+    /// What a server says that does not start.
+    pub(crate) fn refusal(product: Product, settings: &[&str]) -> String {
+        let all: Vec<String> = settings.iter().map(|word| (*word).to_owned()).collect();
+        let directory = Arc::new(TempDir::new().expect("a directory"));
+        match Node::run(product, &all, &directory) {
+            Ok(_) => panic!("it starts with {settings:?}"),
+            Err(log) => log,
+        }
+    }
+
+    fn run(product: Product, options: &[String], directory: &Arc<TempDir>) -> Result<Node, String> {
+        let mut log = String::new();
+        for _ in 0..STARTS_MAX {
+            match Node::try_run(product, options, directory) {
+                Ok(node) => return Ok(node),
+                Err(said) if said.contains("Address already in use") => log = said,
+                Err(said) => return Err(said),
+            }
+        }
+        Err(log)
+    }
+
+    fn try_run(
+        product: Product,
+        options: &[String],
+        directory: &Arc<TempDir>,
+    ) -> Result<Node, String> {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = listener.local_addr().expect("an address").port();
+        drop(listener);
+        let mut command = Command::new(product.binary());
+        command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
+        command.args(["--enable-debug-command", "local", "--enable-module-command", "local"]);
+        command.args(["--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"]);
+        command.args(["--shutdown-timeout", "1"]);
+        command.args(options).current_dir(directory.path());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let Ok(mut child) = command.spawn() else {
+            panic!("{} is missing: run scripts/install-tools.sh", product.binary());
+        };
+        let mut reader = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        let mut said = String::new();
+        while !said.contains("Ready to accept connections") {
+            if reader.read_line(&mut said).expect("a line") == 0 {
+                let _ = child.wait();
+                return Err(said);
+            }
+        }
+        let log = Arc::new(Mutex::new(said));
+        let kept = Arc::clone(&log);
+        std::thread::spawn(move || {
+            let mut line = String::new();
+            while reader.read_line(&mut line).is_ok_and(|len| len > 0) {
+                kept.lock().expect("no panic").push_str(&line);
+                line.clear();
+            }
+        });
+        let (options, directory) = (options.to_vec(), Arc::clone(directory));
+        Ok(Node { product, options, child, port, directory, log })
+    }
+
+    /// Stops it at once, as a crash does, and starts it again on its files.
+    pub(crate) fn crash_and_restart(mut self) -> Node {
+        self.stop();
+        Node::run(self.product, &self.options, &self.directory)
+            .unwrap_or_else(|log| panic!("no restart: {log}"))
+    }
+
+    /// Stops it at once, lets somebody at its files, and returns what it says instead of starting.
+    pub(crate) fn crash_and_refuse(mut self, spoil: impl FnOnce(&Path)) -> String {
+        self.stop();
+        spoil(self.directory.path());
+        match Node::run(self.product, &self.options, &self.directory) {
+            Ok(_) => panic!("it starts"),
+            Err(log) => log,
+        }
+    }
+
+    pub(crate) fn connect(&self) -> Client {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{}/", self.port));
+        let connection = client.expect("an address").get_connection().expect("it listens");
+        connection.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
+        Client { connection }
+    }
+
+    /// Waits until its log has this, which has to come: it is read by a thread of its own.
+    pub(crate) fn logs(&self, text: &str) {
+        for _ in 0..LOOKS_MAX * LOOKS_MAX {
+            if self.log.lock().expect("no panic").contains(text) {
+                return;
+            }
+            std::thread::yield_now();
+        }
+        panic!("no {text:?} in {}", self.log.lock().expect("no panic"));
+    }
+
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn stop(&mut self) {
+        // It may have ended already; either way it is gone afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+/// A client that speaks in lines.
+pub(crate) struct Client {
+    connection: Connection,
+}
+
+impl Client {
+    /// The reply to a line, as text: `[OK, 0, 1]`, `nil`, or `!` and the error.
+    pub(crate) fn ask(&mut self, line: &str) -> String {
+        self.send(&line.split_whitespace().map(str::as_bytes).collect::<Vec<_>>())
+    }
+
+    /// As [`Client::ask`], with arguments of any bytes.
+    pub(crate) fn send(&mut self, words: &[&[u8]]) -> String {
+        match self.value(words) {
+            Ok(value) => show(&value),
+            Err(error) => format!("!{error}"),
+        }
+    }
+
+    /// The reply itself.
+    pub(crate) fn value(&mut self, words: &[&[u8]]) -> Result<Value, String> {
+        let mut command = redis::Cmd::new();
+        for word in words {
+            command.arg(*word);
+        }
+        let value = command.query::<Value>(&mut self.connection);
+        value.map_err(|error| {
+            let detail = error.detail().unwrap_or_default();
+            format!("{} {detail}", error.code().unwrap_or_default())
+        })
+    }
+
+    /// Asks and compares.
+    pub(crate) fn expect(&mut self, line: &str, expected: &str) {
+        assert_eq!(self.ask(line), expected, "{line}");
+    }
+
+    /// Asks until the reply is this one, which has to come.
+    pub(crate) fn until(&mut self, line: &str, expected: impl Fn(&str) -> bool) -> String {
+        let mut reply = String::new();
+        for _ in 0..LOOKS_MAX {
+            reply = self.ask(line);
+            if expected(&reply) {
+                return reply;
+            }
+            // The server, a replica too, lets ten milliseconds pass.
+            self.ask("DEBUG SLEEP 0.01");
+        }
+        panic!("{line} stays {reply}");
+    }
+
+    /// A bulk string.
+    pub(crate) fn bytes(&mut self, line: &str) -> Vec<u8> {
+        let words = line.split_whitespace().map(str::as_bytes).collect::<Vec<_>>();
+        match self.value(&words) {
+            Ok(Value::BulkString(bytes)) => bytes,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    /// What two copies of a key have alike.
+    pub(crate) fn digest(&mut self, key: &str) -> String {
+        self.ask(&format!("DEBUG DIGEST-VALUE {key}"))
+    }
+}
+
+fn show(value: &Value) -> String {
+    match value {
+        Value::Nil => "nil".to_owned(),
+        Value::Int(number) => number.to_string(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::SimpleString(text) => text.clone(),
+        Value::Okay => "OK".to_owned(),
+        Value::Array(values) => {
+            let shown: Vec<String> = values.iter().map(show).collect();
+            format!("[{}]", shown.join(", "))
+        }
+        Value::ServerError(error) => {
+            format!("!{} {}", error.code(), error.details().unwrap_or_default())
+        }
+        other => format!("{other:?}"),
+    }
+}
