@@ -22,6 +22,8 @@ pub use variant::Variant;
 
 /// The rules as a Lua library.
 pub const LIBRARY: &str = include_str!("../peers/scur.lua");
+/// The file of `scurry-valkey-module`.
+const MODULE: &str = "libscurry.so";
 const INSTALL: &str = "run scripts/install-tools.sh";
 
 /// A system and a way of doing the logic.
@@ -33,6 +35,10 @@ pub enum Target {
     ValkeyLua,
     /// Redis with the rules as a Lua library.
     RedisLua,
+    /// Valkey with this project's module.
+    ValkeyModule,
+    /// Redis with this project's module.
+    RedisModule,
     /// Plain Valkey, for key-value loads.
     Valkey,
     /// Plain Redis, for key-value loads.
@@ -66,6 +72,8 @@ impl Target {
         Target::Scurry,
         Target::ValkeyLua,
         Target::RedisLua,
+        Target::ValkeyModule,
+        Target::RedisModule,
         Target::Valkey,
         Target::Redis,
         Target::Echo,
@@ -77,6 +85,8 @@ impl Target {
             Target::Scurry => "scurry",
             Target::ValkeyLua => "valkey+lua",
             Target::RedisLua => "redis+lua",
+            Target::ValkeyModule => "valkey+module",
+            Target::RedisModule => "redis+module",
             Target::Valkey => "valkey",
             Target::Redis => "redis",
             Target::Echo => "echo",
@@ -89,6 +99,8 @@ impl Target {
             Target::Scurry => "scurry serve; charging by SCUR.* commands",
             Target::ValkeyLua => "valkey-server; charging by a Lua function library (FCALL)",
             Target::RedisLua => "redis-server; charging by a Lua function library (FCALL)",
+            Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
+            Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
             Target::Valkey => "valkey-server; plain commands, so kv only",
             Target::Redis => "redis-server; plain commands, so kv only",
             Target::Echo => {
@@ -110,10 +122,17 @@ impl Target {
     /// How charging is spelt; `None` where the target cannot do it.
     pub fn dialect(self) -> Option<Dialect> {
         match self {
-            Target::Scurry | Target::Echo => Some(Dialect::Scur),
+            Target::Scurry | Target::ValkeyModule | Target::RedisModule | Target::Echo => {
+                Some(Dialect::Scur)
+            }
             Target::ValkeyLua | Target::RedisLua => Some(Dialect::Functions),
             Target::Valkey | Target::Redis => None,
         }
+    }
+
+    /// True when it loads [`module`].
+    pub fn has_module(self) -> bool {
+        matches!(self, Target::ValkeyModule | Target::RedisModule)
     }
 
     /// Its replies are filler, and there is nothing to audit.
@@ -135,12 +154,18 @@ impl Target {
             why: format!("{program} is not installed"),
             cure: cure.to_owned(),
         };
+        if self.has_module() && module().is_none() {
+            return Err(Missing {
+                why: format!("there is no {MODULE} beside the lab"),
+                cure: "build it with `cargo build --release -p scurry-valkey-module`".to_owned(),
+            });
+        }
         match self {
             Target::Scurry => locate_scurry(scurry),
-            Target::ValkeyLua | Target::Valkey => {
+            Target::ValkeyLua | Target::ValkeyModule | Target::Valkey => {
                 on_path("valkey-server").ok_or_else(|| missing("valkey-server", INSTALL))
             }
-            Target::RedisLua | Target::Redis => {
+            Target::RedisLua | Target::RedisModule | Target::Redis => {
                 on_path("redis-server").ok_or_else(|| missing("redis-server", INSTALL))
             }
             Target::Echo => std::env::current_exe().map_err(|error| Missing {
@@ -179,6 +204,12 @@ fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
         cure: "build it with `cargo build --release -p scurry-cli`, or give --scurry-bin"
             .to_owned(),
     })
+}
+
+/// The module, beside the lab.
+pub(crate) fn module() -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.with_file_name(MODULE);
+    path.is_file().then_some(path)
 }
 
 /// A program on PATH.

@@ -83,7 +83,9 @@ impl Events {
                 (Some(EventAt { sequence, index }), None)
             }
         };
-        let until_ms = uptime_ms + i64::from(ask.block_ms);
+        // The clock's millisecond may nearly be over: one more, so that no wait is too short.
+        let whole_ms = i64::from(ask.block_ms) + i64::from(ask.block_ms > 0);
+        let until_ms = uptime_ms + whole_ms;
         let job = Job { ask, at, missed_from, until_ms, durable, may_wait: false };
         self.place(job, durable, uptime_ms);
     }

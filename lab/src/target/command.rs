@@ -33,7 +33,7 @@ impl Target {
         let words = match self {
             Target::Scurry => scurry(&start),
             Target::Echo => words(&["echo-server", "--port", &port, "--sizes", start.echo_sizes]),
-            _ => family(&start, &port),
+            _ => family(self, &start, &port),
         };
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
@@ -57,7 +57,7 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
 }
 
 /// Redis and what descends from it.
-fn family(start: &Start<'_>, port: &str) -> Vec<String> {
+fn family(target: Target, start: &Start<'_>, port: &str) -> Vec<String> {
     let ip = start.address.ip().to_string();
     let mut all = words(&["--bind", &ip, "--port", port, "--save", ""]);
     if start.durability.keeps() {
@@ -71,6 +71,11 @@ fn family(start: &Start<'_>, port: &str) -> Vec<String> {
     // Small hashes in one block: 5 % less CPU for the Lua library, and less memory.
     all.extend(words(&["--hash-max-listpack-value", "4096"]));
     all.extend(words(&["--hash-max-listpack-entries", "16"]));
+    if target.has_module() {
+        // It loads where nothing is evicted.
+        all.extend(words(&["--maxmemory-policy", "noeviction", "--loadmodule"]));
+        all.extend(super::module().map(|path| path.to_string_lossy().into_owned()));
+    }
     all
 }
 
@@ -111,5 +116,8 @@ mod tests {
         assert!(none.contains("--appendonly no") && !none.contains("threads"), "{none}");
         let always = line(Target::ValkeyLua, Durability::Always);
         assert!(always.contains("--appendonly yes --appendfsync always"), "{always}");
+        assert!(!always.contains("--loadmodule"), "{always}");
+        let module = line(Target::ValkeyModule, Durability::None);
+        assert!(module.contains("--maxmemory-policy noeviction --loadmodule"), "{module}");
     }
 }

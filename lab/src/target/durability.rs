@@ -41,9 +41,12 @@ impl Durability {
         match target {
             Target::Scurry => &[Durability::None, Durability::Write, Durability::Fsync],
             Target::Echo => &[Durability::None],
-            Target::ValkeyLua | Target::RedisLua | Target::Valkey | Target::Redis => {
-                &[Durability::None, Durability::Everysec, Durability::Always]
-            }
+            Target::ValkeyLua
+            | Target::RedisLua
+            | Target::ValkeyModule
+            | Target::RedisModule
+            | Target::Valkey
+            | Target::Redis => &[Durability::None, Durability::Everysec, Durability::Always],
         }
     }
 }
