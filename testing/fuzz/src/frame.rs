@@ -47,7 +47,10 @@ fn same(record: &Record<'_>, passed: &[u8]) {
             assert_eq!((*id, *change), (i, c));
             let of = |balance: &Balance| (balance.bucket, balance.available, balance.held);
             let left = left.map(|left| left.expect("it was read before"));
-            assert!(left.map(|left| (left.bucket, left.available, left.held)).eq(balances.iter().map(of)));
+            assert!(
+                left.map(|left| (left.bucket, left.available, left.held))
+                    .eq(balances.iter().map(of))
+            );
         }
         (record, Late::Other(other)) => assert_eq!(*record, other),
         other => panic!("{other:?}"),
