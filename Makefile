@@ -13,13 +13,14 @@ ACCOUNTS ?= 100000
 DEMO_SECONDS ?= 5
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test serve bench clean cargo
+.PHONY: help demo test serve bench lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
 	@echo "make test    install what is missing, run everything that CI runs"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
+	@echo "make lab-peers  install the stores that the laboratory measures beside us (Debian, Maven)"
 	@echo "make clean   remove what was built"
 	@echo "make help    this list"
 
@@ -39,6 +40,9 @@ serve: cargo
 bench: cargo
 	@scripts/install-tools.sh all
 	scripts/bench.sh
+
+lab-peers:
+	@scripts/install-tools.sh lab-peers
 
 clean: cargo
 	cargo clean

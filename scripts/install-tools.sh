@@ -2,11 +2,14 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|tests|all]
+# usage: scripts/install-tools.sh [demo|tests|all|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
 #          testing/clients, the checker of testing/linearizability and cargo-fuzz
 #   all    both (the default)
+#   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
+#   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, and the driver
+#          and servers of lab/jvm (Hazelcast, Ignite), into .cache
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -171,7 +174,7 @@ install_packages() { # install_packages PACKAGE...
     ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || continue
     say "installing $package $(candidate "$package")"
     quietly apt install --no-install-recommends "$package" || fail "cannot install $package"
-    case "$package" in redis-server | valkey-server)
+    case "$package" in redis-server | valkey-server | tarantool)
       # Nor may it start with the machine.
       if [ -d /run/systemd/system ]; then quietly as_root systemctl disable "$package" || true; fi ;;
     esac
@@ -279,6 +282,31 @@ install_java() {
   cp "$source/pom.xml" "$directory/"
 }
 
+# ---- Peers of the laboratory that run in a JVM ------------------------------------------------
+
+# True when .cache has what these sources make.
+lab_jvm_ready() { # lab_jvm_ready DIRECTORY SUM
+  [ -d "$1/classes" ] && [ "$(cat "$1/sum" 2>/dev/null)" = "$2" ]
+}
+
+install_lab_jvm() {
+  local source=lab/jvm directory=$PWD/.cache/lab-jvm sum files
+  sum=$(find "$source" -name pom.xml -o -name '*.java' | sort | xargs sha256sum | sha256sum)
+  ! lab_jvm_ready "$directory" "$sum" || return 0
+  check_version Java "$java_least" \
+    "$(javac -version 2>&1 | sed -n 's/^javac \([0-9][0-9.]*\).*/\1/p')"
+  has mvn || fail "mvn is missing: the laboratory's peers need Maven to install their libraries"
+  say "building the laboratory's JVM peers into .cache"
+  rm -rf "$directory"
+  mkdir -p "$directory/jars" "$directory/classes"
+  quietly mvn -q -B -f "$source/pom.xml" dependency:copy-dependencies \
+    -DoutputDirectory="$directory/jars" || fail "cannot install the JVM peers: see above"
+  mapfile -t files < <(find "$source" -name '*.java')
+  quietly javac --release "$java_least" -Xlint:all -Werror -cp "$directory/jars/*" \
+    -d "$directory/classes" "${files[@]}" || fail "$source does not compile: see above"
+  echo "$sum" >"$directory/sum"
+}
+
 # ---- Fuzzing -------------------------------------------------------------------------------
 
 # cargo-fuzz needs the sanitizers of a nightly compiler. Without them the gate runs the corpora
@@ -295,6 +323,68 @@ install_fuzz() {
     quietly cargo install --locked --version "$cargo_fuzz" cargo-fuzz ||
       say "cannot install cargo-fuzz: the gate will not fuzz"
   fi
+}
+
+# ---- Servers of other releases ---------------------------------------------------------------
+
+peers=$PWD/.cache/releases
+
+# Reads the lists of two other suites of this machine's mirror, beside those of the machine.
+read_peer_lists() {
+  local id codename uri key suite
+  id=$(. /etc/os-release && echo "${ID:-}")
+  codename=$(. /etc/os-release && echo "${VERSION_CODENAME:-}")
+  [ "$id" = debian ] || fail "the packages of other releases are Debian's: on another system name" \
+    "servers of your own, see CONTRIBUTING.md"
+  read -r uri key < <(archive_of "$codename") || fail "apt has no source of $codename"
+  mkdir -p "$peers"/apt/{lists,archives}/partial
+  : >"$peers/apt/status"
+  for suite in sid bullseye; do
+    echo "deb ${key:+[signed-by=$key]} $uri $suite main"
+  done >"$peers/apt/sources.list"
+  peer_apt update
+}
+
+peer_apt() { # as apt-get, on these lists, and as if nothing were installed
+  quietly apt-get -q -y -o Dir::Etc::sourcelist="$peers/apt/sources.list" \
+    -o Dir::Etc::sourceparts=- -o Dir::State::lists="$peers/apt/lists" \
+    -o Dir::State::status="$peers/apt/status" -o Dir::Cache="$peers/apt" \
+    -o Dir::Cache::archives="$peers/apt/archives" -o APT::Sandbox::User= \
+    -o APT::Install-Recommends=false "$@"
+}
+
+# Unpacks a package with all that it needs, and writes a script that runs a server of it. The newer
+# libc comes along; where the machine's is the newer one, that one serves.
+unpack_peer() { # unpack_peer NAME SUITE PACKAGE own|host
+  local name=$1 suite=$2 package=$3 libc=$4 deb libraries run
+  local root=$peers/$name/root
+  [ ! -x "$peers/$name/$package" ] || return 0
+  say "unpacking $package of $suite into .cache/releases/$name"
+  rm -rf "${peers:?}/$name" "$peers"/apt/archives/*.deb
+  mkdir -p "$root"
+  peer_apt -t "$suite" install --download-only "$package" || fail "cannot fetch $package of $suite"
+  for deb in "$peers"/apt/archives/*.deb; do
+    case "$libc:${deb##*/}" in host:libc6_* | host:libgcc-s1_* | host:libstdc++6_*) continue ;; esac
+    dpkg-deb --extract "$deb" "$root"
+  done
+  libraries=$(find "$root" -path '*/lib/*-linux-gnu*' -prune -type d | paste -sd:)
+  case "$libc" in
+    own) run="exec $(find "$root" -name 'ld-linux*.so.*' | head -n1) --library-path $libraries" ;;
+    host) run="LD_LIBRARY_PATH=$libraries exec" ;;
+  esac
+  printf '#!/bin/sh\n%s %s "$@"\n' "$run" "$root/usr/bin/$package" >"$peers/$name/$package"
+  chmod 755 "$peers/$name/$package"
+  "$peers/$name/$package" --version >/dev/null || fail "$package of $suite does not run here"
+}
+
+install_releases() {
+  has apt-get && has dpkg-deb || fail "servers of other releases are unpacked with apt-get and dpkg"
+  [ -x "$peers/valkey-9/valkey-server" ] && [ -x "$peers/redis-6/redis-server" ] ||
+    read_peer_lists || fail "cannot read the lists of packages"
+  unpack_peer valkey-9 sid valkey-server own
+  unpack_peer redis-6 bullseye redis-server host
+  rm -rf "$peers/apt"
+  say "export SCURRY_VALKEY9=$peers/valkey-9/valkey-server SCURRY_REDIS6=$peers/redis-6/redis-server"
 }
 
 # ---- What is asked for ---------------------------------------------------------------------
@@ -329,7 +419,18 @@ need_tests() {
   venv_ready || venv_python >/dev/null || missing+=(python3-venv)
 }
 
+need_lab_peers() {
+  need redis-server redis-server
+  need valkey-server valkey-server
+  need tarantool tarantool
+  need javac default-jdk-headless
+  need mvn maven
+}
+
 case "${1:-all}" in
+  lab-peers)
+    need_lab_peers
+    ;;
   demo)
     check_rust
     need_demo
@@ -338,13 +439,20 @@ case "${1:-all}" in
     check_rust rustfmt clippy
     need_tests
     ;;
-  *) fail "unknown argument '$1': say demo, tests or all" ;;
+  releases)
+    install_releases
+    exit
+    ;;
+  *) fail "unknown argument '$1': say demo, tests, all, lab-peers or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
   install_packages "${missing[@]}"
 fi
 case "${1:-all}" in
+  lab-peers)
+    install_lab_jvm
+    ;;
   tests | all)
     install_venv
     install_go testing/clients/go

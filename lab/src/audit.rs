@@ -8,7 +8,7 @@ use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::random::Random;
 use crate::resp::{Value, encode};
-use crate::workload::{KeyCheck, KeyValueWorkload};
+use crate::workload::{HashFieldsWorkload, KeyCheck, KeyValueWorkload};
 
 /// Below this every account is compared; above it, a sample where the store has totals.
 const ACCOUNTS_ALL_MAX: u32 = 1_000_000;
@@ -27,6 +27,14 @@ pub struct Expected<'a> {
     pub consumed_total: i128,
     /// The store holds nothing else, so that its totals must agree as well.
     pub alone: bool,
+}
+
+impl Expected<'_> {
+    /// The balance of the whole store.
+    fn whole(&self) -> Balance {
+        let credited = i128::from(self.credited_per_account) * self.consumed.len() as i128;
+        Balance::settled(credited, self.consumed_total)
+    }
 }
 
 /// Balances of one account or of the store, in one unit.
@@ -100,20 +108,13 @@ pub fn audit_charging(
     seed: u64,
 ) -> Result<()> {
     let count = u32::try_from(expected.consumed.len())?;
-    let whole = Balance::settled(
-        i128::from(expected.credited_per_account) * i128::from(count),
-        expected.consumed_total,
-    );
+    let whole = expected.whole();
     let every = || (0..count).collect::<Vec<u32>>();
-    let mut random = Random::seeded(seed ^ 0xA0D1);
-    let sample: Vec<u32> = if count <= ACCOUNTS_ALL_MAX {
-        every()
-    } else {
-        (0..SAMPLE).map(|_| random.below(count)).collect()
-    };
+    let sample = sample(count, seed);
     if dialect.has_totals() {
         if expected.alone {
-            totals(client, expected.unit)?.check(&whole, "the totals")?;
+            totals(&client.call_each(&["SCUR.TOTALS"])?, expected.unit)?
+                .check(&whole, "the totals")?;
         }
         accounts(client, dialect, expected, &sample)?;
     } else {
@@ -128,12 +129,7 @@ pub fn audit_charging(
 /// What differed first, or why the store could not be asked.
 pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u64) -> Result<()> {
     ensure!(workload.wrong() == 0, "{} GET replies were no value of this load", workload.wrong());
-    let mut random = Random::seeded(seed ^ 0xA0D1);
-    let keys: Vec<u32> = if workload.keys() <= ACCOUNTS_ALL_MAX {
-        (0..workload.keys()).collect()
-    } else {
-        (0..SAMPLE).map(|_| random.below(workload.keys())).collect()
-    };
+    let keys = sample(workload.keys(), seed);
     let append = |index: usize, out: &mut Vec<u8>| {
         out.extend(encode(&[b"GET".as_slice(), &crate::names::key_text(keys[index])]));
     };
@@ -153,15 +149,72 @@ pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u
     })
 }
 
-/// The store's own totals of a unit.
-fn totals(client: &mut Client, unit: &str) -> Result<Balance> {
-    let reply = client.call(&["SCUR.TOTALS"])?;
-    let rows = reply.entry("units").elements();
-    let found = rows
-        .iter()
-        .filter_map(|row| Balance::from_row(row.elements()))
-        .find(|(name, _)| *name == unit);
-    Ok(found.with_context(|| format!("SCUR.TOTALS has no unit {unit}: {reply}"))?.1)
+/// Audits the yardstick: each account holds its last acknowledged fields.
+///
+/// # Errors
+/// What differed first, or why the store could not be asked.
+pub fn audit_hash_fields(
+    client: &mut Client,
+    workload: &HashFieldsWorkload,
+    seed: u64,
+) -> Result<()> {
+    let accounts = sample(workload.accounts(), seed);
+    let append = |index: usize, out: &mut Vec<u8>| {
+        let account = account_text(accounts[index]);
+        let words: [&[u8]; 6] =
+            [b"HMGET", &account, b"available", b"held", b"consumed", b"version"];
+        out.extend(encode(&words));
+    };
+    client.pipeline(accounts.len(), append, |index, reply| {
+        let (_, value) = Value::read(reply)?;
+        let account = accounts[index];
+        let Some(fields) = workload.check(account) else { return Ok(()) };
+        let expected = Value::Array(fields.into_iter().map(Value::Bulk).collect());
+        ensure!(value == expected, "account {account} holds {value}, but {expected} was written");
+        Ok(())
+    })
+}
+
+/// All up to a bound, else some of them.
+fn sample(count: u32, seed: u64) -> Vec<u32> {
+    if count <= ACCOUNTS_ALL_MAX {
+        return (0..count).collect();
+    }
+    let mut random = Random::seeded(seed ^ 0xA0D1);
+    (0..SAMPLE).map(|_| random.below(count)).collect()
+}
+
+/// Audits the replicas of a charging store by their totals, where it has any. They have all that
+/// their primaries have.
+///
+/// # Errors
+/// What differed, or why one could not be asked.
+pub fn audit_replicas(
+    replicas: &mut [Client],
+    dialect: Dialect,
+    expected: &Expected<'_>,
+) -> Result<()> {
+    if replicas.is_empty() || !dialect.has_totals() {
+        return Ok(());
+    }
+    let replies: Vec<Value> =
+        replicas.iter_mut().map(|replica| replica.call(&["SCUR.TOTALS"])).collect::<Result<_>>()?;
+    totals(&replies, expected.unit)?.check(&expected.whole(), "the totals of the replicas")
+}
+
+/// The store's own totals of a unit: the sum of what its nodes say.
+fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
+    let rows = || replies.iter().flat_map(|reply| reply.entry("units").elements());
+    let mut found = None;
+    for (name, balance) in rows().filter_map(|row| Balance::from_row(row.elements())) {
+        if name == unit {
+            found.get_or_insert(Balance::default()).add(&balance);
+        }
+    }
+    found.with_context(|| match replies {
+        [reply] => format!("SCUR.TOTALS has no unit {unit}: {reply}"),
+        _ => format!("SCUR.TOTALS of no node has the unit {unit}"),
+    })
 }
 
 /// Compares each of these accounts with its tally, and gives their sum.

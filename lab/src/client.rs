@@ -1,13 +1,16 @@
 //! A plain blocking connection for everything that is not the load: setting up, the probe and
 //! the audit.
 
+use std::collections::VecDeque;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 
 use crate::resp::{Stop, Value, encode, skip};
+use crate::routes::Routes;
+use crate::wire::{Sink, Step, Translator, Wire};
 
 /// How long one reply may take.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(30);
@@ -15,26 +18,55 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
 /// Requests that are written before the replies to the batch before them are read.
 const BATCH: usize = 256;
 
-/// A blocking connection.
+/// A blocking connection to a server, or one to each primary of a cluster.
 #[derive(Debug)]
 pub struct Client {
+    lines: Vec<Line>,
+    /// Who owns which key, of a cluster.
+    routes: Option<Routes>,
+}
+
+/// A connection to one node.
+#[derive(Debug)]
+struct Line {
     stream: TcpStream,
+    /// None where the target speaks RESP.
+    translator: Option<Box<dyn Translator>>,
+    /// Requests that were sent, as the translator counts them.
+    sent: u32,
+    answered: u32,
+    /// The reply, where it was translated.
+    translated: Vec<u8>,
     received: Vec<u8>,
     at: usize,
 }
 
 impl Client {
-    /// Connects.
+    /// Connects to one server.
     ///
     /// # Errors
     /// When nobody listens there.
     pub fn connect(address: SocketAddr) -> Result<Client> {
-        let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
-            .with_context(|| format!("connecting to {address}"))?;
-        stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
-        stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
-        Ok(Client { stream, received: Vec::new(), at: 0 })
+        Client::connect_over(Wire::Resp, address)
+    }
+
+    /// As [`Client::connect`], to a target that may speak something else.
+    ///
+    /// # Errors
+    /// When nobody listens there.
+    pub fn connect_over(wire: Wire, address: SocketAddr) -> Result<Client> {
+        Ok(Client { lines: vec![Line::connect(wire, address)?], routes: None })
+    }
+
+    /// Connects to every primary of the cluster that a node is of. A request goes to the owner of
+    /// its second argument, or to the first node where it has none.
+    ///
+    /// # Errors
+    /// When one cannot be reached, or the node knows no whole map of the slots.
+    pub fn connect_cluster(address: SocketAddr) -> Result<Client> {
+        let routes = Routes::ask(&mut Client::connect(address)?, address)?;
+        let lines = routes.addresses().iter().map(|address| Line::connect(Wire::Resp, *address));
+        Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
     /// Sends one request and waits for its reply.
@@ -50,8 +82,36 @@ impl Client {
     /// # Errors
     /// When the connection fails.
     pub fn call_measured<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Result<(Value, usize)> {
-        self.stream.write_all(&encode(arguments)).context("sending a request")?;
-        self.read_value()
+        let request = encode(arguments);
+        let owner = self.owner_of(&request);
+        self.lines[owner].call(&request)
+    }
+
+    /// Sends one request to each node and gives their replies.
+    ///
+    /// # Errors
+    /// When a connection fails.
+    pub fn call_each<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Result<Vec<Value>> {
+        let request = encode(arguments);
+        self.lines.iter_mut().map(|line| Ok(line.call(&request)?.0)).collect()
+    }
+
+    /// Sends one request that has more than one reply.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn send<A: AsRef<[u8]>>(&mut self, arguments: &[A]) -> Result<()> {
+        let request = encode(arguments);
+        let owner = self.owner_of(&request);
+        self.lines[owner].send(&request)
+    }
+
+    /// Waits for the next reply of the first node to what was sent.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub fn receive(&mut self) -> Result<Value> {
+        Ok(self.lines[0].read_value()?.0)
     }
 
     /// Sends `count` requests, pipelined, and hands the bytes of each reply to `accept`.
@@ -65,20 +125,30 @@ impl Client {
         mut accept: impl FnMut(usize, &[u8]) -> Result<()>,
     ) -> Result<()> {
         let (mut sent, mut answered) = (0, 0);
-        let mut out = Vec::new();
+        let mut out: Vec<Vec<u8>> = vec![Vec::new(); self.lines.len()];
+        let mut request = Vec::new();
+        // Which node each request went to that has no reply yet, from `answered` on.
+        let mut owners = VecDeque::new();
         while answered < count {
-            out.clear();
+            out.iter_mut().for_each(Vec::clear);
             let end = count.min(sent + BATCH);
             for index in sent..end {
-                append(index, &mut out);
+                request.clear();
+                append(index, &mut request);
+                let owner = self.owner_of(&request);
+                self.lines[owner].append(&request, &mut out[owner]);
+                owners.push_back(owner);
             }
-            self.stream.write_all(&out).context("sending a batch of requests")?;
+            for (line, out) in self.lines.iter_mut().zip(&out) {
+                line.stream.write_all(out).context("sending a batch of requests")?;
+            }
             // The replies to the batch before this one: two batches are on their way at most.
             let until = if end == count { count } else { sent };
             while answered < until {
-                let length = self.read_reply()?;
-                accept(answered, &self.received[self.at..self.at + length])?;
-                self.at += length;
+                let line = &mut self.lines[owners.pop_front().unwrap_or(0)];
+                let length = line.read_reply()?;
+                accept(answered, line.reply(length))?;
+                line.done(length);
                 answered += 1;
             }
             sent = end;
@@ -86,20 +156,117 @@ impl Client {
         Ok(())
     }
 
+    /// The node that a request goes to.
+    fn owner_of(&self, request: &[u8]) -> usize {
+        let key = self.routes.as_ref().and_then(|routes| Some((routes, second_argument(request)?)));
+        key.map_or(0, |(routes, key)| usize::from(routes.owner_of(key)))
+    }
+}
+
+/// The second argument of an encoded request.
+fn second_argument(request: &[u8]) -> Option<&[u8]> {
+    let mut lines = request.split(|byte| *byte == b'\n');
+    // The count, then the length and the bytes of the first.
+    let before: usize = lines.by_ref().take(3).map(|line| line.len() + 1).sum();
+    let head = lines.next()?;
+    let length = str::from_utf8(head).ok()?.trim().strip_prefix('$')?.parse::<usize>().ok()?;
+    request.get(before + head.len() + 1..)?.get(..length)
+}
+
+impl Line {
+    fn connect(wire: Wire, address: SocketAddr) -> Result<Line> {
+        let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
+            .with_context(|| format!("connecting to {address}"))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
+        stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
+        Ok(Line {
+            stream,
+            translator: wire.translator(),
+            sent: 0,
+            answered: 0,
+            translated: Vec::new(),
+            received: Vec::new(),
+            at: 0,
+        })
+    }
+
+    fn call(&mut self, request: &[u8]) -> Result<(Value, usize)> {
+        self.send(request)?;
+        self.read_value()
+    }
+
+    fn send(&mut self, request: &[u8]) -> Result<()> {
+        let mut out = Vec::new();
+        self.append(request, &mut out);
+        self.stream.write_all(&out).context("sending a request")
+    }
+
     fn read_value(&mut self) -> Result<(Value, usize)> {
         let length = self.read_reply()?;
-        let (_, value) = Value::read(&self.received[self.at..self.at + length])?;
-        self.at += length;
+        let (_, value) = Value::read(self.reply(length))?;
+        self.done(length);
         Ok((value, length))
+    }
+
+    /// Appends a request as the target wants it.
+    fn append(&mut self, request: &[u8], out: &mut Vec<u8>) {
+        match &mut self.translator {
+            Some(translator) => {
+                translator.request(self.sent, request, out);
+                self.sent = self.sent.wrapping_add(1);
+            }
+            None => out.extend_from_slice(request),
+        }
+    }
+
+    /// The reply of this length that was read last.
+    fn reply(&self, length: usize) -> &[u8] {
+        match self.translator {
+            Some(_) => &self.translated,
+            None => &self.received[self.at..self.at + length],
+        }
+    }
+
+    fn done(&mut self, length: usize) {
+        if self.translator.is_none() {
+            self.at += length;
+        }
+    }
+
+    /// The length of the reply at the start of what was received, if all of it is there.
+    fn find_reply(&mut self) -> Result<Option<usize>> {
+        let Some(translator) = &mut self.translator else {
+            return match skip(&self.received[self.at..]) {
+                Ok(length) => Ok(Some(length)),
+                Err(Stop::Malformed) => bail!("the server's reply is not RESP"),
+                Err(Stop::Incomplete) => Ok(None),
+            };
+        };
+        self.translated.clear();
+        loop {
+            let mut again = Vec::new();
+            let mut sink = Sink { reply: &mut self.translated, again: &mut again };
+            match translator.reply(&self.received[self.at..], &mut sink) {
+                Ok((length, step)) => {
+                    self.at += length;
+                    self.stream.write_all(&again).context("sending a request again")?;
+                    let Step::Answer(number) = step else { continue };
+                    ensure!(number == self.answered, "replies come in another order than requests");
+                    self.answered = self.answered.wrapping_add(1);
+                    return Ok(Some(self.translated.len()));
+                }
+                Err(Stop::Malformed) => bail!("the server's reply is not what its protocol says"),
+                Err(Stop::Incomplete) => return Ok(None),
+            }
+        }
     }
 
     /// Reads until there is a whole reply, and gives its length.
     fn read_reply(&mut self) -> Result<usize> {
         loop {
-            match skip(&self.received[self.at..]) {
-                Ok(length) => return Ok(length),
-                Err(Stop::Malformed) => bail!("the server's reply is not RESP"),
-                Err(Stop::Incomplete) => {}
+            if let Some(length) = self.find_reply()? {
+                return Ok(length);
             }
             self.received.drain(..self.at);
             self.at = 0;
@@ -109,5 +276,17 @@ impl Client {
                 count => self.received.extend_from_slice(&chunk[..count]),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_goes_to_the_owner_of_its_second_argument() {
+        assert_eq!(second_argument(&encode(&["SCUR.GET", "acc:0000001"])).unwrap(), b"acc:0000001");
+        assert_eq!(second_argument(&encode(&["SET", "a\r\nb", "v"])).unwrap(), b"a\r\nb");
+        assert_eq!(second_argument(&encode(&["PING"])), None);
     }
 }

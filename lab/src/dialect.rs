@@ -5,6 +5,8 @@
 pub enum Dialect {
     /// `SCUR.RESERVE account ...`
     Scur,
+    /// The same, of what keeps no totals: the lab or a driver of the lab decides.
+    Decided,
     /// `FCALL scur_reserve 1 account ...`
     Functions,
 }
@@ -13,7 +15,7 @@ impl Dialect {
     /// The arguments of one command, with the account first and then `rest`.
     pub fn arguments(self, command: &str, account: &str, rest: &[&str]) -> Vec<Vec<u8>> {
         let mut arguments = match self {
-            Dialect::Scur => vec![format!("SCUR.{command}").into_bytes()],
+            Dialect::Scur | Dialect::Decided => vec![format!("SCUR.{command}").into_bytes()],
             Dialect::Functions => {
                 let function = format!("scur_{}", command.to_lowercase());
                 vec![b"FCALL".to_vec(), function.into_bytes(), b"1".to_vec()]
@@ -27,7 +29,7 @@ impl Dialect {
     /// Index of the account among the arguments.
     pub fn account_index(self) -> usize {
         match self {
-            Dialect::Scur => 1,
+            Dialect::Scur | Dialect::Decided => 1,
             Dialect::Functions => 3,
         }
     }
@@ -43,8 +45,8 @@ mod tests {
     use super::Dialect;
 
     #[test]
-    fn both_dialects_put_the_account_where_they_say() {
-        for dialect in [Dialect::Scur, Dialect::Functions] {
+    fn all_dialects_put_the_account_where_they_say() {
+        for dialect in [Dialect::Scur, Dialect::Decided, Dialect::Functions] {
             let arguments = dialect.arguments("SESSION", "acc:1", &["s1"]);
             assert_eq!(arguments[dialect.account_index()], b"acc:1");
             assert_eq!(arguments.last().unwrap(), b"s1");

@@ -1,11 +1,11 @@
 //! Error replies under load: all are counted, the first few texts are kept.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 const TEXTS_MAX: usize = 5;
 
 /// Counts of error replies.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorTally {
     /// All of them.
     pub count: u64,
@@ -14,7 +14,7 @@ pub struct ErrorTally {
 }
 
 /// One error text.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorText {
     /// The text as it came.
     pub text: String,

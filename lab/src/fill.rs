@@ -8,7 +8,7 @@ use crate::arguments::FillArguments;
 use crate::figures::rounded;
 use crate::filling::Filling;
 use crate::host::Host;
-use crate::measure::Bench;
+use crate::measure::{Bench, Copies};
 use crate::report::{Grid, duration, grouped};
 use crate::routes::Door;
 use crate::row::Figures;
@@ -87,13 +87,15 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         durability: Durability::None,
         place: &testbed.place.path,
         snapshots: false,
+        address: None,
         program: testbed.program.clone(),
         port: None,
         cores: testbed.cores.as_ref(),
         scurry: &testbed.scurry,
         door: Door::Main,
+        copies: Copies::default(),
         echo_sizes: "",
-        library: "",
+        library: None,
         interrupted: &testbed.interrupted,
         quiet: testbed.quiet,
     };

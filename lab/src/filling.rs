@@ -20,26 +20,28 @@ pub struct Filling {
     pub memory_before: u64,
     /// Resident memory after, bytes.
     pub memory_after: u64,
-    /// What the server says of its memory afterwards: the lines of INFO memory.
+    /// What the server says of its memory afterwards: the lines of INFO memory; of a cluster what its
+    /// first node says.
     pub info: Vec<String>,
 }
 
 impl Filling {
-    /// Fills by `fill` and weighs the server before and after.
+    /// Fills by `fill` and weighs the server's processes before and after.
     ///
     /// # Errors
     /// When the filling fails or the server has gone.
     pub fn watch(
-        pid: u32,
+        pids: &[u32],
         client: &mut Client,
         records: u32,
         fill: impl FnOnce(&mut Client) -> Result<()>,
     ) -> Result<Filling> {
-        let memory_before = resident_bytes(pid)?;
+        let resident = || pids.iter().map(|pid| resident_bytes(*pid)).sum::<Result<u64>>();
+        let memory_before = resident()?;
         let clock = crate::clock::Clock::start();
         fill(client)?;
         let seconds = clock.elapsed().as_secs_f64();
-        let memory_after = resident_bytes(pid)?;
+        let memory_after = resident()?;
         let info = client.call(&["INFO", "memory"])?;
         Ok(Filling {
             records,

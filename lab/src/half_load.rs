@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result, ensure};
 
-use crate::measure::Bench;
+use crate::measure::{Bench, Copies};
 use crate::routes::Door;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
@@ -103,13 +103,15 @@ impl<'a> HalfLoad<'a> {
             durability: self.durability,
             place: &testbed.place.path,
             snapshots,
+            address: None,
             program: testbed.program.clone(),
             port: None,
             cores: testbed.cores.as_ref(),
             scurry: &testbed.scurry,
             door: Door::Main,
+            copies: Copies::default(),
             echo_sizes: "",
-            library: "",
+            library: None,
             interrupted: &testbed.interrupted,
             quiet: testbed.quiet,
         };

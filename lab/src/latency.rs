@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use hdrhistogram::Histogram;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The longest latency that is told apart, nanoseconds; longer ones count as this.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
@@ -16,7 +16,7 @@ pub struct LatencyRecorder {
 }
 
 /// The figures of a row, microseconds.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LatencySummary {
     /// Arithmetic mean.
     pub avg: f64,

@@ -16,9 +16,10 @@ use anyhow::{Context, Result, bail, ensure};
 use rustix::event::{Timespec, epoll};
 
 use crate::clock::{Clock, thread_cpu_nanos};
-use crate::resp::Stop;
+use crate::resp::{Stop, Value, encode, skip};
+use crate::wire::{Sink, Step, Wire};
 use crate::workload::Workload;
-use connection::Connection;
+use connection::{COPIES, Connection};
 use pace::Pace;
 use recorder::Recorder;
 pub use recorder::{LoadResult, OperationResult, Second};
@@ -32,9 +33,14 @@ const SILENCE_NS_MAX: u64 = 20_000_000_000;
 const READ_BUFFER: usize = 262_144;
 const READ_BUFFER_MAX: usize = 64 * 1_048_576;
 
+/// How long a WAIT waits at most.
+const COPIES_PATIENCE_MS: &str = "1000";
+
 /// What to do.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
+    /// What it speaks.
+    pub wire: Wire,
     /// Where the server listens; connections are dealt out to several ports in turn.
     pub addresses: Vec<SocketAddr>,
     /// Sessions at a time.
@@ -49,6 +55,9 @@ pub struct LoadPlan {
     pub warmup_seconds: f64,
     /// Measured seconds.
     pub seconds: f64,
+    /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT goes behind
+    /// the requests that are written in one go. None asks for none.
+    pub copies: Option<u32>,
 }
 
 /// Who wants to know how the load goes.
@@ -93,6 +102,8 @@ pub struct Loader<'a, W> {
     answered_at: u64,
     received: Vec<u8>,
     out: Vec<u8>,
+    /// A request before, or a reply after it was translated.
+    translated: Vec<u8>,
 }
 
 impl<'a, W: Workload> Loader<'a, W> {
@@ -110,7 +121,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         for index in 0..plan.connections {
             let sessions = (index..plan.sessions).step_by(plan.connections as usize).collect();
             let address = plan.addresses[index as usize % plan.addresses.len()];
-            let mut connection = Connection::open(address, sessions)?;
+            let mut connection = Connection::open(address, plan.wire, sessions)?;
             connection.register(&epoll, u64::from(index))?;
             connections.push(connection);
         }
@@ -130,6 +141,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             answered_at: 0,
             received: vec![0; READ_BUFFER],
             out: Vec::new(),
+            translated: Vec::new(),
         })
     }
 
@@ -164,7 +176,8 @@ impl<'a, W: Workload> Loader<'a, W> {
         self.stage = Stage::Closing;
         self.send_all()?;
         self.drain()?;
-        Ok(self.recorder.finish(ended - started, cpu_ended - cpu_started))
+        let is_asked = self.plan.copies.is_some();
+        Ok(self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked))
     }
 
     fn send_all(&mut self) -> Result<()> {
@@ -241,14 +254,34 @@ impl<'a, W: Workload> Loader<'a, W> {
         };
         let now = self.clock.nanos();
         self.answered_at = now;
+        if connection.translator.is_some() {
+            return self.receive_translated(index, kept + count, now);
+        }
         let bytes = &self.received[..kept + count];
         let mut at = 0;
         while let Some(request) = connection.oldest() {
+            if request.session == COPIES {
+                let Ok(length) = skip(&bytes[at..]) else { break };
+                let copies = reply_copies(&bytes[at..at + length])?;
+                let is_enough = self.plan.copies.is_none_or(|wanted| copies >= wanted);
+                for request in connection.acknowledged() {
+                    let nanos = now.saturating_sub(request.sent);
+                    self.recorder.record(request.operation, nanos);
+                    self.recorder.not_enough(u64::from(!is_enough));
+                }
+                at += length;
+                self.in_flight -= 1;
+                continue;
+            }
             match self.workload.accept(request.session, &bytes[at..]) {
                 Ok(length) => {
                     at += length;
-                    self.recorder.record(request.operation, now.saturating_sub(request.sent));
-                    connection.answered();
+                    if self.plan.copies.is_some() && self.stage != Stage::Closing {
+                        connection.hold();
+                    } else {
+                        self.recorder.record(request.operation, now.saturating_sub(request.sent));
+                        connection.answered();
+                    }
                     self.in_flight -= 1;
                 }
                 Err(Stop::Incomplete) => break,
@@ -263,7 +296,12 @@ impl<'a, W: Workload> Loader<'a, W> {
             "the server sent more than was asked for"
         );
         connection.keep_unread(&bytes[at..]);
-        if kept + count == self.received.len() && at == 0 {
+        self.grow(kept + count, at)
+    }
+
+    /// Makes room where a reply fills all there is and is not complete.
+    fn grow(&mut self, filled: usize, taken: usize) -> Result<()> {
+        if filled == self.received.len() && taken == 0 {
             ensure!(
                 self.received.len() < READ_BUFFER_MAX,
                 "a reply is longer than {READ_BUFFER_MAX} bytes"
@@ -271,6 +309,43 @@ impl<'a, W: Workload> Loader<'a, W> {
             self.received.resize(2 * self.received.len(), 0);
         }
         Ok(())
+    }
+
+    /// Takes every complete reply of a target that does not speak RESP, and may answer in another
+    /// order than it was asked.
+    fn receive_translated(&mut self, index: usize, filled: usize, now: u64) -> Result<()> {
+        let connection = &mut self.connections[index];
+        let bytes = &self.received[..filled];
+        let mut at = 0;
+        self.out.clear();
+        while let Some(translator) = connection.translator.as_mut().filter(|_| at < filled) {
+            self.translated.clear();
+            let mut sink = Sink { reply: &mut self.translated, again: &mut self.out };
+            let session = match translator.reply(&bytes[at..], &mut sink) {
+                Ok((length, step)) => {
+                    at += length;
+                    let Step::Answer(session) = step else { continue };
+                    session
+                }
+                Err(Stop::Incomplete) => break,
+                Err(Stop::Malformed) => bail!("a reply is not what the target's protocol says"),
+            };
+            let request = connection.answered_by(session);
+            let request = request.context("the server answered what was not asked")?;
+            let read = self.workload.accept(session, &self.translated);
+            ensure!(
+                read == Ok(self.translated.len()),
+                "a reply is not what was asked for: {}",
+                self.translated.escape_ascii()
+            );
+            self.recorder.record(request.operation, now.saturating_sub(request.sent));
+            self.in_flight -= 1;
+        }
+        connection.keep_unread(&bytes[at..]);
+        if !self.out.is_empty() {
+            connection.write(&self.out, &self.epoll)?;
+        }
+        self.grow(filled, at)
     }
 
     /// Sends what is due by the clock, on one connection after the other. Gives when the next
@@ -304,15 +379,24 @@ impl<'a, W: Workload> Loader<'a, W> {
             return Ok(0);
         }
         self.out.clear();
+        self.translated.clear();
         let mut count = 0;
         while connection.depth() < self.plan.depth as usize && count < most {
             let Some(session) = connection.next_ready() else { break };
+            let out = match connection.translator {
+                Some(_) => &mut self.translated,
+                None => &mut self.out,
+            };
             let operation = if self.stage == Stage::Closing {
-                self.workload.emit_closing(session, &mut self.out)
+                self.workload.emit_closing(session, out)
             } else {
-                Some(self.workload.emit(session, &mut self.out))
+                Some(self.workload.emit(session, out))
             };
             if let Some(operation) = operation {
+                if let Some(translator) = &mut connection.translator {
+                    translator.request(session, &self.translated, &mut self.out);
+                    self.translated.clear();
+                }
                 connection.sending(session, operation);
                 count += 1;
             }
@@ -320,6 +404,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         if count == 0 {
             return Ok(0);
         }
+        let was_quiet = self.in_flight == 0;
         self.in_flight += count as u64;
         let now = self.clock.nanos();
         match &mut self.pace {
@@ -329,13 +414,25 @@ impl<'a, W: Workload> Loader<'a, W> {
             }
             _ => connection.stamp(count, |_| now),
         }
+        if let Some(copies) = self.plan.copies.filter(|_| self.stage != Stage::Closing) {
+            self.out.extend(encode(&["WAIT", &(copies - 1).to_string(), COPIES_PATIENCE_MS]));
+            connection.sending(COPIES, 0);
+            self.in_flight += 1;
+        }
         // Silence is counted from the last answer, or from the first request after a pause.
-        if self.in_flight == count as u64 {
+        if was_quiet {
             self.answered_at = now;
         }
         connection.write(&self.out, &self.epoll)?;
         Ok(count)
     }
+}
+
+/// How many copies there are by the reply to WAIT, which counts replicas.
+fn reply_copies(reply: &[u8]) -> Result<u32> {
+    let (_, value) = Value::read(reply)?;
+    let replicas = value.integer().and_then(|replicas| u32::try_from(replicas).ok());
+    Ok(1 + replicas.with_context(|| format!("WAIT answers {value}"))?)
 }
 
 fn nanos(seconds: f64) -> u64 {
@@ -363,6 +460,7 @@ mod tests {
         let kv = Scenario::built_in("kv").unwrap().kv.unwrap();
         let mut workload = KeyValueWorkload::new(&kv, 6, 1, true);
         let plan = LoadPlan {
+            wire: Wire::Resp,
             addresses: listeners.iter().map(|l| l.local_addr().unwrap()).collect(),
             sessions: 6,
             connections: 5,
@@ -370,6 +468,7 @@ mod tests {
             rate: None,
             warmup_seconds: 0.0,
             seconds: 1.0,
+            copies: None,
         };
         let interrupted = AtomicBool::new(false);
         let _loader = Loader::connect(plan, &mut workload, &interrupted).unwrap();

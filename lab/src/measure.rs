@@ -1,31 +1,39 @@
 //! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
 
+mod driver;
+mod system;
+
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::audit::{Expected, audit_charging, audit_key_value};
+use crate::audit::{Expected, audit_charging, audit_hash_fields, audit_key_value, audit_replicas};
 use crate::client::Client;
 use crate::cores::{Cores, bind_this_thread};
+use crate::errors::ErrorTally;
 use crate::figures::{per, percent, rounded};
 use crate::filling::Filling;
+use crate::fleet::{Fleet, Plan};
 use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
 use crate::log_growth::LogCounts;
 use crate::names::{account_text, key_text};
-use crate::populate::{create_accounts, set_keys};
+use crate::populate::{create_accounts, set_hashes, set_keys};
 use crate::process::{ServerProcess, free_address};
 use crate::progress::Progress;
 use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
-use crate::sampler::{Sample, resident_bytes};
+use crate::sampler::{Sample, cpu_seconds};
 use crate::scenario::{Charging, KeyValue, Kind, Scenario};
 use crate::snapshotter::Snapshotter;
 use crate::target::{
     Durability, Identity, ScurryOptions, Start, Target, probe_charging, probe_key_value,
 };
-use crate::workload::{ChargingPlan, ChargingWorkload, KeyValueWorkload, Workload};
+use crate::workload::{
+    ChargingPlan, ChargingWorkload, HashFieldsWorkload, KeyValueWorkload, Workload,
+};
+use system::System;
 
 /// Below this idle share of its core the loader may be what is measured.
 const IDLE_PERCENT_MIN: f64 = 10.0;
@@ -43,6 +51,8 @@ pub struct Bench<'a> {
     pub place: &'a Path,
     /// Snapshots are written under the load, one after the other.
     pub snapshots: bool,
+    /// Where it runs already; the lab starts it without.
+    pub address: Option<SocketAddr>,
     /// Its program.
     pub program: PathBuf,
     /// The port to use; any free one without.
@@ -53,14 +63,26 @@ pub struct Bench<'a> {
     pub scurry: &'a ScurryOptions,
     /// Which of scurry's ports the load goes to.
     pub door: Door,
+    /// Who else has what is acknowledged.
+    pub copies: Copies,
     /// The echo server's answers.
     pub echo_sizes: &'a str,
-    /// The Lua library of the targets that need one.
-    pub library: &'a str,
+    /// A Lua library instead of the built-in one.
+    pub library: Option<&'a str>,
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
     /// No live line.
     pub quiet: bool,
+}
+
+/// Who else has what is acknowledged.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Copies {
+    /// Replicas of each primary.
+    pub replicas: u32,
+    /// Copies that an operation must be on to be acknowledged, the primary's too (K of M); none
+    /// does not ask.
+    pub acknowledged: Option<u32>,
 }
 
 /// What came of it.
@@ -76,8 +98,11 @@ pub struct Measured {
 
 /// Samples the kernel's view as the measured interval begins and ends.
 struct Watch<'a> {
-    pid: u32,
+    pids: Vec<u32>,
     samples: Vec<Sample>,
+    replica_pids: Vec<u32>,
+    /// CPU seconds of the replicas.
+    replica_cpu: Vec<f64>,
     /// To ask the server for the counts of its log; none where it has none.
     client: Option<&'a mut Client>,
     log: Vec<LogCounts>,
@@ -86,7 +111,8 @@ struct Watch<'a> {
 
 impl Observer for Watch<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
-        self.samples.push(Sample::take(self.pid)?);
+        self.samples.push(Sample::take(&self.pids)?);
+        self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
         if let Some(client) = &mut self.client {
             self.log.extend(LogCounts::ask(client)?);
         }
@@ -111,33 +137,46 @@ impl Bench<'_> {
         if let Some(cores) = self.cores {
             bind_this_thread(cores.loader)?;
         }
-        let server = self.start()?;
-        let mut client = Client::connect(server.address())?;
+        let fleet = match self.address {
+            Some(address) => System::There { address, wire: self.target.wire() },
+            None => System::Started(self.start()?),
+        };
+        let mut client = fleet.connect()?;
         let identity = self.target.identify(&mut client)?;
+        let driver = self.start_driver(fleet.address())?;
+        if let Some(driver) = &driver {
+            client = driver.client()?;
+        }
         ensure!(
-            identity.durability == self.durability.word(),
+            identity.durability == self.durability.word()
+                || self.address.is_some() && !self.durability.keeps(),
             "{name} was started with durability {} and says {}",
             self.durability.word(),
             identity.durability
         );
         let measured = match (&self.scenario.charging, &self.scenario.kv) {
-            (Some(charging), _) => self.charge(charging, number, &server, &mut client, &progress),
-            (_, Some(kv)) => self.key_value(kv, number, &server, &mut client, &progress),
+            (Some(_), _) if self.target.is_yardstick() => {
+                self.hash_fields(number, &fleet, &mut client, &progress)
+            }
+            (Some(charging), _) => {
+                self.charge(charging, number, &fleet, driver.as_ref(), &mut client, &progress)
+            }
+            (_, Some(kv)) => self.key_value(kv, number, &fleet, &mut client, &progress),
             _ => unreachable!("a scenario that was checked has one part"),
         };
-        let (run, filling) = measured.map_err(|error| match server.output_tail() {
+        let (run, filling) = measured.map_err(|error| match fleet.output_tail() {
             tail if tail.is_empty() => error,
             tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
         })?;
         Ok(Measured { run, identity, filling })
     }
 
-    /// Starts the target on its core.
+    /// Starts the target on its core, and its replicas on the loader's.
     ///
     /// # Errors
     /// When it does not start.
-    pub fn start(&self) -> Result<ServerProcess> {
-        let command = self.target.command(Start {
+    pub fn start(&self) -> Result<Fleet> {
+        let first = self.target.command(Start {
             program: self.program.clone(),
             address: free_address(self.port)?,
             cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
@@ -145,15 +184,23 @@ impl Bench<'_> {
             place: self.place.to_owned(),
             echo_sizes: self.echo_sizes,
             scurry: self.scurry,
+            library: self.library,
         });
-        ServerProcess::start(&command, self.interrupted)
+        Fleet::start(&Plan {
+            first,
+            is_cluster: self.target.is_cluster(),
+            replicas: self.copies.replicas,
+            replica_core: self.cores.map(|cores| cores.loader),
+            interrupted: self.interrupted,
+        })
     }
 
     fn charge(
         &self,
         charging: &Charging,
         number: u32,
-        server: &ServerProcess,
+        fleet: &System,
+        driver: Option<&ServerProcess>,
         client: &mut Client,
         progress: &Progress,
     ) -> Result<(Run, Option<Filling>)> {
@@ -166,10 +213,28 @@ impl Bench<'_> {
             return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
         let accounts = scenario.accounts;
-        let filling = self.fill(server, client, accounts, progress, |client, progress| {
+        let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
             create_accounts(client, dialect, charging, accounts, progress)
         })?;
-        let routes = self.routes(server, client)?;
+        let expected = |consumed, consumed_total| Expected {
+            unit: &charging.unit,
+            credited_per_account: charging.credited_per_account(),
+            consumed,
+            consumed_total,
+            alone: true,
+        };
+        if let Some(driver) = driver {
+            let (mut run, tally) = self.drive(number, charging, fleet, driver, client, progress)?;
+            let verdict = self.verdict(&run.errors, || {
+                replays_are_none(tally.replays)?;
+                let total = tally.consumed.iter().map(|&amount| i128::from(amount)).sum();
+                let expected = expected(tally.consumed.as_slice(), total);
+                audit_charging(client, dialect, &expected, scenario.seed)
+            });
+            settle(&mut run, verdict, filling.as_ref(), progress);
+            return Ok((run, filling));
+        }
+        let routes = self.routes(fleet, client)?;
         let owners = |routes: &Routes| routes.owners(accounts, scenario.connections, account_text);
         let mut workload = ChargingWorkload::new(&ChargingPlan {
             charging,
@@ -180,23 +245,36 @@ impl Bench<'_> {
             opaque: self.target.is_echo(),
             routes: routes.as_ref().map(owners).transpose()?,
         })?;
-        let addresses = addresses(server, routes.as_ref());
-        let mut run = self.load(number, &mut workload, server, client, addresses, progress)?;
-        let verdict = self.verdict(&workload, || {
-            ensure!(
-                workload.replays() == 0,
-                "{} new requests were called replays",
-                workload.replays()
-            );
-            let expected = Expected {
-                unit: &charging.unit,
-                credited_per_account: charging.credited_per_account(),
-                consumed: workload.consumed(),
-                consumed_total: workload.consumed_total(),
-                alone: true,
-            };
-            audit_charging(client, dialect, &expected, scenario.seed)
+        let addresses = addresses(fleet, routes.as_ref());
+        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        let verdict = self.verdict(workload.errors(), || {
+            replays_are_none(workload.replays())?;
+            let expected = expected(workload.consumed(), workload.consumed_total());
+            audit_charging(client, dialect, &expected, scenario.seed)?;
+            fleet.wait_until_equal(self.interrupted)?;
+            audit_replicas(&mut fleet.connect_replicas()?, dialect, &expected)
         });
+        settle(&mut run, verdict, filling.as_ref(), progress);
+        Ok((run, filling))
+    }
+
+    fn hash_fields(
+        &self,
+        number: u32,
+        fleet: &System,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<(Run, Option<Filling>)> {
+        let scenario = self.scenario;
+        let (accounts, seed) = (scenario.accounts, scenario.seed);
+        let mut workload = HashFieldsWorkload::new(accounts, scenario.sessions, seed);
+        let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
+            set_hashes(client, &mut workload, progress)
+        })?;
+        let addresses = addresses(fleet, None);
+        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        let verdict =
+            self.verdict(workload.errors(), || audit_hash_fields(client, &workload, seed));
         settle(&mut run, verdict, filling.as_ref(), progress);
         Ok((run, filling))
     }
@@ -205,7 +283,7 @@ impl Bench<'_> {
         &self,
         kv: &KeyValue,
         number: u32,
-        server: &ServerProcess,
+        fleet: &System,
         client: &mut Client,
         progress: &Progress,
     ) -> Result<(Run, Option<Filling>)> {
@@ -215,16 +293,17 @@ impl Bench<'_> {
             return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
         let mut workload = KeyValueWorkload::new(kv, scenario.sessions, scenario.seed, echo);
-        let filling = self.fill(server, client, kv.keys, progress, |client, progress| {
+        let filling = self.fill(fleet, client, kv.keys, progress, |client, progress| {
             set_keys(client, &mut workload, progress)
         })?;
-        let routes = self.routes(server, client)?;
+        let routes = self.routes(fleet, client)?;
         if let Some(routes) = &routes {
             workload.route(routes.owners(kv.keys, scenario.connections, key_text)?);
         }
-        let addresses = addresses(server, routes.as_ref());
-        let mut run = self.load(number, &mut workload, server, client, addresses, progress)?;
-        let verdict = self.verdict(&workload, || audit_key_value(client, &workload, scenario.seed));
+        let addresses = addresses(fleet, routes.as_ref());
+        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        let verdict =
+            self.verdict(workload.errors(), || audit_key_value(client, &workload, scenario.seed));
         settle(&mut run, verdict, filling.as_ref(), progress);
         Ok((run, filling))
     }
@@ -232,7 +311,7 @@ impl Bench<'_> {
     /// Fills the store, with progress; the echo server has none.
     fn fill(
         &self,
-        server: &ServerProcess,
+        fleet: &System,
         client: &mut Client,
         records: u32,
         progress: &Progress,
@@ -243,30 +322,41 @@ impl Bench<'_> {
         }
         let mut step = |done: usize, total: usize| {
             progress.filling(done, total);
-            ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
-            Ok(())
+            self.go_on()
         };
-        Filling::watch(server.pid(), client, records, |client| fill(client, &mut step)).map(Some)
+        let pids = fleet.pids();
+        if pids.is_empty() {
+            return fill(client, &mut step).map(|()| None);
+        }
+        Filling::watch(&pids, client, records, |client| fill(client, &mut step)).map(Some)
+    }
+
+    /// Ends a long loop on Ctrl-C.
+    fn go_on(&self) -> Result<()> {
+        ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        Ok(())
     }
 
     /// Who owns which key, where the load goes to the owners.
-    fn routes(&self, server: &ServerProcess, client: &mut Client) -> Result<Option<Routes>> {
-        if self.target != Target::Scurry || self.door == Door::Main {
+    fn routes(&self, fleet: &System, client: &mut Client) -> Result<Option<Routes>> {
+        let by_core = self.target == Target::Scurry && self.door == Door::Cores;
+        if !by_core && !self.target.is_cluster() {
             return Ok(None);
         }
-        Routes::ask(client, server.address()).map(Some)
+        Routes::ask(client, fleet.address()).map(Some)
     }
 
     fn load<W: Workload>(
         &self,
         number: u32,
         workload: &mut W,
-        server: &ServerProcess,
+        fleet: &System,
         client: &mut Client,
         addresses: Vec<SocketAddr>,
         progress: &Progress,
     ) -> Result<Run> {
         let plan = LoadPlan {
+            wire: self.target.wire(),
             addresses,
             sessions: self.scenario.sessions,
             connections: self.scenario.connections,
@@ -274,18 +364,21 @@ impl Bench<'_> {
             rate: self.scenario.rate,
             warmup_seconds: self.scenario.warmup_seconds,
             seconds: self.scenario.seconds,
+            copies: self.copies.acknowledged,
         };
         let has_log = self.target == Target::Scurry && self.durability.keeps();
         let mut watch = Watch {
-            pid: server.pid(),
+            pids: fleet.pids(),
             samples: Vec::new(),
+            replica_pids: fleet.replica_pids(),
+            replica_cpu: Vec::new(),
             client: has_log.then_some(client),
             log: Vec::new(),
             progress,
         };
         let loader = Loader::connect(plan, workload, self.interrupted)?;
         let snapshotter =
-            self.snapshots.then(|| Snapshotter::start(server.address())).transpose()?;
+            self.snapshots.then(|| Snapshotter::start(fleet.address())).transpose()?;
         let result = loader.run(&mut watch)?;
         if let Some(snapshotter) = snapshotter {
             snapshotter.finish()?;
@@ -297,20 +390,25 @@ impl Bench<'_> {
             [begin, end] => Some(end.since(begin, result.seconds)),
             _ => None,
         };
-        let memory = resident_bytes(server.pid())?;
+        let memory = fleet.resident_bytes()?;
+        let replicas = match watch.replica_cpu.as_slice() {
+            [begin, end] if self.copies.replicas > 0 => Some(end - begin),
+            _ => None,
+        };
         Ok(Run {
             run: number,
-            figures: Figures { log, ..figures(&result, &begin, &end, memory) },
+            figures: Figures { log, ..figures(&result, &begin, &end, memory, replicas) },
             audit: String::new(),
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
             timeline: result.timeline,
+            histogram: None,
         })
     }
 
     /// What stands in the audit's column.
-    fn verdict<W: Workload>(&self, workload: &W, audit: impl FnOnce() -> Result<()>) -> String {
-        if let Some(errors) = workload.errors().describe() {
+    fn verdict(&self, errors: &ErrorTally, audit: impl FnOnce() -> Result<()>) -> String {
+        if let Some(errors) = errors.describe() {
             return format!("failed audit: {errors}");
         }
         if self.target.is_echo() {
@@ -324,8 +422,14 @@ impl Bench<'_> {
 }
 
 /// The ports that the load goes to.
-fn addresses(server: &ServerProcess, routes: Option<&Routes>) -> Vec<SocketAddr> {
-    routes.map_or_else(|| vec![server.address()], |routes| routes.addresses().to_vec())
+fn addresses(fleet: &System, routes: Option<&Routes>) -> Vec<SocketAddr> {
+    routes.map_or_else(|| vec![fleet.address()], |routes| routes.addresses().to_vec())
+}
+
+/// Nothing was sent twice.
+fn replays_are_none(replays: u64) -> Result<()> {
+    ensure!(replays == 0, "{replays} new requests were called replays");
+    Ok(())
 }
 
 /// A run that failed its audit keeps no figures.
@@ -337,10 +441,18 @@ fn settle(run: &mut Run, verdict: String, filling: Option<&Filling>, progress: &
         run.figures = Figures::default();
         run.by_operation.clear();
         run.timeline.clear();
+        run.histogram = None;
     }
 }
 
-fn figures(result: &LoadResult, begin: &Sample, end: &Sample, memory: u64) -> Figures {
+/// `memory` is none where nothing is known of the system's processes.
+fn figures(
+    result: &LoadResult,
+    begin: &Sample,
+    end: &Sample,
+    memory: Option<u64>,
+    replicas: Option<f64>,
+) -> Figures {
     let seconds = result.seconds;
     let cpu = end.cpu_seconds - begin.cpu_seconds;
     let idle = 100.0 - percent(result.loader_cpu_seconds, seconds);
@@ -352,15 +464,17 @@ fn figures(result: &LoadResult, begin: &Sample, end: &Sample, memory: u64) -> Fi
     Figures {
         business_ops_per_s: Some(rounded(per(result.operations, seconds), 1)),
         latency_us: Some(latency.clone()),
-        cpu_percent: Some(rounded(percent(cpu, seconds), 1)),
-        cpu_us_per_op: Some(rounded(cpu * 1e6 / operations, 3)),
+        cpu_percent: memory.map(|_| rounded(percent(cpu, seconds), 1)),
+        cpu_us_per_op: memory.map(|_| rounded(cpu * 1e6 / operations, 3)),
+        replica_cpu_us_per_op: replicas.map(|cpu| rounded(cpu * 1e6 / operations, 3)),
+        not_enough_copies: result.not_enough_copies,
         loader_idle_percent: Some(rounded(idle, 1)),
         loader_bound: Some(idle < IDLE_PERCENT_MIN),
         rx_packets_per_s: Some(rate(end.rx_packets, begin.rx_packets)),
         tx_packets_per_s: Some(rate(end.tx_packets, begin.tx_packets)),
         rx_kb_per_s: Some(kilobytes(end.rx_bytes, begin.rx_bytes)),
         tx_kb_per_s: Some(kilobytes(end.tx_bytes, begin.tx_bytes)),
-        memory_bytes: Some(memory),
+        memory_bytes: memory,
         memory_bytes_per_account: None,
         operations: Some(result.operations),
         log: None,

@@ -7,7 +7,7 @@ use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::resp::Template;
 use crate::scenario::Charging;
-use crate::workload::KeyValueWorkload;
+use crate::workload::{HashFieldsWorkload, KeyValueWorkload};
 
 /// How often progress is shown.
 const STEP: usize = 50_000;
@@ -44,6 +44,19 @@ pub fn set_keys(
 ) -> Result<()> {
     let keys = workload.keys();
     fill(client, keys, progress, |number, out| workload.append_first(number, out))
+}
+
+/// Gives every account of the yardstick its first fields.
+///
+/// # Errors
+/// When one cannot be set, or the first error of `progress`.
+pub fn set_hashes(
+    client: &mut Client,
+    workload: &mut HashFieldsWorkload,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let accounts = workload.accounts();
+    fill(client, accounts, progress, |number, out| workload.append_first(number, out))
 }
 
 /// Sends one request per record, pipelined; every one must be answered without an error.

@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use tempfile::TempDir;
 
@@ -21,8 +22,10 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::cores::bind;
 use crate::place::temporary;
+use crate::wire::Wire;
 
-const START_TIMEOUT: Duration = Duration::from_secs(20);
+/// A JVM with a cluster of one in it may take half a minute on a busy core.
+const START_TIMEOUT: Duration = Duration::from_secs(60);
 const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 const RETRY: Duration = Duration::from_millis(10);
 const LOG_TAIL: usize = 600;
@@ -38,6 +41,8 @@ pub struct ServerCommand {
     pub cores: Vec<usize>,
     /// Where it will listen.
     pub address: SocketAddr,
+    /// What it speaks there.
+    pub wire: Wire,
     /// Where its directory is made, which goes with it.
     pub place: PathBuf,
 }
@@ -49,6 +54,7 @@ pub struct ServerProcess {
     /// Names this process and no later one with the same number.
     handle: OwnedFd,
     address: SocketAddr,
+    wire: Wire,
     directory: TempDir,
 }
 
@@ -86,7 +92,8 @@ impl ServerProcess {
                 return Err(error);
             }
         };
-        let mut server = ServerProcess { child, handle, address: command.address, directory };
+        let ServerCommand { address, wire, .. } = *command;
+        let mut server = ServerProcess { child, handle, address, wire, directory };
         server.wait_until_ready(interrupted)?;
         // With more cores a server may give each thread its own.
         if let [core] = command.cores.as_slice() {
@@ -105,6 +112,14 @@ impl ServerProcess {
         self.address
     }
 
+    /// A connection to it.
+    ///
+    /// # Errors
+    /// When it does not listen.
+    pub fn client(&self) -> Result<Client> {
+        Client::connect_over(self.wire, self.address)
+    }
+
     /// The end of what it has printed.
     pub fn output_tail(&self) -> String {
         let mut text = Vec::new();
@@ -118,7 +133,7 @@ impl ServerProcess {
     }
 
     /// Waits this long at most, and says whether the server has ended.
-    fn ends_within(&self, time: Duration) -> bool {
+    pub fn ends_within(&self, time: Duration) -> bool {
         let Ok(timeout) = Timespec::try_from(time) else { return false };
         let mut handles = [PollFd::new(&self.handle, PollFlags::IN)];
         matches!(poll(&mut handles, Some(&timeout)), Ok(ended) if ended > 0)
@@ -136,8 +151,7 @@ impl ServerProcess {
             if let Some(status) = self.child.try_wait()? {
                 bail!("the server ended at once ({status}): {}", self.last_words());
             }
-            let answer =
-                Client::connect(self.address).and_then(|mut client| client.call(&["PING"]));
+            let answer = self.client().and_then(|mut client| client.call(&["PING"]));
             match answer {
                 Ok(reply) if reply.text() == Some("PONG") => return Ok(()),
                 _ if clock.elapsed() > START_TIMEOUT => bail!(
@@ -158,8 +172,13 @@ impl ServerProcess {
         for entry in fs::read_dir(format!("/proc/{}/task", self.pid()))? {
             let name = entry?.file_name();
             let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
-            if thread.is_some() {
-                bind(thread, &[core])?;
+            if thread.is_none() {
+                continue;
+            }
+            match bind(thread, &[core]) {
+                // One of a JVM may have ended since it was listed.
+                Err(error) if error.downcast_ref() == Some(&Errno::SRCH) => {}
+                bound => bound?,
             }
         }
         Ok(())

@@ -35,8 +35,11 @@ pub struct Row {
     pub durability: String,
     /// The kind of file system that it keeps that on; none where it keeps nothing.
     pub filesystem: Option<String>,
-    /// Replicas.
+    /// Replicas of each primary.
     pub replicas: u32,
+    /// Copies that an operation must be on to be acknowledged, the primary's too; none where nobody
+    /// asks.
+    pub acknowledged_copies: Option<u32>,
     /// `ok`, `n/a`, or what was wrong.
     pub audit: String,
     /// Why it could not be measured.
@@ -101,6 +104,11 @@ pub struct Figures {
     pub cpu_percent: Option<f64>,
     /// CPU microseconds of the system under test per operation.
     pub cpu_us_per_op: Option<f64>,
+    /// CPU microseconds of all replicas per operation; none without replicas. They are not part of
+    /// the two above.
+    pub replica_cpu_us_per_op: Option<f64>,
+    /// Operations that were done and not on as many copies as asked; none where nobody asked.
+    pub not_enough_copies: Option<u64>,
     /// How much of its core the loader did not use.
     pub loader_idle_percent: Option<f64>,
     /// The loader had less than 10 % left: the figure is its limit, not the target's.
@@ -139,6 +147,10 @@ pub struct Run {
     pub by_operation: Vec<OperationResult>,
     /// Second by second.
     pub timeline: Vec<Second>,
+    /// All latencies as an HdrHistogram of nanoseconds, as its logs hold it (V2, compressed,
+    /// base64); of targets with a driver.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub histogram: Option<String>,
 }
 
 /// Least and greatest throughput of the runs.

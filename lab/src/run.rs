@@ -12,13 +12,13 @@ use crate::dialect::Dialect;
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
 use crate::host::Host;
 use crate::log_growth::LogGrowth;
-use crate::measure::Bench;
+use crate::measure::{Bench, Copies};
 use crate::place::Place;
 use crate::report;
 use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
-use crate::target::{Durability, LIBRARY, ScurryOptions, Target, Variant};
+use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
 
 /// A target that uses this much of its core has none left, within the precision of the figure.
@@ -62,9 +62,10 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
 }
 
-fn library(arguments: &RunArguments) -> Result<String> {
-    let Some(path) = &arguments.lua_library else { return Ok(LIBRARY.to_owned()) };
-    std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))
+fn library(arguments: &RunArguments) -> Result<Option<String>> {
+    let Some(path) = &arguments.lua_library else { return Ok(None) };
+    let text = std::fs::read_to_string(path);
+    text.map(Some).with_context(|| format!("reading {}", path.display()))
 }
 
 struct Session<'a> {
@@ -77,7 +78,7 @@ struct Session<'a> {
     scurry: ScurryOptions,
     place: Place,
     host: Host,
-    library: String,
+    library: Option<String>,
     interrupted: &'a AtomicBool,
 }
 
@@ -132,7 +133,13 @@ impl Session<'_> {
             if target == Target::Scurry { &self.arguments.doors } else { &[Door::Main] };
         let entry = |door: &Door| {
             let scurry = self.arguments.common.scurry_bin.as_deref();
-            let located = target.locate(self.scenario.kind, scurry).and_then(|program| {
+            let there = self.arguments.address_of(target);
+            let located = match there {
+                // Nothing is started there.
+                Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
+                None => target.locate(self.scenario.kind, scurry),
+            };
+            let located = located.and_then(|program| {
                 if variant.durability.keeps() {
                     self.place.check()?
                 }
@@ -186,13 +193,18 @@ impl Session<'_> {
             durability: Durability::None,
             place: &self.place.path,
             snapshots: false,
+            address: self.arguments.address_of(target),
             program,
             port: self.arguments.port,
             cores: self.placement(target),
             scurry: &self.scurry,
             door,
+            copies: Copies {
+                replicas: if target.replicates() { self.arguments.replicas } else { 0 },
+                acknowledged: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
+            },
             echo_sizes,
-            library: &self.library,
+            library: self.library.as_deref(),
             interrupted: self.interrupted,
             quiet: self.arguments.common.quiet,
         }
@@ -214,7 +226,7 @@ impl Session<'_> {
         let located = Target::Scurry.locate(Kind::Charging, scurry);
         let learnt = located.map_err(anyhow::Error::from).and_then(|program| {
             let server = self.bench(Target::Scurry, Door::Main, program, "").start()?;
-            learn(server.address(), charging)
+            learn(server.first().address(), charging)
         });
         learnt.unwrap_or_else(|error| built_in(&error))
     }
@@ -225,6 +237,7 @@ impl Session<'_> {
         let kv = scenario.kv.as_ref();
         let cores = self.placement(target);
         let is_scurry = target == Target::Scurry;
+        let is_addressed = self.arguments.address_of(target).is_some();
         // The plain name is that of the plain way in.
         let name = match door {
             Door::Main => variant.name(),
@@ -235,7 +248,8 @@ impl Session<'_> {
             target: name,
             // Until the server has said it.
             durability: "unknown".to_owned(),
-            filesystem: variant.durability.keeps().then(|| self.place.filesystem.clone()),
+            filesystem: (variant.durability.keeps() && !is_addressed)
+                .then(|| self.place.filesystem.clone()),
             load: Load {
                 sessions: scenario.sessions,
                 connections: scenario.connections,
@@ -248,9 +262,14 @@ impl Session<'_> {
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
                 threads: self.scurry.threads.filter(|_| is_scurry),
                 door: is_scurry.then(|| door.name()),
-                target_cores: cores.map(|cores| cores.target.clone()).unwrap_or_default(),
+                target_cores: cores
+                    .filter(|_| !is_addressed)
+                    .map(|cores| cores.target.clone())
+                    .unwrap_or_default(),
                 loader_core: cores.map(|cores| cores.loader),
             },
+            replicas: if target.replicates() { self.arguments.replicas } else { 0 },
+            acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             host: self.host.clone(),
             ..Row::default()
         }
@@ -279,6 +298,26 @@ impl Session<'_> {
         if target.is_echo() {
             row.notes.push(sizes.origin.clone());
         }
+        if let Some(address) = self.arguments.address_of(target) {
+            row.notes.push(format!(
+                "at {address}: the lab neither started nor bound it, and does not see its CPU and memory"
+            ));
+        }
+        if target.jvm_system().is_some() {
+            row.notes.push(
+                "loaded by its own client in a driver, whose CPU stands for the loader's"
+                    .to_owned(),
+            );
+        }
+        if target == Target::HazelcastJava {
+            row.notes.push("its persistence is of the Enterprise edition only".to_owned());
+        }
+        if target.decides_in_client() {
+            row.notes.push(
+                "the rules run in the loader: CPU % and CPU us/op are the store's share alone"
+                    .to_owned(),
+            );
+        }
         if let Some(path) = &self.arguments.lua_library
             && target.dialect() == Some(Dialect::Functions)
         {
@@ -286,6 +325,27 @@ impl Session<'_> {
         }
         if target == Target::Scurry && !self.scurry.arguments.is_empty() {
             row.notes.push(format!("started with {}", self.scurry.arguments.join(" ")));
+        }
+        if let Some(cpu) = row.figures.replica_cpu_us_per_op {
+            let place =
+                if self.placement(target).is_some() { ", on the loader's core" } else { "" };
+            row.notes.push(format!("its replicas take {cpu:.2} us of CPU an operation{place}"));
+        } else if self.arguments.replicas > 0 && !target.replicates() {
+            row.notes.push("it has no replicas: --replicas is for Valkey and Redis".to_owned());
+        }
+        if let (Some(copies), Some(short)) =
+            (row.acknowledged_copies, row.figures.not_enough_copies)
+        {
+            row.notes.push(format!(
+                "acknowledged on {copies} copies, by a WAIT behind each batch; not enough \
+                 replicas for {short} operations"
+            ));
+        }
+        if target.is_cluster() {
+            row.notes.push("3 primaries on the cores of the target".to_owned());
+        }
+        if target.is_yardstick() {
+            row.notes.push("an HSET of four fields in the place of each operation".to_owned());
         }
         if target != Target::Scurry && self.scurry.threads.is_some_and(|threads| threads > 1) {
             row.notes.push("one thread: --threads is scurry's".to_owned());

@@ -24,21 +24,33 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// Looks at a process and at the loopback interface now.
+    /// Looks at these processes and at the loopback interface now.
     ///
     /// # Errors
-    /// When the process has gone.
-    pub fn take(pid: u32) -> Result<Sample> {
+    /// When one of them has gone.
+    pub fn take(pids: &[u32]) -> Result<Sample> {
         let mut sample = read_loopback(&fs::read_to_string("/proc/net/dev")?)
             .context("/proc/net/dev has no line for lo")?;
-        for member in family(pid)? {
-            // A child may end between the listing and the look.
-            if let Ok(stat) = fs::read_to_string(format!("/proc/{member}/stat")) {
-                sample.cpu_seconds += read_cpu_seconds(&stat).unwrap_or(0.0);
-            }
-        }
+        sample.cpu_seconds = cpu_seconds(pids)?;
         Ok(sample)
     }
+}
+
+/// CPU seconds of processes and their children since they began.
+///
+/// # Errors
+/// When one of them has gone.
+pub fn cpu_seconds(pids: &[u32]) -> Result<f64> {
+    let mut seconds = 0.0;
+    for pid in pids {
+        for member in family(*pid)? {
+            // A child may end between the listing and the look.
+            if let Ok(stat) = fs::read_to_string(format!("/proc/{member}/stat")) {
+                seconds += read_cpu_seconds(&stat).unwrap_or(0.0);
+            }
+        }
+    }
+    Ok(seconds)
 }
 
 /// Resident memory of a process and its children, bytes.
@@ -123,7 +135,7 @@ mod tests {
     #[test]
     fn this_process_can_be_sampled() {
         let pid = std::process::id();
-        assert!(Sample::take(pid).is_ok());
+        assert!(Sample::take(&[pid]).is_ok());
         assert!(resident_bytes(pid).unwrap() > 0);
     }
 }

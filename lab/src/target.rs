@@ -4,27 +4,30 @@
 mod command;
 mod durability;
 mod identity;
+mod jvm;
+mod locate;
 mod probe;
 mod variant;
-
-use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::scenario::Kind;
+use crate::wire::Wire;
 pub use command::Start;
 pub use durability::Durability;
 pub use identity::Identity;
+pub(crate) use jvm::driver;
 pub use probe::{Probe, probe_charging, probe_key_value};
 pub use variant::Variant;
 
-/// The rules as a Lua library.
-pub const LIBRARY: &str = include_str!("../peers/scur.lua");
-/// The file of `scurry-valkey-module`.
-const MODULE: &str = "libscurry.so";
-const INSTALL: &str = "run scripts/install-tools.sh";
+/// The rules as a Lua library of the Redis family.
+const LIBRARY: &str = include_str!("../peers/scur.lua");
+/// What a client that decides by itself needs of the Redis family.
+const SWAP: &str = include_str!("../peers/swap.lua");
+/// The rules as stored procedures of Tarantool, and what a client that decides needs.
+const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 
 /// A system and a way of doing the logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,14 +38,38 @@ pub enum Target {
     ValkeyLua,
     /// Redis with the rules as a Lua library.
     RedisLua,
+    /// Tarantool with the rules as stored procedures.
+    TarantoolLua,
+    /// Valkey, and the rules in the client.
+    ValkeyClient,
+    /// Redis, and the rules in the client.
+    RedisClient,
+    /// Tarantool, and the rules in the client.
+    TarantoolClient,
+    /// Hazelcast with the rules in an entry processor.
+    HazelcastJava,
+    /// Ignite with the rules in an entry processor.
+    IgniteJava,
     /// Valkey with this project's module.
     ValkeyModule,
     /// Redis with this project's module.
     RedisModule,
+    /// A Valkey Cluster of three primaries with this project's module.
+    ValkeyClusterModule,
+    /// Plain Valkey with an HSET of four fields in the place of each charging operation.
+    ValkeyHset,
     /// Plain Valkey, for key-value loads.
     Valkey,
     /// Plain Redis, for key-value loads.
     Redis,
+    /// Dragonfly, by address.
+    Dragonfly,
+    /// KeyDB, by address.
+    KeyDb,
+    /// Kvrocks, by address.
+    Kvrocks,
+    /// Garnet, by address.
+    Garnet,
     /// The echo server: the limit of the loopback rung.
     Echo,
 }
@@ -72,10 +99,22 @@ impl Target {
         Target::Scurry,
         Target::ValkeyLua,
         Target::RedisLua,
+        Target::TarantoolLua,
+        Target::ValkeyClient,
+        Target::RedisClient,
+        Target::TarantoolClient,
+        Target::HazelcastJava,
+        Target::IgniteJava,
         Target::ValkeyModule,
         Target::RedisModule,
+        Target::ValkeyClusterModule,
+        Target::ValkeyHset,
         Target::Valkey,
         Target::Redis,
+        Target::Dragonfly,
+        Target::KeyDb,
+        Target::Kvrocks,
+        Target::Garnet,
         Target::Echo,
     ];
 
@@ -85,10 +124,22 @@ impl Target {
             Target::Scurry => "scurry",
             Target::ValkeyLua => "valkey+lua",
             Target::RedisLua => "redis+lua",
+            Target::TarantoolLua => "tarantool+lua",
+            Target::ValkeyClient => "valkey+client",
+            Target::RedisClient => "redis+client",
+            Target::TarantoolClient => "tarantool+client",
+            Target::HazelcastJava => "hazelcast+java",
+            Target::IgniteJava => "ignite+java",
             Target::ValkeyModule => "valkey+module",
             Target::RedisModule => "redis+module",
+            Target::ValkeyClusterModule => "valkey-cluster+module",
+            Target::ValkeyHset => "valkey+hset",
             Target::Valkey => "valkey",
             Target::Redis => "redis",
+            Target::Dragonfly => "dragonfly",
+            Target::KeyDb => "keydb",
+            Target::Kvrocks => "kvrocks",
+            Target::Garnet => "garnet",
             Target::Echo => "echo",
         }
     }
@@ -99,10 +150,27 @@ impl Target {
             Target::Scurry => "scurry serve; charging by SCUR.* commands",
             Target::ValkeyLua => "valkey-server; charging by a Lua function library (FCALL)",
             Target::RedisLua => "redis-server; charging by a Lua function library (FCALL)",
+            Target::TarantoolLua => {
+                "tarantool; charging by stored procedures in Lua, kv without them"
+            }
+            Target::ValkeyClient => "valkey-server; the client reads, decides, compares and sets",
+            Target::RedisClient => "redis-server; the client reads, decides, compares and sets",
+            Target::TarantoolClient => "tarantool; the client reads, decides, compares and sets",
+            Target::HazelcastJava => "Hazelcast; charging by an EntryProcessor, its own client",
+            Target::IgniteJava => "Ignite 2; charging by IgniteCache.invoke, its own client",
             Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
             Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
+            Target::ValkeyClusterModule => {
+                "a Valkey Cluster of 3 primaries with libscurry.so; each request to its owner"
+            }
+            Target::ValkeyHset => {
+                "valkey-server; an HSET of four fields for each operation: no rules, a yardstick"
+            }
             Target::Valkey => "valkey-server; plain commands, so kv only",
             Target::Redis => "redis-server; plain commands, so kv only",
+            Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet => {
+                "by --address only; plain commands, so kv only"
+            }
             Target::Echo => {
                 "answers as long as scurry's with no store behind: the loopback's limit"
             }
@@ -122,17 +190,65 @@ impl Target {
     /// How charging is spelt; `None` where the target cannot do it.
     pub fn dialect(self) -> Option<Dialect> {
         match self {
-            Target::Scurry | Target::ValkeyModule | Target::RedisModule | Target::Echo => {
-                Some(Dialect::Scur)
-            }
-            Target::ValkeyLua | Target::RedisLua => Some(Dialect::Functions),
-            Target::Valkey | Target::Redis => None,
+            Target::Scurry
+            | Target::ValkeyModule
+            | Target::RedisModule
+            | Target::ValkeyClusterModule
+            | Target::Echo => Some(Dialect::Scur),
+            Target::ValkeyLua | Target::RedisLua | Target::TarantoolLua => Some(Dialect::Functions),
+            Target::ValkeyClient
+            | Target::RedisClient
+            | Target::TarantoolClient
+            | Target::HazelcastJava
+            | Target::IgniteJava => Some(Dialect::Decided),
+            Target::ValkeyHset
+            | Target::Valkey
+            | Target::Redis
+            | Target::Dragonfly
+            | Target::KeyDb
+            | Target::Kvrocks
+            | Target::Garnet => None,
         }
+    }
+
+    /// What it speaks.
+    pub fn wire(self) -> Wire {
+        match self {
+            Target::TarantoolLua => Wire::Iproto,
+            Target::TarantoolClient => Wire::IprotoLogic,
+            Target::ValkeyClient | Target::RedisClient => Wire::RespLogic,
+            _ => Wire::Resp,
+        }
+    }
+
+    /// True when the rules run in the client, and the store keeps what it is given.
+    pub fn decides_in_client(self) -> bool {
+        matches!(self.wire(), Wire::RespLogic | Wire::IprotoLogic)
+    }
+
+    /// True of Tarantool, whatever decides.
+    pub fn is_tarantool(self) -> bool {
+        matches!(self, Target::TarantoolLua | Target::TarantoolClient)
     }
 
     /// True when it loads [`module`].
     pub fn has_module(self) -> bool {
-        matches!(self, Target::ValkeyModule | Target::RedisModule)
+        matches!(self, Target::ValkeyModule | Target::RedisModule | Target::ValkeyClusterModule)
+    }
+
+    /// Several servers share the keys by their hash slots.
+    pub fn is_cluster(self) -> bool {
+        self == Target::ValkeyClusterModule
+    }
+
+    /// It can have replicas.
+    pub fn replicates(self) -> bool {
+        !matches!(self, Target::Scurry | Target::Echo)
+    }
+
+    /// It does no charging, and is loaded as if it did.
+    pub fn is_yardstick(self) -> bool {
+        self == Target::ValkeyHset
     }
 
     /// Its replies are filler, and there is nothing to audit.
@@ -140,84 +256,32 @@ impl Target {
         self == Target::Echo
     }
 
-    /// Finds its program, or says why it cannot be measured under this kind of load.
-    ///
-    /// # Errors
-    /// [`Missing`].
-    pub fn locate(self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
-        if kind == Kind::Charging && self.dialect().is_none() {
-            let why = format!("{} has no charging logic of its own", self.name());
-            let cure = format!("measure {}+lua", self.name());
-            return Err(Missing { why, cure });
-        }
-        let missing = |program: &str, cure: &str| Missing {
-            why: format!("{program} is not installed"),
-            cure: cure.to_owned(),
-        };
-        if self.has_module() && module().is_none() {
-            return Err(Missing {
-                why: format!("there is no {MODULE} beside the lab"),
-                cure: "build it with `cargo build --release -p scurry-valkey-module`".to_owned(),
-            });
-        }
-        match self {
-            Target::Scurry => locate_scurry(scurry),
-            Target::ValkeyLua | Target::ValkeyModule | Target::Valkey => {
-                on_path("valkey-server").ok_or_else(|| missing("valkey-server", INSTALL))
-            }
-            Target::RedisLua | Target::RedisModule | Target::Redis => {
-                on_path("redis-server").ok_or_else(|| missing("redis-server", INSTALL))
-            }
-            Target::Echo => std::env::current_exe().map_err(|error| Missing {
-                why: format!("the lab does not find its own program ({error})"),
-                cure: "start it by its path".to_owned(),
-            }),
-        }
+    /// Only found where it runs already.
+    fn is_by_address(self) -> bool {
+        matches!(self, Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet)
+    }
+
+    /// May run where the lab did not start it: a store of the Redis family without logic.
+    pub fn may_be_addressed(self) -> bool {
+        self.is_by_address() || matches!(self, Target::Valkey | Target::Redis)
     }
 
     /// Makes a fresh server ready for this kind of load.
     ///
     /// # Errors
     /// When the function library does not load.
-    pub fn prepare(self, kind: Kind, client: &mut Client, library: &str) -> Result<()> {
-        if kind == Kind::Charging && self.dialect() == Some(Dialect::Functions) {
+    pub fn prepare(self, kind: Kind, client: &mut Client, library: Option<&str>) -> Result<()> {
+        let (name, library) = match self {
+            Target::ValkeyLua | Target::RedisLua => ("scur", library.unwrap_or(LIBRARY)),
+            Target::ValkeyClient | Target::RedisClient => ("swap", SWAP),
+            _ => return Ok(()),
+        };
+        if kind == Kind::Charging {
             let reply = client.call(&["FUNCTION", "LOAD", "REPLACE", library])?;
-            ensure!(reply.text() == Some("scur"), "the Lua library does not load: {reply}");
+            ensure!(reply.text() == Some(name), "the Lua library does not load: {reply}");
         }
         Ok(())
     }
-}
-
-fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
-    if let Some(path) = asked {
-        return path.is_file().then(|| path.to_owned()).ok_or_else(|| Missing {
-            why: format!("there is no program {}", path.display()),
-            cure: "give --scurry-bin the path of the scurry binary".to_owned(),
-        });
-    }
-    let beside = std::env::current_exe()
-        .ok()
-        .and_then(|lab| Some(lab.parent()?.join("scurry")))
-        .filter(|path| path.is_file());
-    beside.or_else(|| on_path("scurry")).ok_or_else(|| Missing {
-        why: "there is no scurry beside the lab nor on PATH".to_owned(),
-        cure: "build it with `cargo build --release -p scurry-cli`, or give --scurry-bin"
-            .to_owned(),
-    })
-}
-
-/// The module, beside the lab.
-pub(crate) fn module() -> Option<PathBuf> {
-    let path = std::env::current_exe().ok()?.with_file_name(MODULE);
-    path.is_file().then_some(path)
-}
-
-/// A program on PATH.
-fn on_path(program: &str) -> Option<PathBuf> {
-    let path = std::env::var_os("PATH")?;
-    std::env::split_paths(&path)
-        .map(|directory| directory.join(program))
-        .find(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -230,21 +294,5 @@ mod tests {
             assert_eq!(Target::parse(target.name()).unwrap(), *target);
         }
         assert!(Target::parse("mongo").unwrap_err().to_string().contains("valkey+lua"));
-    }
-
-    #[test]
-    fn plain_stores_do_no_charging() {
-        let missing = Target::Redis.locate(Kind::Charging, None).unwrap_err();
-        assert_eq!(
-            missing.to_string(),
-            "redis has no charging logic of its own: measure redis+lua"
-        );
-    }
-
-    #[test]
-    fn a_wrong_path_is_named() {
-        let path = Path::new("no/such/scurry");
-        let missing = Target::Scurry.locate(Kind::Kv, Some(path)).unwrap_err();
-        assert!(missing.to_string().contains("no/such/scurry"));
     }
 }

@@ -70,6 +70,7 @@ impl Testbed {
             place: self.place.path.clone(),
             echo_sizes: "",
             scurry: &scurry,
+            library: None,
         });
         ServerProcess::start(&command, &self.interrupted)
     }

@@ -1,8 +1,10 @@
 //! The lab against a real peer, end to end: start, probe, fill, load, audit, report, stop. Only
 //! functions are tested, never figures.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::io::{BufRead, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 
@@ -24,12 +26,25 @@ fn run(words: &[&str]) -> (Value, String) {
     (report["rows"][0].clone(), stdout)
 }
 
-fn need_redis() {
+fn is_installed(program: &str) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let found: Option<PathBuf> = std::env::split_paths(&path)
-        .map(|dir| dir.join("redis-server"))
-        .find(|path| path.is_file());
-    assert!(found.is_some(), "redis-server is not installed: run scripts/install-tools.sh");
+    std::env::split_paths(&path).any(|directory| directory.join(program).is_file())
+}
+
+fn need_redis() {
+    assert!(
+        is_installed("redis-server"),
+        "redis-server is not installed: run scripts/install-tools.sh"
+    );
+}
+
+/// Whether an optional peer is here; says so where it is not.
+fn has_peer(program: &str) -> bool {
+    let found = is_installed(program);
+    if !found {
+        eprintln!("skipped: {program} is not installed: run `make lab-peers`");
+    }
+    found
 }
 
 fn assert_measured(row: &Value) {
@@ -89,6 +104,70 @@ fn a_peer_that_keeps_its_data_says_so_itself() {
 }
 
 #[test]
+fn tarantool_is_audited_however_safe_a_change_is() {
+    if !has_peer("tarantool") {
+        return;
+    }
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = place.path().to_str().unwrap();
+    for (scenario, word) in [
+        ("moaf-scur --accounts 500", "none"),
+        ("moaf-scur --accounts 500", "fsync"),
+        ("kv --keys 500 --get-share 40 --set-share 40 --del-share 20", "write"),
+    ] {
+        let target = format!("tarantool+lua:{word}");
+        let load = "--sessions 32 --connections 4 --depth 8 --directory";
+        let mut words: Vec<&str> = scenario.split(' ').chain(load.split(' ')).collect();
+        words.extend([directory, "--target", &target]);
+        let (row, _) = run(&words);
+        assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &word.into()), "{row}");
+        assert!(row["version"].as_str().unwrap().starts_with("tarantool 2."), "{row}");
+        assert!(row["business_ops_per_s"].as_f64().is_some_and(|value| value > 0.0), "{row}");
+    }
+}
+
+#[test]
+fn hazelcast_is_audited_through_its_own_client() {
+    peer_in_a_jvm("hazelcast+java", "hazelcast 5.");
+}
+
+#[test]
+fn ignite_is_audited_through_its_own_client() {
+    peer_in_a_jvm("ignite+java", "ignite 2.");
+}
+
+fn peer_in_a_jvm(target: &str, version: &str) {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/classes");
+    if !has_peer("java") || !built.is_dir() {
+        eprintln!("skipped: lab/jvm is not built: run `make lab-peers`");
+        return;
+    }
+    let load = "moaf-scur --accounts 300 --sessions 8 --target";
+    let words: Vec<&str> = load.split(' ').chain([target]).collect();
+    let (row, _) = run(&words);
+    assert_measured(&row);
+    assert!(row["version"].as_str().unwrap().starts_with(version), "{row}");
+    let run = &row["runs"][0];
+    assert!(run["histogram"].as_str().is_some_and(|text| text.starts_with("HIST")), "{run}");
+    assert_eq!(run["by_operation"].as_array().unwrap().len(), 5, "{run}");
+}
+
+#[test]
+fn logic_in_the_client_is_audited_also_when_clients_meet() {
+    need_redis();
+    // Few accounts and many sessions: some come too late and decide again.
+    let load = "moaf-scur --accounts 200 --sessions 64 --connections 4 --depth 16";
+    for (target, program) in [("redis+client", "redis-server"), ("tarantool+client", "tarantool")] {
+        if has_peer(program) {
+            let words: Vec<&str> = load.split(' ').chain(["--target", target]).collect();
+            let (row, _) = run(&words);
+            assert_measured(&row);
+            assert!(row["notes"].to_string().contains("the rules run in the loader"), "{row}");
+        }
+    }
+}
+
+#[test]
 fn the_shorter_loop_is_named_in_the_row() {
     need_redis();
     let (row, _) = run(&[
@@ -111,18 +190,55 @@ fn the_shorter_loop_is_named_in_the_row() {
 fn mutants_of_the_opponent_get_no_number() {
     need_redis();
     let library = include_str!("../peers/scur.lua");
-    let mutants = [
-        // The probe finds rules that are broken for everyone.
-        ("if s[at + 1] == item then", "if false then", "an update replaces the hold"),
-        ("if text ~= body then return mismatch() end", "", "another body is refused"),
-        // The audit finds what only some operations lose: those of the load that use 700, which the
-        // probe never does.
-        (
-            "rest = rest - taken",
-            "rest = rest - taken; if taken == 700 then a[b + 11] = a[b + 11] - 1; a[b + 8] = a[b + 8] + 1 end",
-            "was acknowledged",
-        ),
-    ];
+    no_number_for_mutants(
+        "redis+lua",
+        library,
+        &[
+            // The probe finds rules that are broken for everyone.
+            ("if s[at + 1] == item then", "if false then", "an update replaces the hold"),
+            ("if text ~= body then return mismatch() end", "", "another body is refused"),
+            // The audit finds what only some operations lose: those of the load that use 700, which the
+            // probe never does.
+            (
+                "rest = rest - taken",
+                "rest = rest - taken; if taken == 700 then a[b + 11] = a[b + 11] - 1; a[b + 8] = a[b + 8] + 1 end",
+                "was acknowledged",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn mutants_of_tarantools_procedures_get_no_number() {
+    if !has_peer("tarantool") {
+        return;
+    }
+    let procedures = include_str!("../peers/scur.tarantool.lua");
+    no_number_for_mutants(
+        "tarantool+lua",
+        procedures,
+        &[
+            (
+                "if slices[at] == item then\n        local b",
+                "if false then\n        local b",
+                "an update replaces the hold",
+            ),
+            (
+                "if answers[at + 1] ~= body then return mismatch() end",
+                "",
+                "another body is refused",
+            ),
+            (
+                "rest = rest - taken",
+                "rest = rest - taken; if taken == 700 then buckets[b + 11] = buckets[b + 11] - 1; buckets[b + 8] = buckets[b + 8] + 1 end",
+                "was acknowledged",
+            ),
+        ],
+    );
+}
+
+/// Each mutant is a text of the library, what stands there instead, and what the row must say.
+fn no_number_for_mutants(target: &str, library: &str, mutants: &[(&str, &str, &str)]) {
     for (rule, broken, expected) in mutants {
         let text = library.replacen(rule, broken, 1);
         assert_ne!(text, library, "{rule}");
@@ -130,16 +246,7 @@ fn mutants_of_the_opponent_get_no_number() {
         let path = directory.path().join("mutant.lua");
         std::fs::write(&path, text).unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
-            .args([
-                "run",
-                "moaf-scur",
-                "--target",
-                "redis+lua",
-                "--accounts",
-                "100",
-                "--sessions",
-                "8",
-            ])
+            .args(["run", "moaf-scur", "--target", target, "--accounts", "100", "--sessions", "8"])
             .args(["--quiet", "--seconds", "0.5", "--warmup", "0", "--lua-library"])
             .arg(&path)
             .output()
@@ -147,7 +254,7 @@ fn mutants_of_the_opponent_get_no_number() {
         let stdout = String::from_utf8_lossy(&output.stdout);
         assert_eq!(output.status.code(), Some(1), "{stdout}");
         assert!(
-            stdout.contains("failed audit: ") && stdout.contains(expected),
+            stdout.contains("failed audit: ") && stdout.contains(*expected),
             "{expected}: {stdout}"
         );
     }
@@ -174,6 +281,50 @@ fn key_values_on_redis_are_audited() {
         "10",
     ]);
     assert_measured(&row);
+}
+
+/// A server that the lab did not start. Stopped when it is dropped.
+struct Elsewhere(Child);
+
+impl Elsewhere {
+    fn start(port: u16) -> Elsewhere {
+        let mut child = Command::new("redis-server")
+            .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let said = BufReader::new(child.stdout.take().unwrap()).lines();
+        let server = Elsewhere(child);
+        let ready = said.map_while(Result::ok).any(|line| line.contains("Ready to accept"));
+        assert!(ready, "redis-server does not start on port {port}");
+        server
+    }
+}
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn a_store_that_runs_already_is_audited_and_its_cpu_is_not_known() {
+    need_redis();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let _server = Elsewhere::start(port);
+    let address = format!("dragonfly=127.0.0.1:{port}");
+    let words = "kv --keys 500 --sessions 16 --target dragonfly --target keydb --address";
+    let words: Vec<&str> = words.split(' ').chain([address.as_str()]).collect();
+    let (row, table) = run(&words);
+    assert_eq!((&row["audit"], &row["durability"]), (&"ok".into(), &"none".into()), "{row}");
+    assert!(row["version"].as_str().unwrap().starts_with("redis "), "{row}");
+    assert!(row["business_ops_per_s"].as_f64().is_some_and(|value| value > 0.0), "{row}");
+    for unknown in ["cpu_percent", "cpu_us_per_op", "memory_bytes"] {
+        assert!(row[unknown].is_null(), "{unknown}: {row}");
+    }
+    assert!(row["notes"].to_string().contains("neither started nor bound it"), "{row}");
+    assert!(table.contains("start it and say --address keydb=HOST:PORT"), "{table}");
 }
 
 #[test]

@@ -18,6 +18,7 @@ const STEPS: &[Step] = &[
     ("test", test),
     ("build", build),
     ("smoke", smoke),
+    ("cluster-test", cluster_test),
     ("fuzz", fuzz_step),
     ("mutants", mutants_step),
 ];
@@ -123,6 +124,12 @@ fn smoke(host: &Host) -> Result<Outcome> {
     host.show(lab.arg(&json))?;
     let text = std::fs::read_to_string(&json).context("the lab wrote no result")?;
     audited(&text)?;
+    Ok(Outcome::Passed)
+}
+
+/// A real cluster: a primary killed, one paused, slots moved.
+fn cluster_test(host: &Host) -> Result<Outcome> {
+    crate::cluster_test(host, &["--short".to_owned()])?;
     Ok(Outcome::Passed)
 }
 

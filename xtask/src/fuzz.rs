@@ -56,9 +56,26 @@ pub(crate) fn run(host: &Host, seconds: u32) -> Result<Outcome> {
     build.args(["fuzz", "build", "--fuzz-dir", DIR, "--target-dir"]).arg(&target_dir);
     host.show(&mut build)?;
     let built = target_dir.join(triple(host)?).join("release");
-    for name in targets(&host.root)? {
-        let executions = fuzz(host, &target_dir, &built.join(&name), &name, seconds)?;
-        println!("{name}: {executions} executions in {seconds} s, nothing found");
+    // As many at once as there are cores: each target is one thread.
+    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
+    let mut found = vec![];
+    for names in targets(&host.root)?.chunks(cores) {
+        std::thread::scope(|scope| {
+            let (dir, built) = (&target_dir, &built);
+            let one = |name| move || fuzz(host, dir, &built.join(name), name, seconds);
+            let runs: Vec<_> = names.iter().map(|name| scope.spawn(one(name))).collect();
+            for (name, run) in names.iter().zip(runs) {
+                match run.join().expect("a run does not panic") {
+                    Ok(executions) => {
+                        println!("{name}: {executions} executions in {seconds} s, nothing found");
+                    }
+                    Err(error) => found.push(format!("{error:#}")),
+                }
+            }
+        });
+    }
+    if !found.is_empty() {
+        bail!("{}", found.join("\n"));
     }
     Ok(Outcome::Passed)
 }

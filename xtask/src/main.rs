@@ -27,6 +27,8 @@ usage: cargo xtask COMMAND
                  durability on a faulty disk: seeds from S on for N seconds, or S alone
   crash [--rounds N] [--seed S]
                  kills the server under load, 200 times unless told otherwise: testing/crash
+  cluster-test [--short] [--rounds N] [--seed S] [--fault NAME]...
+                 a Valkey Cluster under load and under faults: testing/cluster
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -47,7 +49,9 @@ fn run(args: &[String]) -> Result<()> {
         print!("{HELP}");
         return Ok(());
     };
-    if !rest.is_empty() && !matches!(command.as_str(), "ci" | "crash" | "fuzz" | "sim") {
+    if !rest.is_empty()
+        && !matches!(command.as_str(), "ci" | "cluster-test" | "crash" | "fuzz" | "sim")
+    {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
     match command.as_str() {
@@ -65,6 +69,7 @@ fn run(args: &[String]) -> Result<()> {
             let rest = rest.iter().map(String::as_str);
             Host::find()?.cargo(&own.into_iter().chain(rest).collect::<Vec<_>>())
         }
+        "cluster-test" => cluster_test(&Host::find()?, rest),
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => ci::mutants(&Host::find()?),
@@ -74,4 +79,10 @@ fn run(args: &[String]) -> Result<()> {
         }
         other => bail!("no command `{other}`: see cargo xtask help"),
     }
+}
+
+fn cluster_test(host: &Host, args: &[String]) -> Result<()> {
+    let own = ["run", "-q", "--locked", "-p", "scurry-cluster-test", "--"];
+    let args = args.iter().map(String::as_str);
+    host.cargo(&own.into_iter().chain(args).collect::<Vec<_>>())
 }

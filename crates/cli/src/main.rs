@@ -4,6 +4,7 @@ mod backup;
 mod cluster;
 mod file;
 mod hash_password;
+mod http;
 mod inspect;
 mod log;
 mod mode;
@@ -35,6 +36,12 @@ enum Command {
     /// are the defaults. What is committed is kept in --dir, by
     /// default on the device before it is answered (--durability).
     Serve(Box<serve::Serve>),
+
+    /// Serve entities over HTTP, each kept on several nodes.
+    ///
+    /// A GET, PUT or DELETE of /v0/entity?id=ID&replicas=ack/from is answered when ack of the from
+    /// nodes that keep the id have answered; a majority of all nodes, unless it says otherwise.
+    Http(Box<http::Http>),
 
     /// Read a password and print its hash for a user in the settings file.
     ///
@@ -85,6 +92,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Serve(serve) => serve.run(),
+        Command::Http(http) => http.run(),
         Command::HashPassword => hash_password::run(),
         Command::Inspect(inspect) => inspect.run(),
         Command::Backup(backup) => backup.run(),

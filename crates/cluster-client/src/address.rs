@@ -15,6 +15,7 @@ pub struct Address {
     text: String,
     user: Option<String>,
     password: Option<String>,
+    patience: Duration,
 }
 
 impl Address {
@@ -24,7 +25,14 @@ impl Address {
             text: text.to_owned(),
             user: user.map(str::to_owned),
             password: password.map(str::to_owned),
+            patience: ANSWER_PATIENCE,
         }
+    }
+
+    /// An answer that takes longer than this is none: 30 s unless told otherwise. A node that is cut
+    /// off says nothing, and nobody asks the one that has taken over before this has passed.
+    pub fn with_patience(self, patience: Duration) -> Address {
+        Address { patience, ..self }
     }
 
     /// Another node, the same user.
@@ -35,6 +43,10 @@ impl Address {
     /// `HOST:PORT`.
     pub fn text(&self) -> &str {
         &self.text
+    }
+
+    pub(crate) fn patience(&self) -> Duration {
+        self.patience
     }
 
     pub(crate) fn info(&self) -> Result<ConnectionInfo, ClientError> {
@@ -61,10 +73,10 @@ impl Address {
     pub(crate) fn connect(&self) -> Result<Connection, ClientError> {
         let unreachable = |error| ClientError::Unreachable(self.text.clone(), error);
         let client = Client::open(self.info()?).map_err(unreachable)?;
-        let connection = client.get_connection_with_timeout(CONNECT_PATIENCE);
+        let connection = client.get_connection_with_timeout(CONNECT_PATIENCE.min(self.patience));
         let connection = connection.map_err(unreachable)?;
-        connection.set_read_timeout(Some(ANSWER_PATIENCE)).map_err(unreachable)?;
-        connection.set_write_timeout(Some(ANSWER_PATIENCE)).map_err(unreachable)?;
+        connection.set_read_timeout(Some(self.patience)).map_err(unreachable)?;
+        connection.set_write_timeout(Some(self.patience)).map_err(unreachable)?;
         Ok(connection)
     }
 }

@@ -4,9 +4,14 @@
 use crate::{Address, ClientError, Node};
 use redis::{Cmd, ServerErrorKind, Value, cmd};
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// How often a command follows its key at most.
 const REDIRECTIONS_MAX: usize = 8;
+/// Nodes that are remembered at most.
+const MEMBERS_MAX: usize = 1_024;
+/// How much longer than WAIT itself its answer is waited for at least.
+const WAIT_SLACK: Duration = Duration::from_secs(1);
 
 /// What became of a command that was to be on so many copies.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +40,10 @@ pub enum Kept {
 /// Connections to the nodes that own keys.
 pub struct Copies {
     seed: Address,
+    /// All nodes that were heard of, the seed first: any of them may be gone.
+    members: Vec<String>,
+    /// Which of them is asked where an owner is not known.
+    turn: usize,
     /// Who owns a slot, as far as a node has said.
     owners: BTreeMap<u16, String>,
     nodes: BTreeMap<String, Node>,
@@ -47,8 +56,17 @@ impl Copies {
     /// general cluster client asks every primary what WAIT asks, and reports the worst: the
     /// replicas of a node that has nothing to do with the key would decide.
     pub fn new(seed: &Address, wanted: u32, timeout_ms: u64) -> Copies {
-        let (owners, nodes) = (BTreeMap::new(), BTreeMap::new());
-        Copies { seed: seed.clone(), owners, nodes, wanted: wanted.max(1), timeout_ms }
+        // WAIT may take all of its time before it answers.
+        let patience = seed.patience().max(Duration::from_millis(timeout_ms) + WAIT_SLACK);
+        Copies {
+            seed: seed.clone().with_patience(patience),
+            members: vec![seed.text().to_owned()],
+            turn: 0,
+            owners: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            wanted: wanted.max(1),
+            timeout_ms,
+        }
     }
 
     /// Runs a command about one key. After an error it may have been done: send it again with the
@@ -59,11 +77,12 @@ impl Copies {
         for _ in 0..REDIRECTIONS_MAX {
             let is_asking = asking.is_some();
             let owner = asking.take().or_else(|| self.owners.get(&slot).cloned());
-            let at = owner.unwrap_or_else(|| self.seed.text().to_owned());
+            let at = owner.unwrap_or_else(|| self.members[self.turn].clone());
             let (reply, replicas) = self.run_at(&at, is_asking, command).inspect_err(|_| {
-                // Another may own it by the time it is sent again.
+                // Another may own it by the time it is sent again, and another knows which.
                 self.owners.remove(&slot);
                 self.nodes.remove(&at);
+                self.turn = (self.turn + 1) % self.members.len();
             })?;
             let Value::ServerError(error) = &reply else { return Ok(self.kept(reply, replicas)) };
             let to = error.details().and_then(|details| details.split_whitespace().last());
@@ -93,7 +112,9 @@ impl Copies {
         command: &Cmd,
     ) -> Result<(Value, u32), ClientError> {
         if !self.nodes.contains_key(at) {
-            self.nodes.insert(at.to_owned(), Node::connect(&self.seed.at(at))?);
+            let mut node = Node::connect(&self.seed.at(at))?;
+            self.meet(&mut node);
+            self.nodes.insert(at.to_owned(), node);
         }
         let Some(node) = self.nodes.get_mut(at) else { return Err(ClientError::Moving) };
         let mut commands = Vec::new();
@@ -119,6 +140,16 @@ impl Copies {
                 Err(ClientError::Failed(at.to_owned(), error.into()))
             }
             _ => Err(ClientError::Foreign(at.to_owned(), "WAIT")),
+        }
+    }
+
+    /// Remembers the nodes that this one knows: it may be gone when the next is looked for.
+    fn meet(&mut self, node: &mut Node) {
+        // One that says nothing of others is asked all the same.
+        for member in node.members().unwrap_or_default() {
+            if self.members.len() < MEMBERS_MAX && self.members.iter().all(|m| m != member.text()) {
+                self.members.push(member.text().to_owned());
+            }
         }
     }
 

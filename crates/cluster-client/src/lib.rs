@@ -6,12 +6,14 @@
 mod address;
 mod copies;
 mod error;
+pub mod form;
 mod node;
 mod store;
 
 pub use address::Address;
 pub use copies::{Copies, Kept};
 pub use error::ClientError;
+pub use form::Member;
 pub use node::Node;
 pub use redis;
 pub use store::Store;

@@ -14,7 +14,6 @@ const RETRY_MS: (u64, u64) = (20, 200);
 const FAILOVER_TRIES: u32 = 80;
 const FAILOVER_EVERY: Duration = Duration::from_millis(250);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
-const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// A store.
 pub struct Store {
@@ -156,14 +155,15 @@ fn passes(error: &RedisError) -> bool {
 }
 
 fn connect(members: &[Address]) -> Result<ClusterConnection, ClientError> {
-    let text = members.first().map_or("", Address::text).to_owned();
+    let Some(first) = members.first() else { return Err(ClientError::Moving) };
+    let (text, patience) = (first.text().to_owned(), first.patience());
     let infos: Vec<_> = members.iter().map(Address::info).collect::<Result<_, _>>()?;
     let client = ClusterClientBuilder::new(infos)
         .retries(RETRIES)
         .min_retry_wait(RETRY_MS.0)
         .max_retry_wait(RETRY_MS.1)
-        .connection_timeout(CONNECT_PATIENCE)
-        .response_timeout(ANSWER_PATIENCE)
+        .connection_timeout(CONNECT_PATIENCE.min(patience))
+        .response_timeout(patience)
         .build();
     let connection = client.and_then(|client| client.get_connection());
     connection.map_err(|error| ClientError::Unreachable(text, error))

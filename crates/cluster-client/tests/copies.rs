@@ -1,13 +1,15 @@
 //! K of M against servers that say what they are told to, and remember what they were asked.
 
 use scurry_cluster_client::redis::{Value, cmd};
-use scurry_cluster_client::{Address, ClientError, Copies, Kept};
+use scurry_cluster_client::{Address, ClientError, Copies, Kept, Node};
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
+use std::time::Duration;
 
-/// A server that answers commands by a rule. Its threads end with their connections.
+/// A server that answers commands by a rule; CLUSTER SLOTS, which is no part of what it was asked,
+/// with the members that it was told. Its threads end with their connections.
 struct Fake {
     address: String,
     asked: Arc<Mutex<Vec<String>>>,
@@ -15,14 +17,23 @@ struct Fake {
 
 impl Fake {
     fn start(rule: impl Fn(&str) -> String + Send + Sync + 'static) -> Fake {
+        Fake::with_members(&[], rule)
+    }
+
+    /// A node of a cluster: itself, and these others.
+    fn with_members(
+        others: &[&str],
+        rule: impl Fn(&str) -> String + Send + Sync + 'static,
+    ) -> Fake {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let address = listener.local_addr().expect("it has one").to_string();
         let asked = Arc::new(Mutex::new(Vec::new()));
+        let slots = Arc::new(slots(others));
         let (rule, all) = (Arc::new(rule), asked.clone());
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let (rule, all) = (rule.clone(), all.clone());
-                thread::spawn(move || serve(stream, &*rule, &all));
+                let (rule, all, slots) = (rule.clone(), all.clone(), slots.clone());
+                thread::spawn(move || serve(stream, &*rule, &slots, &all));
             }
         });
         Fake { address, asked }
@@ -33,11 +44,26 @@ impl Fake {
     }
 }
 
-fn serve(stream: TcpStream, rule: &dyn Fn(&str) -> String, all: &Mutex<Vec<String>>) {
+/// A reply to CLUSTER SLOTS that names these nodes.
+fn slots(others: &[&str]) -> String {
+    if others.is_empty() {
+        return "-ERR This instance has cluster support disabled\r\n".to_owned();
+    }
+    let nodes = others.iter().map(|node| {
+        let (host, port) = node.rsplit_once(':').expect("HOST:PORT");
+        format!("*2\r\n${}\r\n{host}\r\n:{port}\r\n", host.len())
+    });
+    let nodes: String = nodes.collect();
+    format!("*1\r\n*{}\r\n:0\r\n:16383\r\n{nodes}", 2 + others.len())
+}
+
+fn serve(stream: TcpStream, rule: &dyn Fn(&str) -> String, slots: &str, all: &Mutex<Vec<String>>) {
     let mut reader = BufReader::new(stream);
     while let Some(command) = request(&mut reader) {
         let reply = if command.starts_with("CLIENT") {
             "+OK\r\n".to_owned()
+        } else if command == "CLUSTER SLOTS" {
+            slots.to_owned()
         } else {
             all.lock().expect("nobody panics").push(command.clone());
             rule(&command)
@@ -152,4 +178,29 @@ fn refusals_and_broken_connections_are_no_acknowledgement() {
     });
     let outcome = copies(&node, 2).run(b"key", &set);
     assert!(matches!(outcome, Err(ClientError::Failed(..))), "{outcome:?}");
+}
+
+#[test]
+fn another_node_is_asked_when_the_one_that_was_named_is_gone() {
+    // It answers nothing twice, as one does that has just ended.
+    let other = primary(1);
+    let seed = Fake::with_members(&[&other.address], |_| String::new());
+    let mut copies = copies(&seed, 2);
+    let mut set = cmd("SET");
+    set.arg("key").arg("1");
+    let lost = copies.run(b"key", &set);
+    assert!(matches!(lost, Err(ClientError::Failed(..))), "{lost:?}");
+    let kept = copies.run(b"key", &set).expect("the other answers");
+    assert_eq!(kept, Kept::Enough { reply: Value::Okay, copies: 2 });
+}
+
+#[test]
+fn a_node_that_says_nothing_is_given_up_when_the_patience_ends() {
+    let node = Fake::start(|_| {
+        thread::park_timeout(Duration::from_secs(3));
+        "+PONG\r\n".to_owned()
+    });
+    let address = Address::new(&node.address, None, None).with_patience(Duration::from_millis(100));
+    let lost = Node::connect(&address).and_then(|mut node| node.ask(&cmd("PING")));
+    assert!(matches!(lost, Err(ClientError::Failed(..))), "{lost:?}");
 }

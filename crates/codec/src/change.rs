@@ -7,6 +7,7 @@ mod remembered;
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::pen::Pen;
+use crate::touched::Touched;
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{Change, Op, Time};
@@ -53,15 +54,18 @@ pub fn encode_change(change: &Change, out: &mut Vec<u8>) {
     pen.finish();
 }
 
-pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) {
+/// Writes a Change, and says which buckets it names.
+pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
     pen.fields(|line| {
         line.byte(VERSION);
         line.signed(change.at.0);
         line.varint(change.ops.len() as u64);
     });
+    let mut touched = Touched::default();
     for op in &change.ops {
-        op::put(pen, op, change.at);
+        op::put(pen, op, change.at, &mut touched);
     }
+    touched
 }
 
 /// What takes the facts of a Change as they are read, one after another.

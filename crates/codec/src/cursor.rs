@@ -92,8 +92,28 @@ impl<'a> Cursor<'a> {
                 self.rest = rest;
                 Ok(u64::from(first & 0x7f) | u64::from(second) << 7)
             }
-            _ => self.longer_varint().ok_or_else(|| self.wrong_varint()),
+            _ => {
+                let (number, len) = longer_varint(self.rest);
+                match self.rest.get(len..).filter(|_| len > 0) {
+                    Some(rest) => {
+                        self.rest = rest;
+                        Ok(number)
+                    }
+                    None => Err(wrong_varint(self.rest)),
+                }
+            }
         }
+    }
+
+    /// The next bytes, where each is a number of its own; else nothing is read.
+    #[inline]
+    pub(crate) fn single_bytes<const N: usize>(&mut self) -> Option<[u8; N]> {
+        let (bytes, rest) = self.rest.split_first_chunk()?;
+        if bytes.iter().fold(0, |all, byte| all | byte) >= 0x80 {
+            return None;
+        }
+        self.rest = rest;
+        Some(*bytes)
     }
 
     /// Passes over a number that is read later: whether it is the shortest form is seen then.
@@ -106,27 +126,6 @@ impl<'a> Cursor<'a> {
             }
         }
         Ok(())
-    }
-
-    /// One of several bytes. Only whether it is one: that fits into registers.
-    fn longer_varint(&mut self) -> Option<u64> {
-        let Some((number, len)) = self.rest.first_chunk().and_then(varint::gather) else {
-            let (number, rest) = looped_varint(self.rest).ok()?;
-            self.rest = rest;
-            return Some(number);
-        };
-        // The shortest form does not end in a zero.
-        if self.rest[len - 1] == 0 {
-            return None;
-        }
-        self.rest = &self.rest[len..];
-        Some(number)
-    }
-
-    /// Why there is no number here.
-    #[cold]
-    fn wrong_varint(&self) -> Malformed {
-        looped_varint(self.rest).err().unwrap_or(Malformed::Number)
     }
 
     /// A varint in a narrower type.
@@ -152,6 +151,31 @@ impl<'a> Cursor<'a> {
     pub(crate) fn time(&mut self, base: Time) -> Result<Time, Malformed> {
         Ok(Time(self.signed()?.wrapping_add(base.0)))
     }
+}
+
+/// A number of several bytes and its length, 0 where there is none. No more than fits into
+/// registers, of which a cursor need not leave its own for that.
+#[inline(never)]
+fn longer_varint(bytes: &[u8]) -> (u64, usize) {
+    // Durations in milliseconds mostly take three.
+    if let [first, second, third @ 1..0x80, ..] = *bytes
+        && first & second >= 0x80
+    {
+        let low = u64::from(first & 0x7f) | u64::from(second & 0x7f) << 7;
+        return (low | u64::from(third) << 14, 3);
+    }
+    let Some((number, len)) = bytes.first_chunk().and_then(varint::gather) else {
+        return looped_varint(bytes)
+            .map_or((0, 0), |(number, rest)| (number, bytes.len() - rest.len()));
+    };
+    // The shortest form does not end in a zero.
+    if number >> (7 * (len - 1)) == 0 { (0, 0) } else { (number, len) }
+}
+
+/// Why there is no number here.
+#[cold]
+fn wrong_varint(bytes: &[u8]) -> Malformed {
+    looped_varint(bytes).err().unwrap_or(Malformed::Number)
 }
 
 /// A number by the book, also one of more than eight bytes or near the end, and what is behind it.

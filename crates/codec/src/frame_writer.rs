@@ -49,9 +49,9 @@ impl FrameWriter {
     pub fn account(&mut self, id: &[u8], change: &Change, after: Option<&Account>) {
         let (mut pen, pairs) = self.record(kind::ACCOUNT);
         pen.string(id);
-        pen.behind_len(|pen| put_change(pen, change));
+        let touched = pen.behind_len(|pen| put_change(pen, change));
         match after {
-            Some(after) => put_balances(&mut pen, pairs, change, &after.buckets),
+            Some(after) => put_balances(&mut pen, pairs, &touched, &after.buckets),
             None => pen.varint(0),
         }
         self.end = pen.end();
@@ -129,7 +129,7 @@ impl FrameWriter {
 
     /// Bytes of all frames that were not taken yet.
     pub fn len(&self) -> usize {
-        self.bytes.len()
+        self.end
     }
 
     /// True when the open frame has no record.
@@ -180,11 +180,23 @@ impl FrameWriter {
     fn record(&mut self, kind: u8) -> (Pen<'_>, &mut PairWriter) {
         debug_assert!(self.open_len() < FRAME_LEN_MAX);
         self.count += 1;
+        if self.bytes.len() < self.end + RECORD_ROOM {
+            self.grow();
+        }
         let mut pen = Pen::from(&mut self.bytes, self.end);
         pen.byte(kind);
         (pen, &mut self.pairs)
     }
+
+    /// Makes room for some records at once.
+    #[cold]
+    fn grow(&mut self) {
+        self.bytes.resize(self.end + 4 * RECORD_ROOM, 0);
+    }
 }
+
+/// What most records find room in, bytes.
+const RECORD_ROOM: usize = 384;
 
 pub(crate) fn with_expiry(kind: u8, expires: Option<Time>) -> u8 {
     if expires.is_some() { kind | kind::EXPIRES } else { kind }
@@ -196,11 +208,10 @@ pub(crate) fn put_expiry(pen: &mut Pen<'_>, expires: Option<Time>) {
     }
 }
 
-fn put_balances(pen: &mut Pen<'_>, pairs: &mut PairWriter, change: &Change, buckets: &[Bucket]) {
-    let touched = Touched::by(change, buckets);
-    pen.varint(touched.count());
-    for place in touched.places() {
-        let bucket = &buckets[place];
+fn put_balances(pen: &mut Pen<'_>, pairs: &mut PairWriter, touched: &Touched, buckets: &[Bucket]) {
+    let named = || buckets.iter().filter(|bucket| touched.has(bucket));
+    pen.varint(named().count() as u64);
+    for bucket in named() {
         pairs.put(pen, bucket.id, bucket.unit);
         pen.fields(|line| {
             line.varint(u64::from(bucket.no.0));

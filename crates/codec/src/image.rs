@@ -101,8 +101,11 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
     for session in &account.sessions {
         session::put(&mut w, session);
     }
-    w.bytes(account.tombstones.as_bytes());
-    w.bytes(account.transactions.as_bytes());
+    for remembered in [account.tombstones.as_bytes(), account.transactions.as_bytes()] {
+        if !remembered.is_empty() {
+            w.bytes(remembered);
+        }
+    }
     for identity in &account.identities {
         w.name(&identity.kind);
         w.short(identity.value.as_bytes());

@@ -50,27 +50,43 @@ impl<'a> Pen<'a> {
 
     /// Bytes behind their length.
     pub(crate) fn string(&mut self, bytes: &[u8]) {
-        self.varint(bytes.len() as u64);
-        self.bytes(bytes);
+        let len = bytes.len();
+        if len < 0x80 {
+            let room = self.room(1 + len);
+            room[0] = len as u8;
+            room[1..=len].copy_from_slice(bytes);
+            self.at += 1 + len;
+        } else {
+            self.varint(len as u64);
+            self.bytes(bytes);
+        }
     }
 
     /// What `write` writes, behind its length. One byte is kept for that, nearly always enough.
-    pub(crate) fn behind_len(&mut self, write: impl FnOnce(&mut Pen<'a>)) {
+    #[inline]
+    pub(crate) fn behind_len<T>(&mut self, write: impl FnOnce(&mut Pen<'a>) -> T) -> T {
         let start = self.at;
         self.byte(0);
-        write(self);
-        let mut end = self.at;
-        let len = end - start - 1;
-        let more = varint::len(len as u64) - 1;
-        if more > 0 {
-            self.room(more);
-            self.out.copy_within(start + 1..end, start + 1 + more);
-            end += more;
+        let written = write(self);
+        let len = self.at - start - 1;
+        if len < 0x80 {
+            self.out[start] = len as u8;
+        } else {
+            self.widen_len(start, len);
         }
+        written
+    }
+
+    /// Makes room for a length that takes more than the byte at `start`, and writes it.
+    #[cold]
+    fn widen_len(&mut self, start: usize, len: usize) {
+        let more = varint::len(len as u64) - 1;
+        self.room(more);
+        self.out.copy_within(start + 1..self.at, start + 1 + more);
         // Byte by byte: a whole word would reach into what is behind it.
         let word = varint::spread(len as u64, 1 + more).to_le_bytes();
         self.out[start..=start + more].copy_from_slice(&word[..=more]);
-        self.at = end;
+        self.at += more;
     }
 
     pub(crate) fn name(&mut self, name: &Name) {
@@ -153,17 +169,41 @@ impl Line<'_> {
         self.len += 1;
     }
 
-    /// LEB128.
+    /// These bytes, a few.
     #[inline]
+    pub(crate) fn bytes<const N: usize>(&mut self, bytes: [u8; N]) {
+        const { assert!(N <= VARINT_LEN_MAX) }
+        let at = self.len & LINE_LEN_MAX;
+        self.room[at..at + N].copy_from_slice(&bytes);
+        self.len += N;
+    }
+
+    /// LEB128.
+    #[expect(clippy::inline_always, reason = "a call would cost more than most fields")]
+    #[inline(always)]
     pub(crate) fn varint(&mut self, number: u64) {
+        // Most fields take one byte or two each time they are written.
+        if number < 0x80 {
+            self.byte(number as u8);
+        } else if number < 0x4000 {
+            self.bytes([number as u8 | 0x80, (number >> 7) as u8]);
+        } else {
+            self.longer_varint(number);
+        }
+    }
+
+    /// LEB128 of three bytes or more.
+    #[inline(never)]
+    fn longer_varint(&mut self, number: u64) {
+        if number < 0x20_0000 {
+            return self.bytes([
+                number as u8 | 0x80,
+                (number >> 7) as u8 | 0x80,
+                (number >> 14) as u8,
+            ]);
+        }
         // The mask only tells the compiler that there is room.
         let at = self.len & LINE_LEN_MAX;
-        // Most fields are small each time they are written.
-        if number < 0x80 {
-            self.room[at] = number as u8;
-            self.len += 1;
-            return;
-        }
         let len = varint::len(number);
         if number < varint::SPREAD_END {
             self.room[at..at + 8].copy_from_slice(&varint::spread(number, len).to_le_bytes());

@@ -80,9 +80,10 @@ impl<'a> Reader<'a> {
     pub(crate) fn name(&mut self, name: &mut Name) {
         let [len, padded @ ..] = self.fixed::<NAME_ROOM>();
         let len = usize::from(*len);
-        match self.rest.get(1 + len..) {
-            Some(rest) if name.load(padded, len) => self.rest = rest,
-            _ => self.fail(),
+        if name.load(padded, len) {
+            self.skip(1 + len);
+        } else {
+            self.fail();
         }
     }
 

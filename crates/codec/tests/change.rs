@@ -4,7 +4,7 @@
 mod support;
 
 use scurry_codec::{ChangeError, Malformed, decode_change, encode_change};
-use scurry_ledger::{BucketNo, BucketTerms, Change, Op, Posting, SessionAt, Time};
+use scurry_ledger::{BucketNo, BucketTerms, Change, ItemAt, Op, Posting, SessionAt, Time};
 use support::{AT, every_op, flipped, hex, name};
 
 fn encode(change: &Change) -> Vec<u8> {
@@ -34,6 +34,28 @@ fn every_op_comes_back() {
     for op in change.ops {
         let alone = Change { at: Time(-1), ops: vec![op] };
         assert_eq!(decode(&encode(&alone)), Ok(alone));
+    }
+}
+
+#[test]
+fn numbers_of_any_length_come_back_in_ops_on_items() {
+    let numbers = [0, 127, 128, 0x3fff, 0x4000, u16::MAX];
+    let amounts = [1, 127, 128, 0x3fff, 0x4000, 0x1f_ffff, 0x20_0000, i64::MAX];
+    for (session, bucket) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
+        for (item, amount) in [0, 127, 128, 255].iter().flat_map(|a| amounts.map(|b| (*a, b))) {
+            let at = ItemAt { session: SessionAt(session), item };
+            let posting = Posting { bucket: BucketNo(bucket), amount };
+            let ops = vec![
+                Op::Hold(at, posting),
+                Op::Settle(at, posting),
+                Op::Release(at, posting),
+                Op::ReleaseExpired(at, posting),
+                Op::Grant { at, amount, request: 1 },
+                Op::Credit(posting),
+            ];
+            let change = Change { at: Time(amount), ops };
+            assert_eq!(decode(&encode(&change)), Ok(change));
+        }
     }
 }
 

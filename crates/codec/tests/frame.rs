@@ -337,6 +337,25 @@ fn every_op_that_names_a_bucket_brings_its_balance() {
 }
 
 #[test]
+fn each_bucket_that_is_named_brings_its_balance_once_and_in_its_order() {
+    let mut account = None;
+    let buckets = (0..140).map(|n| new_bucket(&format!("b{n}"), "u"));
+    applied(&mut account, [Op::Create(Status::Active)].into_iter().chain(buckets).collect());
+    let mut ops = vec![new_bucket("begun", "u")];
+    ops.extend([139, 64, 3, 139, 63, 64, 3].map(|number| credit(number, 1)));
+    let change = applied(&mut account, ops);
+    let mut writer = FrameWriter::new(seal(), 0);
+    writer.account(b"a", &change, account.as_ref());
+    writer.seal(0, AT);
+    let mut bytes = Vec::new();
+    writer.take(&mut bytes);
+    let mut records = frame(&bytes).records();
+    let Some(Ok(Record::Account { balances, .. })) = records.next() else { panic!("a Change") };
+    let found: Vec<(u16, i64)> = balances.iter().map(|it| (it.bucket.0, it.available)).collect();
+    assert_eq!(found, [(3, 2), (63, 1), (64, 2), (139, 2), (140, 0)]);
+}
+
+#[test]
 fn an_image_comes_back() {
     let mut writer = FrameWriter::new(seal(), 7);
     writer.image(b"15550100", b"\x01\0image");

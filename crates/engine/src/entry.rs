@@ -297,24 +297,36 @@ fn kind(tag: u8) -> Kind {
     }
 }
 
-fn has_version(tag: u8) -> bool {
+const fn has_version(tag: u8) -> bool {
     tag & 3 >= Kind::Entity as u8
 }
 
-fn is_timed(tag: u8) -> bool {
+const fn is_timed(tag: u8) -> bool {
     tag & EXPIRES != 0 || tag & 3 == Kind::Account as u8
 }
 
-fn time_start(tag: u8) -> usize {
+const fn time_start(tag: u8) -> usize {
     FIXED_LEN + if is_timed(tag) { TIMER_LEN } else { 0 }
 }
 
-fn version_start(tag: u8) -> usize {
+const fn version_start(tag: u8) -> usize {
     time_start(tag) + if tag & EXPIRES != 0 { TIME_LEN } else { 0 }
 }
 
+/// Where the key begins, by the bits of the tag: each access needs it.
+static KEY_STARTS: [u8; 8] = {
+    let mut starts = [0; 8];
+    let mut tag = 0;
+    while tag < 8 {
+        let version_len = if has_version(tag) { VERSION_LEN } else { 0 };
+        starts[tag as usize] = (version_start(tag) + version_len) as u8;
+        tag += 1;
+    }
+    starts
+};
+
 fn key_start(tag: u8) -> usize {
-    version_start(tag) + if has_version(tag) { VERSION_LEN } else { 0 }
+    usize::from(KEY_STARTS[usize::from(tag & (EXPIRES | 3))])
 }
 
 #[cfg(test)]

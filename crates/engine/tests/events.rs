@@ -42,7 +42,13 @@ const TERMS: BucketTerms =
 fn each_fact_is_one_event_or_none() {
     let at = ItemAt { session: SessionAt(0), item: 0 };
     let moved = |movement| vec![Event::Moved(movement, posting(2, 9))];
-    let answer = StoredAnswer { request: 1, digest: 2, code: Code::Ok, version: 3, items: vec![] };
+    let answer = StoredAnswer {
+        request: 1,
+        digest: 2,
+        code: Code::Ok,
+        version: 3,
+        items: Default::default(),
+    };
     let transaction = Transaction {
         id: id("txn"),
         forget_at: NOW,
@@ -52,7 +58,7 @@ fn each_fact_is_one_event_or_none() {
         amount: 1,
         parts: vec![],
     };
-    let bury = |kind| Op::Bury(Tombstone { id: id("s"), forget_at: NOW, kind });
+    let bury = |kind| Op::Bury(Box::new(Tombstone { id: id("s"), forget_at: NOW, kind }));
     let supervise =
         Op::Supervise { session: SessionAt(0), validity_ms: 1, tcc_ms: 2, deadline: NOW };
     let counter = Op::SetCounter {
@@ -121,13 +127,18 @@ fn each_fact_is_one_event_or_none() {
         (Op::CloseSession(SessionAt(0)), vec![Event::SessionEnded(Ending::Closed, None)]),
         // Without a session that ends it is one that was refused.
         (bury(TombstoneKind::Expired), vec![]),
-        (Op::Remember(transaction), vec![]),
+        (Op::Remember(Box::new(transaction)), vec![]),
         (Op::NoteRefund { debit: id("txn"), posting: posting(2, 9) }, vec![]),
         (Op::Forget, vec![]),
     ] {
         assert_eq!(events(vec![op.clone()]), expected, "{op:?}");
     }
-    let answered = TombstoneKind::Answered { request: 1, digest: 2, code: Code::Ok, items: vec![] };
+    let answered = TombstoneKind::Answered {
+        request: 1,
+        digest: 2,
+        code: Code::Ok,
+        items: Default::default(),
+    };
     for (kind, ending) in [
         (TombstoneKind::Expired, Ending::Expired),
         (TombstoneKind::Released, Ending::Released),

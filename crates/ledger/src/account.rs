@@ -85,7 +85,7 @@ pub struct Account {
     /// Attributes such as an MSISDN; not lookup keys.
     pub identities: Vec<Identity>,
     /// In the order of their creation.
-    pub buckets: SmallVec<[Bucket; 2]>,
+    pub buckets: Vec<Bucket>,
     /// The serial number of the next bucket.
     pub next_bucket: u16,
     /// In the order of their creation.
@@ -326,7 +326,7 @@ impl Account {
             version: 0,
             changed_at: Time(0),
             identities: Vec::new(),
-            buckets: SmallVec::new(),
+            buckets: Vec::new(),
             next_bucket: 0,
             counters: Vec::new(),
             uncollected: Vec::new(),

@@ -1,7 +1,7 @@
 //! What `decide` says.
 
 use crate::{Change, Code};
-use alloc::vec::Vec;
+use smallvec::SmallVec;
 
 /// The outcome of one command on one account.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,9 +49,12 @@ pub enum Answer {
         /// The session's version afterwards; 0 when it is not open afterwards.
         version: u64,
         /// One per item of the request, in its order.
-        items: Vec<ItemAnswer>,
+        items: ItemAnswers,
     },
 }
+
+/// The answers to the items of a request, in its order. Most requests have one item.
+pub type ItemAnswers = SmallVec<[ItemAnswer; 1]>;
 
 /// The answer to one item of a request; the item's key is that of the request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -273,13 +273,19 @@ impl Item {
     }
 
     fn take_from_slice(&mut self, posting: &Posting) {
-        let found = self.slices.iter().position(|slice| slice.bucket == posting.bucket);
+        let mut slices = self.slices.iter_mut().enumerate();
+        let found = slices.find(|(_, slice)| slice.bucket == posting.bucket);
         debug_assert!(found.is_some());
-        if let Some(index) = found {
-            debug_assert!(self.slices[index].amount >= posting.amount);
-            self.slices[index].amount -= posting.amount;
-            if self.slices[index].amount == 0 {
-                self.slices.remove(index);
+        if let Some((index, slice)) = found {
+            debug_assert!(slice.amount >= posting.amount);
+            slice.amount -= posting.amount;
+            if slice.amount == 0 {
+                // The last one goes without a call to move none.
+                if index + 1 == self.slices.len() {
+                    self.slices.pop();
+                } else {
+                    self.slices.remove(index);
+                }
             }
         }
     }

@@ -4,6 +4,7 @@
 use crate::{
     BucketNo, Id, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone, Transaction,
 };
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// The facts of one Commit, in their order. Applying them also sets `changed_at` to `at` and
@@ -172,10 +173,10 @@ pub enum Op {
     },
     /// A session that holds nothing ends.
     CloseSession(SessionAt),
-    /// A closed or refused session is remembered.
-    Bury(Tombstone),
+    /// A closed or refused session is remembered. Boxed, as it is large and rare.
+    Bury(Box<Tombstone>),
     /// A transaction is remembered.
-    Remember(Transaction),
+    Remember(Box<Transaction>),
     /// A remembered debit is refunded in part.
     NoteRefund {
         /// Transaction id of the debit.

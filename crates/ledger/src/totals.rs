@@ -3,7 +3,6 @@
 
 use crate::{Account, Bucket, Name, UnitAmount};
 use alloc::vec::Vec;
-use smallvec::SmallVec;
 
 /// Sums of one unit. i128: a store of many accounts cannot overflow them.
 /// Conservation (I1 summed): available + held = credited + refunded - consumed - expired - voided.
@@ -47,7 +46,7 @@ pub struct Totals {
 pub struct Portion {
     accounts: u64,
     sessions: u64,
-    buckets: SmallVec<[Bucket; 2]>,
+    buckets: Vec<Bucket>,
     uncollected: Vec<UnitAmount>,
 }
 
@@ -68,7 +67,9 @@ impl Portion {
             self.accounts = 1;
             self.sessions = account.sessions.len() as u64;
             self.buckets.extend_from_slice(&account.buckets);
-            self.uncollected.extend_from_slice(&account.uncollected);
+            if !account.uncollected.is_empty() {
+                self.uncollected.extend_from_slice(&account.uncollected);
+            }
         }
     }
 

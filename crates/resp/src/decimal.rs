@@ -1,8 +1,9 @@
 //! Lines of a reply that hold one number, formed in registers: eight digits by three
 //! multiplications, and no loop over them.
 
-/// Kind, sign, 16 digits and CRLF take 20; a word at the largest place that 5 bits can say reaches
-/// up to here.
+/// Kind, sign, 16 digits and CRLF.
+const LINE_LEN_MAX: usize = 20;
+/// A word at the largest place that 5 bits can say reaches up to here.
 const PIECE_LEN: usize = 31 + 8;
 /// Numbers below this have eight digits at most.
 const EIGHT_DIGITS: u64 = 100_000_000;
@@ -27,32 +28,64 @@ const fn eight(number: u64) -> u64 {
 /// 16 digits.
 #[inline]
 pub(crate) fn append_line(out: &mut Vec<u8>, kind: u8, number: i64) -> bool {
-    let absolute = number.unsigned_abs();
-    if absolute >= SIXTEEN_DIGITS {
-        return false;
+    let fits = number.unsigned_abs() < SIXTEEN_DIGITS;
+    if fits {
+        append(out, |piece| write_line(piece, kind, number));
     }
-    append(out, |piece: &mut [u8; PIECE_LEN]| {
-        (piece[0], piece[1]) = (kind, b'-');
-        let mut put = |at: usize, word: u64| {
-            // Never more than 18: the mask only says so to the compiler.
-            let at = at & 31;
-            piece[at..at + 8].copy_from_slice(&word.to_le_bytes());
-        };
-        let mut len = if number < 0 { 2 } else { 1 };
-        let first = if absolute < EIGHT_DIGITS { absolute } else { absolute / EIGHT_DIGITS };
-        let digits = eight(first);
-        // Zeros before the first digit; the last one is always shown.
-        let zeros = (digits | (1 << 63)).trailing_zeros() & !7;
-        put(len, (digits | ZEROS) >> zeros);
-        len += 8 - zeros as usize / 8;
-        if absolute >= EIGHT_DIGITS {
-            put(len, eight(absolute % EIGHT_DIGITS) | ZEROS);
-            len += 8;
-        }
-        put(len, u64::from(u16::from_le_bytes(*b"\r\n")));
-        len + 2
-    });
-    true
+    fits
+}
+
+/// Lines that are appended together at most.
+const LINES_MAX: usize = 8;
+/// Bytes of so many, and what the last one may touch behind it.
+const LINES_LEN: usize = (LINES_MAX - 1) * LINE_LEN_MAX + PIECE_LEN;
+
+/// Appends a line of this kind for each number, with one look at the room there is. False, and
+/// nothing is appended, where one of them has more than 16 digits.
+pub(crate) fn append_lines<const N: usize>(out: &mut Vec<u8>, kind: u8, numbers: [i64; N]) -> bool {
+    const { assert!(N <= LINES_MAX) }
+    let fit = numbers.iter().all(|number| number.unsigned_abs() < SIXTEEN_DIGITS);
+    if fit {
+        append(out, |pieces: &mut [u8; LINES_LEN]| {
+            let mut len = 0;
+            for number in numbers {
+                let Some(piece) = pieces[len..].first_chunk_mut() else { break };
+                len += write_line(piece, kind, number);
+            }
+            len
+        });
+    }
+    fit
+}
+
+/// Writes a line of a number of 16 digits at most, and returns its length.
+#[inline]
+fn write_line(piece: &mut [u8; PIECE_LEN], kind: u8, number: i64) -> usize {
+    if let digit @ 0..10 = number {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "one digit")]
+        piece[..4].copy_from_slice(&[kind, b'0' + digit as u8, b'\r', b'\n']);
+        return 4;
+    }
+    let absolute = number.unsigned_abs();
+    (piece[0], piece[1]) = (kind, b'-');
+    let mut put = |at: usize, word: u64| {
+        // Never more than 18: the mask only says so to the compiler.
+        let at = at & 31;
+        piece[at..at + 8].copy_from_slice(&word.to_le_bytes());
+    };
+    let mut len = if number < 0 { 2 } else { 1 };
+    let first = if absolute < EIGHT_DIGITS { absolute } else { absolute / EIGHT_DIGITS };
+    let digits = eight(first);
+    // Zeros before the first digit; the last one is always shown.
+    let zeros = (digits | (1 << 63)).trailing_zeros() & !7;
+    put(len, (digits | ZEROS) >> zeros);
+    len += 8 - zeros as usize / 8;
+    if absolute >= EIGHT_DIGITS {
+        put(len, eight(absolute % EIGHT_DIGITS) | ZEROS);
+        len += 8;
+    }
+    put(len, u64::from(u16::from_le_bytes(*b"\r\n")));
+    len + 2
 }
 
 /// Appends what is written to the front of a piece, whose whole length is known when the crate is
@@ -97,6 +130,24 @@ mod tests {
             assert_eq!(fits, number.unsigned_abs() < SIXTEEN_DIGITS, "{number}");
             let line = if fits { format!("before:{number}\r\n") } else { "before".to_owned() };
             assert_eq!(out, line.into_bytes());
+        }
+    }
+
+    #[test]
+    fn lines_together_are_those_of_each() {
+        let long = 9_999_999_999_999_999;
+        for first in [0, 9, 10, -1, 123_456_789, -long, long, long + 1, i64::MIN] {
+            for last in [7, -long, 10_000_000_000_000_000] {
+                let numbers = [first, -long, 0, last, first, -long, -1, last];
+                let mut out = b"before".to_vec();
+                let fit = append_lines(&mut out, b':', numbers);
+                assert_eq!(fit, first.unsigned_abs() <= 9_999_999_999_999_999 && last < long);
+                let lines = numbers.map(|number| format!(":{number}\r\n")).concat();
+                assert_eq!(
+                    out,
+                    if fit { format!("before{lines}") } else { "before".into() }.into_bytes()
+                );
+            }
         }
     }
 }

@@ -37,13 +37,38 @@ impl<'a> Pieces<'a> {
         Pieces { rest: formed }
     }
 
+    /// The bytes of all pieces that have not been given yet.
+    pub fn rest(&self) -> &'a [u8] {
+        self.rest
+    }
+
     fn line(&mut self) -> Option<&'a [u8]> {
         let end = self.rest.iter().position(|&byte| byte == b'\r')?;
         let line = &self.rest[..end];
         self.rest = self.rest.get(end + 2..)?;
         Some(line)
     }
+
+    /// A line that holds a number of a few digits and nothing else, which most lines do; nothing
+    /// is taken where it holds another thing.
+    fn small_number(&mut self) -> Option<i64> {
+        let mut value = 0;
+        for (at, &byte) in self.rest.iter().enumerate().take(SMALL_DIGITS_MAX + 1) {
+            match byte {
+                b'0'..=b'9' => value = 10 * value + i64::from(byte - b'0'),
+                b'\r' if at > 0 => {
+                    self.rest = self.rest.get(at + 2..)?;
+                    return Some(value);
+                }
+                _ => return None,
+            }
+        }
+        None
+    }
 }
+
+/// Digits of a number that cannot overflow.
+const SMALL_DIGITS_MAX: usize = 18;
 
 impl<'a> Iterator for Pieces<'a> {
     type Item = Piece<'a>;
@@ -51,6 +76,23 @@ impl<'a> Iterator for Pieces<'a> {
     fn next(&mut self) -> Option<Piece<'a>> {
         let (&kind, rest) = self.rest.split_first()?;
         self.rest = rest;
+        let number = match kind {
+            b':' | b'$' | b'*' | b'%' => self.small_number(),
+            _ => None,
+        };
+        if let Some(number) = number {
+            let len = usize::try_from(number).ok()?;
+            return Some(match kind {
+                b':' => Piece::Integer(number),
+                b'*' => Piece::Array(len),
+                b'%' => Piece::Map(len),
+                _ => {
+                    let bytes = self.rest.get(..len)?;
+                    self.rest = self.rest.get(len + 2..)?;
+                    Piece::Bulk(bytes)
+                }
+            });
+        }
         let line = self.line()?;
         Some(match kind {
             b'+' => Piece::Simple(line),
@@ -58,18 +100,9 @@ impl<'a> Iterator for Pieces<'a> {
             b'(' => Piece::Big(line),
             b'_' => Piece::Null,
             b':' => crate::parse_integer(line).map_or(Piece::Big(line), Piece::Integer),
-            b'$' | b'*' | b'%' => match (kind, usize::try_from(crate::parse_integer(line)?)) {
-                (b'$', Ok(len)) => {
-                    let bytes = self.rest.get(..len)?;
-                    self.rest = self.rest.get(len + 2..)?;
-                    Piece::Bulk(bytes)
-                }
-                (b'$', Err(_)) => Piece::Null,
-                (b'*', Ok(len)) => Piece::Array(len),
-                (b'*', Err(_)) => Piece::NullArray,
-                (_, Ok(pairs)) => Piece::Map(pairs),
-                (_, Err(_)) => return None,
-            },
+            // What has a length was found above.
+            b'$' if line == b"-1" => Piece::Null,
+            b'*' if line == b"-1" => Piece::NullArray,
             _ => return None,
         })
     }

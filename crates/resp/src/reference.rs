@@ -51,13 +51,13 @@ octets, seconds, tokens), in decimal: no plus sign, no leading zero, no fraction
 UTC milliseconds since 1970, or a duration in milliseconds. A total that leaves 64 bits is a big
 number in RESP3 and a bulk string of its digits in RESP2.
 
-**Replies.** `code` is a simple string, the name of the result code: `+OK`,
-`+CREDIT_LIMIT_REACHED`, `+SERVICE_DENIED`. `replayed` is 1 when the request was a duplicate and
-the stored answer is given again, else 0; `final` is 1 when less was granted than requested, else
-0. `version` is the account's version after the command was first executed; in the replies to
-RESERVE, UPDATE, TERMINATE and RELEASE it is the session's version, 0 when the session is not open
-afterwards. Maps are RESP3 maps, in RESP2 flat arrays of key, value. Map keys, ids, units, names,
-status, period and overrun are bulk strings.
+**Replies.** The words of this page are simple strings: `code`, which is the name of the result code
+(`+OK`, `+CREDIT_LIMIT_REACHED`, `+SERVICE_DENIED`), status, period and overrun. Map keys, ids, units
+and names are bulk strings. `replayed` is 1 when the request was a duplicate and the stored answer is
+given again, else 0; `final` is 1 when less was granted than requested, else 0. `version` is the
+account's version after the command was first executed; in the replies to RESERVE, UPDATE, TERMINATE
+and RELEASE it is the session's version, 0 when the session is not open afterwards. Maps are RESP3
+maps, in RESP2 flat arrays of key, value.
 
 **Errors.** A refusal changes nothing and is a RESP error `-NAME number why`:
 
@@ -200,10 +200,10 @@ fn generic_commands(page: &mut String) {
 What ordinary clients of Redis and load tools need. They answer as Valkey 8.0 does, in RESP2 and
 RESP3, but for what the last column says; a test sends random commands to both and compares. Keys
 of plain values are at most 65535 bytes long, values at most as long as `--max-argument`. A database
-other than 0 and transactions are not in this release; nor is persistence: nothing survives a
-restart. HELP of a container lists what there is here. Keywords and numbers are taken as they are
-written: Valkey overlooks what follows a zero byte in a keyword, and a space or a plus sign before
-a cursor.
+other than 0 and transactions are not in this release. What survives a restart is said by
+`--durability`; SAVE, BGSAVE and BGREWRITEAOF do not exist, SCUR.SNAPSHOT does. HELP of a container
+lists what there is here. Keywords and numbers are taken as they are written: Valkey overlooks what
+follows a zero byte in a keyword, and a space or a plus sign before a cursor.
 
 **Accounts and entities.** A plain write to a key that holds one of them is WRONGTYPE and changes
 nothing; so is a plain read of its value.

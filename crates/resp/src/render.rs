@@ -56,9 +56,7 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
             Code::Ok => reply.ok(),
             code => reply.simple(code.name()),
         }
-        reply.integer(answer.granted);
-        reply.integer(i64::from(answer.last));
-        reply.integer(answer.uncollected);
+        reply.integers([answer.granted, i64::from(answer.last), answer.uncollected]);
     }
 }
 
@@ -88,14 +86,14 @@ pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
 /// The answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
     reply.map(7);
+    account_entries(reply, account, now);
     word!(reply, "session");
     session_entry(reply, session);
-    account_entries(reply, account, now);
 }
 
 fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     word!(reply, "status");
-    reply.text(account.status.name());
+    reply.simple(account.status.name());
     word!(reply, "version");
     reply.unsigned(account.version);
     word!(reply, "identities");
@@ -117,7 +115,7 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
         reply.name(&counter.id);
         reply.name(&counter.unit);
         reply.integer(counter.value_at(now));
-        reply.text(counter.period.name());
+        reply.simple(counter.period.name());
         time_or_null(reply, counter.period.end(now));
     }
     word!(reply, "sessions");
@@ -134,11 +132,13 @@ fn balance(reply: &mut Reply<'_>, bucket: &Bucket) {
     reply.array(8);
     reply.name(&bucket.id);
     reply.name(&bucket.unit);
-    reply.integer(bucket.available);
-    reply.integer(bucket.held);
-    reply.integer(bucket.floor);
-    reply.integer(i64::from(bucket.priority));
-    reply.integer(bucket.valid_from.0);
+    reply.integers([
+        bucket.available,
+        bucket.held,
+        bucket.floor,
+        i64::from(bucket.priority),
+        bucket.valid_from.0,
+    ]);
     time_or_null(reply, bucket.valid_to);
 }
 
@@ -162,7 +162,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     word!(reply, "tcc");
     reply.integer(session.tcc_ms);
     word!(reply, "overrun");
-    reply.text(session.overrun.name());
+    reply.simple(session.overrun.name());
     word!(reply, "last_request");
     match session.answers.last_request() {
         Some(request) => reply.integer(i64::from(request)),
@@ -176,7 +176,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
         reply.array(9);
         reply.integer(i64::from(item.key));
         reply.name(&item.unit);
-        for amount in [
+        reply.integers([
             item.granted,
             item.outstanding(),
             item.used,
@@ -184,9 +184,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
             item.direct,
             item.released,
             item.uncollected,
-        ] {
-            reply.integer(amount);
-        }
+        ]);
     }
 }
 

@@ -135,6 +135,15 @@ impl<'a> Reply<'a> {
         }
     }
 
+    /// Some integers, eight at most, one behind the other.
+    pub fn integers<const N: usize>(&mut self, values: [i64; N]) {
+        if !decimal::append_lines(self.out, b':', values) {
+            for value in values {
+                self.integer(value);
+            }
+        }
+    }
+
     /// A version or a count.
     pub fn unsigned(&mut self, value: u64) {
         match i64::try_from(value) {

@@ -4,8 +4,8 @@
 use crate::server::{Kind, Rewrite, TypeCell};
 use crate::timers::{self, Armed};
 use crate::{account_totals, server};
-use scurry_codec::{decode_account, encode_account_over};
-use scurry_ledger::{Account, Portion, Status, next_due, validate};
+use scurry_codec::{ForeignError, decode_account, decode_foreign_account, encode_account_over};
+use scurry_ledger::{Account, Portion, Status, next_due};
 use std::ffi::CStr;
 use std::fmt::{self, Display};
 
@@ -16,7 +16,8 @@ pub(crate) const APPLY: &CStr = c"SCUR.APPLY";
 
 /// The value of a key that holds an account.
 pub(crate) struct AccountValue {
-    image: Box<[u8]>,
+    /// Its room is as long as what the server's allocator gives for it.
+    image: Vec<u8>,
     armed: Armed,
 }
 
@@ -26,16 +27,17 @@ impl AccountValue {
     /// Of an account that is taken into the totals.
     pub(crate) fn new(account: &Account, buffer: &mut Vec<u8>) -> AccountValue {
         let len = encode_account_over(account, buffer);
-        AccountValue { image: buffer[..len].into(), armed: Armed::NONE }
+        AccountValue { image: kept(&buffer[..len]), armed: Armed::NONE }
     }
 
     /// What the account is now.
     pub(crate) fn replace(&mut self, account: &Account, buffer: &mut Vec<u8>) {
         let len = encode_account_over(account, buffer);
-        if len == self.image.len() {
-            self.image.copy_from_slice(&buffer[..len]);
+        if room_for(len) == self.image.capacity() {
+            self.image.clear();
+            self.image.extend_from_slice(&buffer[..len]);
         } else {
-            self.image = buffer[..len].into();
+            self.image = kept(&buffer[..len]);
         }
     }
 
@@ -58,20 +60,30 @@ impl AccountValue {
     }
 }
 
-/// Why an image is not taken from outside.
+/// An image in room of its own.
+fn kept(image: &[u8]) -> Vec<u8> {
+    let mut room = Vec::with_capacity(room_for(image.len()));
+    room.extend_from_slice(image);
+    room
+}
+
+/// What the allocators of servers give for so many bytes: four sizes from one power of two to the
+/// next, and no two nearer than 16. An image that grows within it stays where it is.
+fn room_for(len: usize) -> usize {
+    let step = (len.saturating_sub(1).max(1).ilog2().max(6) - 2).min(usize::BITS - 2);
+    len.max(1).next_multiple_of(1 << step)
+}
+
+/// An account from outside, or why its image is not taken.
 pub(crate) fn read(image: &[u8]) -> Result<Account, ImageFault> {
     let mut account = Account::empty(Status::Active);
-    decode_account(image, &mut account).map_err(|error| ImageFault(error.to_string()))?;
-    let violation = validate(&account, account.changed_at).err();
-    match violation {
-        None => Ok(account),
-        Some(violation) => Err(ImageFault(violation.to_string())),
-    }
+    decode_foreign_account(image, &mut account).map_err(ImageFault)?;
+    Ok(account)
 }
 
 /// An image that no Scurry has written.
 #[derive(Debug)]
-pub(crate) struct ImageFault(String);
+pub(crate) struct ImageFault(ForeignError);
 
 impl Display for ImageFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -90,7 +102,7 @@ impl Kind for AccountValue {
     fn load(bytes: &[u8], _: i32) -> Result<AccountValue, impl Display> {
         let account = read(bytes)?;
         account_totals::replace(&Portion::default(), Some(&account));
-        Ok::<_, ImageFault>(AccountValue { image: bytes.into(), armed: Armed::NONE })
+        Ok::<_, ImageFault>(AccountValue { image: kept(bytes), armed: Armed::NONE })
     }
 
     fn loaded(&mut self, context: &server::Context, database: i32, key: &[u8]) {
@@ -108,7 +120,7 @@ impl Kind for AccountValue {
     }
 
     fn memory_bytes(&self) -> usize {
-        size_of::<AccountValue>() + self.image.len()
+        size_of::<AccountValue>() + self.image.capacity()
     }
 
     fn digest(&self, out: &mut Vec<u8>) {

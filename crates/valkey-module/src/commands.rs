@@ -4,12 +4,14 @@ mod apply;
 mod entity;
 mod image;
 mod scur;
+#[cfg(feature = "test-clock")]
+mod test_clock;
 
 use crate::desk::{self, Desk};
 use crate::server::{Context, Name, arguments, create_command};
 use scurry_resp::table::{self, CommandId, Spec};
 use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::sync::Mutex;
 use valkey_module::raw;
 
@@ -17,6 +19,9 @@ use valkey_module::raw;
 const READ_ONLY: &str = "READONLY only the primary decides: send it there";
 /// What reads the log of a server of ours.
 const NO_LOG: &str = "ERR a Valkey node keeps no log of Scurry: use scurry serve for it";
+
+/// A command without a key that changes nothing.
+pub(crate) const WITHOUT_KEY: &CStr = c"SCUR.TOTALS";
 
 /// What a module is told that calls a command from within what another has caused, formed.
 const WITHIN_ANOTHER: &[u8] =
@@ -55,6 +60,10 @@ pub(crate) fn register(context: &Context) -> Result<(), &'static str> {
             return Err(spec.name);
         }
     }
+    #[cfg(feature = "test-clock")]
+    if !test_clock::register(context) {
+        return Err("SCUR.TESTCLOCK");
+    }
     Ok(())
 }
 
@@ -74,7 +83,7 @@ unsafe extern "C" fn run(
     // SAFETY: see above; nothing of it is kept.
     let (context, names) = unsafe { (Context::new(context), arguments(first, count)) };
     let Ok(mut guard) = ROOM.try_lock() else {
-        context.send(WITHIN_ANOTHER);
+        context.send(&mut WITHIN_ANOTHER.to_vec());
         return 0;
     };
     let Room { requests, formed } = guard.get_or_insert_default();
@@ -84,12 +93,11 @@ unsafe extern "C" fn run(
         Some(spec) => {
             let protocol = if context.is_resp3() { Protocol::Resp3 } else { Protocol::Resp2 };
             let mut reply = Reply::new(formed, protocol);
-            match too_long(names) {
+            match take(names, requests) {
                 Some(len_max) => reply.error(format_args!(
                     "INVALID 10 the arguments are longer than {len_max} bytes"
                 )),
                 None => {
-                    requests.push(names.iter().map(|name| name.bytes()));
                     let call = Call { context: &context, spec, names, args: requests.get(0) };
                     let done = desk::at(|desk| dispatch(&call, desk, &mut reply));
                     if done.is_none() {
@@ -111,27 +119,30 @@ unsafe extern "C" fn run(
 /// Bytes of room that are kept from one command to the next.
 const ROOM_KEPT_MAX: usize = 256 * 1024;
 
-/// The bound that the arguments break, if they do: those of our own server.
-fn too_long(names: &[Name<'_>]) -> Option<usize> {
+/// Takes the arguments, or gives the bound that they break: those of our own server.
+fn take(names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
     let RequestLimits { argument_len_max, request_len_max, .. } = RequestLimits::default();
-    let mut sum = 0usize;
-    for name in names {
-        let len = name.bytes().len();
-        if len > argument_len_max {
-            return Some(argument_len_max);
-        }
-        sum = sum.saturating_add(len);
+    let (mut longest, mut sum) = (0, 0usize);
+    requests.push(names.iter().map(|name| {
+        let bytes = name.bytes();
+        longest = longest.max(bytes.len());
+        sum = sum.saturating_add(bytes.len());
+        // What is refused is not copied.
+        if longest <= argument_len_max && sum <= request_len_max { bytes } else { &[] }
+    }));
+    if longest > argument_len_max {
+        Some(argument_len_max)
+    } else {
+        (sum > request_len_max).then_some(request_len_max)
     }
-    (sum > request_len_max).then_some(request_len_max)
 }
 
 fn dispatch(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
-    let writes = call.spec.flags.contains(&"write");
     let of_nodes = matches!(call.spec.id, CommandId::ScurApply | CommandId::EntityApply);
     if of_nodes {
         return apply::run(call, desk, reply);
     }
-    if writes && call.context.is_replica() {
+    if call.context.is_replica() && call.spec.flags.contains(&"write") {
         return reply.error(READ_ONLY);
     }
     match call.spec.id {

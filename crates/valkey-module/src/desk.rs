@@ -99,7 +99,23 @@ impl Desk {
     pub(crate) fn replicate(&mut self, key: &OpenKey<'_>, change: &Change) {
         self.bytes.clear();
         encode_change(change, &mut self.bytes);
-        let version = self.version_before.to_string();
-        key.context().replicate_words(APPLY, key.name(), &[version.as_bytes(), &self.bytes]);
+        let mut room = [0; VERSION_DIGITS_MAX];
+        let version = digits(self.version_before, &mut room);
+        key.context().replicate_words(APPLY, key.name(), &[version, &self.bytes]);
+    }
+}
+
+const VERSION_DIGITS_MAX: usize = 20;
+
+/// The digits of a version.
+fn digits(mut version: u64, room: &mut [u8; VERSION_DIGITS_MAX]) -> &[u8] {
+    let mut begin = room.len();
+    loop {
+        begin -= 1;
+        room[begin] = b'0' + (version % 10) as u8;
+        version /= 10;
+        if version == 0 {
+            return &room[begin..];
+        }
     }
 }

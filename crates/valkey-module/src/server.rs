@@ -2,6 +2,7 @@
 //! crate holds no pointer longer than the server lets it.
 
 mod api;
+mod clock;
 mod context;
 mod info;
 mod key;
@@ -9,6 +10,8 @@ mod kind;
 mod name;
 mod reply;
 mod subscribe;
+#[cfg(feature = "test-clock")]
+pub(crate) mod test_clock;
 
 pub(crate) use api::{call, missing};
 pub(crate) use context::{Context, Level, log};
@@ -16,4 +19,5 @@ pub(crate) use info::{create_category, create_command};
 pub(crate) use key::{Mode, OpenKey, WrongType};
 pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};
 pub(crate) use name::{Name, OwnedName, arguments};
+pub(crate) use reply::{is_tried, try_joining};
 pub(crate) use subscribe::{subscribe, subscribe_to_keys};

@@ -123,7 +123,7 @@ impl Timers {
 
     /// Sees to it that the server's timer fires when the first entry is due.
     fn wake(&mut self, context: &Context) {
-        if context.is_replica() || context.is_loading() {
+        if context.is_replica() || context.is_loading() || runs_by_hand() {
             return;
         }
         let Some(first) = self.entries.first() else { return };
@@ -168,19 +168,32 @@ unsafe extern "C" fn fired(context: *mut raw::RedisModuleCtx, _: *mut c_void) {
         with(|timers| timers.fire_in(&context, now.plus_ms(QUIET_MS), QUIET_MS));
         return;
     }
-    desk::at(|desk| {
-        for _ in 0..STEPS_MAX {
-            let Some(entry) = with(|timers| timers.pop(now)) else { break };
-            look(&context, desk, &entry);
-        }
-    });
+    desk::at(|desk| turn(&context, desk, now, STEPS_MAX));
     with(|timers| timers.wake(&context));
 }
 
-/// Commits what is due in the account of an entry, at the entry's time.
-fn look(context: &Context, desk: &mut Desk, entry: &Entry) {
+/// True while a test says when timers run.
+fn runs_by_hand() -> bool {
+    #[cfg(feature = "test-clock")]
+    return crate::server::test_clock::now().is_some();
+    #[cfg(not(feature = "test-clock"))]
+    false
+}
+
+/// Looks at accounts that are due, at so many of them at most. How many commits were made.
+pub(crate) fn turn(context: &Context, desk: &mut Desk, now: Time, steps_max: usize) -> usize {
+    let mut commits = 0;
+    for _ in 0..steps_max {
+        let Some(entry) = with(|timers| timers.pop(now)) else { break };
+        commits += usize::from(look(context, desk, &entry));
+    }
+    commits
+}
+
+/// Commits what is due in the account of an entry, at the entry's time. False when it was nothing.
+fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
     if !context.select(entry.database) {
-        return;
+        return false;
     }
     let owned = OwnedName::new(context, &entry.key);
     let mut key = OpenKey::new(context, owned.name(), Mode::Write);
@@ -188,14 +201,14 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) {
         Ok(Some(value)) => {
             // The entry of what was there before: this one has its own, or needs none.
             if *value.armed() != Armed(entry.at) {
-                return;
+                return false;
             }
             *value.armed() = Armed::NONE;
         }
-        _ => return,
+        _ => return false,
     }
     if desk.load(&mut key).is_err() {
-        return;
+        return false;
     }
     match desk.account.as_ref().and_then(next_due) {
         Some(due) if due <= entry.at => {
@@ -204,6 +217,7 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) {
             if let Some(change) = tick_in_place(&mut desk.account, entry.at, limits) {
                 desk.store(&mut key);
                 desk.replicate(&key, &change);
+                return true;
             }
         }
         // A command has moved it back since.
@@ -213,4 +227,5 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) {
             }
         }
     }
+    false
 }

@@ -1,5 +1,6 @@
 //! The command line: each flag beside its help, one file per sub-command.
 
+mod address;
 mod common;
 mod expiry;
 mod fill;

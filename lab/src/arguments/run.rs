@@ -1,14 +1,17 @@
 //! The flags of `scurry-lab run`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use anyhow::{Result, ensure};
 use clap::{Args, ValueEnum};
 
 use super::CommonArguments;
+use super::address::TargetAddress;
+use crate::fleet::REPLICAS_MAX;
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
-use crate::target::{ScurryOptions, Variant};
+use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
 /// Threads of one server at most, as many as a core's number can tell apart.
@@ -100,6 +103,11 @@ pub struct RunArguments {
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
 
+    /// Where a target of the Redis family runs that the lab does not start: `dragonfly`, `keydb`,
+    /// `kvrocks`, `garnet`, `valkey`, `redis`; repeat it for several (kv).
+    #[arg(long = "address", value_name = "NAME=HOST:PORT")]
+    pub addresses: Vec<TargetAddress>,
+
     /// Threads of scurry, each on a core of its own where there are so many; other targets
     /// keep their one [default: the server's own default, on one core].
     #[arg(long, value_name = "N")]
@@ -110,8 +118,18 @@ pub struct RunArguments {
     #[arg(long = "door", value_name = "main|cores", default_values = ["main"])]
     pub doors: Vec<Door>,
 
-    /// A Lua library to load into valkey+lua and redis+lua instead of the built-in one
-    /// (lab/peers/scur.lua): to try a faster opponent, or one with a known bug.
+    /// Replicas of each primary of Valkey and Redis: 0 or 1. They run on the loader's core, and their
+    /// CPU is told apart.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    pub replicas: u32,
+
+    /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT goes behind
+    /// each batch of requests [default: nobody waits].
+    #[arg(long, value_name = "K")]
+    pub acknowledged_copies: Option<u32>,
+
+    /// A Lua library to load into valkey+lua, redis+lua and tarantool+lua instead of the built-in
+    /// one (lab/peers): to try a faster opponent, or one with a known bug.
     #[arg(long, value_name = "FILE")]
     pub lua_library: Option<PathBuf>,
 
@@ -170,17 +188,34 @@ impl RunArguments {
         Ok(targets)
     }
 
+    /// Where a target runs already.
+    pub fn address_of(&self, target: Target) -> Option<SocketAddr> {
+        let found = self.addresses.iter().find(|one| one.target == target);
+        found.map(|one| one.address)
+    }
+
     /// How scurry is started.
     ///
     /// # Errors
     /// When the number of threads is none, or a door is named twice.
     pub fn scurry(&self) -> Result<ScurryOptions> {
+        self.check_copies()?;
         if let Some(threads) = self.threads {
             ensure!((1..=THREADS_MAX).contains(&threads), "--threads must be 1 to {THREADS_MAX}");
         }
         let twice = self.doors.len() > 1 && self.doors[1..].contains(&self.doors[0]);
         ensure!(!twice, "a --door is named twice: use --runs to repeat");
         Ok(ScurryOptions { threads: self.threads, arguments: self.common.server_arg.clone() })
+    }
+
+    /// Refuses what no target can do.
+    fn check_copies(&self) -> Result<()> {
+        ensure!(self.replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
+        if let Some(copies) = self.acknowledged_copies {
+            let most = 1 + REPLICAS_MAX;
+            ensure!((2..=most).contains(&copies), "--acknowledged-copies must be 2 to {most}");
+        }
+        Ok(())
     }
 
     fn find(&self) -> Result<Scenario> {
@@ -281,6 +316,8 @@ mod tests {
             ("kv --threads 0", "--threads must be"),
             ("kv --door main --door main", "named twice"),
             ("kv --door side", "side"),
+            ("kv --replicas 2", "--replicas must be 0 to 1"),
+            ("kv --acknowledged-copies 1", "--acknowledged-copies must be 2 to 2"),
             ("nothing", "no scenario `nothing`"),
             ("kv --seconds -1", ""),
         ] {

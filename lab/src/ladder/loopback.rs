@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 
 use super::report::Point;
 use crate::echo_sizes::learn;
-use crate::measure::Bench;
+use crate::measure::{Bench, Copies};
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
 use crate::target::{Durability, Target};
@@ -60,13 +60,15 @@ impl Loopback<'_> {
             durability: Durability::None,
             place: &self.testbed.place.path,
             snapshots: false,
+            address: None,
             program: if echo { self.echo.clone() } else { self.testbed.program.clone() },
             port: None,
             cores: self.testbed.cores.as_ref(),
             scurry: &self.testbed.scurry,
             door: Door::Main,
+            copies: Copies::default(),
             echo_sizes: &self.echo_sizes,
-            library: "",
+            library: None,
             interrupted: &self.testbed.interrupted,
             quiet: self.testbed.quiet,
         };

@@ -10,6 +10,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
+use crate::wire::{Translator, Wire};
+
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request without its reply.
@@ -20,6 +22,9 @@ pub(super) struct Request {
     pub(super) operation: u8,
 }
 
+/// In the place of a session: the request asks how many copies there are of those before it.
+pub(super) const COPIES: u32 = u32::MAX;
+
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
@@ -27,12 +32,20 @@ pub(super) struct Connection {
     number: u64,
     ready: VecDeque<u32>,
     in_flight: VecDeque<Request>,
+    /// Answered, and not known to be on enough copies.
+    held: VecDeque<Request>,
     unread: Vec<u8>,
     unsent: Vec<u8>,
+    /// None where the target speaks RESP.
+    pub(super) translator: Option<Box<dyn Translator>>,
 }
 
 impl Connection {
-    pub(super) fn open(address: SocketAddr, sessions: VecDeque<u32>) -> Result<Connection> {
+    pub(super) fn open(
+        address: SocketAddr,
+        wire: Wire,
+        sessions: VecDeque<u32>,
+    ) -> Result<Connection> {
         let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
             .with_context(|| format!("connecting to {address}"))?;
         stream.set_nodelay(true)?;
@@ -43,8 +56,10 @@ impl Connection {
             number: 0,
             ready: sessions,
             in_flight,
+            held: VecDeque::new(),
             unread: Vec::new(),
             unsent: Vec::new(),
+            translator: wire.translator(),
         })
     }
 
@@ -54,9 +69,9 @@ impl Connection {
             .context("watching a connection")
     }
 
-    /// How many requests are in flight.
+    /// How many requests are in flight, or answered and not acknowledged.
     pub(super) fn depth(&self) -> usize {
-        self.in_flight.len()
+        self.in_flight.len() + self.held.len()
     }
 
     pub(super) fn next_ready(&mut self) -> Option<u32> {
@@ -86,6 +101,26 @@ impl Connection {
         }
     }
 
+    /// The request of this session has its reply, maybe before older ones.
+    pub(super) fn answered_by(&mut self, session: u32) -> Option<Request> {
+        let at = self.in_flight.iter().position(|request| request.session == session)?;
+        let request = self.in_flight.remove(at)?;
+        self.ready.push_back(session);
+        Some(request)
+    }
+
+    /// The oldest request has its reply, and is acknowledged when there are enough copies.
+    pub(super) fn hold(&mut self) {
+        self.held.extend(self.in_flight.pop_front());
+    }
+
+    /// The number of copies has come: gives those before it, whose sessions may go on.
+    pub(super) fn acknowledged(&mut self) -> impl Iterator<Item = Request> {
+        self.in_flight.pop_front();
+        self.ready.extend(self.held.iter().map(|request| request.session));
+        self.held.drain(..)
+    }
+
     /// Moves the start of a reply that was kept to the front of `buffer`.
     pub(super) fn take_unread(&mut self, buffer: &mut [u8]) -> usize {
         let length = self.unread.len();
@@ -109,6 +144,10 @@ impl Connection {
 
     /// Writes, and keeps for later what the socket does not take.
     pub(super) fn write(&mut self, bytes: &[u8], set: &OwnedFd) -> Result<()> {
+        if self.is_blocked() {
+            self.unsent.extend_from_slice(bytes);
+            return Ok(());
+        }
         let taken = match self.stream.write(bytes) {
             Ok(taken) => taken,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,

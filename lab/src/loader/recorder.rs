@@ -1,7 +1,7 @@
 //! Everything that the loader counts: latencies per operation, throughput per second.
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{SECOND_NS, seconds};
 use crate::figures::{per, rounded};
@@ -21,7 +21,7 @@ pub struct Second {
 }
 
 /// Latencies of one kind of operation.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OperationResult {
     /// Its name.
     pub operation: String,
@@ -44,6 +44,8 @@ pub struct LoadResult {
     pub by_operation: Vec<OperationResult>,
     /// CPU seconds of the loader's thread.
     pub loader_cpu_seconds: f64,
+    /// Operations that were done and not on as many copies as asked; none where nobody asked.
+    pub not_enough_copies: Option<u64>,
     /// Second by second.
     pub timeline: Vec<Second>,
 }
@@ -69,6 +71,7 @@ pub(super) struct Recorder {
     totals: Vec<LatencyRecorder>,
     interval_started: u64,
     measuring: bool,
+    not_enough: u64,
     timeline: Vec<Second>,
 }
 
@@ -81,6 +84,7 @@ impl Recorder {
             totals: recorders()?,
             interval_started: 0,
             measuring: false,
+            not_enough: 0,
             timeline: Vec::new(),
         })
     }
@@ -88,6 +92,14 @@ impl Recorder {
     #[inline]
     pub(super) fn record(&mut self, operation: u8, nanos: u64) {
         self.interval[usize::from(operation)].record(nanos);
+    }
+
+    /// So many operations are not on enough copies.
+    #[inline]
+    pub(super) fn not_enough(&mut self, count: u64) {
+        if self.measuring {
+            self.not_enough += count;
+        }
     }
 
     /// When the current interval should end.
@@ -130,7 +142,7 @@ impl Recorder {
         second
     }
 
-    pub(super) fn finish(self, length: u64, loader_cpu: u64) -> LoadResult {
+    pub(super) fn finish(self, length: u64, loader_cpu: u64, copies_asked: bool) -> LoadResult {
         let mut all = self.totals[0].clone();
         self.totals[1..].iter().for_each(|recorder| all.add(recorder));
         let by_operation = self
@@ -149,6 +161,7 @@ impl Recorder {
             latency_us: all.summary().rounded(),
             by_operation,
             loader_cpu_seconds: seconds(loader_cpu),
+            not_enough_copies: copies_asked.then_some(self.not_enough),
             timeline: self.timeline,
         }
     }

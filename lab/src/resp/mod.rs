@@ -5,5 +5,5 @@ mod request;
 mod value;
 
 pub use reply::{Stop, WriteReply, read_write_reply, skip};
-pub use request::{Template, encode};
+pub use request::{Template, append, encode, words};
 pub use value::Value;

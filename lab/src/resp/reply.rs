@@ -103,6 +103,16 @@ impl<'a> Cursor<'a> {
         Ok(Some(bytes))
     }
 
+    /// A simple or bulk string: not every server can tell the two apart.
+    #[inline]
+    fn text(&mut self) -> Result<&'a [u8], Stop> {
+        match self.kind()? {
+            b'+' => self.line(),
+            b'$' => self.bulk()?.ok_or(Stop::Malformed),
+            _ => Err(Stop::Malformed),
+        }
+    }
+
     #[inline]
     fn expect(&mut self, kind: u8) -> Result<(), Stop> {
         if self.kind()? == kind { Ok(()) } else { Err(Stop::Malformed) }
@@ -115,7 +125,7 @@ impl<'a> Cursor<'a> {
     }
 
     #[inline]
-    fn array(&mut self) -> Result<i64, Stop> {
+    pub(super) fn array(&mut self) -> Result<i64, Stop> {
         self.expect(b'*')?;
         self.number()
     }
@@ -160,8 +170,7 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
     if cursor.array()? != 4 {
         return Err(Stop::Malformed);
     }
-    cursor.expect(b'+')?;
-    let mut ok = cursor.line()? == b"OK";
+    let mut ok = cursor.text()? == b"OK";
     let replayed = cursor.integer()? != 0;
     let version = cursor.integer()?;
     let (mut granted, mut uncollected) = (0i64, 0i64);
@@ -170,8 +179,7 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
             return Err(Stop::Malformed);
         }
         cursor.integer()?;
-        cursor.expect(b'+')?;
-        ok &= cursor.line()? == b"OK";
+        ok &= cursor.text()? == b"OK";
         granted = granted.saturating_add(cursor.integer()?);
         cursor.integer()?;
         uncollected = uncollected.saturating_add(cursor.integer()?);
@@ -231,6 +239,16 @@ mod tests {
         for split in 0..reply.len() {
             assert_eq!(read_write_reply(&reply[..split]), Err(Stop::Incomplete), "at {split}");
         }
+    }
+
+    #[test]
+    fn a_code_may_be_a_bulk_string() {
+        let reply =
+            b"*4\r\n$2\r\nOK\r\n:0\r\n:7\r\n*1\r\n*5\r\n:1\r\n$2\r\nOK\r\n:9\r\n:0\r\n:0\r\n";
+        let (length, found) = read_write_reply(reply).unwrap();
+        assert_eq!((length, found.ok, found.granted), (reply.len(), true, 9));
+        let nil = b"*4\r\n$-1\r\n:0\r\n:7\r\n*0\r\n";
+        assert_eq!(read_write_reply(nil), Err(Stop::Malformed));
     }
 
     #[test]

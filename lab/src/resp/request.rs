@@ -1,5 +1,9 @@
 //! Requests: formatted once as templates, then copied and patched in place per request.
 
+use std::io::Write;
+
+use super::reply::Cursor;
+
 /// One request whose account (and session) texts are patched in place. Both have a fixed
 /// width, so that nothing moves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,14 +43,33 @@ impl Template {
 
 /// One request as an array of bulk strings.
 pub fn encode<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
-    let mut out = format!("*{}\r\n", arguments.len()).into_bytes();
+    let mut out = Vec::new();
+    append(arguments, &mut out);
+    out
+}
+
+/// As [`encode`], behind what is in `out`.
+pub fn append<A: AsRef<[u8]>>(arguments: &[A], out: &mut Vec<u8>) {
+    let line = |out: &mut Vec<u8>, kind: char, length: usize| {
+        write!(out, "{kind}{length}\r\n").expect("a vector takes every byte");
+    };
+    line(out, '*', arguments.len());
     for argument in arguments {
         let argument = argument.as_ref();
-        out.extend_from_slice(format!("${}\r\n", argument.len()).as_bytes());
+        line(out, '$', argument.len());
         out.extend_from_slice(argument);
         out.extend_from_slice(b"\r\n");
     }
-    out
+}
+
+/// The arguments of a request that [`encode`] or a [`Template`] made.
+pub fn words(request: &[u8]) -> impl ExactSizeIterator<Item = &[u8]> {
+    let mut cursor = Cursor::new(request);
+    let count = cursor.array().ok().and_then(|count| usize::try_from(count).ok()).unwrap_or(0);
+    (0..count).map(move |_| {
+        let bytes = cursor.kind().and_then(|_| cursor.bulk());
+        bytes.ok().flatten().expect("the lab's requests are arrays of bulk strings")
+    })
 }
 
 /// Length of `*n\r\n` or `$n\r\n`.
@@ -76,6 +99,13 @@ mod tests {
         let mut out = b"before".to_vec();
         template.append(&mut out, b"acc:0012345", b"s00000zz");
         assert_eq!(out, [&b"before"[..], &encode(&filled)].concat());
+    }
+
+    #[test]
+    fn a_request_is_read_back() {
+        let request = arguments(&["SET", "k", "", "two\r\nlines"]);
+        assert_eq!(words(&encode(&request)).collect::<Vec<_>>(), request);
+        assert_eq!(words(&encode(&request)).len(), 4);
     }
 
     #[test]

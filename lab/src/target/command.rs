@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use super::{Durability, ScurryOptions, Target};
+use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate};
 use crate::process::ServerCommand;
 
 /// Where a server listens, what it may use and what it keeps.
@@ -24,6 +24,8 @@ pub struct Start<'a> {
     pub echo_sizes: &'a str,
     /// How scurry is started.
     pub scurry: &'a ScurryOptions,
+    /// A Lua library instead of the built-in one.
+    pub library: Option<&'a str>,
 }
 
 impl Target {
@@ -33,11 +35,17 @@ impl Target {
         let words = match self {
             Target::Scurry => scurry(&start),
             Target::Echo => words(&["echo-server", "--port", &port, "--sizes", start.echo_sizes]),
+            Target::TarantoolLua | Target::TarantoolClient => tarantool(&start, &port),
+            Target::HazelcastJava | Target::IgniteJava => jvm::server(
+                self.jvm_system().unwrap_or_default(),
+                start.address.port(),
+                start.durability,
+            ),
             _ => family(self, &start, &port),
         };
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
-        ServerCommand { program, arguments, cores, address, place }
+        ServerCommand { program, arguments, cores, address, wire: self.wire(), place }
     }
 }
 
@@ -54,6 +62,13 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
     }
     all.extend(start.scurry.arguments.iter().cloned());
     all
+}
+
+/// It has no file of settings: a script says them, and then what the procedures are.
+fn tarantool(start: &Start<'_>, port: &str) -> Vec<String> {
+    let mode = start.durability.word();
+    let settings = format!("settings = {{ port = {port}, wal_mode = '{mode}' }}");
+    words(&["-e", &settings, "-e", start.library.unwrap_or(PROCEDURES)])
 }
 
 /// Redis and what descends from it.
@@ -74,7 +89,7 @@ fn family(target: Target, start: &Start<'_>, port: &str) -> Vec<String> {
     if target.has_module() {
         // It loads where nothing is evicted.
         all.extend(words(&["--maxmemory-policy", "noeviction", "--loadmodule"]));
-        all.extend(super::module().map(|path| path.to_string_lossy().into_owned()));
+        all.extend(locate::module().map(|path| path.to_string_lossy().into_owned()));
     }
     all
 }
@@ -97,6 +112,7 @@ mod tests {
             place: "p".into(),
             echo_sizes: "",
             scurry: &scurry,
+            library: None,
         });
         command.arguments.join(&OsString::from(" ")).into_string().unwrap()
     }
@@ -108,6 +124,15 @@ mod tests {
         assert_eq!(line(Target::Scurry, Durability::None), expected);
         let expected = format!("{begin} fsync --dir data --threads 2 --io");
         assert_eq!(line(Target::Scurry, Durability::Fsync), expected);
+    }
+
+    #[test]
+    fn tarantool_is_told_its_way_with_the_log() {
+        let line = line(Target::TarantoolLua, Durability::Write);
+        assert!(
+            line.starts_with("-e settings = { port = 7, wal_mode = 'write' } -e -- "),
+            "{line}"
+        );
     }
 
     #[test]

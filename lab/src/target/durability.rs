@@ -8,9 +8,9 @@ pub enum Durability {
     /// It is in memory alone.
     #[default]
     None,
-    /// Scurry: it is in the page cache.
+    /// Scurry, Tarantool and Ignite (`LOG_ONLY`): it is in the page cache.
     Write,
-    /// Scurry: it is on the device.
+    /// Scurry, Tarantool and Ignite: it is on the device.
     Fsync,
     /// Redis family: it is in memory, and goes to the page cache with its turn of the event loop;
     /// the device follows within a second or two.
@@ -39,12 +39,26 @@ impl Durability {
     /// Those that a target has.
     pub fn of(target: Target) -> &'static [Durability] {
         match target {
-            Target::Scurry => &[Durability::None, Durability::Write, Durability::Fsync],
-            Target::Echo => &[Durability::None],
+            Target::Scurry
+            | Target::TarantoolLua
+            | Target::TarantoolClient
+            | Target::IgniteJava => &[Durability::None, Durability::Write, Durability::Fsync],
+            // Hazelcast keeps things in its Enterprise edition alone.
+            // What is there already keeps what it was told.
+            Target::Dragonfly
+            | Target::KeyDb
+            | Target::Kvrocks
+            | Target::Garnet
+            | Target::Echo
+            | Target::HazelcastJava => &[Durability::None],
             Target::ValkeyLua
             | Target::RedisLua
+            | Target::ValkeyClient
+            | Target::RedisClient
             | Target::ValkeyModule
             | Target::RedisModule
+            | Target::ValkeyClusterModule
+            | Target::ValkeyHset
             | Target::Valkey
             | Target::Redis => &[Durability::None, Durability::Everysec, Durability::Always],
         }

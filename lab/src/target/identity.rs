@@ -11,7 +11,7 @@ use crate::client::Client;
 pub struct Identity {
     /// Product and version.
     pub version: String,
-    /// Durability of what it acknowledges: of scurry INFO's word, of the others `none` without
+    /// Durability of what it acknowledges: of scurry and Tarantool INFO's word, of the others `none` without
     /// an append-only file and else what their `appendfsync` is.
     pub durability: String,
 }
@@ -30,9 +30,19 @@ impl Target {
         let info = reply.text().unwrap_or_default();
         let version = version(info).context("INFO names no product and version")?;
         let durability = match self {
-            Target::Scurry => {
+            _ if self == Target::Scurry || self.is_tarantool() || self.jvm_system().is_some() => {
                 field(info, "durability").context("INFO names no durability")?.to_owned()
             }
+            // Not all of the family know the names of its settings.
+            _ if self.is_by_address() => setting(client, "appendonly")
+                .and_then(|word| {
+                    if word == "no" {
+                        Ok("none".to_owned())
+                    } else {
+                        setting(client, "appendfsync")
+                    }
+                })
+                .unwrap_or_else(|_| "unknown".to_owned()),
             _ if setting(client, "appendonly")? == "no" => "none".to_owned(),
             _ => setting(client, "appendfsync")?,
         };
@@ -52,7 +62,20 @@ fn field<'i>(info: &'i str, name: &str) -> Option<&'i str> {
 
 /// The most specific one counts: every server of the family also names a version of Redis.
 fn version(info: &str) -> Option<String> {
-    ["scurry", "valkey", "redis"].iter().find_map(|product| {
+    [
+        "scurry",
+        "tarantool",
+        "hazelcast",
+        "ignite",
+        "dragonfly",
+        "keydb",
+        "kvrocks",
+        "garnet",
+        "valkey",
+        "redis",
+    ]
+    .iter()
+    .find_map(|product| {
         let version = field(info, &format!("{product}_version"))?;
         Some(format!("{product} {version}"))
     })

@@ -2,6 +2,7 @@
 //! its value, so that the audit can tell the last acknowledged write of a key from an older one.
 
 use super::Workload;
+use super::last_writes::{Last, LastWrites};
 use crate::errors::ErrorTally;
 use crate::names::{AccountText, digits, key_text};
 use crate::random::Random;
@@ -26,9 +27,8 @@ pub struct KeyValueWorkload {
     shares: u32,
     value_size: usize,
     random: Random,
-    keys: Vec<KeyState>,
+    writes: LastWrites,
     in_flight: Vec<InFlight>,
-    writes: u64,
     wrong: u64,
     errors: ErrorTally,
     opaque: bool,
@@ -44,15 +44,6 @@ pub enum KeyCheck {
     Value(Vec<u8>),
     /// Writes overlapped, so that either may have come last.
     Unknown,
-}
-
-/// What is known of one key: the number of its last write (0: absent).
-#[derive(Clone, Copy, Debug, Default)]
-struct KeyState {
-    stamp: u64,
-    writing: u16,
-    /// A write was sent while another was on its way, and none alone since.
-    overlapped: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -82,9 +73,8 @@ impl KeyValueWorkload {
             shares: plan.get_share + plan.set_share + plan.del_share,
             value_size: plan.value_size,
             random: Random::seeded(seed),
-            keys: vec![KeyState::default(); plan.keys as usize],
+            writes: LastWrites::new(plan.keys),
             in_flight: vec![InFlight::default(); sessions as usize],
-            writes: 0,
             wrong: 0,
             errors: ErrorTally::default(),
             opaque,
@@ -100,21 +90,19 @@ impl KeyValueWorkload {
     /// Appends the SET that gives a key its first value.
     pub fn append_first(&mut self, key: u32, out: &mut Vec<u8>) {
         self.append_set(key, out);
-        self.keys[key as usize].writing = 0;
+        self.writes.end(key);
     }
 
     /// What the store must hold for a key once nothing is in flight.
     pub fn check(&self, key: u32) -> KeyCheck {
-        let state = self.keys[key as usize];
-        if state.overlapped {
-            return KeyCheck::Unknown;
-        }
-        if state.stamp == 0 {
-            return KeyCheck::Absent;
-        }
+        let number = match self.writes.last(key) {
+            Last::Unknown => return KeyCheck::Unknown,
+            Last::Absent => return KeyCheck::Absent,
+            Last::Write(number) => number,
+        };
         let mut value = vec![b'x'; self.value_size];
         if self.value_size >= STAMP_LEN {
-            digits(&mut value[..STAMP_LEN], state.stamp, 36);
+            digits(&mut value[..STAMP_LEN], number, 36);
         }
         KeyCheck::Value(value)
     }
@@ -126,23 +114,13 @@ impl KeyValueWorkload {
 
     /// How many keys there are.
     pub fn keys(&self) -> u32 {
-        u32::try_from(self.keys.len()).unwrap_or(u32::MAX)
+        self.writes.keys()
     }
 
     fn append_set(&mut self, key: u32, out: &mut Vec<u8>) {
-        self.writes += 1;
         let mut stamp = [0; STAMP_LEN];
-        digits(&mut stamp, self.writes, 36);
+        digits(&mut stamp, self.writes.begin(key), 36);
         self.templates[usize::from(SET)].append(out, &key_text(key), &stamp);
-        let number = self.writes;
-        self.begin_write(key, number);
-    }
-
-    fn begin_write(&mut self, key: u32, stamp: u64) {
-        let state = &mut self.keys[key as usize];
-        state.overlapped = state.writing > 0;
-        state.writing += 1;
-        state.stamp = stamp;
     }
 
     fn is_value(&self, reply: &[u8], length: usize) -> bool {
@@ -172,7 +150,7 @@ impl Workload for KeyValueWorkload {
             SET
         } else {
             self.templates[usize::from(DEL)].append(out, &text, &[]);
-            self.begin_write(key, 0);
+            self.writes.begin_removal(key);
             DEL
         };
         self.in_flight[session as usize] = InFlight { key, operation };
@@ -193,7 +171,7 @@ impl Workload for KeyValueWorkload {
             self.wrong += 1;
         }
         if operation != GET {
-            self.keys[key as usize].writing -= 1;
+            self.writes.end(key);
         }
         Ok(length)
     }

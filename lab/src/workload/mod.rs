@@ -2,9 +2,12 @@
 //! audit compares with the store.
 
 mod charging;
+mod hash_fields;
 mod key_value;
+mod last_writes;
 
 pub use charging::{ChargingPlan, ChargingWorkload};
+pub use hash_fields::HashFieldsWorkload;
 pub use key_value::{KeyCheck, KeyValueWorkload};
 
 use crate::errors::ErrorTally;

@@ -3,11 +3,12 @@
 
 use crate::door::Visit;
 use anyhow::{Result, bail, ensure};
-use scurry_engine::Outcome;
-use scurry_ledger::{Account, Command, Time, Totals};
+use scurry_engine::{LoadError, Outcome};
+use scurry_ledger::{Account, Code, Command, Time, Totals};
+use scurry_resp::table::{self, CommandId};
 use scurry_resp::{
-    Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest, answer, parse,
-    rejection, table, totals_map, unknown_account,
+    Args, LoadRequest, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest,
+    answer, parse, parse_dump, parse_load, reject, rejection, totals_map, unknown_account,
 };
 
 /// Accounts by id. Each call checks the invariants of what it touches.
@@ -17,6 +18,12 @@ pub(crate) trait Store {
 
     /// The account as read now.
     fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>>;
+
+    /// The bytes of an account, as its last Commit left it.
+    fn image(&mut self, now: Time, id: &[u8]) -> Result<Option<Vec<u8>>>;
+
+    /// Takes an account from bytes.
+    fn load(&mut self, now: Time, request: &LoadRequest<'_>) -> Result<Result<(), LoadError>>;
 
     /// Sums over the accounts.
     fn totals(&self) -> Totals;
@@ -46,20 +53,10 @@ impl<S: Store> Visit for Front<S> {
             reply.error(format_args!("ERR wrong number of arguments for '{name}' command"));
             return Ok(out);
         }
-        let mut scratch = Scratch::default();
-        match parse(spec.id, args, &mut scratch) {
-            Ok(Some(ScurRequest::Write { account, command })) => {
-                match self.store.execute(now, account, &command)? {
-                    Outcome::Answer { answer: given, replayed } => {
-                        answer(&mut reply, &command, &given, replayed);
-                    }
-                    Outcome::Reject(why) => rejection(&mut reply, &why),
-                    other => bail!("a store without plain values or bounds says {other:?}"),
-                }
-            }
-            Ok(Some(ScurRequest::Read(request))) => self.read(now, request, &mut reply)?,
-            Ok(None) => bail!("this door has SCUR commands only"),
-            Err(fault) => reply.error(fault),
+        match spec.id {
+            CommandId::ScurDump => self.dump(now, args, &mut reply)?,
+            CommandId::ScurLoad => self.load(now, args, &mut reply)?,
+            id => self.run(now, id, args, &mut reply)?,
         }
         Ok(out)
     }
@@ -70,6 +67,57 @@ impl<S: Store> Visit for Front<S> {
 }
 
 impl<S: Store> Front<S> {
+    fn run(
+        &mut self,
+        now: Time,
+        id: CommandId,
+        args: Args<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<()> {
+        let mut scratch = Scratch::default();
+        match parse(id, args, &mut scratch) {
+            Ok(Some(ScurRequest::Write { account, command })) => {
+                match self.store.execute(now, account, &command)? {
+                    Outcome::Answer { answer: given, replayed } => {
+                        answer(reply, &command, &given, replayed);
+                    }
+                    Outcome::Reject(why) => rejection(reply, &why),
+                    other => bail!("a store without plain values or bounds says {other:?}"),
+                }
+            }
+            Ok(Some(ScurRequest::Read(request))) => self.read(now, request, reply)?,
+            Ok(None) => bail!("this door has SCUR commands only"),
+            Err(fault) => reply.error(fault),
+        }
+        Ok(())
+    }
+
+    fn dump(&mut self, now: Time, args: Args<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        match parse_dump(args) {
+            Ok(account) => match self.store.image(now, account)? {
+                Some(image) => reply.bulk(&image),
+                None => unknown_account(reply),
+            },
+            Err(fault) => reply.error(fault),
+        }
+        Ok(())
+    }
+
+    fn load(&mut self, now: Time, args: Args<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        match parse_load(args) {
+            Ok(request) => match self.store.load(now, &request)? {
+                Ok(()) => reply.ok(),
+                Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
+                Err(error @ LoadError::Image(_)) => {
+                    reject(reply, Code::Invalid, &error.to_string());
+                }
+                Err(other) => bail!("a store without plain values or bounds says {other:?}"),
+            },
+            Err(fault) => reply.error(fault),
+        }
+        Ok(())
+    }
+
     fn read(&mut self, now: Time, request: Read<'_>, reply: &mut Reply<'_>) -> Result<()> {
         let Some(id) = request.account() else {
             totals_map(reply, &self.store.totals());

@@ -5,6 +5,7 @@
 mod check;
 mod door;
 mod front;
+mod kept;
 mod load;
 mod pattern;
 mod run;
@@ -15,6 +16,7 @@ mod value;
 pub use door::{
     Door, Visit, engine::EngineDoor, library::LibraryDoor, node::NodeDoor, server::ServerDoor,
 };
+pub use kept::Argument;
 pub use load::{Source, scripts};
 pub use pattern::{More, Pattern};
 pub use run::{Mismatch, Outcome, run, update};

@@ -1,6 +1,6 @@
 //! The expected result at the end of a line: compact text, read and compared with a reply.
 
-use crate::text::{relative, unquote};
+use crate::text::{kept_name, relative, unquote};
 use crate::value::{Value, pairs};
 
 /// An expected result.
@@ -25,6 +25,8 @@ pub enum Pattern {
         /// Occurs in its text; may be empty.
         part: String,
     },
+    /// `$name`: any string, which is kept; or the one that was kept under this name.
+    Kept(String),
 }
 
 /// Whether `...` stood at the end.
@@ -39,6 +41,9 @@ pub enum More {
 impl Pattern {
     /// Reads an expected result.
     pub fn parse(text: &str) -> Result<Pattern, String> {
+        if let Some(name) = kept_name(text) {
+            return Ok(Pattern::Kept(name.to_owned()));
+        }
         let mut parser = Parser { rest: text };
         let pattern = parser.pattern()?;
         match parser.peek() {
@@ -47,7 +52,8 @@ impl Pattern {
         }
     }
 
-    /// True when the reply is what is expected. A flat array of RESP2 passes for a map.
+    /// True when the reply is what is expected. A flat array of RESP2 passes for a map. What was
+    /// kept is for the run to know.
     pub fn matches(&self, value: &Value) -> bool {
         match (self, value) {
             (Pattern::Any, _) | (Pattern::Nil, Value::Nil) => true,

@@ -1,6 +1,8 @@
 //! Runs scripts through a door, and compares.
 
 use crate::door::{Door, Visit};
+use crate::kept::Kept;
+use crate::pattern::Pattern;
 use crate::script::{ARROW, BEGIN, Event, Script, moved, split};
 use crate::value::Value;
 use anyhow::{Context, Result, ensure};
@@ -45,7 +47,7 @@ impl fmt::Display for Mismatch {
 pub fn run(door: &dyn Door, script: &Script, protocol: Protocol) -> Result<Outcome> {
     let mut visit = door.open(script, protocol)?;
     let mut outcome = Outcome::default();
-    let mut now = BEGIN;
+    let (mut now, mut kept) = (BEGIN, Kept::default());
     for line in &script.lines {
         now = moved(now, &line.event);
         let (event, expected, actual) = match &line.event {
@@ -54,14 +56,19 @@ pub fn run(door: &dyn Door, script: &Script, protocol: Protocol) -> Result<Outco
                 ("tick", expected, changed)
             }
             Event::Command { text, words, expected } => {
-                (text.as_str(), expected, send(visit.as_mut(), now, words))
+                let sent = kept.words(words).and_then(|words| send(visit.as_mut(), now, &words));
+                (text.as_str(), expected, sent)
             }
             Event::Rule(_) | Event::At(_) | Event::Advance(_) => continue,
         };
         let place = || format!("{}:{}: ({}) {event}", script.file, line.number, door.name());
         let actual = actual.with_context(place)?;
         outcome.events += 1;
-        if !expected.pattern.matches(&actual) {
+        let agrees = match &expected.pattern {
+            Pattern::Kept(name) => kept.agrees(name, &actual),
+            pattern => pattern.matches(&actual),
+        };
+        if !agrees {
             outcome.mismatches.push(Mismatch {
                 file: script.file.clone(),
                 number: line.number,
@@ -127,5 +134,19 @@ mod tests {
             update(text, &outcome.mismatches),
             "# kept\nSCUR.CREATE a => [OK, 1]\nSCUR.CREATE a => !ACCOUNT_EXISTS\ntick => 0\n"
         );
+    }
+
+    #[test]
+    fn a_kept_reply_is_sent_and_compared() {
+        let text = "SCUR.CREATE a => [OK, 1]\nSCUR.DUMP a => $a\nSCUR.LOAD b $a => OK\n\
+                    SCUR.DUMP b => $a\nSCUR.STATUS b suspended => [OK, 2]\nSCUR.DUMP b => $a\n\
+                    SCUR.STATUS a suspended => $status\n";
+        let script = Script::parse("x.scn", text).expect("a script");
+        let outcome = run(&LibraryDoor, &script, Protocol::Resp3).expect("it runs");
+        let lines: Vec<usize> = outcome.mismatches.iter().map(|mismatch| mismatch.number).collect();
+        assert_eq!((outcome.events, lines), (7, vec![6, 7]), "another image, and no string");
+        let script = Script::parse("x.scn", "SCUR.LOAD b $a => OK\n").expect("a script");
+        let error = run(&LibraryDoor, &script, Protocol::Resp3).expect_err("nothing is kept");
+        assert!(format!("{error:#}").contains("no reply before this one was kept as $a"));
     }
 }

@@ -1,7 +1,8 @@
 //! A script: its lines, read from text. Bad lines are errors with file and line.
 
+use crate::kept::Argument;
 use crate::pattern::Pattern;
-use crate::text::{START, relative, words};
+use crate::text::{START, kept_name, relative, words};
 use scurry_ledger::{Limits, Time};
 use scurry_resp::set_limit;
 use std::fmt;
@@ -47,8 +48,8 @@ pub enum Event {
     Command {
         /// The line up to the arrow.
         text: String,
-        /// Its words, times substituted.
-        words: Vec<Vec<u8>>,
+        /// Its words.
+        words: Vec<Argument>,
         /// The expected reply.
         expected: Expected,
     },
@@ -157,17 +158,19 @@ impl Script {
     }
 
     /// The words of a command, with times substituted.
-    fn words(&mut self, text: &str) -> Result<Vec<Vec<u8>>, String> {
+    fn words(&mut self, text: &str) -> Result<Vec<Argument>, String> {
         let mut out = Vec::new();
         for word in words(text)? {
-            let time = std::str::from_utf8(&word.bytes).ok().and_then(relative);
-            match time.filter(|_| !word.quoted) {
-                Some(time) => {
+            let text = std::str::from_utf8(&word.bytes).ok().filter(|_| !word.quoted);
+            let kept = text.and_then(kept_name).map(str::to_owned);
+            out.push(match (kept, text.and_then(relative)) {
+                (Some(name), _) => Argument::Kept(name),
+                (None, Some(time)) => {
                     self.sets_clock = true;
-                    out.push(time.to_string().into_bytes());
+                    Argument::Bytes(time.to_string().into_bytes())
                 }
-                None => out.push(word.bytes),
-            }
+                (None, None) => Argument::Bytes(word.bytes),
+            });
         }
         if out.is_empty() { Err("a command is missing".to_owned()) } else { Ok(out) }
     }
@@ -240,11 +243,11 @@ mod tests {
         assert_eq!((script.events(), script.lines.len()), (3, 6));
         assert!(script.sets_clock);
         let Event::Command { words, .. } = &script.lines[1].event else { panic!("a command") };
-        assert_eq!(words.last().map(Vec::as_slice), Some(&b"1700000000009"[..]));
+        assert_eq!(words.last(), Some(&Argument::Bytes(b"1700000000009".to_vec())));
         let Event::Command { text, words, .. } = &script.lines[5].event else {
             panic!("a command")
         };
-        assert_eq!(words[5], b"x => y");
+        assert_eq!(words[5], Argument::Bytes(b"x => y".to_vec()));
         assert!(text.ends_with("REQUESTED 1"));
         let mut now = BEGIN;
         for line in &script.lines {

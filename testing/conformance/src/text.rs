@@ -91,6 +91,13 @@ pub(crate) fn relative(word: &str) -> Option<i64> {
     offset.parse::<i64>().ok().and_then(|offset| START.0.checked_add(offset))
 }
 
+/// `$name`: the name under which a reply is kept.
+pub(crate) fn kept_name(word: &str) -> Option<&str> {
+    let name = word.strip_prefix('$')?;
+    let is_name = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_lowercase());
+    is_name.then_some(name)
+}
+
 /// An integer as text, relative to the start where it is a time near it.
 pub(crate) fn integer(value: i128) -> String {
     let offset = value - i128::from(START.0);

@@ -67,6 +67,13 @@ fn valkey() {
 }
 
 #[test]
+fn valkey_9() {
+    if let Some(door) = NodeDoor::valkey_9().expect("libscurry.so") {
+        through(&door);
+    }
+}
+
+#[test]
 fn redis() {
     through(&NodeDoor::find("redis").expect("libscurry.so"));
 }

@@ -11,14 +11,14 @@ fn now() -> Instant {
 }
 
 /// Nanoseconds since the program first asked. Never runs backwards.
-pub(crate) fn ns() -> i64 {
+pub fn ns() -> i64 {
     let begin = *BEGIN;
     i64::try_from(now().duration_since(begin).as_nanos()).unwrap_or(i64::MAX)
 }
 
 /// UTC milliseconds since 1970: what the server's clock shows too.
 #[expect(clippy::disallowed_methods, reason = "expiries are compared with the server's clock")]
-pub(crate) fn wall_ms() -> i64 {
+pub fn wall_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }

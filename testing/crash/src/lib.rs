@@ -5,10 +5,12 @@
 //! SIGKILL ends the process and leaves the page cache: this proves what `write` promises, and of
 //! `fsync` that no reply overtakes its batch. That a batch is on the device when power fails is
 //! what the simulator shows, on a disk that forgets what was not synced.
+//!
+//! What asks and compares accounts is public: `testing/cluster` does the same to a cluster.
 #![forbid(unsafe_code)]
 
 mod binary;
-mod clock;
+pub mod clock;
 mod history;
 mod linear;
 mod load;
@@ -19,8 +21,9 @@ mod server;
 mod shared;
 mod subject;
 mod verify;
-mod wire;
+pub mod wire;
 
 pub use binary::Binary;
 pub use report::Report;
 pub use run::{Settings, run};
+pub use subject::{Pending, Requests, compare, limits, shown, value_of, words_of};

@@ -7,17 +7,21 @@
 
 mod account;
 mod entity;
+mod expected;
 mod fleeting;
 mod lease;
 mod op_words;
-mod shown;
+mod requests;
+pub mod shown;
 mod value;
 
 pub(crate) use account::Account;
 pub(crate) use entity::Entity;
+pub use expected::{compare, limits, value_of};
 pub(crate) use fleeting::Fleeting;
 pub(crate) use lease::Lease;
-pub(crate) use op_words::words_of;
+pub use op_words::words_of;
+pub use requests::{Pending, Requests};
 pub(crate) use value::PlainValue;
 
 use crate::wire::Words;

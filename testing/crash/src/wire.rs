@@ -3,30 +3,36 @@
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 /// A reply that takes longer is none.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The arguments of a request.
-pub(crate) type Words = Vec<Vec<u8>>;
+pub type Words = Vec<Vec<u8>>;
 
 /// A request from words of text, split at spaces.
-pub(crate) fn words(line: &str) -> Words {
+pub fn words(line: &str) -> Words {
     line.split(' ').map(|word| word.as_bytes().to_vec()).collect()
 }
 
 /// One client of a server, in RESP3.
-pub(crate) struct Wire {
+pub struct Wire {
     stream: TcpStream,
     input: Vec<u8>,
     read: usize,
 }
 
 impl Wire {
-    pub(crate) fn connect(port: u16) -> Result<Wire> {
-        let stream = TcpStream::connect(("127.0.0.1", port)).context("it does not listen")?;
+    /// Connects to a server of this machine.
+    pub fn connect(port: u16) -> Result<Wire> {
+        Wire::connect_to(("127.0.0.1", port))
+    }
+
+    /// Connects.
+    pub fn connect_to(address: impl ToSocketAddrs) -> Result<Wire> {
+        let stream = TcpStream::connect(address).context("it does not listen")?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
         stream.set_nodelay(true)?;
@@ -37,7 +43,7 @@ impl Wire {
     }
 
     /// Sends requests with one call.
-    pub(crate) fn send(&mut self, requests: &[Words]) -> Result<()> {
+    pub fn send(&mut self, requests: &[Words]) -> Result<()> {
         let mut bytes = Vec::new();
         for request in requests {
             write!(bytes, "*{}\r\n", request.len())?;
@@ -51,7 +57,7 @@ impl Wire {
     }
 
     /// The next reply. An error when none comes any more.
-    pub(crate) fn reply(&mut self) -> Result<Value> {
+    pub fn reply(&mut self) -> Result<Value> {
         let mut chunk = [0; 65_536];
         loop {
             if let Some((value, len)) = Value::read(&self.input[self.read..])? {
@@ -69,13 +75,13 @@ impl Wire {
     }
 
     /// One request and its reply.
-    pub(crate) fn ask(&mut self, request: &Words) -> Result<Value> {
+    pub fn ask(&mut self, request: &Words) -> Result<Value> {
         self.send(std::slice::from_ref(request))?;
         self.reply()
     }
 
     /// Many requests, their replies in their order.
-    pub(crate) fn ask_all(&mut self, requests: &[Words]) -> Result<Vec<Value>> {
+    pub fn ask_all(&mut self, requests: &[Words]) -> Result<Vec<Value>> {
         let mut replies = Vec::with_capacity(requests.len());
         for some in requests.chunks(256) {
             self.send(some)?;
@@ -88,14 +94,14 @@ impl Wire {
 }
 
 /// The entry of a map.
-pub(crate) fn entry<'v>(map: &'v Value, name: &str) -> Result<&'v Value> {
+pub fn entry<'v>(map: &'v Value, name: &str) -> Result<&'v Value> {
     let Value::Map(entries) = map else { bail!("not a map: {map}") };
     let found = entries.iter().find(|(key, _)| *key == Value::Word(name.as_bytes().to_vec()));
     Ok(&found.with_context(|| format!("no {name} in {map}"))?.1)
 }
 
 /// The elements of an array.
-pub(crate) fn array(value: &Value) -> Result<&[Value]> {
+pub fn array(value: &Value) -> Result<&[Value]> {
     match value {
         Value::Array(items) => Ok(items),
         other => bail!("not an array: {other}"),
@@ -103,7 +109,7 @@ pub(crate) fn array(value: &Value) -> Result<&[Value]> {
 }
 
 /// An integer.
-pub(crate) fn int(value: &Value) -> Result<i128> {
+pub fn int(value: &Value) -> Result<i128> {
     match value {
         Value::Int(value) => Ok(*value),
         other => bail!("not an integer: {other}"),
@@ -111,7 +117,7 @@ pub(crate) fn int(value: &Value) -> Result<i128> {
 }
 
 /// A word as text.
-pub(crate) fn text(value: &Value) -> Result<String> {
+pub fn text(value: &Value) -> Result<String> {
     match value {
         Value::Word(bytes) => Ok(String::from_utf8_lossy(bytes).into_owned()),
         other => bail!("not a word: {other}"),

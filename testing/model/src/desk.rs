@@ -1,7 +1,7 @@
 //! A pair with a clock, for tests that tell a short story: every step must agree with the model.
 
 use crate::{Came, Event, Op, Pair, What};
-use scurry_ledger::{Answer, Bucket, Code, ItemAnswer, Limits, Session};
+use scurry_ledger::{Answer, Bucket, Code, ItemAnswers, Limits, Session};
 
 /// Ledger and model side by side at a time that the test moves.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Desk {
     }
 
     /// A session command that must be committed: its code and items.
-    pub fn items(&mut self, op: &Op) -> (Code, Vec<ItemAnswer>) {
+    pub fn items(&mut self, op: &Op) -> (Code, ItemAnswers) {
         match self.done(op) {
             Answer::Session { code, items, .. } => (code, items),
             other => panic!("{op:?}: {other:?}"),

@@ -1,10 +1,10 @@
 //! `scurry cluster status`.
 
-use super::join::field;
 use super::local::{Local, Node as LocalNode};
 use crate::size::shown;
 use crate::totals::Totals;
 use anyhow::Result;
+use scurry_cluster_client::form::field;
 use scurry_cluster_client::redis::{Value, cmd};
 use scurry_cluster_client::{ClientError, Node};
 use std::path::Path;

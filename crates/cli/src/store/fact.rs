@@ -217,7 +217,7 @@ mod tests {
             digest: 1,
             code: Code::Ok,
             version: 3,
-            items: vec![ItemAnswer { code: Code::Ok, granted: 40, last: false, uncollected: 0 }],
+            items: [ItemAnswer { code: Code::Ok, granted: 40, last: false, uncollected: 0 }].into(),
         };
         let at = ItemAt { session: SessionAt(2), item: 1 };
         let ops = vec![

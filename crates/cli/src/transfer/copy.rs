@@ -32,13 +32,15 @@ pub(super) struct Moved {
     accounts: u64,
     values: u64,
     entities: u64,
-    /// Of these, those that end by themselves.
+    /// Entities that were deleted and are remembered.
+    deletions: u64,
+    /// Of all these, those that the target need not count.
     expiring: u64,
 }
 
 impl Moved {
     pub(super) fn keys(&self) -> u64 {
-        self.accounts + self.values + self.entities
+        self.accounts + self.values + self.entities + self.deletions
     }
 
     /// The fewest and the most that a store has when it has all of them.
@@ -51,6 +53,7 @@ impl Moved {
             Held::Account { .. } => self.accounts += 1,
             Held::Value { .. } => self.values += 1,
             Held::Entity { .. } => self.entities += 1,
+            Held::Deleted { .. } => self.deletions += 1,
         }
         self.expiring += u64::from(item.expires());
     }
@@ -60,7 +63,11 @@ impl fmt::Display for Moved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let accounts = count_text(self.accounts, "account");
         let values = count_text(self.values, "plain value");
-        write!(f, "copied {accounts}, {values}, entities: {}", self.entities)
+        write!(f, "copied {accounts}, {values}, entities: {}", self.entities)?;
+        if self.deletions > 0 {
+            write!(f, ", deletions that are remembered: {}", self.deletions)?;
+        }
+        Ok(())
     }
 }
 

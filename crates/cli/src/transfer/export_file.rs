@@ -4,7 +4,7 @@ use super::copy::Source;
 use super::item::Item;
 use crate::totals::Totals;
 use anyhow::{Context, Result, bail, ensure};
-use scurry_codec::{ChunkWriter, Chunked, Entry, FRAME_LEN_MAX, Positions, Seal, read_chunk};
+use scurry_codec::{ChunkWriter, Chunked, FRAME_LEN_MAX, Positions, Seal, read_chunk};
 use scurry_engine::checksum;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -164,8 +164,7 @@ fn part(from: &mut impl Read) -> Result<Part> {
     let mut chunk = head;
     chunk.extend(take(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };
-    let item = |entry: Entry<'_>| Item::of(&entry).context("it holds what no export has");
-    let items = chunk.entries().map(|entry| item(entry?)).collect::<Result<_>>()?;
+    let items = chunk.entries().map(|entry| Ok(Item::of(&entry?))).collect::<Result<_>>()?;
     Ok(Part::Items(items))
 }
 
@@ -221,6 +220,19 @@ mod tests {
         let end = survey(&mut &file[..]).expect("it is whole");
         assert_eq!((end.keys, end.totals.accounts), (3, 1));
         assert_eq!(checksum(0, &file), 308_735_839, "the bytes of version 1");
+    }
+
+    #[test]
+    fn a_deletion_is_read_as_it_was_written() {
+        let held = Held::Deleted { version: 10, forget_at: Time(8) };
+        let deleted = vec![Item { key: b"d".to_vec(), held }];
+        let mut writer = Writer::new(Vec::new()).expect("it begins");
+        writer.put(&deleted).expect("it is written");
+        let file = writer.finish(&Totals::default(), 1).expect("it ends");
+        let mut from = &file[..];
+        begin(&mut from).expect("a file");
+        let Part::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
+        assert_eq!(read, deleted);
     }
 
     #[test]

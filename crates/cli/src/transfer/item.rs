@@ -19,6 +19,8 @@ pub(super) enum Held {
     Value { expires: Option<Time>, value: Vec<u8> },
     /// An entity.
     Entity { version: u64, expires: Option<Time>, value: Vec<u8> },
+    /// An entity that was deleted, remembered until then.
+    Deleted { version: u64, forget_at: Time },
 }
 
 impl Item {
@@ -31,26 +33,31 @@ impl Item {
             Held::Entity { version, expires, value } => {
                 Entry::Entity { key, version: *version, expires: *expires, value }
             }
+            Held::Deleted { version, forget_at } => {
+                Entry::Tombstone { key, version: *version, forget_at: *forget_at }
+            }
         }
     }
 
-    /// Of an entry; none for the deletion of an entity, which no export has.
-    pub(super) fn of(entry: &Entry<'_>) -> Option<Item> {
+    /// Of an entry.
+    pub(super) fn of(entry: &Entry<'_>) -> Item {
         let held = match *entry {
             Entry::Account { image, .. } => Held::Account { image: image.to_vec() },
             Entry::Value { expires, value, .. } => Held::Value { expires, value: value.to_vec() },
             Entry::Entity { version, expires, value, .. } => {
                 Held::Entity { version, expires, value: value.to_vec() }
             }
-            Entry::Tombstone { .. } => return None,
+            Entry::Tombstone { version, forget_at, .. } => Held::Deleted { version, forget_at },
         };
-        Some(Item { key: entry.key().to_vec(), held })
+        Item { key: entry.key().to_vec(), held }
     }
 
-    /// True when it may be gone by itself before it arrives.
+    /// True when the target need not count it as a key: it may be gone by itself before it
+    /// arrives, and a server of ours counts no deletions.
     pub(super) fn expires(&self) -> bool {
         match &self.held {
             Held::Account { .. } => false,
+            Held::Deleted { .. } => true,
             Held::Value { expires, .. } | Held::Entity { expires, .. } => expires.is_some(),
         }
     }

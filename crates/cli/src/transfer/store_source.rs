@@ -175,7 +175,10 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
     for Listed { key, kind, .. } in &listed {
         match kind {
             Kind::Account => asked.push(command("SCUR.DUMP", key)),
-            Kind::Entity => asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone()),
+            Kind::Entity => {
+                asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone());
+                asked.push(command("PEXPIRETIME", key));
+            }
             Kind::Value => {
                 asked.push(command("PEXPIRETIME", key));
                 asked.push(command("GET", key));
@@ -188,7 +191,10 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
         let mut reply = || replies.next().context("a reply is missing");
         let held = match kind {
             Kind::Account => account(reply()?),
-            Kind::Entity => entity(reply()?),
+            Kind::Entity => {
+                let held = reply()?;
+                entity(held, &reply()?)
+            }
             Kind::Value => {
                 let expires = reply()?;
                 value(&expires, reply()?)
@@ -211,7 +217,8 @@ fn account(reply: Value) -> Result<Option<Held>> {
     }
 }
 
-fn entity(reply: Value) -> Result<Option<Held>> {
+/// As its node shows it, and until when it has the key.
+fn entity(reply: Value, until: &Value) -> Result<Option<Held>> {
     match reply {
         Value::Nil => Ok(None),
         Value::ServerError(error) => bail!("{error}"),
@@ -220,8 +227,12 @@ fn entity(reply: Value) -> Result<Option<Held>> {
                 let expires = time(expires);
                 Ok(Some(Held::Entity { version: u64::try_from(version)?, expires, value }))
             }
-            // Deleted meanwhile.
-            Ok([Value::Int(_), Value::Nil, _]) => Ok(None),
+            // Of a deletion that is forgotten by now nothing is to be told.
+            Ok([Value::Int(version), Value::Nil, _]) => {
+                let Value::Int(until) = until else { return Ok(None) };
+                let version = u64::try_from(version)?;
+                Ok(time(*until).map(|forget_at| Held::Deleted { version, forget_at }))
+            }
             _ => bail!("ENTITY.GET answers with something else"),
         },
         _ => bail!("ENTITY.GET answers with something else"),

@@ -77,6 +77,7 @@ fn len_of(item: &Item) -> usize {
     match &item.held {
         Held::Account { image } => image.len(),
         Held::Value { value, .. } | Held::Entity { value, .. } => value.len(),
+        Held::Deleted { .. } => 0,
     }
 }
 
@@ -100,6 +101,11 @@ fn write_of(item: &Item) -> Cmd {
             command.arg(key).arg(value.as_slice()).arg("VERSION").arg(*version);
             *expires
         }
+        Held::Deleted { version, .. } => {
+            command = cmd("ENTITY.DEL");
+            command.arg(key).arg("VERSION").arg(*version);
+            None
+        }
     };
     if let Some(expires) = expires {
         command.arg("PXAT").arg(expires.0);
@@ -111,7 +117,7 @@ fn check(item: &Item, reply: &Value) -> Result<()> {
     let key = item.key.escape_ascii();
     match (&item.held, reply) {
         (Held::Account { .. } | Held::Value { .. }, Value::Okay) => Ok(()),
-        (Held::Entity { version, .. }, Value::Array(written)) => {
+        (Held::Entity { version, .. } | Held::Deleted { version, .. }, Value::Array(written)) => {
             let stored = written.get(1);
             let is_this =
                 matches!(stored, Some(Value::Int(it)) if u64::try_from(*it) == Ok(*version));

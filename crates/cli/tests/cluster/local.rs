@@ -1,6 +1,6 @@
 //! One cluster, and what happens to it.
 
-use crate::moving::{fill, verify};
+use crate::moving::{add_short_lived, fill, verify, wait_for_short_lived};
 use crate::support::{
     Cluster, Server, ask, module, processes_in, runs, scurry, shown, store, words,
 };
@@ -37,10 +37,20 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     assert_eq!(status.matches("replica of 127.0.0.1:").count(), 3, "{status}");
     assert!(status.contains("10922-16383"), "{status}");
 
+    let mut old = store(&server.address());
+    add_short_lived(&mut old);
+    let file = cluster.dir.path().join("all.scurexp");
+    let file = file.to_str().expect("text");
+    scurry(&["export", "--from", &server.address(), "--out", file]).well();
     let said = scurry(&["export", "--from", &server.address(), "--to", &address]).well();
     assert!(said.contains("the totals agree"), "{said}");
     let mut door = store(&address);
     assert!(door.is_cluster());
+    verify(&mut door, ACCOUNTS);
+    // Again from a file, most of whose keys that expire have done so.
+    wait_for_short_lived(&mut old);
+    let again = scurry(&["import", "--to", &address, "--in", file, "--replace"]).well();
+    assert!(again.contains("the totals agree"), "{again}");
     verify(&mut door, ACCOUNTS);
     let load = ask(&mut door, "SCUR.LOAD a0 nonsense REPLACE");
     assert!(load.contains("INVALID"), "{load}");
@@ -67,11 +77,21 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     // And back, with what was done meanwhile.
     let topup = ask(&mut door, "SCUR.TOPUP a1 t2 main 5");
     assert!(topup.starts_with("[OK 0 "), "{topup}");
+    for number in 0..20 {
+        assert_eq!(ask(&mut door, &format!("ENTITY.PUT f{number} red VERSION 5")), "[1 5]");
+        assert_eq!(ask(&mut door, &format!("ENTITY.DEL f{number} VERSION 9")), "[1 9]");
+    }
     let back = Server::start("1");
     let said = scurry(&["import", "--to", &back.address(), "--from", &address]).well();
     assert!(said.contains("the totals agree"), "{said}");
+    assert!(said.contains("deletions that are remembered: 20"), "{said}");
     let mut door = store(&back.address());
     verify(&mut door, ACCOUNTS);
+    for number in 0..20 {
+        let late = ask(&mut door, &format!("ENTITY.PUT f{number} late VERSION 8"));
+        assert_eq!(late, "[0 9]", "older than a deletion that came along");
+        assert_eq!(ask(&mut door, &format!("ENTITY.GET f{number}")), "nil");
+    }
     let topup = ask(&mut door, "SCUR.TOPUP a1 t2 main 5");
     assert!(topup.starts_with("[OK 1 "), "{topup}");
 }

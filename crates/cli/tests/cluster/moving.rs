@@ -39,6 +39,49 @@ pub(crate) fn verify(store: &mut Store, accounts: usize) {
     assert_eq!((ask(store, "GET forever"), ask(store, "TTL forever")), ("1".into(), "-1".into()));
 }
 
+/// Keys that expire soon.
+pub(crate) fn add_short_lived(store: &mut Store) {
+    for number in 0..20 {
+        let put = ask(store, &format!("ENTITY.PUT short{number} green VERSION 5 PX 1500"));
+        assert_eq!(put, "[1 5]");
+        assert_eq!(ask(store, &format!("SET brief{number} 1 PX 1500")), "OK");
+    }
+}
+
+/// They have expired, where they were written.
+pub(crate) fn wait_for_short_lived(store: &mut Store) {
+    let keys = (0..20).flat_map(|n| [format!("EXISTS short{n}"), format!("EXISTS brief{n}")]);
+    for line in keys {
+        while ask(store, &line) != "0" {
+            std::thread::yield_now();
+        }
+    }
+}
+
+#[test]
+fn what_has_expired_since_it_was_exported_stops_no_import() {
+    let (from, to) = (Server::start("2"), Server::start("2"));
+    let mut source = store(&from.address());
+    fill(&mut source, 3);
+    add_short_lived(&mut source);
+    let dir = TempDir::new().expect("a directory");
+    let file = dir.path().join("all.scurexp");
+    let file = file.to_str().expect("text");
+    let said = scurry(&["export", "--from", &from.address(), "--out", file]).well();
+    assert!(said.contains("copied 3 accounts, 24 plain values, entities: 23"), "{said}");
+    wait_for_short_lived(&mut source);
+    for more in [&[][..], &["--replace"]] {
+        let import = ["import", "--to", &to.address(), "--in", file];
+        scurry(&[&import[..], more].concat()).well();
+        verify(&mut store(&to.address()), 3);
+    }
+    let mut target = store(&to.address());
+    assert_eq!(
+        (ask(&mut target, "EXISTS short1"), ask(&mut target, "DBSIZE")),
+        ("0".into(), "10".into())
+    );
+}
+
 #[test]
 fn a_file_carries_everything_from_three_threads_to_one_and_a_crash_keeps_it() {
     let (from, to) = (Server::start("3"), Server::start("1"));

@@ -2,6 +2,7 @@
 
 use super::remembered::{put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
+use crate::touched::Touched;
 use scurry_ledger::{BucketTerms, ItemAt, Op, Posting, SessionAt, Time};
 
 /// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
@@ -45,7 +46,55 @@ pub(super) const VALID_FROM: u8 = 1;
 pub(super) const VALID_TO: u8 = 2;
 pub(super) const FLOOR: u8 = 4;
 
-pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
+/// Writes an op, and notes the bucket that it names.
+#[inline]
+pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
+    match op {
+        Op::Hold(item, posting) => put_on_item(pen, number::HOLD, *item, posting, touched),
+        Op::Settle(item, posting) => put_on_item(pen, number::SETTLE, *item, posting, touched),
+        Op::Release(item, posting) => put_on_item(pen, number::RELEASE, *item, posting, touched),
+        Op::ReleaseExpired(item, posting) => {
+            put_on_item(pen, number::RELEASE_EXPIRED, *item, posting, touched);
+        }
+        Op::Grant { at: item, amount, request } => pen.fields(|line| {
+            put_item(line, number::GRANT, *item);
+            line.amount(*amount);
+            line.varint(u64::from(*request));
+        }),
+        Op::Use { at: item, used, direct, uncollected } => pen.fields(|line| {
+            put_item(line, number::USE, *item);
+            line.amount(*used);
+            line.amount(*direct);
+            line.amount(*uncollected);
+        }),
+        Op::Supervise { session, validity_ms, tcc_ms, deadline } => pen.fields(|line| {
+            put_session(line, number::SUPERVISE, *session);
+            line.amount(*validity_ms);
+            line.amount(*tcc_ms);
+            line.time(*deadline, at);
+        }),
+        Op::StoreAnswer { session, answer, answers_max } => {
+            pen.fields(|line| put_session(line, number::STORE_ANSWER, *session));
+            pen.string(answer.as_bytes());
+            pen.byte(*answers_max);
+        }
+        Op::CloseSession(session) => {
+            pen.fields(|line| put_session(line, number::CLOSE_SESSION, *session));
+        }
+        Op::Credit(posting) => put_posting(pen, number::CREDIT, posting, touched),
+        Op::Void(posting) => put_posting(pen, number::VOID, posting, touched),
+        Op::Refund(posting) => put_posting(pen, number::REFUND, posting, touched),
+        Op::RefundExpired(posting) => put_posting(pen, number::REFUND_EXPIRED, posting, touched),
+        Op::Debit(posting) => put_posting(pen, number::DEBIT, posting, touched),
+        Op::Overdraw(posting) => put_posting(pen, number::OVERDRAW, posting, touched),
+        Op::Expire(posting) => put_posting(pen, number::EXPIRE, posting, touched),
+        _ => put_rarer(pen, op, at, touched),
+    }
+}
+
+/// As [`put`], for ops that few Changes have: apart, so that the code of the others stays short.
+#[inline(never)]
+fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
     match op {
         Op::Create(status) => {
             pen.byte(number::CREATE);
@@ -66,12 +115,15 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
             pen.name(id);
             pen.name(unit);
             put_terms(pen, terms, at);
+            touched.note_begun(*id);
         }
         Op::SetBucket { bucket, terms } => {
             pen.byte(number::SET_BUCKET);
             pen.varint(u64::from(bucket.0));
             put_terms(pen, terms, at);
+            touched.note(*bucket);
         }
+        // It is not there afterwards, so it is not noted.
         Op::RemoveBucket { bucket, named: None } => {
             pen.byte(number::REMOVE_BUCKET);
             pen.varint(u64::from(bucket.0));
@@ -82,13 +134,6 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
             pen.name(id);
             pen.name(unit);
         }
-        Op::Credit(posting) => put_posting(pen, number::CREDIT, posting),
-        Op::Void(posting) => put_posting(pen, number::VOID, posting),
-        Op::Refund(posting) => put_posting(pen, number::REFUND, posting),
-        Op::RefundExpired(posting) => put_posting(pen, number::REFUND_EXPIRED, posting),
-        Op::Debit(posting) => put_posting(pen, number::DEBIT, posting),
-        Op::Overdraw(posting) => put_posting(pen, number::OVERDRAW, posting),
-        Op::Expire(posting) => put_posting(pen, number::EXPIRE, posting),
         Op::SetCounter { id, unit, period, period_start, value } => {
             pen.byte(number::SET_COUNTER);
             pen.name(id);
@@ -103,44 +148,16 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
             pen.byte(*overrun as u8);
         }
         Op::AddItem { session, key, unit } => {
-            put_session(pen, number::ADD_ITEM, *session);
-            pen.varint(u64::from(*key));
+            pen.fields(|line| {
+                put_session(line, number::ADD_ITEM, *session);
+                line.varint(u64::from(*key));
+            });
             pen.name(unit);
         }
-        Op::Hold(item, posting) => put_on_item(pen, number::HOLD, *item, posting),
-        Op::Grant { at: item, amount, request } => pen.fields(|line| {
-            put_item(line, number::GRANT, *item);
-            line.amount(*amount);
-            line.varint(u64::from(*request));
-        }),
-        Op::Settle(item, posting) => put_on_item(pen, number::SETTLE, *item, posting),
-        Op::Release(item, posting) => put_on_item(pen, number::RELEASE, *item, posting),
-        Op::ReleaseExpired(item, posting) => {
-            put_on_item(pen, number::RELEASE_EXPIRED, *item, posting);
-        }
-        Op::Use { at: item, used, direct, uncollected } => pen.fields(|line| {
-            put_item(line, number::USE, *item);
-            line.amount(*used);
-            line.amount(*direct);
-            line.amount(*uncollected);
-        }),
-        Op::Supervise { session, validity_ms, tcc_ms, deadline } => pen.fields(|line| {
-            line.byte(number::SUPERVISE);
-            line.varint(u64::from(session.0));
-            line.amount(*validity_ms);
-            line.amount(*tcc_ms);
-            line.time(*deadline, at);
-        }),
         Op::SetBlob(session, blob) => {
-            put_session(pen, number::SET_BLOB, *session);
+            pen.fields(|line| put_session(line, number::SET_BLOB, *session));
             pen.string(blob);
         }
-        Op::StoreAnswer { session, answer, answers_max } => {
-            put_session(pen, number::STORE_ANSWER, *session);
-            pen.string(answer.as_bytes());
-            pen.byte(*answers_max);
-        }
-        Op::CloseSession(session) => put_session(pen, number::CLOSE_SESSION, *session),
         Op::Bury(tombstone) => {
             pen.byte(number::BURY);
             put_tombstone(pen, tombstone, at);
@@ -149,47 +166,77 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time) {
             pen.byte(number::REMEMBER);
             put_transaction(pen, transaction, at);
         }
+        // It only notes a refund that another op of the same Change makes.
         Op::NoteRefund { debit, posting } => {
             pen.byte(number::NOTE_REFUND);
             pen.string(debit.as_bytes());
-            pen.fields(|line| put_amount(line, posting));
+            pen.fields(|line| {
+                line.varint(u64::from(posting.bucket.0));
+                line.amount(posting.amount);
+            });
         }
         Op::Forget => pen.byte(number::FORGET),
+        Op::Hold(..)
+        | Op::Settle(..)
+        | Op::Release(..)
+        | Op::ReleaseExpired(..)
+        | Op::Grant { .. }
+        | Op::Use { .. }
+        | Op::Supervise { .. }
+        | Op::StoreAnswer { .. }
+        | Op::CloseSession(_)
+        | Op::Credit(_)
+        | Op::Void(_)
+        | Op::Refund(_)
+        | Op::RefundExpired(_)
+        | Op::Debit(_)
+        | Op::Overdraw(_)
+        | Op::Expire(_) => unreachable!("it is written before"),
     }
 }
 
-fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting) {
+#[inline]
+fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting, touched: &mut Touched) {
+    touched.note(posting.bucket);
     pen.fields(|line| {
         line.byte(number);
-        put_amount(line, posting);
+        line.varint(u64::from(posting.bucket.0));
+        line.amount(posting.amount);
     });
 }
 
-fn put_session(pen: &mut Pen<'_>, number: u8, session: SessionAt) {
-    pen.fields(|line| {
-        line.byte(number);
-        line.varint(u64::from(session.0));
-    });
+#[inline]
+fn put_session(line: &mut Line<'_>, number: u8, session: SessionAt) {
+    line.byte(number);
+    line.varint(u64::from(session.0));
 }
 
 #[inline]
 fn put_item(line: &mut Line<'_>, number: u8, item: ItemAt) {
-    line.byte(number);
-    line.varint(u64::from(item.session.0));
+    put_session(line, number, item.session);
     line.byte(item.item);
 }
 
-fn put_on_item(pen: &mut Pen<'_>, number: u8, item: ItemAt, posting: &Posting) {
-    pen.fields(|line| {
-        put_item(line, number, item);
-        put_amount(line, posting);
-    });
-}
-
 #[inline]
-fn put_amount(line: &mut Line<'_>, posting: &Posting) {
-    line.varint(u64::from(posting.bucket.0));
-    line.amount(posting.amount);
+fn put_on_item(
+    pen: &mut Pen<'_>,
+    number: u8,
+    item: ItemAt,
+    posting: &Posting,
+    touched: &mut Touched,
+) {
+    touched.note(posting.bucket);
+    let (session, bucket) = (item.session.0, posting.bucket.0);
+    pen.fields(|line| {
+        if session | bucket < 0x80 {
+            // Four fields of a byte each, as nearly always.
+            line.bytes([number, session as u8, item.item, bucket as u8]);
+        } else {
+            put_item(line, number, item);
+            line.varint(u64::from(bucket));
+        }
+        line.amount(posting.amount);
+    });
 }
 
 fn put_terms(pen: &mut Pen<'_>, terms: &BucketTerms, at: Time) {

@@ -5,6 +5,7 @@ use super::remembered::{take_tombstone, take_transaction};
 use super::{ChangeError, Facts};
 use crate::Malformed;
 use crate::cursor::Cursor;
+use alloc::boxed::Box;
 use scurry_ledger::{
     BucketNo, BucketTerms, ItemAt, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
     Time,
@@ -19,6 +20,59 @@ pub(super) fn take(
     facts: &mut impl Facts,
 ) -> Result<(), ChangeError> {
     match from.byte()? {
+        number::HOLD => {
+            let (item, posting) = take_on_item(from)?;
+            facts.take(Op::Hold(item, posting));
+        }
+        number::GRANT => facts.take(Op::Grant {
+            at: take_item(from)?,
+            amount: from.amount()?,
+            request: from.narrow()?,
+        }),
+        number::SETTLE => {
+            let (item, posting) = take_on_item(from)?;
+            facts.take(Op::Settle(item, posting));
+        }
+        number::RELEASE => {
+            let (item, posting) = take_on_item(from)?;
+            facts.take(Op::Release(item, posting));
+        }
+        number::USE => facts.take(Op::Use {
+            at: take_item(from)?,
+            used: from.amount()?,
+            direct: from.amount()?,
+            uncollected: from.amount()?,
+        }),
+        number::SUPERVISE => facts.take(Op::Supervise {
+            session: take_session(from)?,
+            validity_ms: from.amount()?,
+            tcc_ms: from.amount()?,
+            deadline: from.time(at)?,
+        }),
+        number::STORE_ANSWER => facts.take(Op::StoreAnswer {
+            session: take_session(from)?,
+            answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
+            answers_max: from.byte()?,
+        }),
+        number => {
+            // On a copy: who has no address stays in registers.
+            let mut behind = from.clone();
+            take_rarer(number, &mut behind, at, facts)?;
+            *from = behind;
+        }
+    }
+    Ok(())
+}
+
+/// As [`take`], behind the number of an op that few Changes have.
+#[inline(never)]
+fn take_rarer(
+    op: u8,
+    from: &mut Cursor<'_>,
+    at: Time,
+    facts: &mut impl Facts,
+) -> Result<(), ChangeError> {
+    match op {
         number::CREATE => facts.take(Op::Create(take_status(from)?)),
         number::DELETE => facts.take(Op::Delete),
         number::SET_STATUS => facts.take(Op::SetStatus(take_status(from)?)),
@@ -62,38 +116,14 @@ pub(super) fn take(
             key: from.narrow()?,
             unit: from.name()?,
         }),
-        number::HOLD => facts.take(Op::Hold(take_item(from)?, take_posting(from)?)),
-        number::GRANT => facts.take(Op::Grant {
-            at: take_item(from)?,
-            amount: from.amount()?,
-            request: from.narrow()?,
-        }),
-        number::SETTLE => facts.take(Op::Settle(take_item(from)?, take_posting(from)?)),
-        number::RELEASE => facts.take(Op::Release(take_item(from)?, take_posting(from)?)),
         number::RELEASE_EXPIRED => {
-            facts.take(Op::ReleaseExpired(take_item(from)?, take_posting(from)?))
+            let (item, posting) = take_on_item(from)?;
+            facts.take(Op::ReleaseExpired(item, posting));
         }
-        number::USE => facts.take(Op::Use {
-            at: take_item(from)?,
-            used: from.amount()?,
-            direct: from.amount()?,
-            uncollected: from.amount()?,
-        }),
-        number::SUPERVISE => facts.take(Op::Supervise {
-            session: take_session(from)?,
-            validity_ms: from.amount()?,
-            tcc_ms: from.amount()?,
-            deadline: from.time(at)?,
-        }),
         number::SET_BLOB => facts.take(Op::SetBlob(take_session(from)?, from.string()?.to_vec())),
-        number::STORE_ANSWER => facts.take(Op::StoreAnswer {
-            session: take_session(from)?,
-            answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
-            answers_max: from.byte()?,
-        }),
         number::CLOSE_SESSION => facts.take(Op::CloseSession(take_session(from)?)),
-        number::BURY => facts.take(Op::Bury(take_tombstone(from, at)?)),
-        number::REMEMBER => facts.take(Op::Remember(take_transaction(from, at)?)),
+        number::BURY => facts.take(Op::Bury(Box::new(take_tombstone(from, at)?))),
+        number::REMEMBER => facts.take(Op::Remember(Box::new(take_transaction(from, at)?))),
         number::NOTE_REFUND => {
             facts.take(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
         }
@@ -103,19 +133,44 @@ pub(super) fn take(
     Ok(())
 }
 
+#[inline]
 pub(super) fn take_bucket(from: &mut Cursor<'_>) -> Result<BucketNo, Malformed> {
     Ok(BucketNo(from.narrow()?))
 }
 
+#[inline]
 fn take_posting(from: &mut Cursor<'_>) -> Result<Posting, Malformed> {
-    let posting = Posting { bucket: take_bucket(from)?, amount: from.amount()? };
-    if posting.amount < 1 { Err(Malformed::Number) } else { Ok(posting) }
+    let bucket = take_bucket(from)?;
+    Ok(Posting { bucket, amount: take_positive(from)? })
 }
 
+#[inline]
+fn take_positive(from: &mut Cursor<'_>) -> Result<i64, Malformed> {
+    let amount = from.amount()?;
+    if amount < 1 { Err(Malformed::Number) } else { Ok(amount) }
+}
+
+/// An item, and what moves between its hold and a bucket.
+#[expect(clippy::inline_always, reason = "the cursor stays in registers")]
+#[inline(always)]
+fn take_on_item(from: &mut Cursor<'_>) -> Result<(ItemAt, Posting), Malformed> {
+    // Three fields of a byte each, as nearly always.
+    let (item, bucket) = match from.single_bytes() {
+        Some([session, item, bucket]) => {
+            let session = SessionAt(u16::from(session));
+            (ItemAt { session, item }, BucketNo(u16::from(bucket)))
+        }
+        None => (take_item(from)?, take_bucket(from)?),
+    };
+    Ok((item, Posting { bucket, amount: take_positive(from)? }))
+}
+
+#[inline]
 fn take_session(from: &mut Cursor<'_>) -> Result<SessionAt, Malformed> {
     Ok(SessionAt(from.narrow()?))
 }
 
+#[inline]
 fn take_item(from: &mut Cursor<'_>) -> Result<ItemAt, Malformed> {
     Ok(ItemAt { session: take_session(from)?, item: from.byte()? })
 }

@@ -6,7 +6,7 @@ use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use scurry_ledger::{
-    Code, CodeKind, DebitPart, ItemAnswer, Time, Tombstone, TombstoneKind, Transaction,
+    Code, CodeKind, DebitPart, ItemAnswer, ItemAnswers, Time, Tombstone, TombstoneKind, Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -113,8 +113,8 @@ fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
     });
 }
 
-fn take_items(from: &mut Cursor<'_>) -> Result<Vec<ItemAnswer>, Malformed> {
-    let mut items = Vec::new();
+fn take_items(from: &mut Cursor<'_>) -> Result<ItemAnswers, Malformed> {
+    let mut items = ItemAnswers::new();
     for _ in 0..from.varint()? {
         let flags = from.byte()?;
         if flags & !(LAST | GRANTED | UNCOLLECTED) != 0 {

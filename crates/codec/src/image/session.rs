@@ -64,7 +64,9 @@ pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
         w.group([len(session.items.len()), len(answers.len()), len(blob.len()), 0]);
     }
     w.bytes(answers);
-    w.bytes(blob);
+    if !blob.is_empty() {
+        w.bytes(blob);
+    }
     for item in &session.items {
         item::put(w, item);
     }
@@ -109,7 +111,9 @@ pub(super) fn take(r: &mut Reader<'_>, session: &mut Session) {
     }
     let blob = count(r, blob);
     session.blob.clear();
-    session.blob.extend_from_slice(r.bytes(blob));
+    if blob > 0 {
+        session.blob.extend_from_slice(r.bytes(blob));
+    }
     let items = count(r, items);
     session.items.truncate(items);
     while session.items.len() < items {

@@ -2,9 +2,9 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    BucketNo, BucketTerms, Change, Code, DebitPart, Id, ItemAnswer, ItemAt, Name, Op, Overrun,
-    PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
-    Transaction,
+    BucketNo, BucketTerms, Change, Code, DebitPart, Id, ItemAnswer, ItemAnswers, ItemAt, Name, Op,
+    Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone,
+    TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -40,10 +40,10 @@ pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
 pub(crate) fn every_op() -> Change {
     let posting = |bucket, amount| Posting { bucket: BucketNo(bucket), amount };
     let at = |session, item| ItemAt { session: SessionAt(session), item };
-    let items = vec![
+    let items = ItemAnswers::from(vec![
         ItemAnswer { code: Code::Ok, granted: 1_000, last: false, uncollected: 0 },
         ItemAnswer { code: Code::CreditLimitReached, granted: 0, last: true, uncollected: 7 },
-    ];
+    ]);
     let answer = StoredAnswer {
         request: 3,
         digest: 0x1122_3344_5566_7788,
@@ -53,8 +53,9 @@ pub(crate) fn every_op() -> Change {
     };
     let answered =
         TombstoneKind::Answered { request: 9, digest: u64::MAX, code: Code::ServiceDenied, items };
-    let bury =
-        |text, kind| Op::Bury(Tombstone { id: id(text), forget_at: AT.plus_ms(240_000), kind });
+    let bury = |text, kind| {
+        Op::Bury(Box::new(Tombstone { id: id(text), forget_at: AT.plus_ms(240_000), kind }))
+    };
     let long = BucketTerms {
         priority: -3,
         valid_from: Time(i64::MIN),
@@ -109,7 +110,7 @@ pub(crate) fn every_op() -> Change {
         bury("expired", TombstoneKind::Expired),
         bury("released", TombstoneKind::Released),
         bury("answered", answered),
-        Op::Remember(Transaction {
+        Op::Remember(Box::new(Transaction {
             id: id("txn-1"),
             forget_at: AT.plus_ms(3_600_000),
             digest: 0x8877_6655_4433_2211,
@@ -120,7 +121,7 @@ pub(crate) fn every_op() -> Change {
                 DebitPart { bucket: BucketNo(0), amount: 3, refunded: 0 },
                 DebitPart { bucket: BucketNo(1), amount: 1, refunded: 1 },
             ],
-        }),
+        })),
         Op::NoteRefund { debit: id("txn-0"), posting: posting(7, 8) },
         Op::Forget,
         Op::RemoveBucket { bucket: BucketNo(9), named: Some((name("main"), name("octets"))) },

@@ -118,22 +118,20 @@ fn load(part: &Gathered, from: usize, hashes: &mut Vec<u64>, sink: &mut impl Sin
 /// Applies what stands together at a place, and returns the place behind it.
 fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize, RecoveryError> {
     let replay = |(sequence, error)| RecoveryError::Replay { sequence, error };
-    let id = match read(part, place)? {
-        Late::Account { id, .. } => id,
-        Late::Other(record) => {
-            let (sequence, _) = part.record(place);
+    let (id, first) = match read(part, place)? {
+        (sequence, Late::Account { id, change, left }) => (id, Step { sequence, change, left }),
+        (sequence, Late::Other(record)) => {
             sink.replay(&record).map_err(|error| replay((sequence, error)))?;
             return Ok(place + 1);
         }
     };
-    let (hash, mut next, mut broken) = (part.hash(place), place, None);
-    let steps = std::iter::from_fn(|| {
+    let (hash, mut next, mut broken) = (part.hash(place), place + 1, None);
+    let others = std::iter::from_fn(|| {
         if next == part.len() || part.hash(next) != hash {
             return None;
         }
         match read(part, next) {
-            Ok(Late::Account { id: other, change, left }) if other == id => {
-                let (sequence, _) = part.record(next);
+            Ok((sequence, Late::Account { id: other, change, left })) if other == id => {
                 next += 1;
                 Some(Step { sequence, change, left })
             }
@@ -144,12 +142,16 @@ fn apply_at(part: &Gathered, place: usize, sink: &mut impl Sink) -> Result<usize
             }
         }
     });
-    sink.replay_account(id, steps).map_err(replay)?;
+    sink.replay_account(id, std::iter::once(first).chain(others)).map_err(replay)?;
     broken.map_or(Ok(next), Err)
 }
 
-/// Reads the record at a place.
-fn read(part: &Gathered, place: usize) -> Result<Late<'_>, RecoveryError> {
+/// Reads the record at a place, and says its sequence.
+#[inline]
+fn read(part: &Gathered, place: usize) -> Result<(u64, Late<'_>), RecoveryError> {
     let (sequence, bytes) = part.record(place);
-    read_passed(bytes).map_err(|error| RecoveryError::Record { sequence, error })
+    match read_passed(bytes) {
+        Ok(record) => Ok((sequence, record)),
+        Err(error) => Err(RecoveryError::Record { sequence, error }),
+    }
 }

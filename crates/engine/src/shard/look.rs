@@ -51,6 +51,21 @@ impl Shard {
         })
     }
 
+    /// As [`Shard::scan`], the entities that are deleted and remembered, and nothing else.
+    pub fn scan_tombstones(
+        &self,
+        now: Time,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8]),
+    ) -> u64 {
+        self.table.scan(cursor, count.max(1), |entry| {
+            if entry.kind() == Kind::Tombstone && !entry.is_over(now) {
+                visit(entry.key());
+            }
+        })
+    }
+
     /// Loads what the next commands need, for up to 64 keys of a batch: in each pass the loads
     /// do not wait for each other, so that their cache misses overlap.
     pub fn touch(&self, keys: &[Key<'_>]) {

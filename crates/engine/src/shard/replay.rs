@@ -8,6 +8,7 @@ use crate::entry::Kind;
 use crate::table::Place;
 use scurry_codec::{Balance, ChangeError, Facts, Left, Lefts, RecordError, read_change};
 use scurry_ledger::{Account, Op, Time, apply_op, seal};
+use std::mem;
 
 /// One Change of an account, as a record of the log has it.
 #[derive(Clone, Debug)]
@@ -133,6 +134,11 @@ impl Facts for Applied<'_> {
     #[inline(always)]
     fn take(&mut self, op: Op) {
         apply_op(self.account, &op, self.at);
+        match op {
+            Op::SetBlob(..) | Op::StoreAnswer { .. } | Op::Bury(_) | Op::Remember(_) => drop(op),
+            // The others own nothing; a call to find that out would cost more than most of them.
+            op => mem::forget(op),
+        }
     }
 }
 

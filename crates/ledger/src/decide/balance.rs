@@ -10,6 +10,7 @@ use crate::{
     Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Code, Command, DebitPart, Id, Name,
     Op, Period, Posting, Status, Time, Transaction,
 };
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// What a balance command comes to, before it is remembered.
@@ -64,7 +65,8 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> 
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
     let Done { code, amount, parts } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
-    draft.record(Op::Remember(Transaction { id, forget_at, digest, code, version, amount, parts }));
+    let transaction = Transaction { id, forget_at, digest, code, version, amount, parts };
+    draft.record(Op::Remember(Box::new(transaction)));
     Ok(Outcome::Commit(Answer::Amount { code, version, amount }))
 }
 

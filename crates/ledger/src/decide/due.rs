@@ -5,6 +5,7 @@
 use super::draft::Draft;
 use super::units::release_item;
 use crate::{BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone, TombstoneKind};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// One thing that is due. The order of the variants is the order within one moment.
@@ -74,6 +75,6 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
 /// Remembers a closed session, unless its time to be remembered is over already.
 pub(super) fn bury(draft: &mut Draft<'_>, tombstone: Tombstone) {
     if tombstone.forget_at > draft.now {
-        draft.record(Op::Bury(tombstone));
+        draft.record(Op::Bury(Box::new(tombstone)));
     }
 }

@@ -6,10 +6,9 @@ use super::due::bury;
 use super::units::{Ask, Source, grant, release_item, settle};
 use super::{Outcome, Step, reject};
 use crate::{
-    Answer, Code, Id, ItemAnswer, ItemAt, Op, PackedAnswer, SessionAt, SessionRequest, Status,
-    StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
+    Answer, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, SessionAt, SessionRequest,
+    Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
 };
-use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 const UNKNOWN: &str = "no open session has this id: it ended, or SCUR.RESERVE opens it";
@@ -42,7 +41,7 @@ pub(super) fn reserve(
     }
     let before = draft.mark_if(request.close_on_denial);
     let at = open(draft, request);
-    let mut items = Vec::with_capacity(request.items.len());
+    let mut items = ItemAnswers::with_capacity(request.items.len());
     for index in 0..request.items.len() {
         items.push(grant_listed(draft, item_at(at, index), request, index)?);
     }
@@ -90,7 +89,7 @@ fn refuse(
     request: &SessionRequest<'_>,
     digest: u64,
     code: Code,
-    items: Vec<ItemAnswer>,
+    items: ItemAnswers,
 ) -> Outcome {
     bury_answered(draft, request, digest, code, &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
@@ -110,7 +109,7 @@ pub(super) fn update(
         .iter()
         .map(|&place| draft.item(place).last_grant.is_some_and(|last| request.request < last))
         .collect();
-    let mut items = Vec::with_capacity(places.len());
+    let mut items = ItemAnswers::with_capacity(places.len());
     for (index, &place) in places.iter().enumerate() {
         let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
         let used = request.items[index].used.unwrap_or(0);
@@ -154,7 +153,7 @@ pub(super) fn terminate(
         Found::Open(at) => at,
     };
     let places = place_items(draft, at, request)?;
-    let mut items = Vec::with_capacity(places.len());
+    let mut items = ItemAnswers::with_capacity(places.len());
     for (place, item) in places.into_iter().zip(request.items) {
         let uncollected = settle(draft, place, item.used.unwrap_or(0), Source::OwnHold)?;
         items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
@@ -163,7 +162,7 @@ pub(super) fn terminate(
 }
 
 pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
-    let answer = Answer::Session { code: Code::Ok, version: 0, items: Vec::new() };
+    let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
     let Some(at) = find(draft, session) else {
         return match draft.account().tombstones.find(session) {
             Some(Tombstone { kind: TombstoneKind::Released, .. }) => Ok(Outcome::Replay(answer)),
@@ -297,7 +296,7 @@ fn grant_listed(
     grant(draft, at, ask)
 }
 
-fn deny_all(request: &SessionRequest<'_>, code: Code) -> Vec<ItemAnswer> {
+fn deny_all(request: &SessionRequest<'_>, code: Code) -> ItemAnswers {
     let denied = ItemAnswer { code, granted: 0, last: false, uncollected: 0 };
     request.items.iter().map(|_| denied).collect()
 }
@@ -338,7 +337,7 @@ fn store(
     request: u32,
     digest: u64,
     code: Code,
-    items: Vec<ItemAnswer>,
+    items: ItemAnswers,
 ) -> Answer {
     let version = draft.session(session).version;
     let answer = PackedAnswer::from_parts(request, digest, (code, version), &items);
@@ -360,7 +359,7 @@ fn close(
     request: &SessionRequest<'_>,
     digest: u64,
     code: Code,
-    items: Vec<ItemAnswer>,
+    items: ItemAnswers,
 ) -> Outcome {
     release_all(draft, at);
     bury_answered(draft, request, digest, code, &items);
@@ -374,8 +373,12 @@ fn bury_answered(
     code: Code,
     items: &[ItemAnswer],
 ) {
-    let kind =
-        TombstoneKind::Answered { request: request.request, digest, code, items: items.to_vec() };
+    let kind = TombstoneKind::Answered {
+        request: request.request,
+        digest,
+        code,
+        items: ItemAnswers::from_slice(items),
+    };
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
     let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
     bury(draft, Tombstone { id, forget_at, kind });

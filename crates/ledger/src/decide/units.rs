@@ -14,10 +14,26 @@ type Burn = SmallVec<[BucketNo; 4]>;
 pub(super) fn burn_order(account: &Account, unit: Name, now: Time) -> Burn {
     let mut buckets: SmallVec<[&Bucket; 4]> =
         account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)).collect();
-    buckets.sort_unstable_by_key(|bucket| {
-        (bucket.priority, bucket.valid_to.is_none(), bucket.valid_to, bucket.created, bucket.id)
-    });
+    buckets.sort_unstable_by_key(|bucket| burn_key(bucket));
     buckets.iter().map(|bucket| bucket.no).collect()
+}
+
+/// Buckets burn in the order of this.
+fn burn_key(bucket: &Bucket) -> impl Ord + use<> {
+    (bucket.priority, bucket.valid_to.is_none(), bucket.valid_to, bucket.created, bucket.id)
+}
+
+/// The first bucket in burn order that can give something, and how much. Mostly it gives all that
+/// is asked for, so no other has to be put in order.
+fn first_to_give(account: &Account, unit: Name, now: Time) -> Option<(BucketNo, i64)> {
+    let mut first: Option<(&Bucket, i64)> = None;
+    for bucket in account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)) {
+        let headroom = headroom(bucket);
+        if headroom > 0 && first.is_none_or(|(other, _)| burn_key(bucket) < burn_key(other)) {
+            first = Some((bucket, headroom));
+        }
+    }
+    first.map(|(bucket, headroom)| (bucket.no, headroom))
 }
 
 /// What a bucket can still give.
@@ -56,12 +72,13 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
     }
     sum(draft.item(at).granted, grant)?;
     let mut rest = grant;
-    for bucket in burn_order(draft.account(), unit, draft.now) {
-        let amount = headroom(draft.bucket(bucket)).min(rest);
-        if amount > 0 {
-            draft.record_outflow(|posting| Op::Hold(at, posting), Posting { bucket, amount })?;
-            rest -= amount;
-        }
+    while rest > 0
+        && let Some((bucket, headroom)) = first_to_give(draft.account(), unit, draft.now)
+    {
+        // A rest is what this one cannot give.
+        let amount = headroom.min(rest);
+        draft.record_outflow(|posting| Op::Hold(at, posting), Posting { bucket, amount })?;
+        rest -= amount;
     }
     draft.record(Op::Grant { at, amount: grant, request: ask.request });
     Ok(ItemAnswer { code: Code::Ok, granted: grant, last: grant < ask.requested, uncollected: 0 })
@@ -81,12 +98,13 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     sum(draft.item(at).used, used)?;
     let mut rest = used;
     if source == Source::OwnHold {
-        for slice in slices_of(draft, at) {
+        // A slice that is used up gives way to the next.
+        while rest > 0
+            && let Some(&slice) = draft.item(at).slices.first()
+        {
             let amount = slice.amount.min(rest);
-            if amount > 0 {
-                draft.record(Op::Settle(at, Posting { bucket: slice.bucket, amount }));
-                rest -= amount;
-            }
+            draft.record(Op::Settle(at, Posting { bucket: slice.bucket, amount }));
+            rest -= amount;
         }
     }
     let beyond_hold = rest;
@@ -152,16 +170,11 @@ pub(super) fn debit_parts(
     parts
 }
 
-/// A copy of an item's slices, as one piece: `clone` would go slice by slice.
-fn slices_of(draft: &Draft<'_>, at: ItemAt) -> SmallVec<[Slice; 2]> {
-    SmallVec::from_slice(&draft.item(at).slices)
-}
-
 /// Gives back every slice of an item: to available, or to expired where the bucket has expired.
 pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt) {
-    for slice in slices_of(draft, at) {
-        let posting = Posting { bucket: slice.bucket, amount: slice.amount };
-        if draft.bucket(slice.bucket).is_expired(draft.now) {
+    while let Some(&Slice { bucket, amount }) = draft.item(at).slices.first() {
+        let posting = Posting { bucket, amount };
+        if draft.bucket(bucket).is_expired(draft.now) {
             draft.record(Op::ReleaseExpired(at, posting));
         } else {
             draft.record(Op::Release(at, posting));

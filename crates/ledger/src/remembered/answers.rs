@@ -4,8 +4,7 @@
 //! LEB128, items. Entries are in the order of request numbers.
 
 use super::pack::{self, Packed, Reader};
-use crate::{Code, ItemAnswer};
-use alloc::vec::Vec;
+use crate::{Code, ItemAnswer, ItemAnswers};
 use smallvec::SmallVec;
 
 const HEAD_LEN: usize = 2 + 4 + 8 + 1;
@@ -31,7 +30,7 @@ pub struct StoredAnswer {
     /// The session's version in the answer.
     pub version: u64,
     /// One per item of the request, in its order.
-    pub items: Vec<ItemAnswer>,
+    pub items: ItemAnswers,
 }
 
 /// A stored answer as it lies in the window.
@@ -70,24 +69,20 @@ impl Answers {
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         (self.count, self.last) = (0, 0);
-        let mut rest = bytes;
-        let mut last = None;
-        while let Some((request, entry)) = split(rest) {
-            if last >= Some(request) || self.count == u8::MAX {
-                self.count = 0;
+        let (mut rest, mut count, mut last) = (bytes, 0, None);
+        while let Some((request, len)) = head(rest) {
+            if last >= Some(request) || count == u8::MAX {
                 return false;
             }
             last = Some(request);
-            self.last = request;
-            self.count += 1;
-            rest = &rest[entry.len()..];
+            count += 1;
+            rest = &rest[len..];
         }
-        if !rest.is_empty() {
-            self.count = 0;
-            return false;
+        if rest.is_empty() {
+            (self.count, self.last) = (count, last.unwrap_or(0));
+            self.bytes.extend_from_slice(bytes);
         }
-        self.bytes.extend_from_slice(bytes);
-        true
+        rest.is_empty()
     }
 
     /// What is known of a request number when at most `answers_max` answers are kept.
@@ -143,13 +138,19 @@ impl Answers {
     }
 }
 
+/// The first entry's request number, and the entry.
 fn split(bytes: &[u8]) -> Option<(u32, &[u8])> {
-    let mut reader = Reader(bytes);
-    let len = usize::from(reader.u16());
-    if len <= HEAD_LEN || len > bytes.len() {
-        return None;
-    }
-    Some((reader.u32(), &bytes[..len]))
+    let (request, len) = head(bytes)?;
+    Some((request, &bytes[..len]))
+}
+
+/// The first entry's request number, and how many of the bytes it has.
+#[inline]
+fn head(bytes: &[u8]) -> Option<(u32, usize)> {
+    let [len_low, len_high, request @ ..] = bytes.first_chunk::<6>()?;
+    let len = usize::from(u16::from_le_bytes([*len_low, *len_high]));
+    let whole = len > HEAD_LEN && len <= bytes.len();
+    whole.then(|| (u32::from_le_bytes(*request), len))
 }
 
 impl PackedAnswer {
@@ -165,11 +166,11 @@ impl PackedAnswer {
         (code, version): (Code, u64),
         items: &[ItemAnswer],
     ) -> PackedAnswer {
-        let mut out = Packed::new();
-        out.extend_from_slice(&[0, 0]);
-        out.extend_from_slice(&request.to_le_bytes());
-        out.extend_from_slice(&digest.to_le_bytes());
-        out.push(pack::code_bits(code));
+        let mut head = [0; HEAD_LEN];
+        head[2..6].copy_from_slice(&request.to_le_bytes());
+        head[6..14].copy_from_slice(&digest.to_le_bytes());
+        head[14] = pack::code_bits(code);
+        let mut out = Packed::from_slice(&head);
         pack::put_varint(&mut out, version);
         for item in items {
             pack::put_item(&mut out, item);
@@ -227,7 +228,7 @@ mod tests {
             digest: u64::MAX - u64::from(request),
             code: Code::Ok,
             version: u64::from(u32::MAX),
-            items: alloc::vec![item],
+            items: [item].into(),
         }
     }
 

@@ -1,12 +1,11 @@
 //! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a
 //! short input reads as zeros, and `is_whole` style checks on loading find it first.
 
-use crate::{Code, ItemAnswer};
-use alloc::vec::Vec;
+use crate::{Code, ItemAnswer, ItemAnswers};
 use smallvec::SmallVec;
 
 /// Packed bytes on their way into a run of records: the usual ones need no heap.
-pub(super) type Packed = SmallVec<[u8; 64]>;
+pub(super) type Packed = SmallVec<[u8; 48]>;
 
 /// A cursor over packed bytes.
 pub(super) struct Reader<'a>(pub(super) &'a [u8]);
@@ -20,8 +19,14 @@ impl<'a> Reader<'a> {
 
     pub(super) fn word<const N: usize>(&mut self) -> u64 {
         let mut word = [0; 8];
-        let bytes = self.bytes(N);
-        word[..bytes.len()].copy_from_slice(bytes);
+        // So many bytes that the compiler knows how many.
+        if let Some((bytes, rest)) = self.0.split_first_chunk::<N>() {
+            word[..N].copy_from_slice(bytes);
+            self.0 = rest;
+        } else {
+            let bytes = self.bytes(N);
+            word[..bytes.len()].copy_from_slice(bytes);
+        }
         u64::from_le_bytes(word)
     }
 
@@ -126,8 +131,8 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
 }
 
 /// The items that fill the rest of a record.
-pub(super) fn take_items(reader: &mut Reader<'_>) -> Vec<ItemAnswer> {
-    let mut items = Vec::new();
+pub(super) fn take_items(reader: &mut Reader<'_>) -> ItemAnswers {
+    let mut items = ItemAnswers::new();
     while !reader.0.is_empty() {
         let flags = reader.u8();
         items.push(ItemAnswer {

@@ -33,12 +33,14 @@ impl Records {
     }
 
     /// Replaces the content by bytes that `as_bytes` gave; false, and empty, when they are not whole.
+    #[inline]
     pub(super) fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         self.count = 0;
-        if bytes.is_empty() {
-            return true;
-        }
+        bytes.is_empty() || self.load_some(bytes)
+    }
+
+    fn load_some(&mut self, bytes: &[u8]) -> bool {
         let mut rest = bytes;
         let mut last = Time(0);
         while let Some((record, tail)) = split(rest) {

@@ -5,8 +5,7 @@
 
 use super::pack::{self, Packed, Reader};
 use super::records::{Record, Records};
-use crate::{Code, Id, ItemAnswer, Time};
-use alloc::vec::Vec;
+use crate::{Code, Id, ItemAnswers, Time};
 
 /// The remembered closed sessions of one account, in the order in which they are forgotten.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -39,7 +38,7 @@ pub enum TombstoneKind {
         /// OK or a denial.
         code: Code,
         /// One per item of the request, in its order.
-        items: Vec<ItemAnswer>,
+        items: ItemAnswers,
     },
 }
 
@@ -61,6 +60,7 @@ impl Tombstones {
 
     /// Replaces the content by bytes that [`Tombstones::as_bytes`] gave; false, and empty,
     /// when they are not whole.
+    #[inline]
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.0.load(bytes)
     }
@@ -125,6 +125,7 @@ fn unpack(record: Record<'_>) -> Option<Tombstone> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ItemAnswer;
 
     #[test]
     fn the_largest_tombstone_of_one_item_fits_96_bytes() {
@@ -137,7 +138,7 @@ mod tests {
                 request: u32::MAX,
                 digest: u64::MAX,
                 code: Code::Ok,
-                items: alloc::vec![item],
+                items: [item].into(),
             },
         });
         assert!(tombstones.as_bytes().len() <= 96, "{}", tombstones.as_bytes().len());

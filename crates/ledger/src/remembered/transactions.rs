@@ -60,6 +60,7 @@ impl Transactions {
 
     /// Replaces the content by bytes that [`Transactions::as_bytes`] gave; false, and empty,
     /// when they are not whole.
+    #[inline]
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.0.load(bytes)
     }

@@ -17,6 +17,8 @@ pub enum ScanKind {
     Account,
     /// `scurryent`.
     Entity,
+    /// `tombstone`: entities that are deleted and remembered, which no other SCAN lists.
+    Tombstone,
     /// A type of Redis that this server has not.
     Nothing,
 }
@@ -65,6 +67,7 @@ fn kind(name: &[u8]) -> Option<ScanKind> {
         (&b"string"[..], ScanKind::Value),
         (b"scurryacc", ScanKind::Account),
         (b"scurryent", ScanKind::Entity),
+        (b"tombstone", ScanKind::Tombstone),
         (b"list", ScanKind::Nothing),
         (b"set", ScanKind::Nothing),
         (b"zset", ScanKind::Nothing),

@@ -314,7 +314,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Shows an open session and its account in one atomic read.",
         term: "GetMsData2",
         grammar: "account session",
-        reply: "the same map as GET with one more, first, entry: session:\n\
+        reply: "the same map as GET with one more, last, entry: session:\n\
                 map of: id, version, deadline, validity, tcc, overrun, last_request, data, items\n\
                 items: array of [key, unit, granted, outstanding, used, from_hold, direct, released, uncollected]",
         codes: &[Invalid, UnknownAccount, UnknownSession],

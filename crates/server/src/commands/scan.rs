@@ -65,12 +65,21 @@ fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
         // A cursor that was not given here: there is nothing behind it.
         return list.write(0, reply);
     }
-    let cursor = node.shard.scan(node.now.time, place.cursor, request.count, |key, kind| {
-        let of_kind = request.kind.is_none_or(|wanted| is_kind(wanted, kind));
-        if of_kind && request.pattern.is_none_or(|pattern| glob::matches_exactly(pattern, key)) {
+    let (now, count) = (node.now.time, request.count);
+    let mut take = |key: &[u8]| {
+        if request.pattern.is_none_or(|pattern| glob::matches_exactly(pattern, key)) {
             list.push(key);
         }
-    });
+    };
+    let cursor = if request.kind == Some(ScanKind::Tombstone) {
+        node.shard.scan_tombstones(now, place.cursor, count, take)
+    } else {
+        node.shard.scan(now, place.cursor, count, |key, kind| {
+            if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
+                take(key);
+            }
+        })
+    };
     list.write(place.then(cursor, cores), reply);
 }
 
@@ -79,7 +88,7 @@ fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
         ScanKind::Value => kind == KeyKind::Value,
         ScanKind::Account => kind == KeyKind::Account,
         ScanKind::Entity => kind == KeyKind::Entity,
-        ScanKind::Nothing => false,
+        ScanKind::Tombstone | ScanKind::Nothing => false,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::Call;
 use crate::account_totals;
 use crate::desk::Desk;
-use crate::server::{Mode, Name, OpenKey};
+use crate::server::{Mode, Name, OpenKey, is_tried};
 use scurry_ledger::{Command, Decision, decide_with, view_in_place};
 use scurry_resp::{Read, Reply, Scratch, ScurRequest, WRONG_TYPE, totals_map, unknown_account};
 
@@ -16,7 +16,10 @@ pub(crate) fn run(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
                 write(call, key, &command, desk, reply);
             }
             (ScurRequest::Read(request), Some(key)) => read(call, key, &request, desk, reply),
-            (_, None) => totals_map(reply, &account_totals::shown()),
+            (_, None) => match is_tried() {
+                Some(trial) => reply.formed(trial),
+                None => totals_map(reply, &account_totals::shown()),
+            },
         },
         Ok(None) => reply.error("ERR not a SCUR command"),
         Err(fault) => reply.error(fault),

@@ -63,15 +63,13 @@ impl Context {
         self.has(raw::REDISMODULE_CTX_FLAGS_RESP3)
     }
 
-    /// The server's clock: that of this command, where the server keeps it.
+    /// The server's clock.
     pub(crate) fn now(&self) -> Time {
-        // SAFETY: written once, when the module was loaded; neither takes anything.
-        unsafe {
-            Time(match raw::RedisModule_CachedMicroseconds {
-                Some(microseconds) => microseconds() / 1_000,
-                None => call!(RedisModule_Milliseconds()),
-            })
+        #[cfg(feature = "test-clock")]
+        if let Some(now) = super::test_clock::now() {
+            return now;
         }
+        super::clock::now()
     }
 
     /// True while nothing may be written that no client asked for: the server is about to hand

@@ -1,6 +1,7 @@
 //! The shipped file of users: what applications may do to accounts, and that the table says so.
 
-use crate::support::{Node, PRODUCTS};
+use crate::product::products;
+use crate::support::Node;
 use scurry_resp::table::{self, Role, Spec};
 use std::path::Path;
 
@@ -36,7 +37,7 @@ fn the_file_permits_what_the_table_says() {
 
 #[test]
 fn applications_cannot_touch_accounts_by_other_commands() {
-    for product in PRODUCTS {
+    for product in products() {
         assert!(Path::new(FILE).exists());
         let node = Node::with(product, &["--aclfile", FILE]);
         let mut client = node.connect();

@@ -1,6 +1,7 @@
 //! What comes due with nobody touching it, on the primary alone, under whatever name the key has.
 
-use crate::support::{Client, Node, PRODUCTS};
+use crate::product::products;
+use crate::support::{Client, Node};
 
 /// Opens a session whose Tcc runs out soon.
 fn open(client: &mut Client, account: &str, tcc_ms: u32) {
@@ -13,7 +14,7 @@ const RELEASED: &str = "[accounts, 1, sessions, 0, units, [[cent, 100, 0, 100, 0
 
 #[test]
 fn a_session_that_nobody_touches_is_released() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         open(&mut client, "alice", 50);
@@ -23,7 +24,7 @@ fn a_session_that_nobody_touches_is_released() {
 
 #[test]
 fn an_account_that_got_another_name_is_released_too() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         open(&mut client, "alice", 300);
@@ -34,7 +35,7 @@ fn an_account_that_got_another_name_is_released_too() {
 
 #[test]
 fn an_account_that_comes_out_of_a_dump_is_released_too() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         open(&mut client, "alice", 300);
@@ -51,7 +52,7 @@ fn an_account_that_comes_out_of_a_dump_is_released_too() {
 
 #[test]
 fn an_account_that_comes_out_of_a_file_is_released_too() {
-    for product in PRODUCTS {
+    for product in products() {
         let settings = ["--appendonly", "yes", "--appendfsync", "always"];
         let node = Node::with(product, &settings);
         open(&mut node.connect(), "alice", 600);

@@ -1,6 +1,7 @@
 //! Restarts from the server's own files give the same accounts and entities.
 
-use crate::support::{Client, Node, PRODUCTS, Product};
+use crate::product::{Product, products};
+use crate::support::{Client, Node};
 use std::path::{Path, PathBuf};
 
 /// Accounts and entities in several states; their keys.
@@ -49,14 +50,14 @@ fn survives(product: Product, settings: &[&str], before: impl Fn(&mut Client)) {
 
 #[test]
 fn the_file_of_commands_gives_back_what_was_written() {
-    for product in PRODUCTS {
+    for product in products() {
         survives(product, &["--appendonly", "yes", "--appendfsync", "always"], |_| {});
     }
 }
 
 #[test]
 fn a_rewritten_file_of_commands_gives_back_what_was_written() {
-    for product in PRODUCTS {
+    for product in products() {
         let settings = ["--appendonly", "yes", "--aof-use-rdb-preamble", "no"];
         survives(product, &settings, |client| {
             client.ask("BGREWRITEAOF");
@@ -72,7 +73,7 @@ fn a_rewritten_file_of_commands_gives_back_what_was_written() {
 
 #[test]
 fn a_snapshot_gives_back_what_was_written() {
-    for product in PRODUCTS {
+    for product in products() {
         survives(product, &["--dbfilename", "dump.rdb"], |client| client.expect("SAVE", "OK"));
     }
 }
@@ -88,7 +89,7 @@ fn commands_file(directory: &Path) -> PathBuf {
 
 #[test]
 fn a_change_that_is_there_twice_keeps_the_server_from_starting() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::with(product, &["--appendonly", "yes", "--appendfsync", "always"]);
         let mut client = node.connect();
         client.expect("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]");

@@ -1,10 +1,11 @@
 //! With which servers and settings the module loads, and what it says where it does not.
 
-use crate::support::{Node, PRODUCTS, module};
+use crate::product::{Product, module, optional, products};
+use crate::support::Node;
 
 #[test]
 fn a_server_that_may_evict_accounts_is_refused() {
-    for product in PRODUCTS {
+    for product in products() {
         let path = module().display().to_string();
         let settings = ["--maxmemory-policy", "allkeys-lru", "--loadmodule", &path];
         let said = Node::refusal(product, &settings);
@@ -15,7 +16,7 @@ fn a_server_that_may_evict_accounts_is_refused() {
 
 #[test]
 fn options_are_checked() {
-    for product in PRODUCTS {
+    for product in products() {
         let path = module().display().to_string();
         for (options, why) in [
             (&["sessions", "3"][..], "sessions is not a limit"),
@@ -45,7 +46,7 @@ fn options_are_checked() {
 
 #[test]
 fn it_is_loaded_once() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
@@ -64,7 +65,7 @@ fn it_is_loaded_once() {
 
 #[test]
 fn the_server_knows_the_keys_of_every_command() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         let all = scurry_resp::table::SCUR.iter().chain(scurry_resp::table::ENTITY);
@@ -72,6 +73,30 @@ fn the_server_knows_the_keys_of_every_command() {
             let words: Vec<&str> = spec.example.split_whitespace().collect();
             let keys = client.ask(&format!("COMMAND GETKEYS {}", words.join(" ")));
             assert_eq!(keys, format!("[{}]", words[1]), "{}", spec.name);
+        }
+    }
+}
+
+#[test]
+fn a_server_that_is_too_old_is_told_what_it_lacks() {
+    let Some(product) = optional(Product::Redis6) else { return };
+    let said = Node::refusal(product, &["--loadmodule", &module().display().to_string()]);
+    let why = ": Valkey, or Redis 7.0 or newer, is needed";
+    assert!(said.contains("this server has no RedisModule_") && said.contains(why), "{said}");
+    assert!(said.contains("Can't load module from"), "{said}");
+}
+
+#[test]
+fn two_copies_keep_the_server_from_starting() {
+    for product in products() {
+        let path = module().display().to_string();
+        let directory = tempfile::TempDir::new().expect("a directory");
+        let other = directory.path().join("other.so");
+        std::fs::copy(module(), &other).expect("a copy");
+        let other = other.display().to_string();
+        for second in [&path, &other] {
+            let said = Node::refusal(product, &["--loadmodule", &path, "--loadmodule", second]);
+            assert!(said.contains("scurry is loaded already: load it once"), "{said}");
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A replica is what its primary is, decides nothing, and goes on when it becomes the primary.
 
-use crate::support::{Client, Node, PRODUCTS, Product};
+use crate::product::{Product, products};
+use crate::support::{Client, Node};
 
 /// A primary and its replica, which is up to date, and a client of each.
 fn pair(product: Product, settings: &[&str]) -> [(Node, Client); 2] {
@@ -20,7 +21,7 @@ fn caught_up(client: &mut Client) {
 
 #[test]
 fn a_replica_has_the_same_accounts_and_says_no_to_writes() {
-    for product in PRODUCTS {
+    for product in products() {
         let [(_primary, mut client), (_replica, mut copy)] = pair(product, &[]);
         client.expect("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]");
         client.ask("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 200");
@@ -48,7 +49,7 @@ fn a_replica_has_the_same_accounts_and_says_no_to_writes() {
 
 #[test]
 fn a_full_copy_and_the_copys_own_file_are_the_same() {
-    for product in PRODUCTS {
+    for product in products() {
         let primary = Node::start(product);
         let mut client = primary.connect();
         client.expect("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]");
@@ -70,7 +71,7 @@ fn a_full_copy_and_the_copys_own_file_are_the_same() {
 
 #[test]
 fn a_replica_lets_nothing_expire_until_it_is_the_primary() {
-    for product in PRODUCTS {
+    for product in products() {
         let [(primary, mut client), (_replica, mut copy)] = pair(product, &[]);
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
         client.expect("SCUR.CREATE bob BUCKET main cent 100", "[OK, 1]");
@@ -93,7 +94,7 @@ fn a_replica_lets_nothing_expire_until_it_is_the_primary() {
 
 #[test]
 fn a_duplicate_moves_the_offset_that_wait_waits_for() {
-    for product in PRODUCTS {
+    for product in products() {
         let [(_primary, mut client), (_replica, _copy)] = pair(product, &[]);
         client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
         client.expect("SCUR.DEBIT alice d cent 5", "[OK, 0, 2, 5]");

@@ -1,10 +1,11 @@
-//! A session, alone and within MULTI and Lua, and what TOTALS makes of it.
+//! A session and what TOTALS makes of it, and entities.
 
-use crate::support::{Node, PRODUCTS};
+use crate::product::products;
+use crate::support::Node;
 
 #[test]
 fn a_session_and_its_duplicates_and_totals() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         client.expect("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]");
@@ -36,30 +37,8 @@ fn a_session_and_its_duplicates_and_totals() {
 }
 
 #[test]
-fn transactions_and_scripts_run_the_same_commands() {
-    for product in PRODUCTS {
-        let node = Node::start(product);
-        let mut client = node.connect();
-        client.expect("SCUR.CREATE alice BUCKET main cent 100", "[OK, 1]");
-        client.expect("MULTI", "OK");
-        client.expect("SCUR.DEBIT alice d1 cent 30", "QUEUED");
-        client.expect("SCUR.DEBIT alice d1 cent 30", "QUEUED");
-        client.expect("SCUR.GET nobody", "QUEUED");
-        let all = client.ask("EXEC");
-        let done = "[[OK, 0, 2, 70], [OK, 1, 2, 70]";
-        assert!(all.starts_with(done) || all.contains("UNKNOWN_ACCOUNT"), "{all}");
-        let script = b"local first = redis.call('SCUR.DEBIT', KEYS[1], 'd2', 'cent', 20)
-            local again = redis.pcall('SCUR.GET', 'nobody')
-            return {first[1].ok, first[4], again.err}";
-        let reply = client.send(&[b"EVAL", script, b"1", b"alice"]);
-        assert!(reply.starts_with("[OK, 20, UNKNOWN_ACCOUNT 20 no account"), "{reply}");
-        client.expect("SCUR.CHECK alice cent 50", "[OK, 50]");
-    }
-}
-
-#[test]
 fn entities_live_beside_accounts() {
-    for product in PRODUCTS {
+    for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
         client.expect("ENTITY.PUT e one VERSION 10", "[1, 10]");

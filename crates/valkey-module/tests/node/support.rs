@@ -1,11 +1,12 @@
 //! A server of a test's own, with the module, on a free port of this machine.
 
-use redis::{Connection, Value};
+use crate::product::{Product, module};
+use redis::{Connection, ConnectionLike, Value};
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use tempfile::TempDir;
 
@@ -15,44 +16,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const LOOKS_MAX: usize = 1_000;
 /// A port that was free may be taken when the server wants it.
 const STARTS_MAX: usize = 5;
-
-/// Who keeps the keys.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Product {
-    Valkey,
-    Redis,
-}
-
-/// Each test runs on both.
-pub(crate) const PRODUCTS: [Product; 2] = [Product::Valkey, Product::Redis];
-
-impl Product {
-    fn binary(self) -> &'static str {
-        match self {
-            Product::Valkey => "valkey-server",
-            Product::Redis => "redis-server",
-        }
-    }
-}
-
-/// The module, brought up to date first: built alone, with a profile of its own.
-pub(crate) fn module() -> &'static Path {
-    static MODULE: OnceLock<PathBuf> = OnceLock::new();
-    MODULE.get_or_init(|| {
-        if let Some(module) = std::env::var_os("SCURRY_MODULE") {
-            return PathBuf::from(module);
-        }
-        // target/debug/deps/this-test
-        let test = std::env::current_exe().expect("the path of this test");
-        let target = test.ancestors().nth(3).expect("the test is in target/*/deps").to_owned();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "scurry-valkey-module", "--lib"]);
-        cargo.args(["--profile", "module", "--target-dir"]).arg(&target);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().expect("cargo runs").success(), "libscurry.so does not build");
-        target.join("module/libscurry.so")
-    })
-}
 
 /// A running server, stopped when dropped. Its directory stays until then.
 pub(crate) struct Node {
@@ -73,6 +36,31 @@ impl Node {
     /// With the module and further settings of the server.
     pub(crate) fn with(product: Product, settings: &[&str]) -> Node {
         Node::with_options(product, settings, &[])
+    }
+
+    /// As the only node of a cluster.
+    pub(crate) fn cluster(product: Product) -> Node {
+        let node = Node::of_cluster(product, &[]);
+        let mut client = node.connect();
+        client.expect("CLUSTER ADDSLOTSRANGE 0 16383", "OK");
+        client.until("CLUSTER INFO", |info| info.contains("cluster_state:ok"));
+        node
+    }
+
+    /// As a node of a cluster, without slots.
+    pub(crate) fn of_cluster(product: Product, settings: &[&str]) -> Node {
+        let bus = free_port().to_string();
+        Node::with(
+            product,
+            &[settings, &["--cluster-enabled", "yes", "--cluster-port", &bus]].concat(),
+        )
+    }
+
+    /// For clients, and for the other nodes of its cluster.
+    pub(crate) fn cluster_ports(&self) -> (u16, u16) {
+        let at = self.options.iter().position(|option| option == "--cluster-port");
+        let bus = at.and_then(|at| self.options.get(at + 1)).and_then(|port| port.parse().ok());
+        (self.port, bus.expect("a node of a cluster"))
     }
 
     /// With settings of the server and options of the module.
@@ -112,18 +100,14 @@ impl Node {
         options: &[String],
         directory: &Arc<TempDir>,
     ) -> Result<Node, String> {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = listener.local_addr().expect("an address").port();
-        drop(listener);
+        let port = free_port();
         let mut command = Command::new(product.binary());
         command.args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
-        command.args(["--enable-debug-command", "local", "--enable-module-command", "local"]);
         command.args(["--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1"]);
-        command.args(["--shutdown-timeout", "1"]);
-        command.args(options).current_dir(directory.path());
+        command.args(product.settings()).args(options).current_dir(directory.path());
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let Ok(mut child) = command.spawn() else {
-            panic!("{} is missing: run scripts/install-tools.sh", product.binary());
+            panic!("{product:?} is missing: run scripts/install-tools.sh");
         };
         let mut reader = BufReader::new(child.stdout.take().expect("stdout is piped"));
         let mut said = String::new();
@@ -198,6 +182,12 @@ impl Drop for Node {
     }
 }
 
+/// A port that nobody listens on now.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    listener.local_addr().expect("an address").port()
+}
+
 /// A client that speaks in lines.
 pub(crate) struct Client {
     connection: Connection,
@@ -228,6 +218,14 @@ impl Client {
             let detail = error.detail().unwrap_or_default();
             format!("{} {detail}", error.code().unwrap_or_default())
         })
+    }
+
+    /// The replies to what MULTI has queued: each reply as text.
+    pub(crate) fn exec(&mut self) -> Vec<String> {
+        match self.connection.req_command(&redis::cmd("EXEC")) {
+            Ok(Value::Array(replies)) => replies.iter().map(show).collect(),
+            other => panic!("EXEC: {other:?}"),
+        }
     }
 
     /// Asks and compares.

@@ -5,9 +5,9 @@ use crate::Script;
 use crate::check::state;
 use crate::front::{Front, Store};
 use anyhow::{Result, bail, ensure};
-use scurry_engine::{Config, Outcome, ReadError, Shard};
+use scurry_engine::{Config, LoadError, Outcome, ReadError, Shard};
 use scurry_ledger::{Account, Command, Time, Totals};
-use scurry_resp::Protocol;
+use scurry_resp::{LoadRequest, Protocol};
 
 /// The engine's shard.
 #[derive(Debug)]
@@ -58,6 +58,22 @@ impl Store for Checked {
         };
         state(&account, now.clamp(Time(0), Time::LAST).max(account.changed_at))?;
         Ok(Some(account))
+    }
+
+    fn image(&mut self, now: Time, id: &[u8]) -> Result<Option<Vec<u8>>> {
+        match self.shard.image(now, self.shard.key(id)) {
+            Ok(image) => Ok(Some(image.to_vec())),
+            Err(ReadError::UnknownAccount) => Ok(None),
+            Err(ReadError::WrongType) => bail!("no plain value was set"),
+        }
+    }
+
+    fn load(&mut self, now: Time, request: &LoadRequest<'_>) -> Result<Result<(), LoadError>> {
+        let LoadRequest { account, image, replace } = *request;
+        let loaded = self.shard.load_image(now, self.shard.key(account), image, replace);
+        self.check()?;
+        self.account(now, account)?;
+        Ok(loaded)
     }
 
     fn totals(&self) -> Totals {

@@ -5,12 +5,13 @@ use crate::Script;
 use crate::check::{commit, expiry, state};
 use crate::front::{Front, Store};
 use anyhow::{Context, Result, ensure};
-use scurry_engine::Outcome;
+use scurry_codec::{decode_foreign_account, encode_account};
+use scurry_engine::{LoadError, Outcome};
 use scurry_ledger::{
-    Account, CodeKind, Command, Decision, Limits, Portion, Time, Totals, apply, decide,
+    Account, CodeKind, Command, Decision, Limits, Portion, Status, Time, Totals, apply, decide,
     decide_in_place, next_due, tick, tick_in_place, view,
 };
-use scurry_resp::Protocol;
+use scurry_resp::{LoadRequest, Protocol};
 use std::collections::BTreeMap;
 
 /// The ledger as a library.
@@ -97,6 +98,29 @@ impl Store for Accounts {
         }
         ensure!(committed == seen, "a read shows another state than a timer commits");
         Ok(Some(seen))
+    }
+
+    fn image(&mut self, _now: Time, id: &[u8]) -> Result<Option<Vec<u8>>> {
+        let image = |account| {
+            let mut image = Vec::new();
+            encode_account(account, &mut image);
+            image
+        };
+        Ok(self.accounts.get(id).map(image))
+    }
+
+    fn load(&mut self, _now: Time, request: &LoadRequest<'_>) -> Result<Result<(), LoadError>> {
+        let before = self.accounts.get(request.account).cloned();
+        if before.is_some() && !request.replace {
+            return Ok(Err(LoadError::Exists));
+        }
+        let mut account = Account::empty(Status::Active);
+        if let Err(error) = decode_foreign_account(request.image, &mut account) {
+            return Ok(Err(LoadError::Image(error)));
+        }
+        state(&account, account.changed_at)?;
+        self.put(request.account, before.as_ref(), Some(account))?;
+        Ok(Ok(()))
     }
 
     fn totals(&self) -> Totals {

@@ -159,7 +159,7 @@ impl Connection {
         Ok(connection)
     }
 
-    fn exchange(&mut self, words: &[Vec<u8>]) -> Result<Vec<u8>> {
+    pub(super) fn exchange(&mut self, words: &[Vec<u8>]) -> Result<Vec<u8>> {
         self.stream.write_all(&request(words))?;
         let mut reply = Vec::new();
         let mut chunk = [0; 4096];

@@ -1,23 +1,15 @@
 //! An account of one client, beside the naive model of it.
 
-use super::{Asked, Doubt, Subject, shown, words_of};
+use super::requests::{Pending, Requests};
+use super::{Asked, Doubt, Subject, compare, limits, shown, words_of};
 use crate::wire::{Words, words};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, bail};
 use scurry_conformance::Value;
-use scurry_ledger::{
-    Answer, BucketAttributes, CodeKind, ItemAnswer, Limits, NewBucket, Status, Time,
-};
-use scurry_model::{Model, ModelResult, Op, Random, Request, Snapshot, name};
-use std::collections::VecDeque;
+use scurry_ledger::Time;
+use scurry_model::{Model, ModelResult, Op, Random};
 
 /// The time of the model. Nothing that is compared depends on it.
 const NOW: Time = Time(1_000);
-/// An account with so many transactions is wound up and deleted.
-const TRANSACTIONS_MAX: usize = 150;
-/// The same of sessions that were closed.
-const TOMBSTONES_MAX: usize = 100;
-/// Requests that may be sent once more.
-const RECENT_MAX: usize = 30;
 
 /// The account.
 pub(crate) struct Account {
@@ -27,13 +19,10 @@ pub(crate) struct Account {
     /// After everything that was sent.
     sent: Model,
     /// Requests without a reply, and what the model says to them.
-    open: VecDeque<(Op, ModelResult)>,
-    /// Requests that have a reply.
-    recent: VecDeque<Op>,
+    open: Pending,
+    requests: Requests,
     /// Requests that the crash left in doubt.
     doubtful: Vec<Op>,
-    /// Makes ids that were never used.
-    serial: u64,
     replays: u64,
 }
 
@@ -44,10 +33,9 @@ impl Account {
             id,
             known: model.clone(),
             sent: model,
-            open: VecDeque::new(),
-            recent: VecDeque::new(),
+            open: Pending::new(),
+            requests: Requests::new(),
             doubtful: Vec::new(),
-            serial: 0,
             replays: 0,
         }
     }
@@ -57,11 +45,6 @@ impl Account {
         let expected = op.with(|command| self.sent.execute(NOW, command));
         self.open.push_back((op, expected));
         words
-    }
-
-    fn fresh(&mut self, of: char) -> String {
-        self.serial += 1;
-        format!("{of}{}", self.serial)
     }
 
     /// The sessions that may be open: after what was acknowledged, and any part of the rest.
@@ -86,124 +69,6 @@ impl Account {
         }
         states
     }
-
-    fn op(&mut self, random: &mut Random) -> Op {
-        let Some(shot) = self.sent.snapshot(NOW) else { return create() };
-        if shot.transactions >= TRANSACTIONS_MAX || shot.tombstones >= TOMBSTONES_MAX {
-            return self.wind_up(&shot);
-        }
-        match shot.status {
-            Status::Closed => return Op::Delete { force: true },
-            Status::Suspended if random.one_in(3) => return Op::status(Status::Active),
-            _ => {}
-        }
-        let bucket = random.pick(&["main", "gift", "data"]);
-        let unit = if bucket == "data" { "octet" } else { "cent" };
-        match random.below(100) {
-            0..8 => Op::topup(&self.fresh('t'), bucket, random.between(1, 400)),
-            8..12 => Op::adjust(&self.fresh('a'), bucket, random.pick(&[-30, -7, 9])),
-            12..15 => {
-                let priority = Some(random.pick(&[-1, 0, 1]));
-                let with = BucketAttributes { priority, ..BucketAttributes::default() };
-                Op::bucket(&self.fresh('b'), bucket, with)
-            }
-            15..25 => Op::debit(&self.fresh('d'), unit, random.between(1, 90)),
-            25..30 => self.refund(random),
-            30..34 => Op::counter(&self.fresh('c'), "calls", random.pick(&[1, 1, -1]), None),
-            34..46 => self.recent(random),
-            46..60 => self.reserve(random),
-            60..84 => self.update(random, &shot),
-            84..97 => self.terminate(random, &shot),
-            97 => match shot.sessions.keys().next() {
-                Some(session) => Op::release(session),
-                None => self.reserve(random),
-            },
-            _ => Op::status(Status::Suspended),
-        }
-    }
-
-    /// What is next on the way to an account that can be deleted.
-    fn wind_up(&mut self, shot: &Snapshot) -> Op {
-        if let Some(session) = shot.sessions.keys().next() {
-            return Op::release(session);
-        }
-        let uneven = shot.buckets.iter().find(|(_, bucket)| bucket.available != 0);
-        if let Some((id, bucket)) = uneven {
-            let amount = i64::try_from(-bucket.available).unwrap_or(1);
-            return Op::adjust(&self.fresh('w'), id, amount);
-        }
-        match shot.status {
-            Status::Closed => Op::Delete { force: true },
-            _ => Op::status(Status::Closed),
-        }
-    }
-
-    fn refund(&mut self, random: &mut Random) -> Op {
-        let mut debits: Vec<String> = vec!["d0".to_owned()];
-        for op in &self.recent {
-            if let Op::Debit { txn, .. } = op {
-                debits.push(txn.clone());
-            }
-        }
-        let debit = debits.swap_remove(random.below(debits.len()));
-        let amount = random.one_in(2).then(|| random.between(1, 20));
-        Op::refund(&self.fresh('r'), &debit, amount)
-    }
-
-    /// An earlier request once more: at times one that has no reply yet.
-    fn recent(&mut self, random: &mut Random) -> Op {
-        let ops = self.recent.iter().chain(self.open.iter().map(|(op, _)| op));
-        let mut ops: Vec<&Op> = ops.filter(|op| op.has_id()).collect();
-        if ops.is_empty() {
-            return self.reserve(random);
-        }
-        ops.swap_remove(random.below(ops.len())).clone()
-    }
-
-    fn reserve(&mut self, random: &mut Random) -> Op {
-        let request = Request::new(&self.fresh('s'), 0).ask(1, "cent", random.between(1, 300));
-        let data = random.one_in(2);
-        let mut request = if data { request.ask(7, "octet", 5_000) } else { request };
-        if random.one_in(4) {
-            request.blob = Some(self.fresh('x').into_bytes());
-        }
-        request.reserve()
-    }
-
-    /// A session that is open, and the number of its next request: mostly the next, at times one
-    /// that was used or comes early.
-    fn session(random: &mut Random, shot: &Snapshot) -> Option<(String, u32)> {
-        let at = random.below(shot.sessions.len());
-        let (id, session) = shot.sessions.iter().nth(at)?;
-        let next = session.last_request.map_or(0, |last| last + 1);
-        let step = random.pick(&[0, 0, 0, 0, 0, 1, 2]);
-        Some((id.clone(), next + step))
-    }
-
-    fn update(&mut self, random: &mut Random, shot: &Snapshot) -> Op {
-        let Some((id, number)) = Account::session(random, shot) else {
-            return self.reserve(random);
-        };
-        let (used, requested) = (random.between(0, 150), random.between(1, 300));
-        let request = Request::new(&id, number).both(1, "cent", used, requested);
-        let data = random.one_in(3);
-        let request = if data { request.both(7, "octet", used, 900) } else { request };
-        request.update()
-    }
-
-    fn terminate(&mut self, random: &mut Random, shot: &Snapshot) -> Op {
-        let Some((id, number)) = Account::session(random, shot) else {
-            return self.reserve(random);
-        };
-        Request::new(&id, number).used(1, "cent", random.between(0, 120)).terminate()
-    }
-
-    fn remember(&mut self, op: Op) {
-        self.recent.push_back(op);
-        if self.recent.len() > RECENT_MAX {
-            self.recent.pop_front();
-        }
-    }
 }
 
 impl Subject for Account {
@@ -212,7 +77,8 @@ impl Subject for Account {
     }
 
     fn next(&mut self, random: &mut Random) -> Words {
-        let op = self.op(random);
+        let shot = self.sent.snapshot(NOW);
+        let op = self.requests.next(shot.as_ref(), &self.open, random);
         self.send(op)
     }
 
@@ -221,7 +87,7 @@ impl Subject for Account {
         compare(&op, &expected, reply)?;
         self.replays += u64::from(matches!(expected, ModelResult::Replay(_)));
         op.with(|command| self.known.execute(NOW, command));
-        self.remember(op);
+        self.requests.remember(op);
         Ok(())
     }
 
@@ -256,82 +122,11 @@ impl Subject for Account {
 
     fn again(&mut self, random: &mut Random) -> Vec<Words> {
         let mut ops = std::mem::take(&mut self.doubtful);
-        let recent: Vec<&Op> = self.recent.iter().filter(|op| op.has_id()).collect();
-        for _ in 0..recent.len().min(4) {
-            ops.push(recent[random.below(recent.len())].clone());
-        }
+        ops.extend(self.requests.some(4, random));
         ops.into_iter().map(|op| self.send(op)).collect()
     }
 
     fn replays(&self) -> u64 {
         self.replays
     }
-}
-
-/// The bounds that the server is started with.
-fn limits() -> Limits {
-    Limits {
-        tombstone_ms: 86_400_000,
-        transaction_ms: 86_400_000,
-        validity_ms_default: 43_200_000,
-        ..Limits::default()
-    }
-}
-
-fn create() -> Op {
-    let new = |bucket, unit, amount, floor| NewBucket {
-        bucket: name(bucket),
-        unit: name(unit),
-        amount,
-        attributes: BucketAttributes { floor, ..BucketAttributes::default() },
-    };
-    let buckets = vec![
-        new("main", "cent", 900, Some(-100)),
-        new("gift", "cent", 200, None),
-        new("data", "octet", 100_000, None),
-    ];
-    Op::Create { status: Status::Active, identities: vec![], buckets }
-}
-
-/// The reply must be what the model says.
-fn compare(op: &Op, expected: &ModelResult, reply: &Value) -> Result<()> {
-    let right = match expected {
-        ModelResult::Reject(code) => {
-            debug_assert_eq!(code.kind(), CodeKind::Reject);
-            let head = format!("{} {} ", code.name(), *code as u8);
-            matches!(reply, Value::Error(text) if text.starts_with(&head))
-        }
-        ModelResult::Commit(answer) => *reply == value_of(op, answer, 0),
-        ModelResult::Replay(answer) => *reply == value_of(op, answer, 1),
-    };
-    ensure!(right, "{op:?} is answered {reply}, and the model says {expected:?}");
-    Ok(())
-}
-
-fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
-    let word = |text: &str| Value::Word(text.as_bytes().to_vec());
-    let int = |number: u64| Value::Int(number.into());
-    Value::Array(match answer {
-        Answer::Account { code, version } => vec![word(code.name()), int(*version)],
-        Answer::Amount { code, version, amount } => vec![
-            word(code.name()),
-            Value::Int(replayed),
-            int(*version),
-            Value::Int((*amount).into()),
-        ],
-        Answer::Session { code, version, items } => {
-            let asked = op.request().map_or(&[][..], |request| &request.items);
-            let item = |(asked, given): (&scurry_ledger::ItemRequest, &ItemAnswer)| {
-                Value::Array(vec![
-                    int(asked.key.into()),
-                    word(given.code.name()),
-                    Value::Int(given.granted.into()),
-                    Value::Int(given.last.into()),
-                    Value::Int(given.uncollected.into()),
-                ])
-            };
-            let items = asked.iter().zip(items).map(item).collect();
-            vec![word(code.name()), Value::Int(replayed), int(*version), Value::Array(items)]
-        }
-    })
 }

@@ -6,7 +6,7 @@ use scurry_model::{Op, Request};
 use std::fmt::Write as _;
 
 /// The request that asks for this.
-pub(crate) fn words_of(account: &str, op: &Op) -> Words {
+pub fn words_of(account: &str, op: &Op) -> Words {
     words(&line(account, op))
 }
 

@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 const ABSENT: &str = "no account";
 
 /// As the model says. Lines of one kind are in the order of their ids.
-pub(super) fn of_model(shot: Option<&Snapshot>) -> String {
+pub fn of_model(shot: Option<&Snapshot>) -> String {
     let Some(shot) = shot else { return ABSENT.to_owned() };
     let mut lines = vec![format!("{} version {}", shot.status.name(), shot.version)];
     for (id, b) in &shot.buckets {
@@ -64,7 +64,7 @@ pub(super) fn of_model(shot: Option<&Snapshot>) -> String {
 
 /// As the server says: the replies to GET, AUDIT, and a SESSION for each of `sessions`. An error
 /// when the audit finds the account broken.
-pub(super) fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
+pub fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
     let [get, audit, shown @ ..] = replies else { anyhow::bail!("no replies") };
     if let Value::Error(error) = get {
         ensure!(error.starts_with("UNKNOWN_ACCOUNT "), "GET: {error}");

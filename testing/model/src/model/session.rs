@@ -2,7 +2,7 @@
 
 use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
-use scurry_ledger::{Answer, Code, ItemAnswer, ItemRequest, SessionRequest, Status};
+use scurry_ledger::{Answer, Code, ItemAnswer, ItemAnswers, ItemRequest, SessionRequest, Status};
 use std::collections::BTreeSet;
 
 type Request<'a> = SessionRequest<'a>;
@@ -51,13 +51,13 @@ fn close(state: &mut State, context: Context<'_>, session: &str, end: End) {
 }
 
 /// One answer for all items, with what was uncollected of each.
-fn all_items(code: Code, uncollected: &[i64]) -> Vec<ItemAnswer> {
+fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
     let item = |&uncollected| ItemAnswer { code, granted: 0, last: false, uncollected };
     uncollected.iter().map(item).collect()
 }
 
 /// The items of a request that closed the session on a denial: those denied stay so.
-fn nothing_granted(items: &[ItemAnswer]) -> Vec<ItemAnswer> {
+fn nothing_granted(items: &[ItemAnswer]) -> ItemAnswers {
     let undo = |item: &ItemAnswer| match item.code {
         Code::Ok => ItemAnswer { granted: 0, last: false, ..*item },
         _ => *item,
@@ -114,7 +114,7 @@ pub(super) fn reserve(
         answers: vec![],
     };
     state.sessions.insert(session.clone(), new);
-    let mut items = vec![];
+    let mut items = ItemAnswers::new();
     for item in request.items {
         items.push(money::grant(state, &session, item, number, now)?);
     }
@@ -274,7 +274,7 @@ pub(super) fn release(
         });
     }
     money::release_all(state, &session, context.now)?;
-    let answer = Answer::Session { code: Code::Ok, version: 0, items: vec![] };
+    let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
     close(state, context, &session, End::Released(answer.clone()));
     Ok(answer)
 }

@@ -12,16 +12,17 @@ fn any() -> BucketAttributes {
     BucketAttributes::default()
 }
 
-/// Which of two buckets with 10 each a debit of 4 falls on.
+/// Which of two buckets with 10 each a debit of 4 and a grant of 1 fall on.
 fn burns_first(first: BucketAttributes, between: i64, second: BucketAttributes) -> &'static str {
     let mut desk = Desk::new(&[]);
     desk.done(&new("x", "b", 10, first));
     desk.now += between;
     desk.done(&new("y", "a", 10, second));
     desk.done(&Op::debit("d", "u", 4));
-    match (desk.funds("a").0, desk.funds("b").0) {
-        (6, 10) => "a",
-        (10, 6) => "b",
+    desk.done(&Request::new("s", 0).ask(1, "u", 1).reserve());
+    match (desk.funds("a"), desk.funds("b")) {
+        ((5, 1), (10, 0)) => "a",
+        ((10, 0), (5, 1)) => "b",
         other => panic!("{other:?}"),
     }
 }

@@ -1,0 +1,117 @@
+//! `scurry http`: the HTTP door to nodes of entities.
+
+use crate::log::Log;
+use crate::size::Size;
+use anyhow::{Context, Result, ensure};
+use clap::Args;
+use scurry_http::{Door, Settings};
+use signal_hook::consts::{SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
+use std::net::SocketAddr;
+use std::time::Duration;
+use tracing_subscriber::filter::LevelFilter;
+
+/// A value at most, bytes: what a node takes in one argument is set there (--max-argument).
+const VALUE_LEN_LIMIT: u64 = 512 << 20;
+
+const EXAMPLES: &str = "Examples:
+  scurry http --nodes 127.0.0.1:6389
+  scurry http --listen 127.0.0.1:8081 --number 1 --nodes 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389
+  curl -X PUT --data-binary blue 'http://127.0.0.1:8080/v0/entity?id=user:7&replicas=2/3'
+  curl 'http://127.0.0.1:8080/v0/entity?id=user:7'";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Http {
+    /// Address and port to listen on; port 0 takes a free one and prints it
+    #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
+    listen: SocketAddr,
+
+    /// All nodes that keep entities: Scurry servers, or Valkey with libscurry.so. The same for
+    /// every door; their names decide which ids they keep
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', required = true)]
+    nodes: Vec<String>,
+
+    /// Number of this door, another for every door of the same nodes, 0 to 511
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    number: u16,
+
+    /// Longest value
+    #[arg(long, value_name = "SIZE", default_value = "1mb")]
+    max_value: Size,
+
+    /// How long a node may take to answer, milliseconds
+    #[arg(long, value_name = "MS", default_value_t = 1_000,
+        value_parser = clap::value_parser!(u64).range(10..=600_000))]
+    patience_ms: u64,
+
+    /// How long the nodes remember deletions, milliseconds: the setting entity_tombstone_ms that
+    /// they all have
+    #[arg(long, value_name = "MS", default_value_t = 86_400_000,
+        value_parser = clap::value_parser!(i64).range(1_000..=31_536_000_000))]
+    entity_tombstone_ms: i64,
+
+    /// User of the nodes; without one the password is that of the default user
+    #[arg(long, value_name = "NAME", requires = "password")]
+    user: Option<String>,
+
+    /// Password of the nodes. Prefer the environment: a command line can be read by every user of
+    /// the machine
+    #[arg(long, value_name = "PASSWORD", env = "SCURRY_PASSWORD", hide_env_values = true)]
+    password: Option<String>,
+
+    /// Use nodes that no door has reached for long as they are. What was deleted before may come
+    /// back
+    #[arg(long)]
+    trust_old_nodes: bool,
+
+    /// Listen on addresses beyond this machine although this door asks nobody who they are
+    #[arg(long)]
+    allow_open_access: bool,
+
+    /// Connections at most
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    max_clients: usize,
+
+    /// Threads
+    #[arg(long, value_name = "N", default_value_t = 1,
+        value_parser = clap::value_parser!(u16).range(1..=256))]
+    threads: u16,
+
+    /// What to log to stderr: off, error, warn, info, debug or trace
+    #[arg(long, value_name = "LEVEL", default_value = "info")]
+    log: LevelFilter,
+}
+
+impl Http {
+    pub(crate) fn run(self) -> Result<()> {
+        ensure!(
+            self.listen.ip().is_loopback() || self.allow_open_access,
+            "{} is reached from other machines, and this door asks nobody for a password: put a \
+             proxy that does before it, or say --allow-open-access",
+            self.listen
+        );
+        ensure!(self.max_value.0 <= VALUE_LEN_LIMIT, "--max-value must be at most 512mb");
+        ensure!(self.max_clients > 0, "--max-clients must be at least 1");
+        let _log = Log::start(self.log).context("cannot start the log")?;
+        let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?;
+        let door = Door::open(Settings {
+            listen: self.listen,
+            nodes: self.nodes,
+            number: self.number,
+            value_len_max: usize::try_from(self.max_value.0)?,
+            patience: Duration::from_millis(self.patience_ms),
+            tombstone_ms: self.entity_tombstone_ms,
+            user: self.user,
+            password: self.password,
+            trust_old_nodes: self.trust_old_nodes,
+            connections_max: self.max_clients,
+            threads: usize::from(self.threads),
+        })?;
+        // Not a log line: whoever starts a door waits for it, at any log level.
+        eprintln!("listening on {}", door.address());
+        signals.forever().next();
+        door.close();
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! Requests that are no requests: each is answered or ended, and others are served all the while.
+
+use crate::support::{Door, keeping};
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
+
+/// What comes back until the end of the connection.
+fn say(door: &Door, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
+    stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out is set");
+    // It may close before it has read everything.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}
+
+#[test]
+fn a_value_that_is_too_long_is_refused() {
+    let nodes = keeping(1);
+    let address = [nodes[0].address()];
+    let door = Door::before(&address, &["--max-value", "1kb"]);
+    door.wait_until_ready(1);
+    assert_eq!(door.put("/v0/entity?id=x", &[0; 1_024]).0, 201);
+    assert_eq!(door.put("/v0/entity?id=x", &[0; 1_025]).0, 413);
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n800\r\n{}", "x".repeat(2_048));
+    let answer = say(&door, chunked.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    let (status, body) = door.get("/v0/entity?id=x");
+    assert_eq!((status, body.len()), (200, 1_024));
+}
+
+#[test]
+fn what_is_no_request_is_refused() {
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    let close = "Host: x\r\nConnection: close\r\n";
+    let put = format!("PUT /v0/entity?id=x HTTP/1.1\r\n{close}");
+    let headers: String = (0..200).map(|n| format!("X-{n}: y\r\n")).collect();
+    for (request, status) in [
+        ("\0\x01\x02\r\n\r\n".to_owned(), "400"),
+        ("*1\r\n$4\r\nPING\r\n".to_owned(), "400"),
+        (format!("{put}Transfer-Encoding: chunked\r\n\r\nzz\r\nabc\r\n"), "400"),
+        (format!("{put}Content-Length: -1\r\n\r\n"), "400"),
+        (format!("{put}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab"), "400"),
+        (format!("GET /v0/status HTTP/1.1\r\n{headers}{close}\r\n"), "431"),
+        (format!("GET /v0/status?{} HTTP/1.1\r\n{close}\r\n", "x".repeat(1 << 20)), "4"),
+        (format!("GET /v0/../v0/status HTTP/1.1\r\n{close}\r\n"), "404"),
+        (format!("GET /v0/%73tatus HTTP/1.1\r\n{close}\r\n"), "404"),
+        (format!("GET //v0/status HTTP/1.1\r\n{close}\r\n"), "404"),
+        (format!("BREW /v0/entity?id=x HTTP/1.1\r\n{close}\r\n"), "405"),
+    ] {
+        let answer = say(&door, request.as_bytes());
+        let shown: String = request.chars().take(60).collect();
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{shown:?}: {answer}");
+        assert_eq!(door.get("/healthz").0, 200);
+    }
+}
+
+#[test]
+fn who_goes_away_in_the_middle_harms_nobody() {
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf";
+    for end in [10, 40, head.len()] {
+        for _ in 0..50 {
+            let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
+            stream.write_all(&head.as_bytes()[..end]).expect("it is sent");
+        }
+    }
+    assert_eq!(door.get("/v0/entity?id=x").0, 404);
+    assert_eq!(door.put("/v0/entity?id=x", b"whole").0, 201);
+    assert_eq!(door.get("/v0/entity?id=x"), (200, b"whole".to_vec()));
+}
+
+#[test]
+fn more_connections_than_are_allowed_are_closed_and_others_served() {
+    let nodes = keeping(1);
+    let address = [nodes[0].address()];
+    let door = Door::before(&address, &["--max-clients", "8"]);
+    door.wait_until_ready(1);
+    let mut idle: Vec<TcpStream> = (0..40)
+        .map(|_| TcpStream::connect(("127.0.0.1", door.port())).expect("it listens"))
+        .collect();
+    let mut closed = 0;
+    for stream in &mut idle {
+        stream.set_read_timeout(Some(Duration::from_millis(200))).expect("a time-out is set");
+        closed += usize::from(matches!(stream.read(&mut [0]), Ok(0)));
+    }
+    // The client of this test holds a connection too.
+    assert!((32..=33).contains(&closed), "{closed} of 40 were closed");
+    assert_eq!(door.get("/healthz").0, 200);
+    drop(idle);
+    door.wait_until_ready(1);
+}

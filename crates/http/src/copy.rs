@@ -1,0 +1,145 @@
+//! What a node knows of an entity, and what it is told.
+
+use redis::{Cmd, RedisError, Value, cmd};
+use scurry_engine::Version;
+use scurry_ledger::Time;
+use std::sync::Arc;
+
+/// A node's copy of an entity. The greatest version is the newest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Copy {
+    /// [`Version::ABSENT`] where nothing is known.
+    pub(crate) version: Version,
+    pub(crate) content: Content,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Content {
+    /// Deleted, or nothing is known.
+    Gone,
+    Value {
+        bytes: Arc<[u8]>,
+        /// When the node forgets it.
+        forget_at: Option<Time>,
+    },
+}
+
+impl Copy {
+    pub(crate) const NOTHING: Copy = Copy { version: Version::ABSENT, content: Content::Gone };
+
+    /// Asks for a copy.
+    pub(crate) fn question(id: &[u8]) -> Cmd {
+        let mut command = cmd("ENTITY.GET");
+        command.arg(id).arg("WITHVERSION");
+        command
+    }
+
+    /// The answer to [`Copy::question`]. None when it is not one: whoever said it is no node.
+    pub(crate) fn of_answer(answer: Value) -> Option<Copy> {
+        let parts = match answer {
+            Value::Nil => return Some(Copy::NOTHING),
+            Value::Array(parts) => <[Value; 3]>::try_from(parts).ok()?,
+            _ => return None,
+        };
+        let [version, value, expires] = parts;
+        let content = match (value, expires) {
+            (Value::Nil, Value::Int(_)) => Content::Gone,
+            (Value::BulkString(bytes), Value::Int(expires)) => Content::Value {
+                bytes: bytes.into(),
+                forget_at: (expires >= 0).then_some(Time(expires)),
+            },
+            _ => return None,
+        };
+        Some(Copy { version: version_of(&version)?, content })
+    }
+
+    /// Makes a node keep this copy, unless it has a later one.
+    pub(crate) fn order(&self, id: &[u8]) -> Cmd {
+        let mut command = match &self.content {
+            Content::Gone => cmd("ENTITY.DEL"),
+            Content::Value { .. } => cmd("ENTITY.PUT"),
+        };
+        command.arg(id);
+        if let Content::Value { bytes, .. } = &self.content {
+            command.arg(&bytes[..]);
+        }
+        command.arg("VERSION").arg(self.version.get());
+        if let Content::Value { forget_at: Some(time), .. } = &self.content {
+            command.arg("PXAT").arg(time.0);
+        }
+        command
+    }
+
+    /// The version that a node has after [`Copy::order`].
+    pub(crate) fn version_after(answer: &Value) -> Option<Version> {
+        match answer {
+            Value::Array(parts) => match &parts[..] {
+                [Value::Int(0 | 1), version] => version_of(version),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn version_of(value: &Value) -> Option<Version> {
+    match value {
+        Value::Int(number) => Version::new(u64::try_from(*number).ok()?),
+        _ => None,
+    }
+}
+
+/// An answer that no node gives.
+pub(crate) fn not_a_node() -> RedisError {
+    (redis::ErrorKind::Parse, "an answer that no node of entities gives").into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(command: &Cmd) -> Vec<String> {
+        command
+            .args_iter()
+            .map(|arg| match arg {
+                redis::Arg::Simple(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                _ => String::from("?"),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn a_copy_is_passed_on_as_it_was_read() {
+        let value = Value::BulkString(b"blue".to_vec());
+        let read = Copy::of_answer(Value::Array(vec![Value::Int(9), value, Value::Int(77)]));
+        assert_eq!(
+            words(&read.unwrap().order(b"user:7")),
+            ["ENTITY.PUT", "user:7", "blue", "VERSION", "9", "PXAT", "77"]
+        );
+        let read = Copy::of_answer(Value::Array(vec![Value::Int(9), Value::Nil, Value::Int(-1)]));
+        assert_eq!(
+            words(&read.unwrap().order(b"user:7")),
+            ["ENTITY.DEL", "user:7", "VERSION", "9"]
+        );
+        assert_eq!(Copy::of_answer(Value::Nil), Some(Copy::NOTHING));
+    }
+
+    #[test]
+    fn what_no_node_says_is_no_copy() {
+        let text = || Value::BulkString(b"x".to_vec());
+        for garbage in [
+            Value::Int(1),
+            text(),
+            Value::Array(vec![]),
+            Value::Array(vec![Value::Int(-1), text(), Value::Int(-1)]),
+            Value::Array(vec![Value::Int(1), Value::Int(1), Value::Int(-1)]),
+            Value::Array(vec![text(), text(), Value::Int(-1)]),
+            Value::Array(vec![Value::Int(1), text(), Value::Nil]),
+        ] {
+            assert_eq!(Copy::of_answer(garbage.clone()), None, "{garbage:?}");
+            assert_eq!(Copy::version_after(&garbage), None, "{garbage:?}");
+        }
+        let answer = Value::Array(vec![Value::Int(0), Value::Int(5)]);
+        assert_eq!(Copy::version_after(&answer), Version::new(5));
+    }
+}

@@ -1,0 +1,115 @@
+//! `/v0/entity`: GET, PUT and DELETE of one entity.
+
+use crate::clock::now;
+use crate::coordinator::{Failure, Shown};
+use crate::door::Shared;
+use crate::problem::Problem;
+use crate::query;
+use crate::quorum::Quorum;
+use axum::body::Body;
+use axum::extract::{RawQuery, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use scurry_engine::Version;
+use scurry_ledger::Time;
+use std::sync::Arc;
+
+/// How long an entity lives, milliseconds: in a PUT, and in the answer to a GET what is left.
+const TTL: HeaderName = HeaderName::from_static("entity-ttl-ms");
+/// A year.
+const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
+/// Bytes. A URL has 65,534 at most, and each of an id may take three.
+const ID_LEN_MAX: usize = 16_384;
+
+/// What a request names.
+struct Named {
+    id: Vec<u8>,
+    quorum: Quorum,
+}
+
+impl Named {
+    fn read(query: Option<&str>, nodes: usize) -> Result<Named, Problem> {
+        let [id, replicas] = query::read(query, ["id", "replicas"])?;
+        let id = id.filter(|id| !id.is_empty());
+        let id = id.ok_or_else(|| Problem::bad_request("id is missing or empty: say ?id=ID"))?;
+        if id.len() > ID_LEN_MAX {
+            let why = format!("id has {} bytes, and may have {ID_LEN_MAX}", id.len());
+            return Err(Problem::bad_request(why));
+        }
+        let quorum = match replicas {
+            None => Quorum::majority(nodes),
+            Some(text) => Quorum::parse(&String::from_utf8_lossy(&text), nodes)
+                .map_err(Problem::bad_request)?,
+        };
+        Ok(Named { id, quorum })
+    }
+}
+
+/// 200 with the value, or 404.
+pub(crate) async fn get(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    match shared.coordinator.get(&id, quorum).await.map_err(failed)? {
+        Some(shown) => Ok(show(shown)),
+        None => Err(Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such entity")),
+    }
+}
+
+/// 201: `ack` nodes have it.
+pub(crate) async fn put(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    request: Request,
+) -> Result<Response, Problem> {
+    let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    let expires = expires(request.headers())?;
+    let value = shared.body(request).await?;
+    let written = shared.coordinator.put(id, Arc::from(&value[..]), expires, quorum).await;
+    Ok((StatusCode::CREATED, [(header::ETAG, tag(written.map_err(failed)?))]).into_response())
+}
+
+/// 202: `ack` nodes know that it is deleted.
+pub(crate) async fn delete(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Problem> {
+    let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    let deleted = shared.coordinator.delete(id, quorum).await.map_err(failed)?;
+    Ok((StatusCode::ACCEPTED, [(header::ETAG, tag(deleted))]).into_response())
+}
+
+fn show(shown: Shown) -> Response {
+    let mut response = Response::new(Body::from(shown.bytes.to_vec()));
+    let headers = response.headers_mut();
+    let kind = HeaderValue::from_static("application/octet-stream");
+    headers.insert(header::CONTENT_TYPE, kind);
+    headers.insert(header::ETAG, tag(shown.version));
+    if let Some(expires) = shown.expires {
+        headers.insert(TTL, HeaderValue::from((expires.0 - now().0).max(0)));
+    }
+    response
+}
+
+/// The version, as a strong entity tag.
+fn tag(version: Version) -> HeaderValue {
+    let text = format!("\"{version}\"");
+    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
+}
+
+fn expires(headers: &HeaderMap) -> Result<Option<Time>, Problem> {
+    let Some(value) = headers.get(&TTL) else { return Ok(None) };
+    let ms = value.to_str().ok().and_then(|digits| digits.parse::<i64>().ok());
+    match ms {
+        Some(ms @ 1..=TTL_MAX_MS) => Ok(Some(now().plus_ms(ms))),
+        _ => {
+            let why = format!("{TTL} is not a number of milliseconds from 1 to {TTL_MAX_MS}");
+            Err(Problem::bad_request(why))
+        }
+    }
+}
+
+fn failed(failure: Failure) -> Problem {
+    Problem::not_enough_replicas(failure)
+}

@@ -1,0 +1,105 @@
+//! One node: where it is, and whether its answers count.
+
+use crate::copy::{Copy, not_a_node};
+use redis::aio::MultiplexedConnection;
+use redis::{Cmd, RedisError, Value};
+use scurry_engine::Version;
+use std::sync::{PoisonError, RwLock};
+use tokio::sync::Notify;
+
+/// A node of entities, reached over one connection on which requests do not wait for each other.
+pub(crate) struct Node {
+    /// `HOST:PORT`.
+    pub(crate) address: String,
+    link: RwLock<Link>,
+    /// Told when a request finds the connection broken.
+    pub(crate) lost: Notify,
+}
+
+/// Whether a node can be asked.
+#[derive(Clone)]
+pub(crate) enum Link {
+    /// It cannot be reached; why.
+    Away(String),
+    /// It answers, and may lack what it should know.
+    NotReady(NotReady),
+    /// Its answers count.
+    Ready(MultiplexedConnection),
+}
+
+/// A node whose answers do not count yet.
+#[derive(Clone)]
+pub(crate) struct NotReady {
+    pub(crate) lack: Lack,
+    pub(crate) connection: MultiplexedConnection,
+}
+
+/// What a node that is not ready may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lack {
+    /// Everything: it is new, or was emptied.
+    Everything,
+    /// Nothing that anybody was promised: it was new when all others were.
+    Forming,
+    /// Deletions that others have forgotten.
+    Deletions,
+}
+
+impl Lack {
+    /// For people.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Lack::Everything => "it is empty, and not brought up to date yet",
+            Lack::Forming => "the nodes are new, and not all of them have been seen",
+            Lack::Deletions => "it was away for longer than deletions are remembered",
+        }
+    }
+}
+
+/// Why a node did not answer.
+#[derive(Debug)]
+pub(crate) enum Missing {
+    /// It is not asked at present.
+    NotReady,
+    /// It was asked, and what it did is unknown.
+    Failed(RedisError),
+}
+
+impl Node {
+    pub(crate) fn new(address: String) -> Node {
+        let link = RwLock::new(Link::Away("not reached yet".to_owned()));
+        Node { address, link, lost: Notify::new() }
+    }
+
+    pub(crate) fn link(&self) -> Link {
+        self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    pub(crate) fn set(&self, link: Link) {
+        *self.link.write().unwrap_or_else(PoisonError::into_inner) = link;
+    }
+
+    /// Its copy of an entity.
+    pub(crate) async fn read(&self, id: &[u8]) -> Result<Copy, Missing> {
+        let answer = self.ask(&Copy::question(id)).await?;
+        Copy::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
+    }
+
+    /// Makes it keep a copy; the version that it has afterwards.
+    pub(crate) async fn write(&self, id: &[u8], copy: &Copy) -> Result<Version, Missing> {
+        let answer = self.ask(&copy.order(id)).await?;
+        Copy::version_after(&answer).ok_or_else(|| Missing::Failed(not_a_node()))
+    }
+
+    async fn ask(&self, command: &Cmd) -> Result<Value, Missing> {
+        let Link::Ready(mut connection) = self.link() else { return Err(Missing::NotReady) };
+        connection.send_packed_command(command).await.and_then(Value::extract_error).map_err(
+            |error| {
+                if error.is_connection_dropped() || error.is_io_error() && !error.is_timeout() {
+                    self.lost.notify_one();
+                }
+                Missing::Failed(error)
+            },
+        )
+    }
+}

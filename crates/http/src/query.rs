@@ -1,0 +1,48 @@
+//! The part of a URL behind `?`: names and values of any bytes, each name at most once.
+
+use crate::problem::Problem;
+use percent_encoding::percent_decode;
+
+/// Reads `query`, in which only `names` may stand; a value for each, in their order.
+pub(crate) fn read<const N: usize>(
+    query: Option<&str>,
+    names: [&str; N],
+) -> Result<[Option<Vec<u8>>; N], Problem> {
+    let mut values = [const { None }; N];
+    for pair in query.unwrap_or_default().split('&').filter(|pair| !pair.is_empty()) {
+        let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+        let Some(at) = names.iter().position(|known| *known == name) else {
+            let name: String = name.chars().take(40).collect();
+            let known = names.join(", ");
+            return Err(Problem::bad_request(format!(
+                "no parameter is `{name}`: there is {known}"
+            )));
+        };
+        if values[at].is_some() {
+            return Err(Problem::bad_request(format!("{name} stands twice")));
+        }
+        let plain = value.replace('+', " ");
+        values[at] = Some(percent_decode(plain.as_bytes()).collect());
+    }
+    Ok(values)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_bytes() {
+        let [id, replicas] = read(Some("id=a%00%ffb+c%2B"), ["id", "replicas"]).unwrap();
+        assert_eq!(id.unwrap(), b"a\0\xffb c+");
+        assert_eq!(replicas, None);
+        assert_eq!(read(None, ["id"]).unwrap(), [None]);
+        assert_eq!(read(Some("id="), ["id"]).unwrap(), [Some(vec![])]);
+    }
+
+    #[test]
+    fn what_is_misspelt_or_doubled_is_refused() {
+        assert!(read(Some("replica=2/3"), ["replicas"]).is_err());
+        assert!(read(Some("id=1&id=2"), ["id"]).is_err());
+    }
+}

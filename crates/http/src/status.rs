@@ -1,0 +1,59 @@
+//! `/v0/status`: the nodes, and whether a majority of them counts.
+
+use crate::door::Shared;
+use crate::node::Link;
+use crate::problem::Problem;
+use crate::quorum::Quorum;
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use serde::Serialize;
+use std::sync::Arc;
+
+#[derive(Serialize)]
+pub(crate) struct Status {
+    /// A request without `replicas` can be answered.
+    ready: bool,
+    /// What such a request means.
+    replicas: String,
+    nodes: Vec<NodeStatus>,
+}
+
+#[derive(Serialize)]
+struct NodeStatus {
+    address: String,
+    /// `ready`, `not ready` or `away`.
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+/// 200 while this door is up.
+pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
+    let nodes = &shared.coordinator.nodes;
+    let quorum = Quorum::majority(nodes.len());
+    let nodes: Vec<NodeStatus> = nodes
+        .iter()
+        .map(|node| {
+            let (state, why) = match node.link() {
+                Link::Ready(_) => ("ready", None),
+                Link::NotReady(lack) => ("not ready", Some(lack.lack.text().to_owned())),
+                Link::Away(why) => ("away", Some(why)),
+            };
+            NodeStatus { address: node.address.clone(), state, why }
+        })
+        .collect();
+    let ready = nodes.iter().filter(|node| node.state == "ready").count() >= quorum.ack();
+    Json(Status { ready, replicas: format!("{}/{}", quorum.ack(), quorum.from()), nodes })
+}
+
+/// 200 when a majority of the nodes counts, else 503.
+pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
+    let nodes = &shared.coordinator.nodes;
+    let ready = nodes.iter().filter(|node| matches!(node.link(), Link::Ready(_))).count();
+    if ready >= Quorum::majority(nodes.len()).ack() {
+        return Ok("ready\n");
+    }
+    let why = format!("{ready} of {} nodes are ready: see /v0/status", nodes.len());
+    Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why))
+}

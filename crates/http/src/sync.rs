@@ -1,0 +1,201 @@
+//! Bringing a node up to date: every entity that one of the others knows, a deletion too, is
+//! compared, and the newest copy is written where an older one is.
+
+use crate::copy::{Content, Copy};
+use redis::aio::MultiplexedConnection;
+use redis::{Pipeline, RedisError, Value, cmd};
+use scurry_engine::Version;
+use scurry_ledger::Time;
+use std::sync::Arc;
+
+/// Keys that are looked at in one step: their values of all nodes are in memory at once.
+const KEYS: usize = 64;
+
+/// Gives `node` what it lacks of the `others`: what they have and it has not, and what they know
+/// of what it has. Deletions from before `forgotten` may go their way.
+pub(crate) async fn bring_up(
+    node: &mut MultiplexedConnection,
+    others: &mut [MultiplexedConnection],
+    forgotten: Time,
+) -> Result<(), RedisError> {
+    for lister in 0..=others.len() {
+        let mut listing = Listing::new();
+        loop {
+            let listed = others.get_mut(lister).unwrap_or(node);
+            let Some(ids) = listing.next(listed).await? else { break };
+            let mut newest = vec![Copy::NOTHING; ids.len()];
+            for other in others.iter_mut() {
+                later(&mut newest, known(other, &ids).await?);
+            }
+            let has = known(node, &ids).await?;
+            let lacks = ids.iter().zip(newest).zip(&has);
+            let lacks = lacks.filter(|((_, newest), has)| is_lacking(newest, has, forgotten));
+            write(node, lacks.map(|((id, newest), _)| (id, newest))).await?;
+        }
+    }
+    Ok(())
+}
+
+/// True when a node must be told of the newest copy. A deletion that is old is not told to who
+/// knows nothing: it would be remembered there anew, told to those who have just forgotten it, and
+/// so on for ever.
+fn is_lacking(newest: &Copy, has: &Copy, forgotten: Time) -> bool {
+    let is_old = newest.content == Content::Gone && newest.version < Version::at(forgotten, 0);
+    newest.version > has.version && !(is_old && has.version == Version::ABSENT)
+}
+
+/// Takes from `node` what none of the `others` knows and what is older than `before`: deletions
+/// of it may have been forgotten while the node was away.
+pub(crate) async fn purge(
+    node: &mut MultiplexedConnection,
+    others: &mut [MultiplexedConnection],
+    before: Time,
+) -> Result<(), RedisError> {
+    let mut listing = Listing::new();
+    while let Some(ids) = listing.next(node).await? {
+        let has = known(node, &ids).await?;
+        let mut newest = vec![Copy::NOTHING; ids.len()];
+        for other in others.iter_mut() {
+            later(&mut newest, known(other, &ids).await?);
+        }
+        let unknown = ids.iter().zip(has).zip(newest).filter(|((_, has), newest)| {
+            let old = has.version < Version::at(before, 0) && has.version > Version::ABSENT;
+            old && newest.version == Version::ABSENT
+        });
+        // An entity that expires leaves no trace, a deletion would.
+        let gone = unknown.filter_map(|((id, has), _)| {
+            let version = Version::new(has.version.get() + 1)?;
+            let content = Content::Value { bytes: Arc::from([]), forget_at: Some(Time(1)) };
+            Some((id, Copy { version, content }))
+        });
+        write(node, gone).await?;
+    }
+    Ok(())
+}
+
+/// The keys of a node, step by step, and the deletions that it remembers: a Scurry server lists
+/// those apart, and to Valkey they are keys like others.
+struct Listing {
+    cursor: Vec<u8>,
+    pass: Pass,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Keys,
+    Deletions,
+    Over,
+}
+
+impl Listing {
+    fn new() -> Listing {
+        Listing { cursor: b"0".to_vec(), pass: Pass::Keys }
+    }
+
+    /// Keys of any kind; none at the end.
+    async fn next(
+        &mut self,
+        node: &mut MultiplexedConnection,
+    ) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
+        while self.pass != Pass::Over {
+            let mut scan = cmd("SCAN");
+            scan.arg(&self.cursor[..]).arg("COUNT").arg(KEYS);
+            if self.pass == Pass::Deletions {
+                scan.arg("TYPE").arg("tombstone");
+            }
+            let answer = match node.send_packed_command(&scan).await? {
+                // Valkey knows no such type. Any other refusal must not pass for an empty list.
+                Value::ServerError(error)
+                    if self.pass == Pass::Deletions && error.code() == "ERR" =>
+                {
+                    self.pass = Pass::Over;
+                    continue;
+                }
+                answer => answer.extract_error()?,
+            };
+            let (cursor, keys): (Vec<u8>, Vec<Vec<u8>>) = redis::from_redis_value(answer)?;
+            if cursor == b"0" {
+                self.pass = if self.pass == Pass::Keys { Pass::Deletions } else { Pass::Over };
+            }
+            self.cursor = cursor;
+            if !keys.is_empty() {
+                return Ok(Some(keys));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What a node knows of keys; nothing of those that are no entities.
+async fn known(node: &mut MultiplexedConnection, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
+    let mut pipeline = Pipeline::with_capacity(ids.len());
+    for id in ids {
+        pipeline.add_command(Copy::question(id));
+    }
+    let answers = node.send_packed_commands(&pipeline, 0, ids.len()).await?;
+    if answers.len() != ids.len() {
+        return Err(crate::copy::not_a_node());
+    }
+    answers
+        .into_iter()
+        .map(|answer| match answer {
+            // An account, or a plain value.
+            Value::ServerError(error) if error.code() == "WRONGTYPE" => Ok(Copy::NOTHING),
+            other => {
+                let answer = other.extract_error()?;
+                Copy::of_answer(answer).ok_or_else(crate::copy::not_a_node)
+            }
+        })
+        .collect()
+}
+
+fn later(newest: &mut [Copy], copies: Vec<Copy>) {
+    for (newest, copy) in newest.iter_mut().zip(copies) {
+        if copy.version > newest.version {
+            *newest = copy;
+        }
+    }
+}
+
+async fn write<'a>(
+    node: &mut MultiplexedConnection,
+    copies: impl Iterator<Item = (&'a Vec<u8>, Copy)>,
+) -> Result<(), RedisError> {
+    let mut pipeline = Pipeline::new();
+    let mut count = 0;
+    for (id, copy) in copies {
+        pipeline.add_command(copy.order(id));
+        count += 1;
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    for answer in node.send_packed_commands(&pipeline, 0, count).await? {
+        let answer = answer.extract_error()?;
+        Copy::version_after(&answer).ok_or_else(crate::copy::not_a_node)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(ms: i64, content: Content) -> Copy {
+        Copy { version: Version::at(Time(ms), 0), content }
+    }
+
+    #[test]
+    fn an_old_deletion_goes_to_those_alone_who_have_what_was_deleted() {
+        let value = || Content::Value { bytes: Arc::from(&b"x"[..]), forget_at: None };
+        let (before, deleted) = (copy(500, value()), copy(1_000, Content::Gone));
+        for forgotten in [Time(0), Time(2_000)] {
+            assert!(is_lacking(&deleted, &before, forgotten));
+            assert!(is_lacking(&before, &Copy::NOTHING, forgotten));
+            assert!(!is_lacking(&before, &deleted, forgotten));
+            assert!(!is_lacking(&deleted, &deleted, forgotten));
+        }
+        assert!(is_lacking(&deleted, &Copy::NOTHING, Time(1_000)));
+        assert!(!is_lacking(&deleted, &Copy::NOTHING, Time(1_001)));
+    }
+}

@@ -1,0 +1,53 @@
+//! SCUR.TESTCLOCK, which only a module for tests has: sets the clock, and runs timers.
+
+use crate::desk;
+use crate::server::{Context, arguments, call, test_clock};
+use crate::timers;
+use scurry_ledger::Time;
+use scurry_resp::{Protocol, Reply, parse_integer};
+use std::ffi::c_int;
+use valkey_module::raw;
+
+/// Makes it known to the server. False when it refuses.
+pub(super) fn register(context: &Context) -> bool {
+    // SAFETY: the texts end in zeros, and the server copies them.
+    unsafe {
+        call!(RedisModule_CreateCommand(
+            context.raw(),
+            c"scur.testclock".as_ptr(),
+            Some(run),
+            c"write".as_ptr(),
+            0,
+            0,
+            0,
+        )) == 0
+    }
+}
+
+// SAFETY: called by the server alone, with a valid context and as many arguments as it says.
+unsafe extern "C" fn run(
+    context: *mut raw::RedisModuleCtx,
+    first: *mut *mut raw::RedisModuleString,
+    count: c_int,
+) -> c_int {
+    // SAFETY: see above; nothing of it is kept.
+    let (context, words) = unsafe { (Context::new(context), arguments(first, count)) };
+    let mut formed = Vec::new();
+    let mut reply = Reply::new(&mut formed, Protocol::Resp2);
+    match words {
+        [_, now] => match parse_integer(now.bytes()) {
+            Some(now) => {
+                test_clock::set(Time(now));
+                reply.ok();
+            }
+            None => reply.error("ERR SCUR.TESTCLOCK now: ms"),
+        },
+        _ => {
+            let commits = desk::at(|desk| timers::turn(&context, desk, context.now(), usize::MAX));
+            let commits = commits.and_then(|commits| i64::try_from(commits).ok());
+            reply.integer(commits.unwrap_or(-1));
+        }
+    }
+    context.send(&mut formed);
+    0
+}

@@ -1,0 +1,28 @@
+package scurry.lab;
+
+import java.io.IOException;
+
+/**
+ * `serve SYSTEM PORT DURABILITY` is the server: its own ports follow PORT, where it says what it is.
+ * `drive SYSTEM PORT SERVER` is the driver of the server at SERVER.
+ */
+public final class Main {
+    private Main() {}
+
+    public static void main(String[] words) throws IOException {
+        String system = words[1];
+        int port = Integer.parseInt(words[2]);
+        if (words[0].equals("serve")) {
+            String durability = words[3];
+            String version = system.equals("ignite")
+                    ? IgnitePeer.serve(port + 1, durability) : HazelcastPeer.serve(port + 1);
+            String info = system + "_version:" + version + " on Java " + Runtime.version().feature()
+                    + "\r\ndurability:" + durability + "\r\n";
+            new Gateway(null, info).serve(port);
+        } else {
+            int server = Integer.parseInt(words[3]) + 1;
+            Store store = system.equals("ignite") ? IgnitePeer.connect(server) : HazelcastPeer.connect(server);
+            new Gateway(store, "").serve(port);
+        }
+    }
+}

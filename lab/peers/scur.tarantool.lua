@@ -1,0 +1,603 @@
+-- The opponent: the charging rules of docs/ledger.md as stored procedures of Tarantool, as far as
+-- the scenario moaf-scur and the lab's probe need them, with the same replies as SCUR.*. The
+-- rules are those of scur.lua beside it; what differs is what Tarantool is good at:
+--  * a tuple per account and one per session, open or the tombstone that it left. A call reads
+--    both by primary key and, when it writes, replaces both in one transaction;
+--  * a record is a field of its tuple, packed by msgpack: tuple:totable() takes 7 us for what
+--    msgpack.decode reads in 1 us (26 fields), and it halves the cost of a call;
+--  * buckets are kept in burn order, and one `due` time says whether anything has to expire;
+--  * memtx does not yield before a commit, so a call needs no lock.
+-- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE).
+-- `settings`, a global: port, wal_mode. Amounts and times are exact up to 10^14, where Tarantool
+-- begins to make boxed numbers of integers. Left out, because the scenario never uses it: OVERRUN
+-- clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities, any status but active.
+
+-- account: id, version, changed at, due, buckets, open sessions, tombstones, uncollected
+--   buckets, 13 each: id, unit, priority, created, from, to (0 none), floor, available, held,
+--     credited, consumed, expired, overdrawn
+--   open sessions, 3 each: id, version, deadline; tombstones, oldest first, 2 each: forget time, id
+--   uncollected, 2 each: unit, amount
+local VERSION, CHANGED_AT, DUE, BUCKETS, SESSIONS, TOMBSTONES, UNCOLLECTED = 2, 3, 4, 5, 6, 7, 8
+-- session: account, id, open (1, or 0 for a tombstone), version, deadline, validity, tcc, last
+--   request, items, slices, answers
+--   items, 9 each: key, unit, granted, used, from hold, direct, released, uncollected, last grant
+--   slices, 3 each: item, bucket, amount, both by their offsets
+--   answers, ascending, 5 each: request number, body, code, session version, items, which are flat:
+--     key, code, grant, final, uncollected
+local OPEN, S_VERSION, DEADLINE, TCC_MS, LAST, ITEMS, SLICES, ANSWERS = 3, 4, 5, 7, 8, 9, 10, 11
+
+local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
+local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 64, 256, 8
+local NEVER = 10 ^ 14 - 1
+local OK, DENIED = 'OK', 'CREDIT_LIMIT_REACHED'
+
+box.cfg {
+  wal_mode = settings.wal_mode,
+  -- In its favour: no run pays for a checkpoint, and the network never waits for a free slot.
+  checkpoint_interval = 0,
+  wal_max_size = 2 ^ 40,
+  net_msg_max = 20000,
+  readahead = 1048576,
+  memtx_memory = 8 * 2 ^ 30,
+  log_level = 2,
+}
+local keys = box.schema.space.create('kv', { id = 512 })
+keys:create_index('primary', { parts = { { 1, 'string' } } })
+local accounts = box.schema.space.create('accounts', { id = 513 })
+accounts:create_index('primary', { parts = { { 1, 'string' } } })
+local sessions = box.schema.space.create('sessions', { id = 514 })
+sessions:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } })
+box.schema.user.grant('guest', 'read,write,execute', 'universe')
+
+local time, floor, concat, remove, sort = require('fiber').time, math.floor, table.concat, table.remove, table.sort
+local begin, commit, in_transaction = box.begin, box.commit, box.is_in_txn
+local encode, decode = require('msgpack').encode, require('msgpack').decode
+
+local function reject(text) return { err = text } end
+local function unknown_account()
+  return reject('UNKNOWN_ACCOUNT 20 no account has this id: create it with scur_create')
+end
+local function unknown_session() return reject('UNKNOWN_SESSION 30 no open session has this id') end
+local function mismatch()
+  return reject('REQUEST_MISMATCH 32 the request number was used with another body')
+end
+local function invalid()
+  return reject('INVALID 10 the items are not ITEM key unit [USED n] [REQUESTED n] [MIN n]')
+end
+
+-- Records -------------------------------------------------------------------------------------
+
+-- The first write of a call opens the transaction, its end commits it.
+local function keep_account(a)
+  if not in_transaction() then begin() end
+  accounts:replace({ a[1], encode(a) })
+end
+
+local function keep_session(s)
+  if not in_transaction() then begin() end
+  sessions:replace({ s[1], s[2], encode(s) })
+end
+
+local function read_account(key)
+  local tuple = accounts:get(key)
+  return tuple and decode(tuple[2])
+end
+
+local function read_session(key, id)
+  local tuple = sessions:get({ key, id })
+  return tuple and decode(tuple[3])
+end
+
+local function reply(code, replayed, version, flat)
+  local items, count = {}, 0
+  for i = 1, #flat, 5 do
+    count = count + 1
+    items[count] = { flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] }
+  end
+  return { code, replayed, version, items }
+end
+
+-- The stored answer with this number, as a reply; a mismatch; or nothing.
+local function stored(answers, number, body)
+  for at = 1, #answers, 5 do
+    if answers[at] == number then
+      if answers[at + 1] ~= body then return mismatch() end
+      return reply(answers[at + 2], 1, answers[at + 3], answers[at + 4])
+    end
+  end
+  return nil
+end
+
+-- Keeps an answer in the window, ascending by request number, the highest eight.
+local function remember(s, number, body, code, version, flat)
+  local answers, at = s[ANSWERS], #s[ANSWERS] + 1
+  while at > 1 and answers[at - 5] > number do
+    for field = at, at + 4 do answers[field] = answers[field - 5] end
+    at = at - 5
+  end
+  answers[at], answers[at + 1], answers[at + 2] = number, body, code
+  answers[at + 3], answers[at + 4] = version, flat
+  if number > s[LAST] then s[LAST] = number end
+  if #answers > 5 * ANSWERS_MAX then
+    for _ = 1, 5 do remove(answers, 1) end
+  end
+end
+
+-- Time ----------------------------------------------------------------------------------------
+
+-- The time of this request: never before the account's last change.
+local function clock(changed_at)
+  local now = floor(time() * 1000)
+  return now < changed_at and changed_at or now
+end
+
+-- Everything that the session still holds goes back to the buckets.
+local function release(a, s, now)
+  local buckets, items, slices = a[BUCKETS], s[ITEMS], s[SLICES]
+  for at = 1, #slices, 3 do
+    local item, b, amount = slices[at], slices[at + 1], slices[at + 2]
+    local to = buckets[b + 6]
+    local place = to ~= 0 and to <= now and b + 12 or b + 8
+    buckets[b + 9] = buckets[b + 9] - amount
+    buckets[place] = buckets[place] + amount
+    items[item + 7] = items[item + 7] + amount
+  end
+  s[SLICES] = {}
+end
+
+-- Drops an open session from the account's list and remembers its id.
+local function bury(a, id, forget)
+  local open, tombstones = a[SESSIONS], a[TOMBSTONES]
+  for at = 1, #open, 3 do
+    if open[at] == id then
+      local last = #open - 2
+      open[at], open[at + 1], open[at + 2] = open[last], open[last + 1], open[last + 2]
+      open[last], open[last + 1], open[last + 2] = nil, nil, nil
+      break
+    end
+  end
+  local at = #tombstones
+  tombstones[at + 1], tombstones[at + 2] = forget, id
+  if forget < a[DUE] then a[DUE] = forget end
+end
+
+local function tombstone(key, id, answers) return { key, id, 0, 0, 0, 0, 0, 0, {}, {}, answers } end
+
+-- Carries out what is due at `now` (rules, section 3): sessions, buckets, tombstones.
+local function expire(a, now)
+  local key, open, due = a[1], a[SESSIONS], {}
+  for at = 1, #open, 3 do
+    if open[at + 2] <= now then due[#due + 1] = { open[at + 2], open[at] } end
+  end
+  sort(due, function(x, y) return x[1] < y[1] or (x[1] == y[1] and x[2] < y[2]) end)
+  for _, entry in ipairs(due) do
+    release(a, read_session(key, entry[2]), now)
+    bury(a, entry[2], entry[1] + TOMBSTONE_MS)
+    keep_session(tombstone(key, entry[2], {}))
+  end
+  local next_due, buckets, kept = NEVER, a[BUCKETS], {}
+  for b = 0, #buckets - 13, 13 do
+    local to = buckets[b + 6]
+    if to ~= 0 and to <= now and buckets[b + 8] > 0 then
+      buckets[b + 12] = buckets[b + 12] + buckets[b + 8]
+      buckets[b + 8] = 0
+    end
+    if to > now and to < next_due then next_due = to end
+  end
+  if not in_transaction() then begin() end
+  for at = 1, #a[TOMBSTONES], 2 do
+    local forget, id = a[TOMBSTONES][at], a[TOMBSTONES][at + 1]
+    if forget <= now then
+      sessions:delete({ key, id })
+    else
+      kept[#kept + 1] = forget
+      kept[#kept + 1] = id
+      if forget < next_due then next_due = forget end
+    end
+  end
+  for at = 1, #open, 3 do
+    if open[at + 2] < next_due then next_due = open[at + 2] end
+  end
+  a[TOMBSTONES], a[DUE] = kept, next_due
+  keep_account(a)
+end
+
+-- The account as it stands now, and the time.
+local function load_account(key)
+  local a = read_account(key)
+  if not a then return nil end
+  local now = clock(a[CHANGED_AT])
+  if a[DUE] <= now then expire(a, now) end
+  return a, now
+end
+
+-- The account and one session as they stand now: account, session, now.
+local function load(key, id)
+  local a, now = load_account(key)
+  if not a then return nil end
+  return a, read_session(key, id), now
+end
+
+-- Rules ---------------------------------------------------------------------------------------
+
+-- ITEM key unit [USED n] [REQUESTED n] [MIN n] ... flat: key, unit, used, requested, min; and
+-- the body as text, which is cheaper to compare than a digest is to make.
+local function parse(letter, number, ...)
+  local args = { letter, number, ... }
+  local wanted, count, at, total = {}, 0, 3, #args
+  while at <= total do
+    if args[at] ~= 'ITEM' then return nil end
+    local key, unit, used, requested, least = tonumber(args[at + 1]), args[at + 2], 0, 0, 1
+    if not key or not unit then return nil end
+    at = at + 3
+    while at <= total do
+      local word = args[at]
+      if word == 'USED' then used = tonumber(args[at + 1])
+      elseif word == 'REQUESTED' then requested = tonumber(args[at + 1])
+      elseif word == 'MIN' then least = tonumber(args[at + 1])
+      else break end
+      at = at + 2
+    end
+    if not used or used < 0 or not requested or requested < 0 or not least then return nil end
+    if least < 1 then least = 1 end
+    wanted[count + 1], wanted[count + 2], wanted[count + 3] = key, unit, used
+    wanted[count + 4], wanted[count + 5] = requested, least
+    count = count + 5
+  end
+  return wanted, concat(args, ' ')
+end
+
+-- The offset of the item with this key, made when there is none.
+local function find(s, key, unit)
+  local items = s[ITEMS]
+  for at = 0, #items - 9, 9 do
+    if items[at + 1] == key then return at end
+  end
+  local at = #items
+  items[at + 1], items[at + 2], items[at + 3], items[at + 4], items[at + 5] = key, unit, 0, 0, 0
+  items[at + 6], items[at + 7], items[at + 8], items[at + 9] = 0, 0, 0, 0
+  return at
+end
+
+-- Settles `used` (rules, section 7). Gives what could not be collected.
+local function settle(a, s, item, used, now, late)
+  local buckets, items, rest = a[BUCKETS], s[ITEMS], used
+  if not late then
+    local slices, kept = s[SLICES], {}
+    for at = 1, #slices, 3 do
+      if slices[at] == item then
+        local b, amount = slices[at + 1], slices[at + 2]
+        local taken = rest < amount and rest or amount
+        buckets[b + 9] = buckets[b + 9] - amount
+        buckets[b + 11] = buckets[b + 11] + taken
+        rest = rest - taken
+        local left = amount - taken
+        if left > 0 then -- then nothing is left to settle, so it may go back at once
+          local to = buckets[b + 6]
+          local place = to ~= 0 and to <= now and b + 12 or b + 8
+          buckets[place] = buckets[place] + left
+          items[item + 7] = items[item + 7] + left
+        end
+      else
+        local count = #kept
+        kept[count + 1], kept[count + 2], kept[count + 3] = slices[at], slices[at + 1], slices[at + 2]
+      end
+    end
+    s[SLICES] = kept
+  end
+  items[item + 4] = items[item + 4] + used
+  items[item + 5] = items[item + 5] + used - rest
+  if rest == 0 then return 0 end
+  local direct, unit, valid = rest, items[item + 2], nil
+  for level = 1, 2 do
+    for b = 0, #buckets - 13, 13 do
+      if buckets[b + 2] == unit and buckets[b + 5] <= now and (buckets[b + 6] == 0 or now < buckets[b + 6]) then
+        local room = level == 1 and buckets[b + 8] or buckets[b + 8] - buckets[b + 7]
+        if room > 0 and rest > 0 then
+          if rest < room then room = rest end
+          buckets[b + 8] = buckets[b + 8] - room
+          buckets[b + 11] = buckets[b + 11] + room
+          rest = rest - room
+        end
+        valid = b
+      end
+    end
+    if rest == 0 then break end
+  end
+  if rest > 0 and valid then
+    buckets[valid + 8] = buckets[valid + 8] - rest
+    buckets[valid + 11] = buckets[valid + 11] + rest
+    buckets[valid + 13] = buckets[valid + 13] + rest
+    rest = 0
+  end
+  items[item + 6] = items[item + 6] + direct - rest
+  if rest > 0 then
+    items[item + 8] = items[item + 8] + rest
+    local sums, at = a[UNCOLLECTED], 1
+    while sums[at] and sums[at] ~= unit do at = at + 2 end
+    sums[at], sums[at + 1] = unit, (sums[at + 1] or 0) + rest
+  end
+  return rest
+end
+
+-- Grants (rules, section 8). Gives code, grant and final flag.
+local function grant(a, s, item, requested, least, now, number)
+  local buckets, items, slices, total = a[BUCKETS], s[ITEMS], s[SLICES], 0
+  local unit, last = items[item + 2], #buckets - 13
+  for b = 0, last, 13 do
+    if buckets[b + 2] == unit and buckets[b + 5] <= now and (buckets[b + 6] == 0 or now < buckets[b + 6]) then
+      local room = buckets[b + 8] - buckets[b + 7]
+      if room > 0 then total = total + room end
+      if total >= requested then break end
+    end
+  end
+  if total > requested then total = requested end
+  if total < least then return DENIED, 0, 1 end
+  local rest, at = total, #slices
+  for b = 0, last, 13 do
+    if buckets[b + 2] == unit and buckets[b + 5] <= now and (buckets[b + 6] == 0 or now < buckets[b + 6]) then
+      local room = buckets[b + 8] - buckets[b + 7]
+      if room > 0 then
+        if rest < room then room = rest end
+        buckets[b + 8] = buckets[b + 8] - room
+        buckets[b + 9] = buckets[b + 9] + room
+        slices[at + 1], slices[at + 2], slices[at + 3] = item, b, room
+        at = at + 3
+        rest = rest - room
+        if rest == 0 then break end
+      end
+    end
+  end
+  items[item + 3] = items[item + 3] + total
+  items[item + 9] = number
+  return OK, total, total < requested and 1 or 0
+end
+
+-- Procedures ----------------------------------------------------------------------------------
+
+local procedures = {}
+
+-- account [BUCKET id unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...
+function procedures.create(key, ...)
+  local args, rows, at = { ... }, {}, 1
+  if accounts:get(key) then return reject('ACCOUNT_EXISTS 21 an account with this id exists') end
+  local now, due = clock(0), NEVER
+  while args[at] do
+    local amount = tonumber(args[at + 3])
+    if args[at] ~= 'BUCKET' or not amount then return reject('INVALID 10 no bucket') end
+    local row = { args[at + 1], args[at + 2], 0, now, 0, 0, 0, amount, 0, amount, 0, 0, 0 }
+    at = at + 4
+    while args[at] and args[at] ~= 'BUCKET' do
+      local word, value = args[at], tonumber(args[at + 1])
+      local place = ({ PRIORITY = 3, FROM = 5, TO = 6, FLOOR = 7 })[word]
+      if not place or not value then return reject('INVALID 10 a bucket has no such option') end
+      row[place] = value
+      if place == 6 and value < due then due = value end
+      at = at + 2
+    end
+    rows[#rows + 1] = row
+  end
+  sort(rows, function(x, y)
+    if x[3] ~= y[3] then return x[3] < y[3] end
+    local x_to, y_to = x[6] == 0 and NEVER or x[6], y[6] == 0 and NEVER or y[6]
+    if x_to ~= y_to then return x_to < y_to end
+    return x[1] < y[1]
+  end)
+  local buckets = {}
+  for _, row in ipairs(rows) do
+    for field = 1, 13 do buckets[#buckets + 1] = row[field] end
+  end
+  keep_account({ key, 1, now, due, buckets, {}, {}, {} })
+  return { OK, 1 }
+end
+
+-- account session request ITEM key unit REQUESTED n [MIN n]...
+function procedures.reserve(key, id, number, ...)
+  local wanted, body = parse('R', number, ...)
+  number = tonumber(number)
+  if not number or not wanted or #wanted == 0 then return invalid() end
+  local a, s, now = load(key, id)
+  if not a then return unknown_account() end
+  if s then
+    return stored(s[ANSWERS], number, body)
+      or reject('SESSION_EXISTS 31 the session id is open, or was used')
+  end
+  local open = a[SESSIONS]
+  if #open >= 3 * SESSIONS_MAX or #open / 3 + #a[TOMBSTONES] / 2 >= SESSION_IDS_MAX then
+    return reject('BUSY 50 a bound of the account is reached: safe to retry later')
+  end
+  local deadline, flat, denied = now + TCC, {}, true
+  s = { key, id, 1, 1, deadline, VALIDITY, TCC, number, {}, {}, {} }
+  for i = 1, #wanted, 5 do find(s, wanted[i], wanted[i + 1]) end
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    local code, granted, final = grant(a, s, item, wanted[i + 3], wanted[i + 4], now, number)
+    if code == OK then denied = false end
+    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], code, granted, final, 0
+  end
+  a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
+  if denied then
+    bury(a, id, now + TOMBSTONE_MS)
+    keep_account(a)
+    keep_session(tombstone(key, id, { number, body, DENIED, 0, flat }))
+    return reply(DENIED, 0, 0, flat)
+  end
+  local at = #open
+  open[at + 1], open[at + 2], open[at + 3] = id, 1, deadline
+  if deadline < a[DUE] then a[DUE] = deadline end
+  s[ANSWERS] = { number, body, OK, 1, flat }
+  keep_account(a)
+  keep_session(s)
+  return reply(OK, 0, 1, flat)
+end
+
+-- What stands in the way of an update or an end with this number, or nothing.
+local function refusal(a, s, number, body)
+  if not a then return unknown_account() end
+  if not s then return unknown_session() end
+  if s[OPEN] == 0 then return stored(s[ANSWERS], number, body) or unknown_session() end
+  if number > s[LAST] then return nil end -- cannot be a duplicate
+  local duplicate = stored(s[ANSWERS], number, body)
+  if duplicate then return duplicate end
+  if #s[ANSWERS] >= 5 * ANSWERS_MAX and number < s[ANSWERS][1] then
+    return reject('OUT_OF_WINDOW 33 the request number is below the stored answers')
+  end
+  return nil
+end
+
+-- account session request [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...
+function procedures.update(key, id, number, ...)
+  local wanted, body = parse('U', number, ...)
+  number = tonumber(number)
+  if not number or not wanted then return invalid() end
+  local a, s, now = load(key, id)
+  local refused = refusal(a, s, number, body)
+  if refused then return refused end
+  local flat, asked, denied = {}, 0, 0
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    local uncollected = settle(a, s, item, wanted[i + 2], now, number < s[ITEMS][item + 9])
+    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
+  end
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    if wanted[i + 3] > 0 and number >= s[ITEMS][item + 9] then
+      flat[i + 1], flat[i + 2], flat[i + 3] =
+        grant(a, s, item, wanted[i + 3], wanted[i + 4], now, number)
+      asked = asked + 1
+      if flat[i + 1] ~= OK then denied = denied + 1 end
+    end
+  end
+  local code = asked > 0 and asked == denied and DENIED or OK
+  local version, deadline = s[S_VERSION] + 1, now + s[TCC_MS]
+  s[S_VERSION], s[DEADLINE] = version, deadline
+  remember(s, number, body, code, version, flat)
+  a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
+  local open = a[SESSIONS]
+  for at = 1, #open, 3 do
+    if open[at] == id then
+      open[at + 1], open[at + 2] = version, deadline
+      break
+    end
+  end
+  keep_account(a)
+  keep_session(s)
+  return reply(code, 0, version, flat)
+end
+
+-- account session request [ITEM key unit USED n]...
+function procedures.terminate(key, id, number, ...)
+  local wanted, body = parse('T', number, ...)
+  number = tonumber(number)
+  if not number or not wanted then return invalid() end
+  local a, s, now = load(key, id)
+  local refused = refusal(a, s, number, body)
+  if refused then return refused end
+  local flat = {}
+  for i = 1, #wanted, 5 do
+    local item = find(s, wanted[i], wanted[i + 1])
+    local uncollected = settle(a, s, item, wanted[i + 2], now, false)
+    flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
+  end
+  release(a, s, now)
+  bury(a, id, now + TOMBSTONE_MS)
+  a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
+  keep_account(a)
+  keep_session(tombstone(key, id, { number, body, OK, 0, flat }))
+  return reply(OK, 0, 0, flat)
+end
+
+-- The flat map of `get`, behind `at` entries that are already in `out`.
+local function describe(out, at, a)
+  local from, buckets, open, count = a[BUCKETS], {}, {}, 0
+  for b = 0, #from - 13, 13 do
+    local to = from[b + 6]
+    count = count + 1
+    buckets[count] = { from[b + 1], from[b + 2], from[b + 8], from[b + 9], from[b + 7], from[b + 3],
+      from[b + 5], to ~= 0 and to }
+  end
+  from, count = a[SESSIONS], 0
+  for session = 1, #from, 3 do
+    count = count + 1
+    open[count] = { from[session], from[session + 1], from[session + 2] }
+  end
+  out[at + 1], out[at + 2] = 'status', 'active'
+  out[at + 3], out[at + 4] = 'version', a[VERSION]
+  out[at + 5], out[at + 6] = 'identities', {}
+  out[at + 7], out[at + 8] = 'buckets', buckets
+  out[at + 9], out[at + 10] = 'counters', {}
+  out[at + 11], out[at + 12] = 'sessions', open
+  return out
+end
+
+-- account
+function procedures.get(key)
+  local a = load_account(key)
+  if not a then return unknown_account() end
+  return describe({}, 0, a)
+end
+
+-- account session
+function procedures.session(key, id)
+  local a, s = load(key, id)
+  if not a then return unknown_account() end
+  if not s or s[OPEN] == 0 then return unknown_session() end
+  local items, slices, shown = s[ITEMS], s[SLICES], {}
+  for i = 0, #items - 9, 9 do
+    local outstanding = 0
+    for at = 1, #slices, 3 do
+      if slices[at] == i then outstanding = outstanding + slices[at + 2] end
+    end
+    shown[#shown + 1] = { items[i + 1], items[i + 2], items[i + 3], outstanding, items[i + 4],
+      items[i + 5], items[i + 6], items[i + 7], items[i + 8] }
+  end
+  local detail = { 'id', id, 'version', s[S_VERSION], 'deadline', s[DEADLINE], 'validity', s[6],
+    'tcc', s[TCC_MS], 'overrun', 'overdraw', 'last_request', s[LAST], 'data', '', 'items', shown }
+  return describe({ 'session', detail }, 2, a)
+end
+
+-- account
+function procedures.audit(key)
+  local a = load_account(key)
+  if not a then return unknown_account() end
+  local ok, from, buckets, uncollected = 1, a[BUCKETS], {}, {}
+  for b = 0, #from - 13, 13 do
+    if from[b + 8] + from[b + 9] ~= from[b + 10] - from[b + 11] - from[b + 12] or from[b + 9] < 0 then ok = 0 end
+    buckets[#buckets + 1] = { from[b + 1], from[b + 2], from[b + 8], from[b + 9], from[b + 10], 0,
+      from[b + 11], from[b + 12], 0, from[b + 13] }
+  end
+  local sums = a[UNCOLLECTED]
+  for i = 1, #sums, 2 do uncollected[#uncollected + 1] = { sums[i], sums[i + 1] } end
+  return { 'ok', ok, 'version', a[VERSION], 'buckets', buckets, 'uncollected', uncollected }
+end
+
+local function finish(answer)
+  if in_transaction() then commit() end
+  return answer
+end
+
+for name, run in pairs(procedures) do
+  _G['scur_' .. name] = function(...) return finish(run(...)) end
+end
+
+-- What a client that decides by itself needs: replace a value if it still is of the version that was
+-- read. The version is a value's first eight bytes; '' where there was none.
+function swap(key, version, value)
+  local held = keys:get(key)
+  if (held and held[2]:sub(1, 8) or '') ~= version then return 0 end
+  keys:replace({ key, value })
+  return 1
+end
+
+-- What the server says of itself, a line a field.
+function info()
+  local lines = {
+    'tarantool_version:' .. box.info.version,
+    'durability:' .. box.cfg.wal_mode,
+    'used_memory:' .. tostring(box.slab.info().arena_used):gsub('ULL', ''),
+  }
+  return concat(lines, '\r\n') .. '\r\n'
+end
+
+-- Nobody connects before everything is there.
+box.cfg { listen = '127.0.0.1:' .. settings.port }

@@ -1,0 +1,168 @@
+//! The load of a target whose own client runs in another process: the driver carries it out and
+//! says how it goes; the lab samples, audits and reports as ever. docs/lab.md has what they say.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
+
+use super::{Bench, System, Watch, figures};
+use crate::client::Client;
+use crate::errors::ErrorTally;
+use crate::latency::LatencySummary;
+use crate::loader::{LoadResult, Observer, OperationResult, Second};
+use crate::process::{ServerCommand, ServerProcess};
+use crate::progress::Progress;
+use crate::resp::Value;
+use crate::row::Run;
+use crate::sampler::cpu_seconds;
+use crate::scenario::{Charging, Operation};
+use crate::target::driver;
+
+/// What the audit needs of a load.
+#[derive(Debug)]
+pub(super) struct Tally {
+    pub(super) consumed: Vec<i64>,
+    pub(super) replays: u64,
+}
+
+/// What the driver says when it is done.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Driven {
+    seconds: f64,
+    operations: u64,
+    latency_us: LatencySummary,
+    by_operation: Vec<OperationResult>,
+    errors: ErrorTally,
+    replays: u64,
+    histogram: String,
+}
+
+impl Bench<'_> {
+    /// Starts the driver of a target that has one, on the loader's core.
+    pub(super) fn start_driver(&self, server: SocketAddr) -> Result<Option<ServerProcess>> {
+        let Some(system) = self.target.jvm_system() else { return Ok(None) };
+        ensure!(
+            self.scenario.rate.is_none(),
+            "the driver has a closed loop only: leave --rate out"
+        );
+        let (address, arguments) = driver(system, server);
+        let command = ServerCommand {
+            program: self.program.clone(),
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            cores: self.cores.map(|cores| vec![cores.loader]).unwrap_or_default(),
+            address,
+            wire: self.target.wire(),
+            place: self.place.to_owned(),
+        };
+        ServerProcess::start(&command, self.interrupted).context("starting the driver").map(Some)
+    }
+
+    /// Lets the driver carry out the load.
+    pub(super) fn drive(
+        &self,
+        number: u32,
+        charging: &Charging,
+        server: &System,
+        driver: &ServerProcess,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<(Run, Tally)> {
+        let mut watch = Watch {
+            pids: server.pids(),
+            replica_pids: Vec::new(),
+            replica_cpu: Vec::new(),
+            samples: Vec::new(),
+            client: None,
+            log: Vec::new(),
+            progress,
+        };
+        let mut driver_cpu = Vec::new();
+        let mut timeline = Vec::new();
+        client.send(&self.words(charging))?;
+        let json = loop {
+            self.go_on()?;
+            match client.receive()? {
+                Value::Simple(_) => {
+                    driver_cpu.push(cpu_seconds(&[driver.pid()])?);
+                    watch.measuring(driver_cpu.len() == 1)?;
+                }
+                Value::Array(figures) => {
+                    let second = second(&figures, !driver_cpu.is_empty())?;
+                    watch.second(&second);
+                    timeline.extend(Some(second).filter(|second| second.measured));
+                }
+                Value::Bulk(json) => break json,
+                other => bail!("the driver says {other}; its last words: {}", driver.output_tail()),
+            }
+        };
+        let driven: Driven = serde_json::from_slice(&json).with_context(|| {
+            format!("the driver's result is {}", String::from_utf8_lossy(&json))
+        })?;
+        let Value::Bulk(tally) = client.receive()? else { bail!("the driver sends no tally") };
+        let (&[begin, end], &[cpu_begin, cpu_end]) =
+            (watch.samples.as_slice(), driver_cpu.as_slice())
+        else {
+            bail!("the driver did not say when it measured");
+        };
+        let result = LoadResult {
+            seconds: driven.seconds,
+            operations: driven.operations,
+            latency_us: driven.latency_us,
+            by_operation: driven.by_operation,
+            loader_cpu_seconds: cpu_end - cpu_begin,
+            timeline,
+            not_enough_copies: None,
+        };
+        let run = Run {
+            run: number,
+            figures: figures(&result, &begin, &end, server.resident_bytes()?, None),
+            audit: String::new(),
+            errors: driven.errors,
+            by_operation: result.by_operation,
+            timeline: result.timeline,
+            histogram: Some(driven.histogram),
+        };
+        let (amounts, rest) = tally.as_chunks();
+        ensure!(rest.is_empty(), "the driver's tally is cut off");
+        let consumed = amounts.iter().map(|amount| i64::from_le_bytes(*amount)).collect();
+        Ok((run, Tally { consumed, replays: driven.replays }))
+    }
+
+    /// The request of the load: names and values.
+    fn words(&self, charging: &Charging) -> Vec<String> {
+        let scenario = self.scenario;
+        // As many as the connections of another target would let in.
+        let sessions = scenario.sessions.min(scenario.connections.saturating_mul(scenario.depth));
+        let operations: Vec<&str> =
+            charging.operations().into_iter().map(Operation::name).collect();
+        let mut words = vec!["LOAD".to_owned()];
+        let mut add = |name: &str, value: &dyn std::fmt::Display| {
+            words.extend([name.to_owned(), value.to_string()]);
+        };
+        add("sessions", &sessions);
+        add("accounts", &scenario.accounts);
+        add("seconds", &scenario.seconds);
+        add("warmup", &scenario.warmup_seconds);
+        add("seed", &scenario.seed);
+        add("unit", &charging.unit);
+        add("item", &charging.item_key);
+        add("requested", &charging.requested);
+        add("used_update", &charging.used_update);
+        add("used_terminate", &charging.used_terminate);
+        add("operations", &operations.join(","));
+        words
+    }
+}
+
+/// Elapsed seconds, operations per second and the 99th percentile, as text.
+fn second(figures: &[Value], measured: bool) -> Result<Second> {
+    let figure = |index: usize| figures.get(index)?.text()?.parse().ok();
+    match (figure(0), figure(1), figure(2)) {
+        (Some(elapsed), Some(ops_per_s), Some(p99_us)) => {
+            Ok(Second { elapsed, ops_per_s, p99_us, measured })
+        }
+        _ => bail!("the driver's second has another shape"),
+    }
+}

@@ -1,0 +1,148 @@
+//! Where the program of each target is, or why it cannot be measured here and what helps.
+
+use std::path::{Path, PathBuf};
+
+use super::{Missing, Target, jvm};
+use crate::scenario::Kind;
+
+/// The file of `scurry-valkey-module`.
+const MODULE: &str = "libscurry.so";
+const INSTALL: &str = "run scripts/install-tools.sh";
+const INSTALL_PEERS: &str = "run `make lab-peers`";
+
+impl Target {
+    /// Says that a plain store does no charging.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    pub fn charges_itself(self, kind: Kind) -> Result<(), Missing> {
+        if self.is_yardstick() && kind != Kind::Charging {
+            let why = format!("{} is for charging loads", self.name());
+            return Err(Missing { why, cure: "measure valkey".to_owned() });
+        }
+        if kind == Kind::Charging && self.dialect().is_none() && !self.is_yardstick() {
+            let why = format!("{} has no charging logic of its own", self.name());
+            let cure = "measure valkey+lua or redis+lua".to_owned();
+            return Err(Missing { why, cure });
+        }
+        Ok(())
+    }
+
+    /// Finds its program, or says why it cannot be measured under this kind of load.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    pub fn locate(self, kind: Kind, scurry: Option<&Path>) -> Result<PathBuf, Missing> {
+        self.charges_itself(kind)?;
+        if self.is_by_address() {
+            let why = format!("no package of {} is known to the lab", self.name());
+            let cure = format!("start it and say --address {}=HOST:PORT", self.name());
+            return Err(Missing { why, cure });
+        }
+        if kind == Kind::Kv && self.decides_in_client() {
+            let why = format!("plain keys need no logic, in {} or elsewhere", self.name());
+            let cure = "measure the target without +client".to_owned();
+            return Err(Missing { why, cure });
+        }
+        if self.jvm_system().is_some() {
+            if kind == Kind::Kv {
+                let why = format!("the driver of {} knows charging only", self.name());
+                let cure = "measure it with a charging scenario".to_owned();
+                return Err(Missing { why, cure });
+            }
+            if jvm::directory().is_none() {
+                let why = "lab/jvm is not built here or above".to_owned();
+                return Err(Missing { why, cure: INSTALL_PEERS.to_owned() });
+            }
+        }
+        let missing = |program: &str, cure: &str| Missing {
+            why: format!("{program} is not installed"),
+            cure: cure.to_owned(),
+        };
+        if self.has_module() && module().is_none() {
+            return Err(Missing {
+                why: format!("there is no {MODULE} beside the lab"),
+                cure: "build it with `cargo build --release -p scurry-valkey-module`".to_owned(),
+            });
+        }
+        match self {
+            Target::Scurry => locate_scurry(scurry),
+            Target::ValkeyLua
+            | Target::ValkeyClient
+            | Target::ValkeyModule
+            | Target::ValkeyClusterModule
+            | Target::ValkeyHset
+            | Target::Valkey => {
+                on_path("valkey-server").ok_or_else(|| missing("valkey-server", INSTALL))
+            }
+            Target::RedisLua | Target::RedisClient | Target::RedisModule | Target::Redis => {
+                on_path("redis-server").ok_or_else(|| missing("redis-server", INSTALL))
+            }
+            Target::TarantoolLua | Target::TarantoolClient => {
+                on_path("tarantool").ok_or_else(|| missing("tarantool", INSTALL_PEERS))
+            }
+            Target::HazelcastJava | Target::IgniteJava => {
+                on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS))
+            }
+            Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet | Target::Echo => {
+                std::env::current_exe().map_err(|error| Missing {
+                    why: format!("the lab does not find its own program ({error})"),
+                    cure: "start it by its path".to_owned(),
+                })
+            }
+        }
+    }
+}
+
+fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
+    if let Some(path) = asked {
+        return path.is_file().then(|| path.to_owned()).ok_or_else(|| Missing {
+            why: format!("there is no program {}", path.display()),
+            cure: "give --scurry-bin the path of the scurry binary".to_owned(),
+        });
+    }
+    let beside = std::env::current_exe()
+        .ok()
+        .and_then(|lab| Some(lab.parent()?.join("scurry")))
+        .filter(|path| path.is_file());
+    beside.or_else(|| on_path("scurry")).ok_or_else(|| Missing {
+        why: "there is no scurry beside the lab nor on PATH".to_owned(),
+        cure: "build it with `cargo build --release -p scurry-cli`, or give --scurry-bin"
+            .to_owned(),
+    })
+}
+
+/// The module, beside the lab.
+pub(super) fn module() -> Option<PathBuf> {
+    let path = std::env::current_exe().ok()?.with_file_name(MODULE);
+    path.is_file().then_some(path)
+}
+
+/// A program on PATH.
+fn on_path(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|directory| directory.join(program))
+        .find(|path| path.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn plain_stores_do_no_charging() {
+        let missing = Target::Redis.locate(Kind::Charging, None).unwrap_err();
+        assert_eq!(
+            missing.to_string(),
+            "redis has no charging logic of its own: measure valkey+lua or redis+lua"
+        );
+    }
+
+    #[test]
+    fn a_wrong_path_is_named() {
+        let path = Path::new("no/such/scurry");
+        let missing = Target::Scurry.locate(Kind::Kv, Some(path)).unwrap_err();
+        assert!(missing.to_string().contains("no/such/scurry"));
+    }
+}

@@ -1,0 +1,70 @@
+//! How requests travel to a target that does not speak RESP. Everything in the lab makes requests
+//! and reads replies in RESP; a translator at the socket makes of them what the target speaks.
+
+mod iproto;
+mod logic;
+
+use std::fmt::Debug;
+
+use crate::resp::Stop;
+use iproto::Iproto;
+use logic::Logic;
+
+/// What a target speaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Wire {
+    /// RESP, which needs no translator.
+    #[default]
+    Resp,
+    /// Tarantool's binary protocol.
+    Iproto,
+    /// RESP, with the charging logic on this side of it.
+    RespLogic,
+    /// Tarantool's binary protocol, with the charging logic on this side of it.
+    IprotoLogic,
+}
+
+/// What the bytes at the start of what was received are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// Nothing that the lab asked for.
+    Nothing,
+    /// A part of what a request needs; the next part is to be sent.
+    Again,
+    /// The reply to the request of this session.
+    Answer(u32),
+}
+
+/// What a translator makes of what the target says.
+#[derive(Debug)]
+pub struct Sink<'a> {
+    /// The reply to the lab's request, in RESP.
+    pub reply: &'a mut Vec<u8>,
+    /// What goes to the target before it has answered all that a request needs.
+    pub again: &'a mut Vec<u8>,
+}
+
+/// One connection's translator. A session has at most one request in flight; replies may come in
+/// another order than requests went.
+pub trait Translator: Debug + Send {
+    /// Appends to `out` what goes to the target for a request in RESP.
+    fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>);
+
+    /// Reads what stands at the start of `bytes`: its length, and what it is.
+    ///
+    /// # Errors
+    /// [`Stop`].
+    fn reply(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(usize, Step), Stop>;
+}
+
+impl Wire {
+    /// The translator of a new connection.
+    pub fn translator(self) -> Option<Box<dyn Translator>> {
+        match self {
+            Wire::Resp => None,
+            Wire::Iproto => Some(Box::<Iproto>::default()),
+            Wire::RespLogic => Some(Box::new(Logic::new(None))),
+            Wire::IprotoLogic => Some(Box::new(Logic::new(Wire::Iproto.translator()))),
+        }
+    }
+}

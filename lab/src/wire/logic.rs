@@ -1,0 +1,281 @@
+//! Logic in the client: the account is read, the ledger decides here, and the account is written
+//! back if nobody has written it since. A command of ours becomes a GET, and when it changes
+//! something a call of `swap`; when that comes too late, everything once more.
+
+use std::collections::VecDeque;
+
+use scurry_codec::{decode_account, encode_account};
+use scurry_ledger::{Account, Decision, Limits, Op, Status, Time, decide_with, view_in_place};
+use scurry_resp::{
+    Args, Parsed, Parser, Protocol, Reply, RequestLimits, Scratch, ScurRequest, table,
+    unknown_account,
+};
+
+use super::{Sink, Step, Translator};
+use crate::clock::unix_ms;
+use crate::resp::{Stop, Value, append, skip};
+
+/// Bytes of the version in front of an account's image.
+const VERSION_LEN: usize = 8;
+const PREFIX: &[u8] = b"SCUR.";
+
+/// A connection's translator. Accounts and the lists of requests are room that is used again.
+#[derive(Debug)]
+pub(super) struct Logic {
+    /// Of what the target speaks; none of RESP.
+    inner: Option<Box<dyn Translator>>,
+    /// Oldest first.
+    pending: VecDeque<Pending>,
+    desk: Desk,
+    /// A request or a reply between the two translators.
+    between: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// A request that the target has not answered.
+#[derive(Debug)]
+struct Pending {
+    session: u32,
+    request: Vec<u8>,
+    stage: Stage,
+}
+
+#[derive(Debug)]
+enum Stage {
+    /// It is no charging command: the target's answer is the answer.
+    Passed,
+    /// The account has been asked for.
+    Reading,
+    /// The account has been sent back; this is the answer if it was taken.
+    Writing(Vec<u8>),
+}
+
+/// What a decision needs.
+#[derive(Debug)]
+struct Desk {
+    parser: Parser,
+    request_limits: RequestLimits,
+    limits: Limits,
+    account: Option<Account>,
+    ops: Vec<Op>,
+    scratch: Scratch<'static>,
+}
+
+/// What became of a command.
+enum Decided {
+    /// Nothing is to be written.
+    Answered,
+    /// The account at the desk is to be written.
+    Changed,
+}
+
+impl Logic {
+    pub(super) fn new(inner: Option<Box<dyn Translator>>) -> Logic {
+        Logic {
+            inner,
+            pending: VecDeque::new(),
+            desk: Desk {
+                parser: Parser::default(),
+                request_limits: RequestLimits::default(),
+                limits: Limits::default(),
+                account: None,
+                ops: Vec::new(),
+                scratch: Scratch::default(),
+            },
+            between: Vec::new(),
+            value: Vec::new(),
+        }
+    }
+
+    /// Sends these words for a session.
+    fn send(&mut self, session: u32, words: &[&[u8]], out: &mut Vec<u8>) {
+        let Some(inner) = &mut self.inner else { return append(words, out) };
+        self.between.clear();
+        append(words, &mut self.between);
+        inner.request(session, &self.between, out);
+    }
+
+    /// Asks for the account of a request.
+    fn read(&mut self, session: u32, request: Vec<u8>, out: &mut Vec<u8>) {
+        let key = self.desk.key(&request);
+        self.send(session, &[b"GET", &key], out);
+        self.pending.push_back(Pending { session, request, stage: Stage::Reading });
+    }
+
+    /// The reply at the start of `bytes`, in RESP: its length, and whose it is.
+    fn next(&mut self, bytes: &[u8]) -> Result<(usize, Option<u32>), Stop> {
+        self.between.clear();
+        let Some(inner) = &mut self.inner else {
+            let length = skip(bytes)?;
+            self.between.extend_from_slice(&bytes[..length]);
+            let oldest = self.pending.front().ok_or(Stop::Malformed)?;
+            return Ok((length, Some(oldest.session)));
+        };
+        let mut none = Vec::new();
+        let mut sink = Sink { reply: &mut self.between, again: &mut none };
+        let (length, step) = inner.reply(bytes, &mut sink)?;
+        Ok((
+            length,
+            match step {
+                Step::Answer(session) => Some(session),
+                Step::Nothing | Step::Again => None,
+            },
+        ))
+    }
+
+    /// Decides over the account that was read, and writes it back or answers.
+    fn decide(
+        &mut self,
+        session: u32,
+        request: Vec<u8>,
+        held: Value,
+        sink: &mut Sink<'_>,
+    ) -> Result<Step, Stop> {
+        let version = match held {
+            Value::Nil => {
+                self.desk.account = None;
+                Vec::new()
+            }
+            Value::Bulk(mut value) => {
+                let image = value.split_off(VERSION_LEN.min(value.len()));
+                let account =
+                    self.desk.account.get_or_insert_with(|| Account::empty(Status::Active));
+                decode_account(&image, account).map_err(|_| Stop::Malformed)?;
+                value
+            }
+            other => {
+                sink.reply.extend_from_slice(format!("-ERR {other}\r\n").as_bytes());
+                return Ok(Step::Answer(session));
+            }
+        };
+        let start = sink.reply.len();
+        let decided = self.desk.decide(&request, sink.reply)?;
+        let (Decided::Changed, Some(account)) = (decided, &self.desk.account) else {
+            return Ok(Step::Answer(session));
+        };
+        let mut value = std::mem::take(&mut self.value);
+        value.clear();
+        value.extend_from_slice(&account.version.to_be_bytes());
+        encode_account(account, &mut value);
+        let key = self.desk.key(&request);
+        self.send(session, &[b"FCALL", b"swap", b"1", &key, &version, &value], sink.again);
+        self.value = value;
+        let stage = Stage::Writing(sink.reply.split_off(start));
+        self.pending.push_back(Pending { session, request, stage });
+        Ok(Step::Again)
+    }
+}
+
+impl Translator for Logic {
+    fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
+        let request = request.to_vec();
+        if self.desk.is_charging(&request) {
+            return self.read(session, request, out);
+        }
+        match &mut self.inner {
+            Some(inner) => inner.request(session, &request, out),
+            None => out.extend_from_slice(&request),
+        }
+        self.pending.push_back(Pending { session, request, stage: Stage::Passed });
+    }
+
+    fn reply(&mut self, bytes: &[u8], sink: &mut Sink<'_>) -> Result<(usize, Step), Stop> {
+        let (length, session) = self.next(bytes)?;
+        let Some(session) = session else { return Ok((length, Step::Nothing)) };
+        let at = self.pending.iter().position(|pending| pending.session == session);
+        let pending = at.and_then(|at| self.pending.remove(at)).ok_or(Stop::Malformed)?;
+        let step = match pending.stage {
+            Stage::Passed => {
+                sink.reply.extend_from_slice(&self.between);
+                Step::Answer(session)
+            }
+            Stage::Reading => {
+                let (_, held) = Value::read(&self.between)?;
+                self.decide(session, pending.request, held, sink)?
+            }
+            Stage::Writing(_) if self.between == b":0\r\n" => {
+                self.read(session, pending.request, sink.again);
+                Step::Again
+            }
+            Stage::Writing(answer) => {
+                let taken = self.between == b":1\r\n";
+                sink.reply.extend_from_slice(if taken { &answer } else { &self.between });
+                Step::Answer(session)
+            }
+        };
+        Ok((length, step))
+    }
+}
+
+impl Desk {
+    /// Whether a request is one that is decided here.
+    fn is_charging(&mut self, request: &[u8]) -> bool {
+        self.with(request, |_, args| args.at(0).starts_with(PREFIX)).unwrap_or(false)
+    }
+
+    /// The account of a charging command.
+    fn key(&mut self, request: &[u8]) -> Vec<u8> {
+        self.with(request, |_, args| args.at(1).to_vec()).unwrap_or_default()
+    }
+
+    /// Carries out a request on the account at the desk, and writes the answer.
+    fn decide(&mut self, request: &[u8], out: &mut Vec<u8>) -> Result<Decided, Stop> {
+        let mut reply = Reply::new(out, Protocol::Resp2);
+        self.with(request, |desk, args| desk.run(args, &mut reply)).ok_or(Stop::Malformed)
+    }
+
+    fn with<R>(
+        &mut self,
+        request: &[u8],
+        work: impl FnOnce(&mut Desk, Args<'_>) -> R,
+    ) -> Option<R> {
+        let mut parser = std::mem::take(&mut self.parser);
+        let parsed = parser.parse(request, &self.request_limits, true);
+        let done = match parsed {
+            Parsed::Request(_) => Some(work(self, parser.args(request, 0))),
+            _ => None,
+        };
+        parser.forget();
+        self.parser = parser;
+        done
+    }
+
+    fn run(&mut self, args: Args<'_>, reply: &mut Reply<'_>) -> Decided {
+        let Some(spec) = table::find(args.at(0)).filter(|spec| spec.accepts(args.len())) else {
+            reply.error("ERR no such command");
+            return Decided::Answered;
+        };
+        let now = Time(unix_ms());
+        let mut scratch: Scratch<'_> = std::mem::take(&mut self.scratch).reuse();
+        let mut decided = Decided::Answered;
+        match scurry_resp::parse(spec.id, args, &mut scratch) {
+            Ok(Some(ScurRequest::Write { command, .. })) => {
+                match decide_with(&mut self.ops, &mut self.account, &command, now, &self.limits) {
+                    Decision::Replay(answer) => {
+                        scurry_resp::answer(reply, &command, &answer, true);
+                    }
+                    Decision::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+                    Decision::Commit(change, answer) => {
+                        self.ops = change.ops;
+                        scurry_resp::answer(reply, &command, &answer, false);
+                        decided = Decided::Changed;
+                    }
+                }
+            }
+            Ok(Some(ScurRequest::Read(read))) => {
+                view_in_place(&mut self.account, now, &self.limits);
+                match &self.account {
+                    Some(account) => read.answer(reply, account, now),
+                    None => unknown_account(reply),
+                }
+            }
+            Ok(None) => reply.error("ERR not a charging command"),
+            Err(fault) => reply.error(fault),
+        }
+        self.scratch = scratch.reuse();
+        decided
+    }
+}
+
+#[cfg(test)]
+mod tests;

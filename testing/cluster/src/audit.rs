@@ -1,0 +1,150 @@
+//! The cluster as a whole, when nothing is under way: totals against accounts, replicas against
+//! their primaries, and accounts of earlier rounds against what they were.
+
+use crate::cluster::Cluster;
+use crate::view::View;
+use anyhow::{Context, Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_crash::wire::{Wire, Words, array, entry, int, text, words};
+use std::collections::BTreeMap;
+
+/// Sums of a unit in AUDIT, behind its name; TOTALS has one more.
+const SUMS: usize = 8;
+
+/// Connections to the primaries, and who owns what.
+pub(crate) struct Owners {
+    all: Vec<(usize, View, Wire)>,
+}
+
+impl Owners {
+    pub(crate) fn of(cluster: &Cluster) -> Result<Owners> {
+        let views = cluster.views()?.into_iter().filter(|(_, view)| view.is_primary());
+        let wired = views.map(|(index, view)| Ok((index, view, cluster.nodes[index].wire()?)));
+        Ok(Owners { all: wired.collect::<Result<_>>()? })
+    }
+
+    /// The one that owns a key.
+    pub(crate) fn wire(&mut self, key: &str) -> Result<&mut Wire> {
+        let slot = scurry_resp::slot(key.as_bytes());
+        let owner = self.all.iter_mut().find(|(_, view, _)| view.owns(slot));
+        Ok(&mut owner.with_context(|| format!("nobody owns slot {slot}"))?.2)
+    }
+
+    /// Those of these keys that each owns: the owner's number and its connection with them.
+    fn shares<'k>(&mut self, keys: &[&'k str]) -> Vec<(usize, &mut Wire, Vec<&'k str>)> {
+        let share = |view: &View| {
+            let owned = |key: &&&str| view.owns(scurry_resp::slot(key.as_bytes()));
+            keys.iter().filter(owned).copied().collect()
+        };
+        let all = self.all.iter_mut();
+        all.map(|(index, view, wire)| (*index, wire, share(view))).collect()
+    }
+}
+
+/// All accounts that were ever made.
+#[derive(Default)]
+pub(crate) struct Accounts {
+    /// The AUDIT that each must show, once its round is over.
+    known: BTreeMap<String, Option<Value>>,
+}
+
+impl Accounts {
+    pub(crate) fn add(&mut self, id: &str) {
+        self.known.insert(id.to_owned(), None);
+    }
+
+    /// Waits until TOTALS of all primaries are the sum of all accounts, which timers bring about
+    /// with nobody touching these; accounts of earlier rounds must be what they were.
+    pub(crate) fn audit(&self, cluster: &mut Cluster) -> Result<()> {
+        cluster.until("totals are the sum of the accounts", |cluster| self.compare(cluster))?;
+        for (id, reply) in self.look(&mut Owners::of(cluster)?)? {
+            if let Some(Some(settled)) = self.known.get(&id) {
+                ensure!(reply == *settled, "{id} was {settled} in its round, and is {reply}");
+            }
+        }
+        Ok(())
+    }
+
+    /// From here on they must stay what they are.
+    pub(crate) fn settle(&mut self, cluster: &Cluster) -> Result<()> {
+        for (id, reply) in self.look(&mut Owners::of(cluster)?)? {
+            self.known.insert(id, Some(reply));
+        }
+        Ok(())
+    }
+
+    fn look(&self, owners: &mut Owners) -> Result<Vec<(String, Value)>> {
+        let keys: Vec<&str> = self.known.keys().map(String::as_str).collect();
+        let mut all = Vec::new();
+        for (_, wire, keys) in owners.shares(&keys) {
+            let replies = wire.ask_all(&asking("SCUR.AUDIT", &keys))?;
+            all.extend(keys.into_iter().map(str::to_owned).zip(replies));
+        }
+        ensure!(all.len() == keys.len(), "not every key has an owner");
+        Ok(all)
+    }
+
+    fn compare(&self, cluster: &Cluster) -> Result<()> {
+        let mut owners = Owners::of(cluster)?;
+        let (mut shown, mut counted) = (BTreeMap::new(), 0);
+        for (_, _, wire) in &mut owners.all {
+            let totals = wire.ask(&words("SCUR.TOTALS"))?;
+            counted += int(entry(&totals, "accounts")?)?;
+            for unit in array(entry(&totals, "units")?)? {
+                let [name, amounts @ ..] = array(unit)? else { bail!("a unit is {unit}") };
+                add(&mut shown, text(name)?, amounts)?;
+            }
+        }
+        let mut sums = BTreeMap::new();
+        for (id, audit) in self.look(&mut owners)? {
+            ensure!(!matches!(audit, Value::Error(_)), "{id}: {audit}");
+            ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds {id} broken: {audit}");
+            for bucket in array(entry(&audit, "buckets")?)? {
+                let [_, unit, amounts @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+                add(&mut sums, text(unit)?, amounts)?;
+            }
+        }
+        let made = self.known.len() as i128;
+        ensure!(counted == made, "TOTALS counts {counted} accounts, {made} were made");
+        shown.retain(|_, amounts: &mut Vec<i128>| amounts.iter().any(|&amount| amount != 0));
+        ensure!(shown == sums, "TOTALS shows {shown:?}, the accounts sum up to {sums:?}");
+        Ok(())
+    }
+
+    /// Every replica holds, byte for byte, what its primary holds, and nothing else.
+    pub(crate) fn replicas(&self, cluster: &mut Cluster) -> Result<()> {
+        cluster.until_even()?;
+        let keys: Vec<&str> = self.known.keys().map(String::as_str).collect();
+        let pairs: BTreeMap<usize, usize> = cluster.pairs()?.into_iter().collect();
+        let mut owners = Owners::of(cluster)?;
+        for (primary, wire, keys) in owners.shares(&keys) {
+            let replica = *pairs.get(&primary).context("a primary without a replica")?;
+            let mut copy = cluster.nodes[replica].wire()?;
+            copy.ask(&words("READONLY"))?;
+            let dumps = asking("SCUR.DUMP", &keys);
+            let (theirs, its) = (wire.ask_all(&dumps)?, copy.ask_all(&dumps)?);
+            for ((key, ours), copied) in keys.iter().zip(theirs).zip(its) {
+                ensure!(matches!(ours, Value::Word(_)), "{key}: {ours}");
+                ensure!(
+                    ours == copied,
+                    "{key} at replica {replica} is not what it is at {primary}"
+                );
+            }
+            let sizes = [wire.ask(&words("DBSIZE"))?, copy.ask(&words("DBSIZE"))?];
+            ensure!(sizes[0] == sizes[1], "{primary} and {replica} have {sizes:?} keys");
+        }
+        Ok(())
+    }
+}
+
+fn asking(command: &str, keys: &[&str]) -> Vec<Words> {
+    keys.iter().map(|key| words(&format!("{command} {key}"))).collect()
+}
+
+fn add(sums: &mut BTreeMap<String, Vec<i128>>, unit: String, amounts: &[Value]) -> Result<()> {
+    let sum = sums.entry(unit).or_insert_with(|| vec![0; SUMS]);
+    for (sum, amount) in sum.iter_mut().zip(amounts) {
+        *sum += int(amount)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,57 @@
+//! Moving a slot from one primary to another as Valkey 8 does it, key by key.
+
+use crate::cluster::Cluster;
+use anyhow::{Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_crash::wire::{Words, array, int, text, words};
+
+/// Keys that move at a time.
+const KEYS: usize = 2;
+const MIGRATE_PATIENCE_MS: u32 = 5_000;
+
+impl Cluster {
+    /// Moves a slot. For a while some of its keys are here and some there: `between` is called
+    /// then.
+    pub fn carry(
+        &self,
+        slot: u16,
+        from: usize,
+        to: usize,
+        between: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<()> {
+        let [source, target] = [&self.nodes[from], &self.nodes[to]];
+        let ids = [source.text("CLUSTER MYID")?, target.text("CLUSTER MYID")?];
+        target.ask(&format!("CLUSTER SETSLOT {slot} IMPORTING {}", ids[0]))?;
+        source.ask(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", ids[1]))?;
+        while self.carry_keys(slot, from, to)? {
+            between()?;
+        }
+        // First who gets it, so that somebody owns it at any time.
+        for node in [target, source] {
+            node.ask(&format!("CLUSTER SETSLOT {slot} NODE {}", ids[1]))?;
+        }
+        let moved = target.ask(&format!("CLUSTER COUNTKEYSINSLOT {slot}"))?;
+        ensure!(int(&moved)? > 0, "slot {slot} was empty: nothing has moved");
+        Ok(())
+    }
+
+    /// Moves some keys; false when none is left.
+    fn carry_keys(&self, slot: u16, from: usize, to: usize) -> Result<bool> {
+        let [source, target] = [&self.nodes[from], &self.nodes[to]];
+        let reply = source.ask(&format!("CLUSTER GETKEYSINSLOT {slot} {KEYS}"))?;
+        let keys = array(&reply)?;
+        if keys.is_empty() {
+            return Ok(false);
+        }
+        // The empty word stands for the one key that is not named here but behind KEYS.
+        let line = format!("MIGRATE {} {}  0 {MIGRATE_PATIENCE_MS} KEYS", target.host, target.port);
+        let mut request: Words = words(&line);
+        for key in keys {
+            request.push(text(key)?.into_bytes());
+        }
+        match source.wire()?.ask(&request)? {
+            Value::Error(error) => bail!("MIGRATE of slot {slot}: {error}"),
+            _ => Ok(true),
+        }
+    }
+}

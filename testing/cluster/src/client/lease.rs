@@ -1,0 +1,156 @@
+//! An account whose sessions nobody ends and whose gifts nobody takes: each session gives back what
+//! it holds when its Tcc has passed, and each gift goes when its time is over, once, whoever is the
+//! primary then. Each request waits for all copies.
+
+use super::{Account, make};
+use crate::door::{Door, Signals};
+use anyhow::{Context, Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_crash::clock::wall_ms;
+use scurry_crash::wire::{Wire, array, entry, int, text, words};
+use scurry_model::Random;
+use std::collections::BTreeMap;
+
+const CREDIT: i128 = 1_000_000;
+/// What each session holds.
+const HELD: i128 = 10;
+/// Bytes of remembered ids make an account slow: sessions of one at most.
+const SESSIONS_MAX: u64 = 300;
+/// Gifts of one account at most: it bounds its buckets.
+const GIFTS_MAX: u64 = 6;
+/// A session that outlasts the run.
+const LONG_MS: i64 = 3_600_000;
+
+/// The account.
+pub(crate) struct Lease {
+    id: String,
+    serial: u64,
+    /// Sessions that must be open to the end.
+    long: Vec<String>,
+    /// Buckets that ran out, what was in them, and whether they must be there.
+    gifts: BTreeMap<String, (i128, bool)>,
+    settled_at_ms: i64,
+}
+
+impl Lease {
+    pub(crate) fn new(id: String) -> Lease {
+        Lease { id, serial: 0, long: Vec::new(), gifts: BTreeMap::new(), settled_at_ms: 0 }
+    }
+
+    fn reserve(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+        self.serial += 1;
+        let (id, session) = (&self.id, format!("s{}", self.serial));
+        let is_long = random.one_in(6);
+        let tcc_ms = if is_long { LONG_MS } else { random.between(50, 3_000) };
+        let line =
+            format!("SCUR.RESERVE {id} {session} 0 TCC {tcc_ms} ITEM 1 sec REQUESTED {HELD}");
+        let over_ms = wall_ms() + tcc_ms;
+        let answered = door.ask(id, &words(&line), signals)?;
+        for (at, reply) in answered.earlier.iter().chain([&answered.reply]).enumerate() {
+            let held = |replayed| {
+                let item =
+                    [Value::Int(1), word("OK"), Value::Int(HELD), Value::Int(0), Value::Int(0)];
+                let item = Value::Array(vec![Value::Array(item.to_vec())]);
+                Value::Array(vec![word("OK"), Value::Int(replayed), Value::Int(1), item])
+            };
+            let is_again = answered.again || at > 0;
+            // It was opened, and its time is over: there is no answer to give again.
+            let is_over = wall_ms() >= over_ms
+                && matches!(reply, Value::Error(error) if error.starts_with("SESSION_EXISTS "));
+            let is_right = *reply == held(0) || is_again && (*reply == held(1) || is_over);
+            ensure!(is_right, "{line}: {reply}");
+        }
+        if is_long {
+            self.long.push(session);
+        } else {
+            self.settled_at_ms = self.settled_at_ms.max(wall_ms() + tcc_ms);
+        }
+        Ok(())
+    }
+
+    fn gift(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+        self.serial += 1;
+        let (id, bucket) = (&self.id, format!("g{}", self.serial));
+        let amount = i128::from(random.between(1, 9));
+        let to_ms = wall_ms() + random.between(100, 2_500);
+        let line = format!("SCUR.TOPUP {id} {bucket} {bucket} {amount} UNIT tok TO {to_ms}");
+        let answered = door.ask(id, &words(&line), signals)?;
+        let is_there = match &answered.reply {
+            // Its time was over before it was sent for the last time, and it had not been done, as
+            // far as the node knew that said so.
+            Value::Error(error) if error.starts_with("BUCKET_EXPIRED ") && wall_ms() >= to_ms => {
+                false
+            }
+            Value::Error(error) if error.starts_with("INVALID ") && wall_ms() >= to_ms => false,
+            Value::Array(parts) if parts.first() == Some(&word("OK")) => {
+                let is_new = parts.get(1) == Some(&Value::Int(0));
+                ensure!(is_new || answered.again, "{line} is new: {}", answered.reply);
+                true
+            }
+            reply => bail!("{line}: {reply}"),
+        };
+        self.gifts.insert(bucket, (amount, is_there));
+        self.settled_at_ms = self.settled_at_ms.max(to_ms);
+        Ok(())
+    }
+}
+
+fn word(text: &str) -> Value {
+    Value::Word(text.as_bytes().to_vec())
+}
+
+impl Account for Lease {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn create(&mut self, door: &mut Door, signals: &Signals) -> Result<()> {
+        let line = format!("SCUR.CREATE {} BUCKET main sec {CREDIT}", self.id);
+        make(&line, &self.id, "sec", door, signals)
+    }
+
+    fn step(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+        if self.serial >= SESSIONS_MAX {
+            return Ok(());
+        }
+        if (self.gifts.len() as u64) < GIFTS_MAX && random.one_in(5) {
+            return self.gift(door, signals, random);
+        }
+        self.reserve(door, signals, random)
+    }
+
+    fn settled_at_ms(&self) -> i64 {
+        self.settled_at_ms
+    }
+
+    fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
+        let get = wire.ask(&words(&format!("SCUR.GET {}", self.id)))?;
+        let audit = wire.ask(&words(&format!("SCUR.AUDIT {}", self.id)))?;
+        ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
+        let mut open = Vec::new();
+        for session in array(entry(&get, "sessions")?)? {
+            open.push(text(array(session)?.first().context("a session without an id")?)?);
+        }
+        open.sort();
+        self.long.sort();
+        ensure!(open == self.long, "open are {open:?}, and should be {:?}", self.long);
+        let held = HELD * self.long.len() as i128;
+        let mut unseen = self.gifts.clone();
+        for bucket in array(entry(&audit, "buckets")?)? {
+            let [id, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+            let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
+            // available, held, credited, refunded, consumed, expired, voided, overdrawn
+            let expected = match text(id)?.as_str() {
+                "main" => [CREDIT - held, held, CREDIT, 0, 0, 0, 0, 0],
+                gift => {
+                    let (amount, _) = unseen.remove(gift).context("a gift of nobody")?;
+                    [0, 0, amount, 0, 0, amount, 0, 0]
+                }
+            };
+            ensure!(funds == expected, "{bucket} should be {expected:?}");
+        }
+        let lost = unseen.iter().find(|(_, (_, is_there))| *is_there);
+        ensure!(lost.is_none(), "{lost:?} is lost: {audit}");
+        Ok(0)
+    }
+}

@@ -1,0 +1,134 @@
+//! An account whose client is content with the primary's word: K = 1. A failover may lose what was
+//! acknowledged: that is counted. What is there is there as a whole, and what is lost can be sent
+//! again, and is then done once.
+
+use super::{Account, make};
+use crate::door::{Door, Signals, is_replay};
+use anyhow::{Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_crash::wire::{Wire, array, entry, int, text, words};
+use scurry_model::Random;
+
+const CREDIT: i128 = 1_000_000;
+/// Requests of one account at most: what is remembered makes it slow.
+const REQUESTS_MAX: usize = 400;
+
+/// What a request does.
+#[derive(Clone, Copy, Debug)]
+enum Deed {
+    Debit(i128),
+    TopUp(i128),
+    Hold(i128),
+}
+
+/// The account.
+pub(crate) struct Loose {
+    id: String,
+    /// Everything that was acknowledged.
+    done: Vec<(String, Deed)>,
+}
+
+/// What requests have done together.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Sums {
+    available: i128,
+    held: i128,
+    credited: i128,
+    consumed: i128,
+}
+
+impl Sums {
+    fn of(deeds: impl Iterator<Item = Deed>) -> Sums {
+        let mut sums = Sums { available: CREDIT, credited: CREDIT, ..Sums::default() };
+        for deed in deeds {
+            match deed {
+                Deed::Debit(amount) => {
+                    sums.available -= amount;
+                    sums.consumed += amount;
+                }
+                Deed::TopUp(amount) => {
+                    sums.available += amount;
+                    sums.credited += amount;
+                }
+                Deed::Hold(amount) => {
+                    sums.available -= amount;
+                    sums.held += amount;
+                }
+            }
+        }
+        sums
+    }
+}
+
+impl Loose {
+    pub(crate) fn new(id: String) -> Loose {
+        Loose { id, done: Vec::new() }
+    }
+
+    /// What the server has.
+    fn sums(&self, wire: &mut Wire) -> Result<Sums> {
+        let audit = wire.ask(&words(&format!("SCUR.AUDIT {}", self.id)))?;
+        ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
+        let [bucket] = array(entry(&audit, "buckets")?)? else { bail!("its buckets: {audit}") };
+        let [id, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+        let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
+        let &[available, held, credited, 0, consumed, 0, 0, 0] = funds.as_slice() else {
+            bail!("bucket {}: {funds:?}", text(id)?)
+        };
+        Ok(Sums { available, held, credited, consumed })
+    }
+}
+
+fn is_ok(reply: &Value) -> bool {
+    matches!(reply, Value::Array(parts) if parts.first() == Some(&Value::Word(b"OK".to_vec())))
+}
+
+impl Account for Loose {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn create(&mut self, door: &mut Door, signals: &Signals) -> Result<()> {
+        let line = format!("SCUR.CREATE {} BUCKET main cent {CREDIT}", self.id);
+        make(&line, &self.id, "cent", door, signals)
+    }
+
+    fn step(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+        let (id, number) = (&self.id, self.done.len());
+        if number >= REQUESTS_MAX {
+            return Ok(());
+        }
+        let amount = random.between(1, 50);
+        let (line, deed) = match random.below(4) {
+            0 => (
+                format!("SCUR.RESERVE {id} h{number} 0 ITEM 1 cent REQUESTED {amount}"),
+                Deed::Hold(amount.into()),
+            ),
+            1 => (format!("SCUR.TOPUP {id} t{number} main {amount}"), Deed::TopUp(amount.into())),
+            _ => (format!("SCUR.DEBIT {id} t{number} cent {amount}"), Deed::Debit(amount.into())),
+        };
+        let answered = door.ask(id, &words(&line), signals)?;
+        ensure!(is_ok(&answered.reply), "{line}: {}", answered.reply);
+        self.done.push((line, deed));
+        Ok(())
+    }
+
+    fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
+        let before = self.sums(wire)?;
+        let requests: Vec<_> = self.done.iter().map(|(line, _)| words(line)).collect();
+        let replies = wire.ask_all(&requests)?;
+        let mut kept = Vec::new();
+        for ((line, deed), reply) in self.done.iter().zip(&replies) {
+            ensure!(is_ok(reply), "{line}, once more: {reply}");
+            if is_replay(reply) {
+                kept.push(*deed);
+            }
+        }
+        let lost = self.done.len() - kept.len();
+        let there = Sums::of(kept.into_iter());
+        ensure!(before == there, "it was {before:?}, and what it remembers makes {there:?}");
+        let (after, all) = (self.sums(wire)?, Sums::of(self.done.iter().map(|(_, deed)| *deed)));
+        ensure!(after == all, "once more, it is {after:?} and not {all:?}");
+        Ok(lost as u64)
+    }
+}

@@ -1,0 +1,89 @@
+//! An account of which everything is known: each request waits for all copies, and nothing ends by
+//! itself while a run lasts. So the naive model says each answer and each balance beforehand,
+//! whatever nodes do.
+
+use super::{Account, TOO_MUCH, is_made};
+use crate::door::{Answered, Door, Signals};
+use anyhow::{Result, ensure};
+use scurry_conformance::Value;
+use scurry_crash::wire::{Wire, words};
+use scurry_crash::{Pending, Requests, compare, limits, shown, value_of, words_of};
+use scurry_ledger::Time;
+use scurry_model::{Model, ModelResult, Op, Random};
+
+/// The time of the model. Nothing that is compared depends on it.
+const NOW: Time = Time(1_000);
+/// Requests that are sent once more after a fault.
+const AGAIN: usize = 5;
+
+/// The account.
+pub(crate) struct Steady {
+    id: String,
+    model: Model,
+    requests: Requests,
+}
+
+impl Steady {
+    pub(crate) fn new(id: String) -> Steady {
+        Steady { id, model: Model::new(limits()), requests: Requests::with_ids() }
+    }
+
+    fn ask(&mut self, op: Op, door: &mut Door, signals: &Signals) -> Result<()> {
+        let expected = op.with(|command| self.model.execute(NOW, command));
+        let Answered { reply, earlier, again } =
+            door.ask(&self.id, &words_of(&self.id, &op), signals)?;
+        for (at, one) in earlier.iter().chain([&reply]).enumerate() {
+            right(&op, &expected, one, again || at > 0)?;
+        }
+        self.requests.remember(op);
+        Ok(())
+    }
+}
+
+/// As the model says. What was sent before may have been done then: its stored answer is the same.
+fn right(op: &Op, expected: &ModelResult, reply: &Value, again: bool) -> Result<()> {
+    match expected {
+        ModelResult::Commit(answer) if again && *reply == value_of(op, answer, 1) => Ok(()),
+        _ => compare(op, expected, reply),
+    }
+}
+
+impl Account for Steady {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn create(&mut self, door: &mut Door, signals: &Signals) -> Result<()> {
+        let op = self.requests.next(None, &Pending::new(), &mut Random::new(0));
+        op.with(|command| self.model.execute(NOW, command));
+        let made = door.ask(&self.id, &words_of(&self.id, &op), signals)?;
+        ensure!(is_made(&made), "{op:?}: {}", made.reply);
+        // See `make`.
+        self.ask(Op::debit("made", "cent", TOO_MUCH), door, signals)
+    }
+
+    fn step(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+        let shot = self.model.snapshot(NOW);
+        let op = self.requests.next(shot.as_ref(), &Pending::new(), random);
+        self.ask(op, door, signals)
+    }
+
+    fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
+        let (id, shot) = (&self.id, self.model.snapshot(NOW));
+        let sessions: Vec<String> =
+            shot.iter().flat_map(|shot| shot.sessions.keys().cloned()).collect();
+        let mut looks = vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))];
+        looks.extend(sessions.iter().map(|one| words(&format!("SCUR.SESSION {id} {one}"))));
+        let there = shown::of_server(&wire.ask_all(&looks)?, &sessions)?;
+        let known = shown::of_model(shot.as_ref());
+        ensure!(there == known, "it shows\n{there}\nand was acknowledged as\n{known}");
+        Ok(0)
+    }
+
+    fn again(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+        for op in self.requests.some(AGAIN, random) {
+            self.ask(op, door, signals)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,177 @@
+//! Three primaries with a replica each, made by Valkey's own tool.
+
+use crate::module::Module;
+use crate::namespaces::{self, Namespace};
+use crate::node::Node;
+use crate::view::{Role, View};
+use anyhow::{Context, Result, bail, ensure};
+use scurry_crash::clock;
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+const NODES: usize = 6;
+/// Where free ports are looked for: below those that the kernel gives to clients.
+const PORTS: std::ops::Range<u16> = 22_000..32_000;
+/// How often is looked.
+const LOOK_EVERY: Duration = Duration::from_millis(40);
+/// How long anything may take that has to come, seconds.
+const PATIENCE_S: u64 = 90;
+
+/// The cluster. Its nodes are stopped when it is dropped.
+#[derive(Debug)]
+pub struct Cluster {
+    /// In the order in which they were made; any of them may be a primary.
+    pub nodes: Vec<Node>,
+    interrupted: Arc<AtomicBool>,
+}
+
+impl Cluster {
+    /// Starts one in an empty directory. In a namespace of the test's own each node gets one too.
+    pub fn start(dir: &Path, module: &Module, interrupted: &Arc<AtomicBool>) -> Result<Cluster> {
+        let first = free_ports()?;
+        if namespaces::inside() {
+            namespaces::lay_bridge()?;
+        }
+        let mut nodes = Vec::new();
+        for index in 0..NODES {
+            let number = u16::try_from(index)?;
+            let (place, namespace) = if namespaces::inside() {
+                ((Namespace::address(index), 7_000, 17_000), Some(Namespace::new(index)?))
+            } else {
+                let bus = first + number + u16::try_from(NODES)?;
+                (("127.0.0.1".to_owned(), first + number, bus), None)
+            };
+            let mut node =
+                Node::new(place, dir.join(format!("node-{index}")), namespace, module.clone())?;
+            node.start()?;
+            nodes.push(node);
+        }
+        let mut cluster = Cluster { nodes, interrupted: interrupted.clone() };
+        cluster.until("all nodes answer", |cluster| {
+            cluster.nodes.iter().try_for_each(|node| node.ask("PING").map(drop))
+        })?;
+        let mut tool = Command::new("timeout");
+        tool.args(["60", "valkey-cli", "--cluster", "create"]);
+        tool.args(cluster.nodes.iter().map(Node::address));
+        tool.args(["--cluster-replicas", "1", "--cluster-yes"]).stdin(Stdio::null());
+        let output = tool.output().context("timeout (coreutils) cannot be started")?;
+        let said = String::from_utf8_lossy(&output.stdout);
+        ensure!(output.status.success(), "valkey-cli --cluster create: {said}");
+        cluster.until_whole()?;
+        Ok(cluster)
+    }
+
+    /// The views of all nodes that can be asked, with their numbers.
+    pub(crate) fn views(&self) -> Result<Vec<(usize, View)>> {
+        let here = self.nodes.iter().enumerate().filter(|(_, node)| !node.is_away);
+        here.map(|(index, node)| Ok((index, View::of(node)?))).collect()
+    }
+
+    /// The primaries and the replica of each.
+    pub fn pairs(&self) -> Result<Vec<(usize, usize)>> {
+        let views = self.views()?;
+        let replica_of = |primary: usize| {
+            let address = self.nodes[primary].address();
+            let follows =
+                |view: &View| matches!(&view.role, Role::Replica { of, .. } if *of == address);
+            views.iter().find(|(_, view)| follows(view)).map(|(index, _)| *index)
+        };
+        let primaries = views.iter().filter(|(_, view)| view.is_primary());
+        let pairs: Option<Vec<_>> =
+            primaries.map(|&(index, _)| Some((index, replica_of(index)?))).collect();
+        pairs.context("a primary has no replica")
+    }
+
+    /// True for a node that says it is a primary, of slots.
+    pub fn is_primary(&self, index: usize) -> bool {
+        let view = View::of(&self.nodes[index]);
+        view.is_ok_and(|view| view.is_primary() && !view.slots.is_empty())
+    }
+
+    /// True for a node that says it owns a slot.
+    pub fn owns(&self, index: usize, slot: u16) -> bool {
+        View::of(&self.nodes[index]).is_ok_and(|view| view.is_primary() && view.owns(slot))
+    }
+
+    /// Waits until every slot is served, every primary has a replica that copies it, and all nodes
+    /// see it so.
+    pub fn until_whole(&mut self) -> Result<()> {
+        self.until("the cluster is whole", Cluster::whole)
+    }
+
+    fn whole(&self) -> Result<()> {
+        let views = self.views()?;
+        ensure!(views.len() == NODES, "{} nodes answer", views.len());
+        for (index, view) in &views {
+            let well = match &view.role {
+                Role::Primary { replicas } => *replicas == 1 && !view.slots.is_empty(),
+                Role::Replica { in_sync, .. } => *in_sync,
+            };
+            ensure!(well && view.sees_all_well && view.nodes == NODES, "node {index}: {view:?}");
+        }
+        let primaries = views.iter().filter(|(_, view)| view.is_primary()).count();
+        ensure!(primaries == NODES / 2, "{primaries} primaries");
+        Ok(())
+    }
+
+    /// Waits until every replica is as far as its primary.
+    pub(crate) fn until_even(&mut self) -> Result<()> {
+        self.until("replicas are where their primaries are", |cluster| {
+            let views = cluster.views()?;
+            let offset =
+                |index: usize| views.iter().find(|(i, _)| *i == index).map(|(_, v)| v.offset);
+            for (primary, replica) in cluster.pairs()? {
+                ensure!(offset(primary) == offset(replica), "{primary} and {replica}: {views:?}");
+            }
+            Ok(())
+        })
+    }
+
+    /// Waits until this is no error. A node that has ended by itself is one at once.
+    pub fn until(
+        &mut self,
+        what: &str,
+        mut look: impl FnMut(&Cluster) -> Result<()>,
+    ) -> Result<()> {
+        let end = clock::ns() + i64::try_from(PATIENCE_S)? * 1_000_000_000;
+        loop {
+            self.check()?;
+            let Err(error) = look(self) else { return Ok(()) };
+            if clock::ns() > end {
+                return Err(error).with_context(|| format!("not within {PATIENCE_S} s: {what}"));
+            }
+            self.pass(LOOK_EVERY)?;
+        }
+    }
+
+    /// Lets time pass, unless somebody wants this to end.
+    pub(crate) fn pass(&self, time: Duration) -> Result<()> {
+        if self.interrupted.load(Ordering::Relaxed) {
+            bail!("interrupted");
+        }
+        std::thread::sleep(time); // tidy: allow (a cluster says nothing when it has become another)
+        Ok(())
+    }
+
+    /// An error when a node has ended and was not told to.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        self.nodes.iter_mut().try_for_each(Node::check)
+    }
+}
+
+/// The first of so many ports that nobody uses as the nodes need.
+fn free_ports() -> Result<u16> {
+    let count = u16::try_from(2 * NODES)?;
+    let blocks = (PORTS.end - PORTS.start) / count;
+    // One that starts at the same time begins elsewhere.
+    let begin = u16::try_from(std::process::id() % u32::from(blocks))?;
+    let is_free = |port| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    (0..blocks)
+        .map(|block| PORTS.start + (begin + block) % blocks * count)
+        .find(|&first| (first..first + count).all(is_free))
+        .context("no free ports")
+}

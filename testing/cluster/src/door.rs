@@ -1,0 +1,223 @@
+//! How a client asks: the same request, with the same id, until it is answered clearly.
+//!
+//! Clear is the reply to what is on as many copies as were asked for, and a refusal that is about
+//! the request. No answer, too few copies, and what a node says that does not serve the key now, are
+//! not clear: the request is sent again, and that must be safe.
+
+use anyhow::{Result, bail, ensure};
+use scurry_cluster_client::redis::{self, Cmd};
+use scurry_cluster_client::{Address, ClientError, Copies, Kept, Store};
+use scurry_conformance::Value;
+use scurry_crash::clock;
+use scurry_crash::wire::Words;
+use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::time::Duration;
+
+/// Copies of an account in this cluster: M.
+pub(crate) const COPIES: u32 = 2;
+/// How long WAIT waits, ms.
+const WAIT_MS: u64 = 400;
+/// An answer that takes longer is none. Who is patient hears what a primary says that was paused and
+/// goes on as if it were still one; who is not has asked another by then.
+pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::from_millis(2_500)];
+/// Between two tries.
+const TRY_EVERY: Duration = Duration::from_millis(10);
+/// How long after the end of the load a request may have no clear answer, s.
+const LAST_PATIENCE_S: i64 = 60;
+/// What nodes say that have done nothing and may serve the key later, or not at all.
+const UNDONE: [&str; 8] =
+    ["CLUSTERDOWN", "TRYAGAIN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK"];
+
+/// What all clients of a round have in common.
+#[derive(Debug, Default)]
+pub(crate) struct Signals {
+    /// The load is over: finish what has begun.
+    pub(crate) stop: AtomicBool,
+    /// When it was over, ns; 0 before.
+    pub(crate) stopped_at: AtomicI64,
+    /// Somebody has failed: give up.
+    pub(crate) give_up: AtomicBool,
+}
+
+impl Signals {
+    pub(crate) fn stop(&self) {
+        self.stopped_at.store(clock::ns(), Ordering::Relaxed);
+        self.stop.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+}
+
+/// What a client has seen in a round.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Seen {
+    /// Requests that were answered clearly.
+    pub(crate) acknowledged: u64,
+    /// Times that a request was sent again.
+    pub(crate) resent: u64,
+    /// Replies with the mark `replayed`.
+    pub(crate) replayed: u64,
+    /// The longest time between two clear answers, ns.
+    pub(crate) gap_ns: i64,
+    last_ns: Option<i64>,
+}
+
+impl Seen {
+    /// What has no answer from here on does not count as a gap.
+    pub(crate) fn rest(&mut self) {
+        self.last_ns = None;
+    }
+
+    fn answered(&mut self) {
+        let now = clock::ns();
+        if let Some(last) = self.last_ns.replace(now) {
+            self.gap_ns = self.gap_ns.max(now - last);
+        }
+        self.acknowledged += 1;
+    }
+}
+
+/// A clear answer, and what came before it.
+#[derive(Debug)]
+pub(crate) struct Answered {
+    pub(crate) reply: Value,
+    /// Replies that were not on enough copies.
+    pub(crate) earlier: Vec<Value>,
+    /// Whether it was sent more than once.
+    pub(crate) again: bool,
+}
+
+enum How {
+    /// K = M.
+    All(Box<Copies>),
+    /// K = 1, by the client that sends again by itself; connected when it is first needed.
+    One(Option<Box<Store>>),
+}
+
+/// One client's way to the cluster.
+pub(crate) struct Door {
+    address: Address,
+    how: How,
+    pub(crate) seen: Seen,
+}
+
+impl Door {
+    /// What is acknowledged is on all copies.
+    pub(crate) fn all(address: &str, patience: Duration) -> Door {
+        let address = Address::new(address, None, None).with_patience(patience);
+        let copies = Box::new(Copies::new(&address, COPIES, WAIT_MS));
+        Door { address, how: How::All(copies), seen: Seen::default() }
+    }
+
+    /// What is acknowledged is on the primary.
+    pub(crate) fn one(address: &str, patience: Duration) -> Door {
+        let address = Address::new(address, None, None).with_patience(patience);
+        Door { address, how: How::One(None), seen: Seen::default() }
+    }
+
+    /// Sends until it is answered clearly.
+    pub(crate) fn ask(
+        &mut self,
+        key: &str,
+        request: &Words,
+        signals: &Signals,
+    ) -> Result<Answered> {
+        let mut command = Cmd::new();
+        request.iter().for_each(|word| {
+            command.arg(word);
+        });
+        let (mut earlier, mut tries) = (Vec::new(), 0);
+        loop {
+            tries += 1;
+            match self.send(key, &command) {
+                Sent::Clear(reply) => {
+                    self.seen.answered();
+                    self.note(&reply);
+                    return Ok(Answered { reply, earlier, again: tries > 1 });
+                }
+                Sent::TooFew(reply) => {
+                    self.note(&reply);
+                    earlier.push(reply);
+                }
+                Sent::Nothing => {}
+            }
+            let since = signals.stopped_at.load(Ordering::Relaxed);
+            let late = since > 0 && clock::ns() - since > LAST_PATIENCE_S * 1_000_000_000;
+            ensure!(!late, "no clear answer within {LAST_PATIENCE_S} s after the load");
+            if signals.give_up.load(Ordering::Relaxed) {
+                bail!("given up");
+            }
+            self.seen.resent += 1;
+            std::thread::sleep(TRY_EVERY); // tidy: allow (a cluster says nothing when it is ready again)
+        }
+    }
+
+    fn note(&mut self, reply: &Value) {
+        self.seen.replayed += u64::from(is_replay(reply));
+    }
+
+    fn send(&mut self, key: &str, command: &Cmd) -> Sent {
+        match &mut self.how {
+            How::All(copies) => match copies.run(key.as_bytes(), command) {
+                Ok(Kept::Enough { reply, .. }) => Sent::Clear(value(&reply)),
+                Ok(Kept::NotEnough { reply, .. }) => Sent::TooFew(value(&reply)),
+                Ok(Kept::Refused(reply)) => refused(value(&reply)),
+                Err(_) => Sent::Nothing,
+            },
+            How::One(store) => {
+                if store.is_none() {
+                    *store = Store::connect(&self.address).ok().map(Box::new);
+                }
+                match store.as_mut().map(|store| store.ask(command)) {
+                    Some(Ok(reply)) => Sent::Clear(value(&reply)),
+                    Some(Err(ClientError::Failed(_, error))) => match error.code() {
+                        Some(code) => {
+                            let detail = error.detail().unwrap_or_default();
+                            refused(Value::Error(format!("{code} {detail}")))
+                        }
+                        None => Sent::Nothing,
+                    },
+                    Some(Err(_)) | None => Sent::Nothing,
+                }
+            }
+        }
+    }
+}
+
+enum Sent {
+    Clear(Value),
+    TooFew(Value),
+    Nothing,
+}
+
+fn refused(reply: Value) -> Sent {
+    match &reply {
+        Value::Error(text) if UNDONE.iter().any(|code| text.split(' ').next() == Some(code)) => {
+            Sent::Nothing
+        }
+        _ => Sent::Clear(reply),
+    }
+}
+
+/// True for a stored answer.
+pub(crate) fn is_replay(reply: &Value) -> bool {
+    matches!(reply, Value::Array(parts) if parts.len() == 4 && parts[1] == Value::Int(1))
+}
+
+/// The reply as tests compare it.
+fn value(reply: &redis::Value) -> Value {
+    match reply {
+        redis::Value::Nil => Value::Nil,
+        redis::Value::Int(number) => Value::Int((*number).into()),
+        redis::Value::BulkString(bytes) => Value::Word(bytes.clone()),
+        redis::Value::SimpleString(text) => Value::Word(text.clone().into_bytes()),
+        redis::Value::Okay => Value::Word(b"OK".to_vec()),
+        redis::Value::Array(parts) => Value::Array(parts.iter().map(value).collect()),
+        redis::Value::ServerError(error) => {
+            Value::Error(format!("{} {}", error.code(), error.details().unwrap_or_default()))
+        }
+        other => Value::Error(format!("a reply of another kind: {other:?}")),
+    }
+}

@@ -1,0 +1,103 @@
+//! What goes wrong, under load. Each ends with nothing left wrong: all nodes run and reach each other.
+
+mod cut;
+mod files;
+mod kill;
+mod migrate;
+mod pause;
+mod restart;
+
+use crate::cluster::Cluster;
+use anyhow::{Result, ensure};
+use clap::ValueEnum;
+use scurry_model::Random;
+use std::time::Duration;
+
+/// A fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Fault {
+    /// SIGKILL of a primary, which is started again at once or when its replica has taken over.
+    KillPrimary,
+    /// SIGKILL of a replica, which is started again.
+    KillReplica,
+    /// SIGSTOP of a primary until its replica has taken over, and SIGCONT.
+    PausePrimary,
+    /// A primary reaches no other node any more, and clients reach it or not.
+    Cut,
+    /// Slots with accounts in them move to another primary, and back.
+    Migrate,
+    /// Each node is restarted, a primary when its replica has taken over.
+    RollingRestart,
+    /// SIGKILL of all nodes, which start again on their files of commands.
+    FullRestart,
+    /// A replica loses its files and copies its primary anew.
+    ReplicaResync,
+    /// Each node saves its keys as a snapshot and loads them from it, and rewrites its file of
+    /// commands.
+    SaveAndLoad,
+}
+
+/// What a fault may use.
+pub(crate) struct Scene<'s> {
+    pub(crate) cluster: &'s mut Cluster,
+    pub(crate) random: &'s mut Random,
+    /// Accounts that are in use.
+    pub(crate) keys: &'s [String],
+}
+
+impl Fault {
+    /// The name that the command line takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            Fault::KillPrimary => "kill-primary",
+            Fault::KillReplica => "kill-replica",
+            Fault::PausePrimary => "pause-primary",
+            Fault::Cut => "cut",
+            Fault::Migrate => "migrate",
+            Fault::RollingRestart => "rolling-restart",
+            Fault::FullRestart => "full-restart",
+            Fault::ReplicaResync => "replica-resync",
+            Fault::SaveAndLoad => "save-and-load",
+        }
+    }
+
+    /// Those of the gate.
+    pub const SHORT: [Fault; 3] = [Fault::KillPrimary, Fault::PausePrimary, Fault::Migrate];
+
+    pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {
+        match self {
+            Fault::KillPrimary => kill::primary(scene),
+            Fault::KillReplica => kill::replica(scene),
+            Fault::PausePrimary => pause::primary(scene),
+            Fault::Cut => cut::primary(scene),
+            Fault::Migrate => migrate::there_and_back(scene),
+            Fault::RollingRestart => restart::rolling(scene),
+            Fault::FullRestart => restart::full(scene),
+            Fault::ReplicaResync => files::resync(scene),
+            Fault::SaveAndLoad => files::save_and_load(scene),
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// A primary and its replica.
+    fn pair(&mut self) -> Result<(usize, usize)> {
+        let pairs = self.cluster.pairs()?;
+        ensure!(!pairs.is_empty(), "there is no primary");
+        Ok(self.random.pick(&pairs))
+    }
+
+    /// Lets so much time pass.
+    pub(crate) fn pass_ms(&mut self, low: i64, high: i64) -> Result<()> {
+        let ms = u64::try_from(self.random.between(low, high))?;
+        self.cluster.pass(Duration::from_millis(ms))
+    }
+
+    /// Waits until this replica has taken over.
+    fn until_primary(&mut self, index: usize) -> Result<()> {
+        self.cluster.until("the replica takes over", |cluster| {
+            ensure!(cluster.is_primary(index), "node {index} is no primary");
+            Ok(())
+        })
+    }
+}

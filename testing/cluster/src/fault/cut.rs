@@ -1,0 +1,33 @@
+//! A primary that the other nodes do not reach. When clients still do, it goes on answering until it
+//! has noticed, and what it takes meanwhile is lost.
+
+use super::Scene;
+use crate::namespaces::Namespace;
+use anyhow::{Context, Result};
+
+pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
+    let (primary, replica) = scene.pair()?;
+    let others: Vec<usize> =
+        (0..scene.cluster.nodes.len()).filter(|&index| index != primary).collect();
+    // Mostly not from clients: then it acknowledges what is lost.
+    let from_all = scene.random.one_in(4);
+    scene.cluster.nodes[primary].is_away = true;
+    if from_all {
+        own(scene, primary)?.unplug()?;
+    } else {
+        own(scene, primary)?.part_from(&others)?;
+    }
+    scene.until_primary(replica)?;
+    scene.pass_ms(0, 1_500)?;
+    if from_all {
+        own(scene, primary)?.plug_in()?;
+    } else {
+        own(scene, primary)?.join_again(&others)?;
+    }
+    scene.cluster.nodes[primary].is_away = false;
+    Ok(())
+}
+
+fn own<'s>(scene: &'s Scene<'_>, index: usize) -> Result<&'s Namespace> {
+    scene.cluster.nodes[index].namespace.as_ref().context("the node has no network namespace")
+}

@@ -1,0 +1,12 @@
+//! A primary that does nothing for a while, and then goes on as if it were still one.
+
+use super::Scene;
+use anyhow::Result;
+
+pub(super) fn primary(scene: &mut Scene<'_>) -> Result<()> {
+    let (primary, replica) = scene.pair()?;
+    scene.cluster.nodes[primary].pause()?;
+    scene.until_primary(replica)?;
+    scene.pass_ms(0, 1_000)?;
+    scene.cluster.nodes[primary].resume()
+}

@@ -1,0 +1,26 @@
+//! A real Valkey Cluster with libscurry.so, under load and under faults: is everything there that
+//! was acknowledged on all copies, is nothing there by half, does what is due end once, and do
+//! duplicates get their stored answers? What an acknowledgement promises is in docs/cluster.md.
+#![forbid(unsafe_code)]
+
+mod audit;
+mod carry;
+mod client;
+mod cluster;
+mod door;
+mod fault;
+mod module;
+mod namespaces;
+mod node;
+mod report;
+mod round;
+mod run;
+mod view;
+
+pub use cluster::Cluster;
+pub use fault::Fault;
+pub use module::Module;
+pub use namespaces::{enter, inside, possible};
+pub use node::Node;
+pub use report::{Report, Row};
+pub use run::{Settings, run};

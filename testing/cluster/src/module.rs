@@ -1,0 +1,30 @@
+//! Which libscurry.so the nodes load.
+
+use anyhow::{Context, Result, ensure};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A module file.
+#[derive(Clone, Debug)]
+pub struct Module(pub(crate) PathBuf);
+
+impl Module {
+    /// The one that `SCURRY_MODULE` names, else that of this build, which is brought up to date
+    /// first: built alone, with a profile of its own.
+    pub fn find() -> Result<Module> {
+        if let Some(path) = std::env::var_os("SCURRY_MODULE") {
+            return Ok(Module(PathBuf::from(path)));
+        }
+        // target/debug/this, or target/debug/deps/this-test
+        let own = std::env::current_exe().context("the path of this program")?;
+        let up = if own.parent().is_some_and(|parent| parent.ends_with("deps")) { 3 } else { 2 };
+        let target = own.ancestors().nth(up).context("no target directory")?;
+        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        cargo.args(["build", "--quiet", "--package", "scurry-valkey-module", "--lib"]);
+        cargo.args(["--profile", "module", "--target-dir"]).arg(target);
+        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        let status = cargo.status().context("cargo cannot be run: set SCURRY_MODULE")?;
+        ensure!(status.success(), "libscurry.so does not build: set SCURRY_MODULE");
+        Ok(Module(target.join("module/libscurry.so")))
+    }
+}

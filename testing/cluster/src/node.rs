@@ -1,0 +1,187 @@
+//! One valkey-server of the cluster: a child of this program, so that nobody else is ever stopped,
+//! and told by the kernel to end when this program ends in whatever way.
+
+use crate::module::Module;
+use crate::namespaces::Namespace;
+use anyhow::{Context, Result, bail};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use scurry_conformance::Value;
+use scurry_crash::wire::{Wire, words};
+use std::fs::{self, File};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long a node is silent until the others hold it for failed, ms.
+pub(crate) const NODE_TIMEOUT_MS: u64 = 1_500;
+/// Options of the module: the bounds that `scurry_crash::limits` has.
+const LIMITS: &str = "tombstone_ms 86400000 transaction_ms 86400000 validity_ms_default 43200000 \
+                      session_ids_max 16384 transactions_max 16384";
+/// How often is looked for the end of a node that was told to end.
+const STOP_LOOKS_MAX: u32 = 400;
+const LOG_TAIL: usize = 1_500;
+
+/// A node of the cluster.
+#[derive(Debug)]
+pub struct Node {
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) bus_port: u16,
+    pub(crate) home: PathBuf,
+    pub(crate) namespace: Option<Namespace>,
+    pub(crate) module: Module,
+    child: Option<Child>,
+    /// It is stopped, paused or cut off: nobody asks it.
+    pub(crate) is_away: bool,
+}
+
+impl Node {
+    /// A node that has still to be started, with a directory of its own.
+    pub(crate) fn new(
+        (host, port, bus_port): (String, u16, u16),
+        home: PathBuf,
+        namespace: Option<Namespace>,
+        module: Module,
+    ) -> Result<Node> {
+        fs::create_dir_all(&home)?;
+        Ok(Node { host, port, bus_port, home, namespace, module, child: None, is_away: true })
+    }
+
+    /// `HOST:PORT`.
+    pub fn address(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
+    /// Starts it on what its directory has.
+    pub fn start(&mut self) -> Result<()> {
+        fs::write(self.home.join("valkey.conf"), self.settings())?;
+        let log = File::options().create(true).append(true).open(self.home.join("log"))?;
+        let prefix = self.namespace.as_ref().map(|own| own.prefix().to_vec()).unwrap_or_default();
+        let program = ["setpriv", "--pdeathsig", "KILL", "valkey-server", "valkey.conf"];
+        let mut all = prefix.into_iter().chain(program.map(str::to_owned));
+        let child = Command::new(all.next().unwrap_or_default())
+            .args(all)
+            .current_dir(&self.home)
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .spawn()
+            .context("setpriv (util-linux) cannot be started")?;
+        (self.child, self.is_away) = (Some(child), false);
+        Ok(())
+    }
+
+    /// Those of docs/cluster.md, but for a node timeout that a test can wait for.
+    fn settings(&self) -> String {
+        let Node { host, port, bus_port, .. } = self;
+        let module = self.module.0.display();
+        format!(
+            "bind {host}\nport {port}\ncluster-port {bus_port}\ndaemonize no\nprotected-mode no\n\
+             cluster-enabled yes\ncluster-config-file nodes.conf\n\
+             cluster-node-timeout {NODE_TIMEOUT_MS}\ncluster-allow-replica-migration no\n\
+             appendonly yes\nappendfsync always\nsave \"\"\nmaxmemory-policy noeviction\n\
+             repl-diskless-sync-delay 0\nrepl-ping-replica-period 1\nshutdown-timeout 1\n\
+             enable-debug-command yes\nloadmodule {module} {LIMITS}\n"
+        )
+    }
+
+    /// SIGKILL. Returns when the process is gone.
+    pub fn kill(&mut self) -> Result<()> {
+        self.is_away = true;
+        let Some(mut child) = self.child.take() else { return Ok(()) };
+        child.kill()?;
+        child.wait()?;
+        Ok(())
+    }
+
+    /// SIGSTOP.
+    pub fn pause(&mut self) -> Result<()> {
+        self.is_away = true;
+        self.signal(Signal::SIGSTOP)
+    }
+
+    /// SIGCONT.
+    pub fn resume(&mut self) -> Result<()> {
+        self.signal(Signal::SIGCONT)?;
+        self.is_away = false;
+        Ok(())
+    }
+
+    /// SIGTERM, as a process manager does it.
+    pub(crate) fn stop(&mut self) -> Result<()> {
+        self.is_away = true;
+        self.signal(Signal::SIGTERM)?;
+        for _ in 0..STOP_LOOKS_MAX {
+            let Some(child) = &mut self.child else { return Ok(()) };
+            if child.try_wait()?.is_some() {
+                self.child = None;
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(25)); // tidy: allow (a child that ends says nothing)
+        }
+        bail!("{} does not end: {}", self.address(), self.last_words())
+    }
+
+    fn signal(&self, signal: Signal) -> Result<()> {
+        let child = self.child.as_ref().context("the node does not run")?;
+        let pid = i32::try_from(child.id()).context("the number of a process")?;
+        kill(Pid::from_raw(pid), signal).with_context(|| format!("{} to {pid}", signal.as_str()))
+    }
+
+    /// Removes what it has kept of accounts, and not who it is.
+    pub(crate) fn empty(&self) -> Result<()> {
+        let files = self.home.join("appendonlydir");
+        fs::remove_dir_all(&files).with_context(|| format!("{}", files.display()))
+    }
+
+    /// An error when it has ended and was not told to.
+    pub(crate) fn check(&mut self) -> Result<()> {
+        if let Some(child) = &mut self.child
+            && let Some(status) = child.try_wait()?
+        {
+            bail!("{} has ended by itself, {status}: {}", self.address(), self.last_words());
+        }
+        Ok(())
+    }
+
+    /// The end of what it has logged.
+    pub(crate) fn last_words(&self) -> String {
+        let log = fs::read(self.home.join("log")).unwrap_or_default();
+        let tail = &log[log.len().saturating_sub(LOG_TAIL)..];
+        String::from_utf8_lossy(tail).trim().to_owned()
+    }
+
+    /// A connection.
+    pub(crate) fn wire(&self) -> Result<Wire> {
+        let connected = Wire::connect_to((self.host.as_str(), self.port));
+        connected.with_context(|| self.address())
+    }
+
+    /// Asks a line of words; an error of the server is an error.
+    pub fn ask(&self, line: &str) -> Result<Value> {
+        match self.wire()?.ask(&words(line))? {
+            Value::Error(error) => bail!("{line} at {}: {error}", self.address()),
+            reply => Ok(reply),
+        }
+    }
+
+    /// What it shows of an account, also as a replica.
+    pub fn read(&self, id: &str) -> Result<String> {
+        let mut wire = self.wire()?;
+        let replies = wire.ask_all(&[words("READONLY"), words(&format!("SCUR.GET {id}"))])?;
+        Ok(replies[1].to_string())
+    }
+
+    /// The same as [`Node::ask`], of which the reply is a text.
+    pub fn text(&self, line: &str) -> Result<String> {
+        scurry_crash::wire::text(&self.ask(line)?)
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        // It may be gone already; either way it is afterwards.
+        let _ = self.kill();
+    }
+}

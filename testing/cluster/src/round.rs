@@ -1,0 +1,133 @@
+//! One round: accounts are made, clients load the cluster, something goes wrong, the cluster becomes
+//! whole again, and everything is looked at.
+
+use crate::audit::{Accounts, Owners};
+use crate::client::{Account, Client, Lease, Loose, Steady};
+use crate::cluster::Cluster;
+use crate::door::{Door, PATIENCE, Signals};
+use crate::fault::{Fault, Scene};
+use crate::report::Row;
+use anyhow::{Context, Result, anyhow};
+use scurry_crash::clock::wall_ms;
+use scurry_model::Random;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::Duration;
+
+/// Clients of a kind.
+struct Kind {
+    clients: usize,
+    /// Of each of them.
+    accounts: usize,
+    all_copies: bool,
+    make: fn(String) -> Box<dyn Account>,
+}
+
+const KINDS: [Kind; 3] = [
+    Kind { clients: 3, accounts: 12, all_copies: true, make: |id| Box::new(Steady::new(id)) },
+    Kind { clients: 1, accounts: 12, all_copies: true, make: |id| Box::new(Lease::new(id)) },
+    Kind { clients: 2, accounts: 12, all_copies: false, make: |id| Box::new(Loose::new(id)) },
+];
+
+/// After the last thing that ends by itself, ms: the clocks of clients and nodes are one.
+const SLACK_MS: i64 = 200;
+
+/// Makes a round. `stem` is what its accounts' names begin with.
+pub(crate) fn round(
+    fault: Fault,
+    stem: &str,
+    cluster: &mut Cluster,
+    accounts: &mut Accounts,
+    random: &mut Random,
+) -> Result<Row> {
+    let signals = Signals::default();
+    let mut clients = clients(stem, cluster, random);
+    let address = cluster.nodes[random.below(cluster.nodes.len())].address();
+    for client in &mut clients {
+        client.create(&address, &signals)?;
+        client.accounts.iter().for_each(|account| accounts.add(account.id()));
+    }
+    let ids = clients.iter().flat_map(|client| &client.accounts);
+    let keys: Vec<String> = ids.map(|account| account.id().to_owned()).collect();
+    load(fault, cluster, &keys, &mut clients, &signals, random)?;
+
+    let settled = clients.iter().flat_map(|client| &client.accounts);
+    let settled_at_ms = settled.map(|account| account.settled_at_ms()).max().unwrap_or(0);
+    let left_ms = u64::try_from(settled_at_ms + SLACK_MS - wall_ms()).unwrap_or(0);
+    cluster.pass(Duration::from_millis(left_ms))?;
+    accounts.audit(cluster)?;
+
+    let mut row = Row { rounds: 1, ..Row::new(fault) };
+    let mut owners = Owners::of(cluster)?;
+    for client in &mut clients {
+        for account in &mut client.accounts {
+            let id = account.id().to_owned();
+            let lost = account.audit(owners.wire(&id)?).with_context(|| id)?;
+            *(if client.all_copies { &mut row.lost_all } else { &mut row.lost_one }) += lost;
+        }
+        client.again(&signals)?;
+        let seen = client.door.seen;
+        let acknowledged =
+            if client.all_copies { &mut row.acknowledged_all } else { &mut row.acknowledged_one };
+        *acknowledged += seen.acknowledged;
+        row.resent += seen.resent;
+        row.replayed += seen.replayed;
+        row.gap_ms = row.gap_ms.max(u64::try_from(seen.gap_ns / 1_000_000)?);
+    }
+    accounts.audit(cluster)?;
+    accounts.replicas(cluster)?;
+    accounts.settle(cluster)?;
+    Ok(row)
+}
+
+fn clients(stem: &str, cluster: &Cluster, random: &mut Random) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for (number, kind) in KINDS.iter().enumerate() {
+        for client in 0..kind.clients {
+            // Any node is a door.
+            let address = cluster.nodes[random.below(cluster.nodes.len())].address();
+            let patience = PATIENCE[client % PATIENCE.len()];
+            let door = if kind.all_copies { Door::all } else { Door::one };
+            let door = door(&address, patience);
+            // Accounts of several clients share a slot.
+            let id = |at| (kind.make)(format!("{{{stem}:{at}}}:{number}:{client}"));
+            let accounts = (0..kind.accounts).map(id).collect();
+            let own = Random::new(random.next_u64());
+            clients.push(Client::new(door, accounts, own, kind.all_copies));
+        }
+    }
+    clients
+}
+
+/// Load from before the fault until the cluster is whole again.
+fn load(
+    fault: Fault,
+    cluster: &mut Cluster,
+    keys: &[String],
+    clients: &mut [Client],
+    signals: &Signals,
+    random: &mut Random,
+) -> Result<()> {
+    thread::scope(|scope| {
+        let threads: Vec<_> =
+            clients.iter_mut().map(|client| scope.spawn(|| client.load(signals))).collect();
+        let outcome = pass(fault, cluster, keys, random);
+        signals.give_up.store(outcome.is_err(), Ordering::Relaxed);
+        signals.stop();
+        let mut ends = Vec::new();
+        for thread in threads {
+            ends.push(thread.join().map_err(|_| anyhow!("a client has panicked")).flatten());
+        }
+        // A client that gave up because of the fault says nothing new.
+        outcome?;
+        ends.into_iter().collect()
+    })
+}
+
+fn pass(fault: Fault, cluster: &mut Cluster, keys: &[String], random: &mut Random) -> Result<()> {
+    let mut scene = Scene { cluster, random, keys };
+    scene.pass_ms(500, 1_500)?;
+    fault.inflict(&mut scene)?;
+    scene.cluster.until_whole()?;
+    scene.pass_ms(200, 700)
+}

@@ -1,0 +1,196 @@
+//! Single promises of the module in a cluster, each in the situation that tells it from its breach.
+
+use anyhow::{Context, Result, ensure};
+use scurry_cluster_client::redis::{Cmd, Value, cmd};
+use scurry_cluster_client::{Address, Copies, Kept};
+use scurry_cluster_test::{Cluster, Module};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use tempfile::TempDir;
+
+const WAIT_MS: u64 = 500;
+
+/// A cluster of this test alone: two of them at a time would be too much for a small machine.
+struct Own {
+    cluster: Cluster,
+    _directory: TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+fn own() -> Own {
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let directory = TempDir::new().expect("a directory");
+    let module = Module::find().expect("a module");
+    let cluster = Cluster::start(directory.path(), &module, &Default::default());
+    let cluster = cluster.unwrap_or_else(|error| panic!("{error:?}"));
+    Own { cluster, _directory: directory, _turn: turn }
+}
+
+fn words(line: &str) -> Cmd {
+    let mut words = line.split(' ');
+    let mut command = cmd(words.next().expect("a name"));
+    for word in words {
+        command.arg(word);
+    }
+    command
+}
+
+impl Own {
+    /// A client that knows nothing yet, and wants all copies.
+    fn client(&self) -> Copies {
+        Copies::new(&Address::new(&self.cluster.nodes[0].address(), None, None), 2, WAIT_MS)
+    }
+
+    /// What becomes of a command about its first argument.
+    fn run(&self, client: &mut Copies, line: &str) -> Kept {
+        let key = line.split(' ').nth(1).expect("a key");
+        client.run(key.as_bytes(), &words(line)).unwrap_or_else(|error| panic!("{line}: {error}"))
+    }
+
+    /// It is on all copies.
+    fn keep(&self, line: &str) -> Value {
+        match self.run(&mut self.client(), line) {
+            Kept::Enough { reply, .. } => reply,
+            other => panic!("{line}: {other:?}"),
+        }
+    }
+
+    /// Who owns a key, and who copies it.
+    fn pair_of(&self, key: &str) -> (usize, usize) {
+        let slot = scurry_resp::slot(key.as_bytes());
+        let owns = |&(primary, _): &(usize, usize)| self.cluster.owns(primary, slot);
+        let pairs = self.cluster.pairs().expect("pairs");
+        pairs.into_iter().find(owns).expect("somebody owns it")
+    }
+
+    /// Waits until a node's totals begin with this many accounts and sessions.
+    fn until_totals(&mut self, node: usize, accounts: u32, sessions: u32) {
+        let wanted = format!("{{accounts: {accounts}, sessions: {sessions},");
+        let outcome = self.cluster.until("totals", |cluster| {
+            let totals = totals(cluster, node)?;
+            ensure!(totals.starts_with(&wanted), "node {node}: {totals}, not {wanted}");
+            Ok(())
+        });
+        outcome.unwrap_or_else(|error| panic!("{error:?}"));
+    }
+}
+
+/// The totals of a node as text.
+fn totals(cluster: &Cluster, node: usize) -> Result<String> {
+    Ok(cluster.nodes[node].ask("SCUR.TOTALS")?.to_string())
+}
+
+fn amount(replayed: i64, version: i64, amount: i64) -> Value {
+    Value::Array(vec![Value::Okay, Value::Int(replayed), Value::Int(version), Value::Int(amount)])
+}
+
+#[test]
+fn a_duplicate_is_on_all_copies_only_when_its_original_is() {
+    let mut own = own();
+    own.keep("SCUR.CREATE alice BUCKET main cent 100");
+    let (primary, replica) = own.pair_of("alice");
+    own.cluster.nodes[replica].pause().expect("it stops");
+    let debit = "SCUR.DEBIT alice d cent 30";
+    let (copies, wanted) = (1, 2);
+    let kept = own.run(&mut own.client(), debit);
+    assert_eq!(kept, Kept::NotEnough { reply: amount(0, 2, 30), copies, wanted });
+    // On another connection, which has written nothing yet.
+    let kept = own.run(&mut own.client(), debit);
+    assert_eq!(kept, Kept::NotEnough { reply: amount(1, 2, 30), copies, wanted });
+    own.cluster.nodes[replica].resume().expect("it goes on");
+    own.cluster.until_whole().expect("it is whole");
+    assert_eq!(own.keep(debit), amount(1, 2, 30));
+    // So it survives the loss of the primary, for which the replica stands in.
+    own.cluster.nodes[primary].kill().expect("it is killed");
+    let outcome = own.cluster.until("the replica takes over", |cluster| {
+        let asked = cluster.nodes[replica].ask(debit).context("it does not serve yet")?;
+        let asked = asked.to_string();
+        ensure!(asked == "[OK, 1, 2, 30]", "it answers {asked}");
+        Ok(())
+    });
+    outcome.unwrap_or_else(|error| panic!("{error:?}"));
+}
+
+#[test]
+fn what_ends_by_itself_has_ended_on_the_replica_that_takes_over() {
+    let mut own = own();
+    own.keep("SCUR.CREATE alice BUCKET main cent 100");
+    own.keep("SCUR.RESERVE alice short 0 TCC 300 ITEM 1 cent REQUESTED 10");
+    own.keep("SCUR.RESERVE alice late 0 TCC 10000 ITEM 1 cent REQUESTED 20");
+    own.keep("SCUR.RESERVE alice long 0 TCC 800000 ITEM 1 cent REQUESTED 30");
+    let (primary, replica) = own.pair_of("alice");
+    // The first by the old primary, and the replica hears of it.
+    own.until_totals(primary, 1, 2);
+    own.until_totals(replica, 1, 2);
+    // The second by the new one, which nobody asks.
+    own.cluster.nodes[primary].kill().expect("it is killed");
+    own.until_totals(replica, 1, 1);
+    own.cluster.nodes[primary].start().expect("it starts");
+    own.cluster.until_whole().expect("it is whole");
+    own.until_totals(primary, 1, 1);
+    let account = own.cluster.nodes[replica].ask("SCUR.GET alice").expect("it answers");
+    assert!(account.to_string().contains("[main, cent, 70, 30, "), "{account}");
+}
+
+#[test]
+fn a_primary_that_has_become_a_replica_ends_nothing() {
+    let mut own = own();
+    own.keep("SCUR.CREATE alice BUCKET main cent 100");
+    let (old, new) = own.pair_of("alice");
+    for setting in ["cluster-replica-no-failover", "cluster-allow-reads-when-down"] {
+        own.cluster.nodes[old].ask(&format!("CONFIG SET {setting} yes")).expect("it is set");
+    }
+    own.keep("SCUR.RESERVE alice s 0 TCC 10000 ITEM 1 cent REQUESTED 10");
+    own.cluster.nodes[new].ask("CLUSTER FAILOVER").expect("it is asked to take over");
+    let outcome = own.cluster.until("they change places", |cluster| {
+        ensure!(cluster.is_primary(new) && !cluster.is_primary(old), "not yet");
+        Ok(())
+    });
+    outcome.expect("they do");
+    own.cluster.until_whole().expect("it is whole");
+    // It would be ended by the new primary, which says nothing now.
+    assert!(totals(&own.cluster, old).expect("totals").contains("sessions: 1"));
+    own.cluster.nodes[new].pause().expect("it stops");
+    let outcome = own.cluster.until("its time is over", |cluster| {
+        let account = cluster.nodes[old].read("alice")?;
+        ensure!(account.contains("[main, cent, 100, 0, "), "{account}");
+        Ok(())
+    });
+    outcome.expect("reads show it so");
+    let shown = totals(&own.cluster, old).expect("totals");
+    assert!(shown.contains("sessions: 1"), "the replica has ended it: {shown}");
+    own.cluster.nodes[new].resume().expect("it goes on");
+    own.until_totals(new, 1, 0);
+    own.until_totals(old, 1, 0);
+}
+
+#[test]
+fn a_slot_that_moves_takes_sessions_totals_and_ends_along() {
+    let mut own = own();
+    own.keep("SCUR.CREATE alice BUCKET main cent 100");
+    own.keep("SCUR.RESERVE alice short 0 TCC 4000 ITEM 1 cent REQUESTED 10");
+    own.keep("SCUR.RESERVE alice long 0 TCC 800000 ITEM 1 cent REQUESTED 30");
+    let (from, _) = own.pair_of("alice");
+    let pairs = own.cluster.pairs().expect("pairs");
+    let (to, copy) = *pairs.iter().find(|(primary, _)| *primary != from).expect("another");
+    let slot = scurry_resp::slot(b"alice");
+    let mut client = own.client();
+    own.cluster
+        .carry(slot, from, to, &mut || {
+            // It is here no more, and there only for who asks there.
+            let used = "SCUR.UPDATE alice long 1 ITEM 1 cent USED 5 REQUESTED 30";
+            let kept = client.run(b"alice", &words(used))?;
+            ensure!(matches!(kept, Kept::Enough { .. }), "{kept:?}");
+            Ok(())
+        })
+        .unwrap_or_else(|error| panic!("{error:?}"));
+    own.until_totals(from, 0, 0);
+    // The short one ends there, where nobody asks for it, and on the copy.
+    own.until_totals(to, 1, 1);
+    own.until_totals(copy, 1, 1);
+    let again = own.keep("SCUR.UPDATE alice long 1 ITEM 1 cent USED 5 REQUESTED 30");
+    let is_replay = matches!(&again, Value::Array(parts) if parts.get(1) == Some(&Value::Int(1)));
+    assert!(is_replay, "{again:?}");
+    let shown = totals(&own.cluster, to).expect("totals");
+    assert!(shown.contains("[cent, 65, 30, 100, "), "{shown}");
+}

@@ -1,0 +1,188 @@
+//! Requests to one account, drawn from a seed: what clients ask, and now and then once more.
+
+use scurry_ledger::{BucketAttributes, NewBucket, Status};
+use scurry_model::{ModelResult, Op, Random, Request, Snapshot, name};
+use std::collections::VecDeque;
+
+/// An account with so many transactions is wound up and deleted.
+const TRANSACTIONS_MAX: usize = 150;
+/// The same of sessions that were closed.
+const TOMBSTONES_MAX: usize = 100;
+/// Requests that may be sent once more.
+const RECENT_MAX: usize = 30;
+
+/// Requests without a reply, and what the model says to them.
+pub type Pending = VecDeque<(Op, ModelResult)>;
+
+/// What is asked of one account.
+#[derive(Debug, Default)]
+pub struct Requests {
+    /// Makes ids that were never used.
+    serial: u64,
+    /// Requests that have a reply.
+    recent: VecDeque<Op>,
+    /// Only requests that carry an id, so that each can be sent again.
+    ids_only: bool,
+}
+
+impl Requests {
+    /// Of an account that is made, wound up and made again.
+    pub fn new() -> Requests {
+        Requests::default()
+    }
+
+    /// Of an account that stays: every request but the first, which makes it, carries an id by which
+    /// a duplicate is known.
+    pub fn with_ids() -> Requests {
+        Requests { ids_only: true, ..Requests::default() }
+    }
+
+    /// The next one. The account is as the model shows it after what is pending.
+    pub fn next(&mut self, shot: Option<&Snapshot>, pending: &Pending, random: &mut Random) -> Op {
+        let Some(shot) = shot else { return create() };
+        let is_full = shot.transactions >= TRANSACTIONS_MAX || shot.tombstones >= TOMBSTONES_MAX;
+        if is_full && !self.ids_only {
+            return self.wind_up(shot);
+        }
+        match shot.status {
+            Status::Closed => return Op::Delete { force: true },
+            Status::Suspended if random.one_in(3) => return Op::status(Status::Active),
+            _ => {}
+        }
+        let bucket = random.pick(&["main", "gift", "data"]);
+        let unit = if bucket == "data" { "octet" } else { "cent" };
+        match random.below(100) {
+            0..8 => Op::topup(&self.fresh('t'), bucket, random.between(1, 400)),
+            8..12 => Op::adjust(&self.fresh('a'), bucket, random.pick(&[-30, -7, 9])),
+            12..15 => {
+                let priority = Some(random.pick(&[-1, 0, 1]));
+                let with = BucketAttributes { priority, ..BucketAttributes::default() };
+                Op::bucket(&self.fresh('b'), bucket, with)
+            }
+            15..25 => Op::debit(&self.fresh('d'), unit, random.between(1, 90)),
+            25..30 => self.refund(random),
+            30..34 => Op::counter(&self.fresh('c'), "calls", random.pick(&[1, 1, -1]), None),
+            34..46 => self.once_more(pending, random),
+            46..60 => self.reserve(random),
+            60..84 => self.update(random, shot),
+            84..97 => self.terminate(random, shot),
+            97 => match shot.sessions.keys().next() {
+                Some(session) => Op::release(session),
+                None => self.reserve(random),
+            },
+            _ if self.ids_only => self.once_more(pending, random),
+            _ => Op::status(Status::Suspended),
+        }
+    }
+
+    /// What is next on the way to an account that can be deleted.
+    fn wind_up(&mut self, shot: &Snapshot) -> Op {
+        if let Some(session) = shot.sessions.keys().next() {
+            return Op::release(session);
+        }
+        let uneven = shot.buckets.iter().find(|(_, bucket)| bucket.available != 0);
+        if let Some((id, bucket)) = uneven {
+            let amount = i64::try_from(-bucket.available).unwrap_or(1);
+            return Op::adjust(&self.fresh('w'), id, amount);
+        }
+        match shot.status {
+            Status::Closed => Op::Delete { force: true },
+            _ => Op::status(Status::Closed),
+        }
+    }
+
+    fn refund(&mut self, random: &mut Random) -> Op {
+        let mut debits: Vec<String> = vec!["d0".to_owned()];
+        for op in &self.recent {
+            if let Op::Debit { txn, .. } = op {
+                debits.push(txn.clone());
+            }
+        }
+        let debit = debits.swap_remove(random.below(debits.len()));
+        let amount = random.one_in(2).then(|| random.between(1, 20));
+        Op::refund(&self.fresh('r'), &debit, amount)
+    }
+
+    /// An earlier request once more: at times one that has no reply yet.
+    fn once_more(&mut self, pending: &Pending, random: &mut Random) -> Op {
+        let ops = self.recent.iter().chain(pending.iter().map(|(op, _)| op));
+        let mut ops: Vec<&Op> = ops.filter(|op| op.has_id()).collect();
+        if ops.is_empty() {
+            return self.reserve(random);
+        }
+        ops.swap_remove(random.below(ops.len())).clone()
+    }
+
+    fn reserve(&mut self, random: &mut Random) -> Op {
+        let request = Request::new(&self.fresh('s'), 0).ask(1, "cent", random.between(1, 300));
+        let data = random.one_in(2);
+        let mut request = if data { request.ask(7, "octet", 5_000) } else { request };
+        if random.one_in(4) {
+            request.blob = Some(self.fresh('x').into_bytes());
+        }
+        request.reserve()
+    }
+
+    /// A session that is open, and the number of its next request: mostly the next, at times one
+    /// that was used or comes early.
+    fn session(random: &mut Random, shot: &Snapshot) -> Option<(String, u32)> {
+        let at = random.below(shot.sessions.len());
+        let (id, session) = shot.sessions.iter().nth(at)?;
+        let next = session.last_request.map_or(0, |last| last + 1);
+        let step = random.pick(&[0, 0, 0, 0, 0, 1, 2]);
+        Some((id.clone(), next + step))
+    }
+
+    fn update(&mut self, random: &mut Random, shot: &Snapshot) -> Op {
+        let Some((id, number)) = Requests::session(random, shot) else {
+            return self.reserve(random);
+        };
+        let (used, requested) = (random.between(0, 150), random.between(1, 300));
+        let request = Request::new(&id, number).both(1, "cent", used, requested);
+        let data = random.one_in(3);
+        let request = if data { request.both(7, "octet", used, 900) } else { request };
+        request.update()
+    }
+
+    fn terminate(&mut self, random: &mut Random, shot: &Snapshot) -> Op {
+        let Some((id, number)) = Requests::session(random, shot) else {
+            return self.reserve(random);
+        };
+        Request::new(&id, number).used(1, "cent", random.between(0, 120)).terminate()
+    }
+
+    /// It has a reply.
+    pub fn remember(&mut self, op: Op) {
+        self.recent.push_back(op);
+        if self.recent.len() > RECENT_MAX {
+            self.recent.pop_front();
+        }
+    }
+
+    /// Some that have a reply, to be sent once more.
+    pub fn some(&self, count: usize, random: &mut Random) -> Vec<Op> {
+        let recent: Vec<&Op> = self.recent.iter().filter(|op| op.has_id()).collect();
+        let count = recent.len().min(count);
+        (0..count).map(|_| recent[random.below(recent.len())].clone()).collect()
+    }
+
+    fn fresh(&mut self, of: char) -> String {
+        self.serial += 1;
+        format!("{of}{}", self.serial)
+    }
+}
+
+fn create() -> Op {
+    let new = |bucket, unit, amount, floor| NewBucket {
+        bucket: name(bucket),
+        unit: name(unit),
+        amount,
+        attributes: BucketAttributes { floor, ..BucketAttributes::default() },
+    };
+    let buckets = vec![
+        new("main", "cent", 900, Some(-100)),
+        new("gift", "cent", 200, None),
+        new("data", "octet", 100_000, None),
+    ];
+    Op::Create { status: Status::Active, identities: vec![], buckets }
+}

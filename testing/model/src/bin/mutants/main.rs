@@ -1,0 +1,96 @@
+//! Seeds known bugs, one at a time, and demands that the named test catches each. A mutant is a
+//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [NAME...]`.
+//!
+//! The files that git knows or would know are copied to scratch workspaces under target/, so
+//! that the working tree is never touched; only the mutated file is rebuilt. Mutants that the
+//! same tests must catch form a group; each lane has a copy of its own and takes one group after
+//! another.
+
+mod mutant;
+mod scratch;
+
+use anyhow::{Result, ensure};
+use mutant::{Catcher, Mutant};
+use scratch::{Scratch, Verdict};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::Mutex;
+use std::thread;
+
+/// A compiler or a test leaves half of two cores idle. More copies would cost more to build
+/// than they save.
+const LANES: usize = 2;
+
+fn main() -> Result<ExitCode> {
+    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let top = ["rev-parse", "--show-toplevel"];
+    let root = PathBuf::from(scratch::stdout(Command::new("git").args(top))?);
+    let mutants = mutant::load(&root.join("testing/mutants"), &wanted)?;
+    ensure!(!mutants.is_empty(), "no mutant has such a name: see testing/mutants");
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let width = mutants.iter().map(|mutant| mutant.name.len()).max().unwrap_or(0);
+
+    let groups = Mutex::new(groups(&mutants));
+    let next = || groups.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+    let lane = |number: usize| -> Result<bool> {
+        let Some(first) = next() else { return Ok(true) };
+        let place = target.join("mutants").join(number.to_string());
+        let scratch = Scratch::copy(&root, &place)?;
+        let mut fine = true;
+        for group in std::iter::once(first).chain(std::iter::from_fn(&next)) {
+            fine &= seed(&scratch, &group, width)?;
+        }
+        Ok(fine)
+    };
+    let fine = thread::scope(|scope| {
+        let lanes: Vec<_> = (0..LANES).map(|number| scope.spawn(move || lane(number))).collect();
+        let ends = lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic"));
+        ends.collect::<Result<Vec<bool>>>().map(|lanes| lanes.into_iter().all(|fine| fine))
+    })?;
+    println!("{} mutants", mutants.len());
+    Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// By the test target that must catch them, within it by the file that they change, so that
+/// little is built twice. The largest is the last: it is taken first.
+fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
+    let mut groups: BTreeMap<(&str, &str), Vec<&Mutant>> = BTreeMap::new();
+    for mutant in mutants {
+        let Catcher { package, target, .. } = &mutant.caught_by;
+        groups.entry((package, target)).or_default().push(mutant);
+    }
+    let mut groups: Vec<Vec<&Mutant>> = groups.into_values().collect();
+    groups.iter_mut().for_each(|group| group.sort_by_key(|mutant| &mutant.file));
+    groups.sort_by_key(Vec::len);
+    groups
+}
+
+/// Whether each test of the group passes as things are, and fails with its mutant.
+fn seed(scratch: &Scratch, group: &[&Mutant], width: usize) -> Result<bool> {
+    let mut fine = true;
+    let mut catchers: Vec<&Catcher> = group.iter().map(|mutant| &mutant.caught_by).collect();
+    catchers.sort();
+    catchers.dedup();
+    for catcher in catchers {
+        if !matches!(scratch.test(catcher)?, Verdict::Survived) {
+            fine = false;
+            println!("{}: does not pass without a mutant", catcher.test);
+        }
+    }
+    for mutant in group {
+        let (name, test) = (&mutant.name, &mutant.caught_by.test);
+        match scratch.mutate(mutant)? {
+            Verdict::Caught => println!("{name:width$}  caught    {test}"),
+            Verdict::Survived => {
+                fine = false;
+                println!("{name:width$}  SURVIVED  {test}: {}", mutant.description);
+            }
+            Verdict::Broken(why) => {
+                fine = false;
+                println!("{name:width$}  BROKEN    {why}");
+            }
+        }
+    }
+    Ok(fine)
+}

@@ -1,0 +1,126 @@
+//! A copy of the workspace in which bugs are seeded and built.
+
+use crate::mutant::{Catcher, Mutant};
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// What became of a mutant.
+pub(crate) enum Verdict {
+    Caught,
+    Survived,
+    Broken(String),
+}
+
+pub(crate) struct Scratch {
+    root: PathBuf,
+    tree: PathBuf,
+    target: PathBuf,
+}
+
+impl Scratch {
+    /// Makes the copy in `place` equal to the working tree at `root`; files that are equal keep
+    /// their times, so that cargo need not build them again.
+    pub(crate) fn copy(root: &Path, place: &Path) -> Result<Scratch> {
+        let (tree, target) = (place.join("tree"), place.join("target"));
+        let scratch = Scratch { root: root.to_owned(), tree, target };
+        let list = ["ls-files", "-co", "--exclude-standard", "-z"];
+        let known = stdout(Command::new("git").current_dir(root).args(list))?;
+        let known: Vec<&str> = known.split('\0').filter(|name| !name.is_empty()).collect();
+        for name in &known {
+            let (from, to) = (root.join(name), scratch.tree.join(name));
+            // A file may be deleted and not yet committed; a link is no source.
+            if from.is_file() {
+                write_if_new(&to, &fs::read(&from)?)?;
+            } else if to.is_file() {
+                fs::remove_file(&to)?;
+            }
+        }
+        if scratch.tree.is_dir() {
+            scratch.remove_unknown(&scratch.tree, &known)?;
+        }
+        Ok(scratch)
+    }
+
+    fn remove_unknown(&self, folder: &Path, known: &[&str]) -> Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.is_dir() {
+                self.remove_unknown(&path, known)?;
+            } else if path.file_name().is_some_and(|name| name != "Cargo.lock")
+                && !known.iter().any(|name| self.tree.join(name) == path)
+            {
+                fs::remove_file(&path)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Seeds one bug, runs its test, and takes the bug out again.
+    pub(crate) fn mutate(&self, mutant: &Mutant) -> Result<Verdict> {
+        // Not from the working tree, in which somebody may be at work meanwhile.
+        let file = self.tree.join(&mutant.file);
+        let original = fs::read_to_string(&file)
+            .with_context(|| format!("{} names a file that is absent", mutant.name))?;
+        let found = original.matches(&mutant.find).count();
+        if found != 1 {
+            let why = format!("`find` occurs {found} times in {}, not once", mutant.file);
+            return Ok(Verdict::Broken(why));
+        }
+        fs::write(&file, original.replacen(&mutant.find, &mutant.replace, 1))?;
+        let verdict = self.test(&mutant.caught_by);
+        fs::write(&file, original)?;
+        verdict
+    }
+
+    /// Builds and runs one test. Survived means that it passed.
+    pub(crate) fn test(&self, catcher: &Catcher) -> Result<Verdict> {
+        let build = self.cargo(catcher, &["--no-run"])?;
+        if !build.status.success() {
+            let text = String::from_utf8_lossy(&build.stderr).into_owned();
+            let error = text.lines().find(|line| line.starts_with("error")).unwrap_or("error");
+            return Ok(Verdict::Broken(format!("does not compile: {error}")));
+        }
+        let run = self.cargo(catcher, &[&catcher.test, "--", "--exact"])?;
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        match (text.contains("1 passed; 0 failed"), text.contains("0 passed; 1 failed")) {
+            (true, false) => Ok(Verdict::Survived),
+            (false, true) => Ok(Verdict::Caught),
+            _ => bail!("{} did not run: {text}", catcher.test),
+        }
+    }
+
+    fn cargo(&self, catcher: &Catcher, rest: &[&str]) -> Result<Output> {
+        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        command
+            .current_dir(&self.tree)
+            .args(["test", "-q", "-p", &catcher.package, "--test", &catcher.target])
+            .args(rest)
+            .env("CARGO_TARGET_DIR", &self.target)
+            // What scripts/install-tools.sh has installed; the copy has none.
+            .env("SCURRY_TEST_CACHE", self.root.join(".cache"))
+            // What counts is the time to build.
+            .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0")
+            .env("CARGO_PROFILE_DEV_DEBUG", "0")
+            .env("RUST_BACKTRACE", "0");
+        Ok(command.output()?)
+    }
+}
+
+/// The standard output of a command that must succeed, without the end of its last line.
+pub(crate) fn stdout(command: &mut Command) -> Result<String> {
+    let output = command.output()?;
+    ensure!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(String::from_utf8(output.stdout)?.trim_end().to_string())
+}
+
+fn write_if_new(path: &Path, bytes: &[u8]) -> Result<()> {
+    if fs::read(path).is_ok_and(|old| old == bytes) {
+        return Ok(());
+    }
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    Ok(fs::write(path, bytes)?)
+}
