@@ -82,3 +82,8 @@ impl Cluster {
         }
     }
 }
+
+/// A child holds the sockets of its parent until it executes its program: tests that start one and
+/// tests that ask which ports are free exclude each other.
+#[cfg(test)]
+static CHILDREN: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -41,6 +41,7 @@ mod tests {
 
     #[test]
     fn a_taken_port_is_named_and_passed_over() {
+        let _alone = crate::cluster::CHILDREN.lock().expect("no test has failed");
         let first = free(None, 4).expect("ports");
         let other = TcpListener::bind((Ipv4Addr::LOCALHOST, first + 2)).expect("it was free");
         let error = free(Some(first), 4).expect_err("one is taken").to_string();

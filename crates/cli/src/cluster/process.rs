@@ -64,6 +64,7 @@ mod tests {
 
     #[test]
     fn a_process_is_known_by_its_beginning_and_another_one_is_left_alone() {
+        let _alone = crate::cluster::CHILDREN.lock().expect("no test has failed");
         let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
         let process = Process::of(child.id()).expect("it runs");
         let another = Process { began: process.began + 1, ..process };
