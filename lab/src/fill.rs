@@ -13,6 +13,7 @@ use crate::report::{Grid, duration, grouped};
 use crate::routes::Door;
 use crate::row::Figures;
 use crate::scenario::{Bucket, Scenario};
+use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::{Testbed, allow_files, write_json};
 
@@ -82,6 +83,7 @@ pub fn fill(arguments: &FillArguments) -> Result<()> {
 fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<StoreRow> {
     let scenario = scenario(accounts, arguments.buckets, arguments.seconds)?;
     let bench = Bench {
+        stand: &Stand::Loopback,
         scenario: &scenario,
         target: Target::Scurry,
         durability: Durability::None,

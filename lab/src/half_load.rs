@@ -7,6 +7,7 @@ use crate::measure::{Bench, Copies};
 use crate::routes::Door;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
+use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
 
@@ -98,6 +99,7 @@ impl<'a> HalfLoad<'a> {
         let testbed = self.testbed;
         testbed.go_on()?;
         let bench = Bench {
+            stand: &Stand::Loopback,
             scenario: &self.scenario,
             target: Target::Scurry,
             durability: self.durability,

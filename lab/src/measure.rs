@@ -20,13 +20,14 @@ use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
 use crate::log_growth::LogCounts;
 use crate::names::{account_text, key_text};
 use crate::populate::{create_accounts, set_hashes, set_keys};
-use crate::process::{ServerProcess, free_address};
+use crate::process::{ServerCommand, ServerProcess};
 use crate::progress::Progress;
 use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
 use crate::scenario::{Charging, KeyValue, Kind, Scenario};
 use crate::snapshotter::Snapshotter;
+use crate::stand::Stand;
 use crate::target::{
     Durability, Identity, ScurryOptions, Start, Target, probe_charging, probe_key_value,
 };
@@ -41,6 +42,8 @@ const IDLE_PERCENT_MIN: f64 = 10.0;
 /// What one run needs.
 #[derive(Clone, Debug)]
 pub struct Bench<'a> {
+    /// Where it meets the loader.
+    pub stand: &'a Stand,
     /// What to run.
     pub scenario: &'a Scenario,
     /// Against what.
@@ -94,11 +97,14 @@ pub struct Measured {
     pub identity: Identity,
     /// How it was filled; none of the echo server.
     pub filling: Option<Filling>,
+    /// How the lab started it; empty where it did not.
+    pub configuration: Vec<String>,
 }
 
 /// Samples the kernel's view as the measured interval begins and ends.
 struct Watch<'a> {
     pids: Vec<u32>,
+    interface: &'static str,
     samples: Vec<Sample>,
     replica_pids: Vec<u32>,
     /// CPU seconds of the replicas.
@@ -111,7 +117,7 @@ struct Watch<'a> {
 
 impl Observer for Watch<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
-        self.samples.push(Sample::take(&self.pids)?);
+        self.samples.push(Sample::take(&self.pids, self.interface)?);
         self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
         if let Some(client) = &mut self.client {
             self.log.extend(LogCounts::ask(client)?);
@@ -168,7 +174,11 @@ impl Bench<'_> {
             tail if tail.is_empty() => error,
             tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
         })?;
-        Ok(Measured { run, identity, filling })
+        let configuration = match self.address {
+            Some(_) => Vec::new(),
+            None => self.command(fleet.address()).words(),
+        };
+        Ok(Measured { run, identity, filling, configuration })
     }
 
     /// Starts the target on its core, and its replicas on the loader's.
@@ -176,16 +186,7 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<Fleet> {
-        let first = self.target.command(Start {
-            program: self.program.clone(),
-            address: free_address(self.port)?,
-            cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
-            durability: self.durability,
-            place: self.place.to_owned(),
-            echo_sizes: self.echo_sizes,
-            scurry: self.scurry,
-            library: self.library,
-        });
+        let first = self.command(self.stand.address(self.port)?);
         Fleet::start(&Plan {
             first,
             is_cluster: self.target.is_cluster(),
@@ -193,6 +194,21 @@ impl Bench<'_> {
             replica_core: self.cores.map(|cores| cores.loader),
             interrupted: self.interrupted,
         })
+    }
+
+    /// How it is started.
+    fn command(&self, address: SocketAddr) -> ServerCommand {
+        let command = self.target.command(Start {
+            program: self.program.clone(),
+            address,
+            cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
+            durability: self.durability,
+            place: self.place.to_owned(),
+            echo_sizes: self.echo_sizes,
+            scurry: self.scurry,
+            library: self.library,
+        });
+        ServerCommand { namespace: self.stand.namespace(), ..command }
     }
 
     fn charge(
@@ -369,6 +385,7 @@ impl Bench<'_> {
         let has_log = self.target == Target::Scurry && self.durability.keeps();
         let mut watch = Watch {
             pids: fleet.pids(),
+            interface: self.stand.interface(),
             samples: Vec::new(),
             replica_pids: fleet.replica_pids(),
             replica_cpu: Vec::new(),
@@ -383,7 +400,7 @@ impl Bench<'_> {
         if let Some(snapshotter) = snapshotter {
             snapshotter.finish()?;
         }
-        let &[begin, end] = watch.samples.as_slice() else {
+        let [begin, end] = watch.samples.as_slice() else {
             anyhow::bail!("the measured interval was not sampled");
         };
         let log = match watch.log.as_slice() {
@@ -397,12 +414,12 @@ impl Bench<'_> {
         };
         Ok(Run {
             run: number,
-            figures: Figures { log, ..figures(&result, &begin, &end, memory, replicas) },
+            figures: Figures { log, ..figures(&result, begin, end, memory, replicas) },
             audit: String::new(),
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
             timeline: result.timeline,
-            histogram: None,
+            histogram: result.histogram,
         })
     }
 
@@ -474,6 +491,8 @@ fn figures(
         tx_packets_per_s: Some(rate(end.tx_packets, begin.tx_packets)),
         rx_kb_per_s: Some(kilobytes(end.rx_bytes, begin.rx_bytes)),
         tx_kb_per_s: Some(kilobytes(end.tx_bytes, begin.tx_bytes)),
+        core_use: end.core_use(begin),
+        latency_uncorrected_us: result.uncorrected_us.clone(),
         memory_bytes: memory,
         memory_bytes_per_account: None,
         operations: Some(result.operations),

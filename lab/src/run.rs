@@ -18,6 +18,7 @@ use crate::report;
 use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
+use crate::stand::Stand;
 use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
 
@@ -46,6 +47,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
         cores: Cores::choose(scurry.threads.unwrap_or(1) as usize)?,
         scurry,
         place: Place::find(arguments.common.directory.as_deref())?,
+        stand: Stand::build(arguments.stand)?,
         host: Host::look(),
         library: library(arguments)?,
         interrupted: &interrupted,
@@ -77,6 +79,7 @@ struct Session<'a> {
     cores: Option<Cores>,
     scurry: ScurryOptions,
     place: Place,
+    stand: Stand,
     host: Host,
     library: Option<String>,
     interrupted: &'a AtomicBool,
@@ -145,6 +148,10 @@ impl Session<'_> {
                 }
                 Ok(program)
             });
+            let located = located.and_then(|program| {
+                target.meets_on(self.arguments.stand)?;
+                Ok(program)
+            });
             let mut row = self.blank(variant, *door);
             if let Err(missing) = &located {
                 row.not_measured = Some(missing.to_string());
@@ -163,6 +170,7 @@ impl Session<'_> {
         row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
                 row.version = measured.identity.version;
+                row.configuration = measured.configuration;
                 row.durability = measured.identity.durability;
                 measured.run
             }
@@ -188,6 +196,7 @@ impl Session<'_> {
         echo_sizes: &'b str,
     ) -> Bench<'b> {
         Bench {
+            stand: &self.stand,
             scenario: self.scenario,
             target,
             durability: Durability::None,
@@ -261,7 +270,7 @@ impl Session<'_> {
                 seed: scenario.seed,
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
                 threads: self.scurry.threads.filter(|_| is_scurry),
-                door: is_scurry.then(|| door.name()),
+                door: is_scurry.then(|| door.name().to_owned()),
                 target_cores: cores
                     .filter(|_| !is_addressed)
                     .map(|cores| cores.target.clone())
@@ -271,6 +280,7 @@ impl Session<'_> {
             replicas: if target.replicates() { self.arguments.replicas } else { 0 },
             acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             host: self.host.clone(),
+            stand: self.arguments.stand.name().to_owned(),
             ..Row::default()
         }
     }

@@ -2,6 +2,7 @@
 
 mod address;
 mod common;
+mod diff;
 mod expiry;
 mod fill;
 mod half_load;
@@ -11,11 +12,13 @@ mod recovery;
 mod run;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
 pub use common::{CommonArguments, HealthyArguments};
+pub use diff::DiffArguments;
 pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
 pub use half_load::HalfLoadArguments;
@@ -38,6 +41,8 @@ pub struct Arguments {
 pub enum LabCommand {
     /// Load targets with a scenario, audit each, and print one table.
     Run(Box<RunArguments>),
+    /// Compare two files of results, row by row: what differs by more than chance.
+    Diff(DiffArguments),
     /// Show what each layer costs: the ledger, the engine, the bytes around it, the sockets.
     Ladder(LadderArguments),
     /// Show what a healthy client feels while another one misbehaves.
@@ -61,9 +66,9 @@ pub enum LabCommand {
     /// The echo server, started by `run`.
     #[command(hide = true)]
     EchoServer {
-        /// Port on loopback.
+        /// Where it listens.
         #[arg(long)]
-        port: u16,
+        listen: SocketAddr,
         /// Reply lengths, NAME=BYTES,...
         #[arg(long, default_value = "")]
         sizes: String,
@@ -74,6 +79,9 @@ pub enum LabCommand {
         /// A core that it may run on; any core without.
         #[arg(long = "core")]
         cores: Vec<usize>,
+        /// The network namespace to run in; the lab's without.
+        #[arg(long)]
+        namespace: Option<PathBuf>,
         /// Process id of the lab.
         #[arg(long)]
         parent: i32,

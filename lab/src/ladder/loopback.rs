@@ -9,6 +9,7 @@ use crate::echo_sizes::learn;
 use crate::measure::{Bench, Copies};
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
+use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
 
@@ -55,6 +56,7 @@ impl Loopback<'_> {
         scenario.depth = form.depth;
         let target = if echo { Target::Echo } else { Target::Scurry };
         let bench = Bench {
+            stand: &Stand::Loopback,
             scenario: &scenario,
             target,
             durability: Durability::None,

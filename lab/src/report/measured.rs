@@ -1,11 +1,8 @@
 //! The measured rows, their notes and their ratios.
 
 use super::grid::{Grid, grouped};
-use crate::row::{Ratio, Row};
+use crate::row::{Ratio, Row, SPREAD_PERCENT_MAX};
 use crate::target::Target;
-
-/// Runs of one target that differ by more than this support no claim.
-const SPREAD_PERCENT_MAX: f64 = 20.0;
 
 const VERDICT_CHARS_MAX: usize = 60;
 
