@@ -9,6 +9,7 @@ use crate::figures::rounded;
 use crate::filling::Filling;
 use crate::host::Host;
 use crate::measure::{Bench, Copies};
+use crate::progress::Step;
 use crate::report::{Grid, duration, grouped};
 use crate::routes::Door;
 use crate::row::Figures;
@@ -99,6 +100,7 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         echo_sizes: "",
         library: None,
         interrupted: &testbed.interrupted,
+        step: Step::default(),
         quiet: testbed.quiet,
     };
     let measured = bench.measure(1, 1).with_context(|| format!("{accounts} accounts"))?;

@@ -4,6 +4,7 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::measure::{Bench, Copies};
+use crate::progress::Step;
 use crate::routes::Door;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
@@ -115,6 +116,7 @@ impl<'a> HalfLoad<'a> {
             echo_sizes: "",
             library: None,
             interrupted: &testbed.interrupted,
+            step: Step::default(),
             quiet: testbed.quiet,
         };
         let run = bench.measure(number, runs)?.run;

@@ -6,10 +6,12 @@ use anyhow::Result;
 use clap::Parser;
 use scurry_lab::arguments::{Arguments, LabCommand};
 use scurry_lab::commit::commit;
+use scurry_lab::compare::compare;
 use scurry_lab::diff::diff;
 use scurry_lab::echo::{ReplySizes, serve};
 use scurry_lab::expiry::expiry;
 use scurry_lab::fill::fill;
+use scurry_lab::html::report;
 use scurry_lab::ladder::ladder;
 use scurry_lab::launcher::{Launch, launch};
 use scurry_lab::list::list;
@@ -33,7 +35,9 @@ fn main() -> ExitCode {
 fn dispatch(command: LabCommand) -> Result<bool> {
     match command {
         LabCommand::Run(arguments) => return run(&arguments),
+        LabCommand::Compare(arguments) => return compare(&arguments),
         LabCommand::Diff(arguments) => return diff(&arguments),
+        LabCommand::Report(arguments) => report(&arguments)?,
         LabCommand::Ladder(arguments) => ladder(&arguments)?,
         LabCommand::Neighbours(arguments) => return neighbours(&arguments),
         LabCommand::Expiry(arguments) => return expiry(&arguments),

@@ -21,7 +21,7 @@ use crate::log_growth::LogCounts;
 use crate::names::{account_text, key_text};
 use crate::populate::{create_accounts, set_hashes, set_keys};
 use crate::process::{ServerCommand, ServerProcess};
-use crate::progress::Progress;
+use crate::progress::{Progress, Step};
 use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
@@ -74,6 +74,8 @@ pub struct Bench<'a> {
     pub library: Option<&'a str>,
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
+    /// Where this run stands among others.
+    pub step: Step,
     /// No live line.
     pub quiet: bool,
 }
@@ -139,7 +141,7 @@ impl Bench<'_> {
         let name = format!("{}:{}", self.target.name(), self.durability.word());
         let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
         let total = self.scenario.warmup_seconds + self.scenario.seconds;
-        let progress = Progress::new(&prefix, self.quiet, total);
+        let progress = Progress::new(&prefix, self.quiet, total).with_step(self.step);
         if let Some(cores) = self.cores {
             bind_this_thread(cores.loader)?;
         }

@@ -1,7 +1,7 @@
 //! Ours against the best of the others, figure by figure and run by run: who wins, who loses, and
 //! where the runs support no claim. Only rows that promise the same are compared.
 
-use crate::figures::{median_index, range};
+use crate::figures::{median, percent, range};
 use crate::row::{Row, Run, SPREAD_PERCENT_MAX};
 
 /// A figure that counts.
@@ -53,8 +53,7 @@ pub struct Finding<'a> {
 
 impl Figure {
     /// All of them.
-    pub const ALL: [Figure; 4] =
-        [Figure::Throughput, Figure::Latency, Figure::Cpu, Figure::Memory];
+    pub const ALL: [Figure; 4] = [Figure::Throughput, Figure::Latency, Figure::Cpu, Figure::Memory];
 
     /// As a table says it.
     pub fn name(self) -> &'static str {
@@ -75,6 +74,17 @@ impl Figure {
             Figure::Memory => figures.memory_bytes_per_account,
         };
         found.filter(|value| *value > 0.0)
+    }
+
+    fn values(self, row: &Row) -> Vec<f64> {
+        row.runs.iter().filter_map(|run| self.of(run)).collect()
+    }
+
+    /// How much the runs differ in it, in percent of the median.
+    fn spread_percent(self, row: &Row) -> f64 {
+        let values = self.values(row);
+        let (least, greatest) = range(&values);
+        median(&values).map_or(0.0, |median| percent(greatest - least, median))
     }
 
     fn is_better_when_greater(self) -> bool {
@@ -120,12 +130,8 @@ fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding
         let promise = promise(&row.durability).to_owned();
         (promise, row.replicas, row.acknowledged_copies, row.load.target_cores.len())
     };
-    let value = |row: &Row| {
-        let values: Vec<f64> = row.runs.iter().filter_map(|run| figure.of(run)).collect();
-        median_index(&values).map(|index| values[index])
-    };
     let rank = |row: &Row| {
-        let value = value(row)?;
+        let value = median(&figure.values(row))?;
         Some(if figure.is_better_when_greater() { value } else { -value })
     };
     let peer = rows
@@ -136,7 +142,7 @@ fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding
         .0;
     let pair = |(own, other): (&Run, &Run)| Some(figure.of(own)? / figure.of(other)?);
     let ratios: Vec<f64> = ours.runs.iter().zip(&peer.runs).filter_map(pair).collect();
-    let median = ratios[median_index(&ratios)?];
+    let middle = median(&ratios)?;
     let (min, max) = range(&ratios);
     let outcome = match refusal(ours, peer, figure, ratios.len()) {
         Some(why) => Outcome::NoClaim(why),
@@ -144,7 +150,7 @@ fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding
         None if (min > 1.0) == figure.is_better_when_greater() => Outcome::Wins,
         None => Outcome::Loses,
     };
-    Some(Finding { ours, peer, figure, median, min, max, pairs: ratios.len(), outcome })
+    Some(Finding { ours, peer, figure, median: middle, min, max, pairs: ratios.len(), outcome })
 }
 
 /// Why the runs support no claim.
@@ -153,10 +159,11 @@ fn refusal(ours: &Row, peer: &Row, figure: Figure, pairs: usize) -> Option<Strin
         return Some("one run each".to_owned());
     }
     for row in [ours, peer] {
-        if let Some(spread) = row.spread.filter(|spread| spread.percent > SPREAD_PERCENT_MAX) {
+        let spread = figure.spread_percent(row);
+        if spread > SPREAD_PERCENT_MAX {
             return Some(format!(
-                "the runs of {} differ by {:.0} %, more than {SPREAD_PERCENT_MAX} %",
-                row.target, spread.percent
+                "the runs of {} differ by {spread:.0} %, more than {SPREAD_PERCENT_MAX} %",
+                row.target
             ));
         }
         if row.figures.loader_bound == Some(true)
@@ -175,6 +182,11 @@ fn refusal(ours: &Row, peer: &Row, figure: Figure, pairs: usize) -> Option<Strin
 }
 
 impl Finding<'_> {
+    /// The median says that ours is worse, whether or not the runs support it.
+    pub fn is_behind(&self) -> bool {
+        self.median != 1.0 && (self.median < 1.0) == self.figure.is_better_when_greater()
+    }
+
     /// In one sentence.
     pub fn words(&self) -> String {
         let range = format!(

@@ -3,10 +3,12 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::RunArguments;
+use crate::clock::Clock;
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
@@ -14,6 +16,7 @@ use crate::host::Host;
 use crate::log_growth::LogGrowth;
 use crate::measure::{Bench, Copies};
 use crate::place::Place;
+use crate::progress::Step;
 use crate::report;
 use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
@@ -36,13 +39,33 @@ const FILES_SPARE: u64 = 200;
 /// When the arguments contradict each other, or no target could be measured.
 pub fn run(arguments: &RunArguments) -> Result<bool> {
     let scenario = arguments.scenario()?;
+    let report = measure(arguments, &scenario, None)?;
+    print!("{}", report::render(&scenario, &report)?);
+    write_json(arguments.common.json.as_deref(), &report)?;
+    if report.rows.iter().all(|row| row.not_measured.is_some()) {
+        bail!("no target could be measured here");
+    }
+    Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
+}
+
+/// Measures the targets under a scenario. No round of runs begins after `within`, but the first.
+///
+/// # Errors
+/// When the arguments contradict each other, or the run is interrupted.
+pub(crate) fn measure(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    within: Option<Duration>,
+) -> Result<Report> {
     let targets = arguments.targets()?;
     let scurry = arguments.scurry()?;
     allow_files(u64::from(scenario.connections) + FILES_SPARE)?;
     let interrupted = catch_signals()?;
     let session = Session {
         arguments,
-        scenario: &scenario,
+        scenario,
+        clock: Clock::start(),
+        within,
         one_core: Cores::choose(1)?,
         cores: Cores::choose(scurry.threads.unwrap_or(1) as usize)?,
         scurry,
@@ -55,13 +78,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     session.greet();
     let mut rows = session.rows(&targets)?;
     compare(&mut rows);
-    let report = Report { rows };
-    print!("{}", report::render(&scenario, &report)?);
-    write_json(arguments.common.json.as_deref(), &report)?;
-    if report.rows.iter().all(|row| row.not_measured.is_some()) {
-        bail!("no target could be measured here");
-    }
-    Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
+    Ok(Report { rows })
 }
 
 fn library(arguments: &RunArguments) -> Result<Option<String>> {
@@ -73,6 +90,9 @@ fn library(arguments: &RunArguments) -> Result<Option<String>> {
 struct Session<'a> {
     arguments: &'a RunArguments,
     scenario: &'a Scenario,
+    clock: Clock,
+    /// No round of runs begins later, but the first.
+    within: Option<Duration>,
     /// The placement of targets that have one thread.
     one_core: Option<Cores>,
     /// The placement of scurry.
@@ -115,9 +135,17 @@ impl Session<'_> {
         let mut entries: Vec<Entry> =
             targets.iter().flat_map(|target| self.entries(*target)).collect();
         let sizes = self.echo_sizes(targets);
+        let measurable = entries.iter().filter(|entry| entry.program.is_some()).count();
+        let mut step =
+            Step { of: self.arguments.runs * u32::try_from(measurable)?, ..Step::default() };
         for number in 1..=self.arguments.runs {
-            for entry in &mut entries {
-                self.one(entry, number, &sizes.text)?;
+            if number > 1 && self.within.is_some_and(|within| self.clock.elapsed() >= within) {
+                break;
+            }
+            for entry in entries.iter_mut().filter(|entry| entry.program.is_some()) {
+                self.one(entry, number, &sizes.text, step)?;
+                step.done += 1;
+                step.taken = self.clock.elapsed();
             }
         }
         for entry in &mut entries {
@@ -162,10 +190,11 @@ impl Session<'_> {
         doors.iter().map(entry).collect()
     }
 
-    fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str) -> Result<()> {
+    fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str, step: Step) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
         let Variant { target, durability, .. } = entry.variant;
-        let bench = Bench { durability, ..self.bench(target, entry.door, program, echo_sizes) };
+        let bench =
+            Bench { durability, step, ..self.bench(target, entry.door, program, echo_sizes) };
         let row = &mut entry.row;
         row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
@@ -215,6 +244,7 @@ impl Session<'_> {
             echo_sizes,
             library: self.library.as_deref(),
             interrupted: self.interrupted,
+            step: Step::default(),
             quiet: self.arguments.common.quiet,
         }
     }

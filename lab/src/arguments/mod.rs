@@ -2,6 +2,7 @@
 
 mod address;
 mod common;
+mod compare;
 mod diff;
 mod expiry;
 mod fill;
@@ -9,6 +10,7 @@ mod half_load;
 mod ladder;
 mod neighbours;
 mod recovery;
+mod report;
 mod run;
 
 use std::ffi::OsString;
@@ -18,6 +20,7 @@ use std::path::PathBuf;
 use clap::{Parser, Subcommand};
 
 pub use common::{CommonArguments, HealthyArguments};
+pub use compare::CompareArguments;
 pub use diff::DiffArguments;
 pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
@@ -25,6 +28,7 @@ pub use half_load::HalfLoadArguments;
 pub use ladder::LadderArguments;
 pub use neighbours::NeighboursArguments;
 pub use recovery::RecoveryArguments;
+pub use report::ReportArguments;
 pub use run::{Choice, RunArguments};
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
@@ -41,8 +45,12 @@ pub struct Arguments {
 pub enum LabCommand {
     /// Load targets with a scenario, audit each, and print one table.
     Run(Box<RunArguments>),
+    /// Measure all targets that suit a scenario, in the columns of what others have published for it.
+    Compare(Box<CompareArguments>),
     /// Compare two files of results, row by row: what differs by more than chance.
     Diff(DiffArguments),
+    /// Write one self-contained page of HTML from files of results.
+    Report(ReportArguments),
     /// Show what each layer costs: the ledger, the engine, the bytes around it, the sockets.
     Ladder(LadderArguments),
     /// Show what a healthy client feels while another one misbehaves.
@@ -92,7 +100,7 @@ pub enum LabCommand {
 }
 
 #[cfg(test)]
-fn parse_words(line: &str) -> anyhow::Result<LabCommand> {
+pub(crate) fn parse_words(line: &str) -> anyhow::Result<LabCommand> {
     let words = format!("scurry-lab {line}");
     Ok(Arguments::try_parse_from(words.split_whitespace())?.command)
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use super::report::Point;
 use crate::echo_sizes::learn;
 use crate::measure::{Bench, Copies};
+use crate::progress::Step;
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
 use crate::stand::Stand;
@@ -72,6 +73,7 @@ impl Loopback<'_> {
             echo_sizes: &self.echo_sizes,
             library: None,
             interrupted: &self.testbed.interrupted,
+            step: Step::default(),
             quiet: self.testbed.quiet,
         };
         let name = target.name();

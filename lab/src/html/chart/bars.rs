@@ -51,7 +51,5 @@ pub(crate) fn bars(title: &str, unit: &str, bars: &[Bar]) -> Markup {
 
 fn whisker(from: f64, to: f64, y: f64) -> String {
     let (top, bottom) = (y - 4.0, y + 4.0);
-    format!(
-        "M{from:.1} {top:.1}V{bottom:.1}M{from:.1} {y:.1}H{to:.1}M{to:.1} {top:.1}V{bottom:.1}"
-    )
+    format!("M{from:.1} {top:.1}V{bottom:.1}M{from:.1} {y:.1}H{to:.1}M{to:.1} {top:.1}V{bottom:.1}")
 }

@@ -36,14 +36,18 @@ pub(crate) fn brief(value: f64) -> String {
         size if size >= 999.5 => (value / 1e3, "k"),
         _ => (value, ""),
     };
-    let digits = if scaled.abs() >= 99.95 || scaled.fract().abs() < 0.005 {
-        0
-    } else if scaled.abs() >= 9.995 || unit.is_empty() && scaled.abs() >= 1.0 {
-        1
-    } else {
-        2
+    // Three digits that count.
+    let digits = match scaled.abs() {
+        size if size >= 99.95 => 0,
+        size if size >= 9.995 => 1,
+        _ => 2,
     };
-    format!("{scaled:.digits$}{unit}")
+    let text = format!("{scaled:.digits$}");
+    let text = match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.'),
+        false => &text,
+    };
+    format!("{text}{unit}")
 }
 
 #[cfg(test)]
@@ -62,6 +66,6 @@ mod tests {
     #[test]
     fn numbers_are_brief() {
         let found = [0.0, 0.25, 3.5, 950.0, 1_500.0, 86_187.0, 999_900.0, 3_081_776.0].map(brief);
-        assert_eq!(found, ["0", "0.25", "3.5", "950", "1.50k", "86.2k", "1M", "3.08M"]);
+        assert_eq!(found, ["0", "0.25", "3.5", "950", "1.5k", "86.2k", "1M", "3.08M"]);
     }
 }
