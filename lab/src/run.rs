@@ -29,6 +29,8 @@ use crate::testbed::{allow_files, catch_signals, write_json};
 const BUSY_PERCENT: f64 = 95.0;
 /// An open loop that answers less than this share of its rate has not kept it.
 const KEPT_RATE_MIN: f64 = 0.99;
+/// Interrupts are no work of others; above this it was more than those.
+const OTHER_PERCENT_MAX: f64 = 25.0;
 /// Files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
 
@@ -325,6 +327,11 @@ impl Session<'_> {
             }
             row.notes.push(note);
         }
+        if let Some(percent) = other_work(row) {
+            row.notes.push(format!(
+                "other work took {percent:.0} % of a core meanwhile: the figures are disturbed"
+            ));
+        }
         let rate = row.figures.business_ops_per_s;
         if let (Some(wanted), Some(found)) = (row.load.rate, rate)
             && found < wanted * KEPT_RATE_MIN
@@ -400,7 +407,49 @@ impl Session<'_> {
     }
 }
 
+/// What ran on the cores of the loader and of the target beside these two, 100 per core; none where it
+/// is little, or not known.
+fn other_work(row: &Row) -> Option<f64> {
+    let figures = &row.figures;
+    let is_ours =
+        |core: usize| row.load.loader_core == Some(core) || row.load.target_cores.contains(&core);
+    // What replicas take is on the loader's core too, and told apart.
+    if row.load.loader_core.is_none() || row.replicas > 0 || figures.core_use.is_empty() {
+        return None;
+    }
+    let busy: f64 =
+        figures.core_use.iter().filter(|one| is_ours(one.core)).map(|one| one.busy_percent).sum();
+    let other = busy - figures.cpu_percent? - (100.0 - figures.loader_idle_percent?);
+    (other > OTHER_PERCENT_MAX).then_some(other)
+}
+
 /// Numbers of cores as text.
 fn joined(cores: &[usize]) -> String {
     cores.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Figures;
+    use crate::sampler::CoreUse;
+
+    #[test]
+    fn work_of_others_is_what_neither_loader_nor_target_did() {
+        let core = |core, busy_percent| CoreUse { core, busy_percent, ..CoreUse::default() };
+        let row = |core_use: Vec<CoreUse>| Row {
+            load: Load { loader_core: Some(0), target_cores: vec![1], ..Load::default() },
+            figures: Figures {
+                cpu_percent: Some(90.0),
+                loader_idle_percent: Some(60.0),
+                core_use,
+                ..Figures::default()
+            },
+            ..Row::default()
+        };
+        assert_eq!(other_work(&row(vec![core(0, 45.0), core(1, 99.0)])), None);
+        let disturbed = row(vec![core(0, 99.0), core(1, 99.0), core(2, 99.0)]);
+        assert_eq!(other_work(&disturbed), Some(68.0));
+        assert_eq!(other_work(&row(vec![])), None);
+    }
 }

@@ -35,7 +35,7 @@ pub struct CompareArguments {
     pub runs: Option<u32>,
 
     /// Begin no further round of runs after this time; scenarios share it evenly, and each has one
-    /// round at least [default: with --all in the short form 22, else no bound].
+    /// round at least [default: with --all in the short form 18, else no bound].
     #[arg(long, value_name = "MINUTES")]
     pub within: Option<f64>,
 

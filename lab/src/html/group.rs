@@ -66,7 +66,6 @@ impl Group {
                         (self.throughput(&measured))
                         (self.cpu(&measured))
                         (self.packets(&measured))
-                        (self.cores(&measured))
                     }
                     (self.over_time(&measured))
                 }
@@ -134,32 +133,6 @@ impl Group {
         let mut all: Vec<Bar> = rows.iter().filter_map(bar).collect();
         all.sort_by(|a, b| a.value.total_cmp(&b.value));
         bars("Packets in and out", "per operation, with their bytes", &all)
-    }
-
-    /// What each core did, where the results say it.
-    fn cores(&self, rows: &[&Row]) -> Markup {
-        let mut all = Vec::new();
-        for row in rows {
-            for core in &row.figures.core_use {
-                let role = match (row.load.loader_core, core.core) {
-                    (Some(loader), number) if loader == number => ", the loader's",
-                    (_, number) if row.load.target_cores.contains(&number) => ", the target's",
-                    _ => "",
-                };
-                all.push(Bar {
-                    name: format!("{}: core {}{role}", row.target, core.core),
-                    value: core.busy_percent,
-                    label: format!("{:.0} %", core.busy_percent),
-                    spread: None,
-                    class: class(row),
-                });
-            }
-        }
-        // A machine of many cores has its figures in the JSON.
-        if all.is_empty() || all.len() > 32 {
-            return html! {};
-        }
-        bars("Each core of the machine", "% busy, whoever it was for", &all)
     }
 
     /// Latencies by percentile, and how rate and latency went.

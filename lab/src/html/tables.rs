@@ -7,6 +7,7 @@ use maud::{Markup, html};
 use crate::report::{duration, grouped, published_tables};
 use crate::rivals::{Finding, Outcome, promise, times};
 use crate::row::Row;
+use crate::sampler::CoreUse;
 
 /// The load of a group in one sentence.
 pub(super) fn conditions(row: &Row) -> String {
@@ -43,7 +44,7 @@ pub(super) fn conditions(row: &Row) -> String {
 pub(super) fn findings(all: &[Finding<'_>]) -> Markup {
     html! {
         div.scroll {
-            table {
+            table.findings {
                 caption { "Ours as a multiple of the best peer that promises the same" }
                 thead {
                     tr {
@@ -159,6 +160,24 @@ pub(super) fn measured(rows: &[Row]) -> Markup {
     }
 }
 
+/// What each core did, where the results say it.
+fn cores(row: &Row) -> Markup {
+    // A machine of many cores has its figures in the JSON.
+    let core = |one: &CoreUse| {
+        let role = match row.load.loader_core {
+            Some(loader) if loader == one.core => " (the loader's)",
+            _ if row.load.target_cores.contains(&one.core) => " (the target's)",
+            _ => "",
+        };
+        format!(
+            "core {}{role} {:.0} % busy, {:.0} % in interrupts",
+            one.core, one.busy_percent, one.interrupts_percent
+        )
+    };
+    let all: Vec<String> = row.figures.core_use.iter().take(16).map(core).collect();
+    html! { @if !all.is_empty() { "; " (all.join(", ")) } }
+}
+
 /// What each row ran with.
 pub(super) fn behind(rows: &[Row]) -> Markup {
     let measured: Vec<&Row> = rows.iter().filter(|row| row.not_measured.is_none()).collect();
@@ -182,6 +201,7 @@ pub(super) fn behind(rows: &[Row]) -> Markup {
                             "; uncorrected, from when a request was written: p50 " (duration(latency.p50))
                             ", p99 " (duration(latency.p99)) ", max " (duration(latency.max))
                         }
+                        (cores(row))
                         @for note in &row.notes { "; " (note) }
                         "."
                         @if row.configuration.is_empty() {

@@ -27,8 +27,8 @@ pub(crate) struct Line {
 }
 
 const HEIGHT: f64 = 250.0;
-const LEFT: f64 = 46.0;
-const RIGHT: f64 = 10.0;
+const LEFT: f64 = 56.0;
+const RIGHT: f64 = 22.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 38.0;
 
