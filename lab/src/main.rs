@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use scurry_lab::ammo::ammo;
 use scurry_lab::arguments::{Arguments, LabCommand};
 use scurry_lab::commit::commit;
 use scurry_lab::compare::compare;
@@ -38,6 +39,7 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Compare(arguments) => return compare(&arguments),
         LabCommand::Diff(arguments) => return diff(&arguments),
         LabCommand::Report(arguments) => report(&arguments)?,
+        LabCommand::Ammo(arguments) => ammo(&arguments)?,
         LabCommand::Ladder(arguments) => ladder(&arguments)?,
         LabCommand::Neighbours(arguments) => return neighbours(&arguments),
         LabCommand::Expiry(arguments) => return expiry(&arguments),

@@ -112,9 +112,9 @@ pub fn is_peer(row: &Row) -> bool {
 /// What the durability that a server names promises, in words that all share.
 pub fn promise(durability: &str) -> &str {
     match durability {
-        "none" => "in memory",
-        "write" | "everysec" => "in the page cache",
-        "fsync" | "always" => "on the device",
+        "none" => "kept in memory",
+        "write" | "everysec" => "kept in the page cache",
+        "fsync" | "always" => "kept on the device",
         other => other,
     }
 }
@@ -253,13 +253,13 @@ mod tests {
             row("echo", "none", &[9e9, 9e9]),
         ];
         let expected = [
-            "scurry beats valkey+lua on throughput, in memory: 7.00 times (7.00 to 7.60 over 2 pairs \
+            "scurry beats valkey+lua on throughput, kept in memory: 7.00 times (7.00 to 7.60 over 2 pairs \
              of runs)",
-            "scurry beats valkey+lua on CPU per operation, in memory: 0.13 times (0.13 to 0.14 over 2 \
+            "scurry beats valkey+lua on CPU per operation, kept in memory: 0.13 times (0.13 to 0.14 over 2 \
              pairs of runs)",
-            "scurry:fsync loses to valkey+lua:always on throughput, on the device: 0.91 times (0.91 \
+            "scurry:fsync loses to valkey+lua:always on throughput, kept on the device: 0.91 times (0.91 \
              to 0.91 over 2 pairs of runs)",
-            "scurry:fsync loses to valkey+lua:always on CPU per operation, on the device: 1.10 times \
+            "scurry:fsync loses to valkey+lua:always on CPU per operation, kept on the device: 1.10 times \
              (1.10 to 1.10 over 2 pairs of runs)",
         ];
         assert_eq!(words(&rows), expected);

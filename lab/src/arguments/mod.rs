@@ -1,6 +1,7 @@
 //! The command line: each flag beside its help, one file per sub-command.
 
 mod address;
+mod ammo;
 mod common;
 mod compare;
 mod diff;
@@ -19,6 +20,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub use ammo::{AmmoArguments, AmmoFormat};
 pub use common::{CommonArguments, HealthyArguments};
 pub use compare::CompareArguments;
 pub use diff::DiffArguments;
@@ -51,6 +53,8 @@ pub enum LabCommand {
     Diff(DiffArguments),
     /// Write one self-contained page of HTML from files of results.
     Report(ReportArguments),
+    /// Write requests for the HTTP door in the formats of yandex-tank's phantom and pandora.
+    Ammo(AmmoArguments),
     /// Show what each layer costs: the ledger, the engine, the bytes around it, the sockets.
     Ladder(LadderArguments),
     /// Show what a healthy client feels while another one misbehaves.

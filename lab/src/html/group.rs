@@ -17,7 +17,7 @@ const LINES_MAX: usize = 7;
 /// Rows of one file, one scenario and one load.
 #[derive(Debug)]
 pub(super) struct Group {
-    file: String,
+    pub(super) file: String,
     pub(super) rows: Vec<Row>,
 }
 

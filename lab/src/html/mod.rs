@@ -166,7 +166,7 @@ fn list(groups: &[Group], is_wanted: impl Fn(&Finding<'_>) -> bool) -> Option<Ma
         let found = findings(&group.rows);
         let lines: Vec<String> =
             found.iter().filter(|one| is_wanted(one)).map(Finding::words).collect();
-        (!lines.is_empty()).then(|| (group.title(), lines))
+        (!lines.is_empty()).then(|| (format!("{} ({})", group.title(), group.file), lines))
     };
     let found: Vec<(String, Vec<String>)> = groups.iter().filter_map(of_group).collect();
     (!found.is_empty()).then(|| {
