@@ -189,6 +189,16 @@ fn pandora(program: &Path, door: &Server, format: &str, kind: &str, shares: &[&s
     std::fs::read_to_string(directory.path().join("phout")).unwrap()
 }
 
+/// A line of results: which request, and the status of its answer.
+fn is_right(marker: &str, status: &str) -> bool {
+    match marker {
+        "put" => status == "201",
+        "delete" => status == "202",
+        "get" => status == "200" || status == "404",
+        _ => false,
+    }
+}
+
 #[test]
 fn pandora_fires_every_format_and_the_door_answers() {
     let Some(program) = tool("pandora") else { return };
@@ -200,19 +210,54 @@ fn pandora_fires_every_format_and_the_door_answers() {
         ("uri", "uri", &["--put-share=0"]),
     ] {
         let results = pandora(&program, &door, format, kind, shares);
-        // The last field is the status, the second the tag.
-        let mut answered = 0;
         for line in results.lines() {
+            // The second field is the tag, the last the status.
             let fields: Vec<&str> = line.split('\t').collect();
-            let (tag, status) = (fields[1], *fields.last().unwrap());
-            let is_right = match tag.split('#').next().unwrap() {
-                "put" => status == "201",
-                "delete" => status == "202",
-                _ => status == "200" || status == "404",
-            };
-            assert!(is_right, "{format}: {line}");
-            answered += 1;
+            let tag = fields[1].split('#').next().unwrap();
+            assert!(is_right(tag, fields.last().unwrap()), "{format}: {line}");
         }
-        assert_eq!(answered, 300, "{format}");
+        assert_eq!(results.lines().count(), 300, "{format}");
+    }
+}
+
+#[test]
+fn yandex_tank_reads_what_the_door_answers() {
+    let python = repository().join(".cache/load-tools/venv/bin/python");
+    let has_tank = Command::new(&python).args(["-c", "import yandextank.stepper.missile"]).output();
+    if !has_tank.is_ok_and(|output| output.status.success()) {
+        println!("skipped: yandextank is not installed: docs/lab.md says how");
+        return;
+    }
+    let store = Server::store();
+    let door = Server::door(&store);
+    let directory = tempfile::tempdir().unwrap();
+    let ammo = directory.path().join("ammo");
+    for (format, shares) in [
+        ("raw", ["--get-share=40", "--put-share=40", "--delete-share=20"].as_slice()),
+        ("uri", &["--put-share=0"]),
+    ] {
+        let output = Command::new(env!("CARGO_BIN_EXE_scurry-lab"))
+            .args(["ammo", "--requests", "300", "--keys", "50", "--format", format])
+            .args(["--door", &door.address.to_string(), "--out"])
+            .arg(&ammo)
+            .args(shares)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", said(&output));
+        let output = Command::new(&python)
+            .arg(repository().join("lab/tests/tank.py"))
+            .arg(format)
+            .arg(&ammo)
+            .args([door.address.ip().to_string(), door.address.port().to_string()])
+            .arg("300")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{format}: {}", said(&output));
+        let results = String::from_utf8(output.stdout).unwrap();
+        for line in results.lines() {
+            let (marker, status) = line.split_once('\t').unwrap();
+            assert!(is_right(marker, status), "{format}: {line}");
+        }
+        assert_eq!(results.lines().count(), 300, "{format}");
     }
 }

@@ -128,6 +128,36 @@ fn a_row_without_its_audit_is_no_row() {
     assert!(said(&output).contains("without an audit"), "{}", said(&output));
 }
 
+/// The page of these two targets under one load, each with these rates as its runs.
+fn duel(ours: &[f64], peer: &[f64]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let mut all = Vec::new();
+    for (target, rates) in [("scurry", ours), ("valkey+lua", peer)] {
+        let path = rows(directory.path(), "one", "ok", rates);
+        let text = std::fs::read(path).unwrap();
+        let mut row = serde_json::from_slice::<Value>(&text).unwrap()["rows"][0].clone();
+        row["target"] = target.into();
+        all.push(row);
+    }
+    let path = directory.path().join("both.json");
+    std::fs::write(&path, json!({"rows": all}).to_string()).unwrap();
+    std::fs::read_to_string(page(directory.path(), &[path])).unwrap()
+}
+
+#[test]
+fn a_loss_is_said_first_and_wild_runs_have_no_ratio() {
+    let lost = duel(&[90.0, 91.0, 92.0], &[100.0, 101.0, 102.0]);
+    let loss = lost.find("scurry loses to valkey+lua on throughput").unwrap();
+    assert!(loss < lost.find("Where scurry wins").unwrap());
+    assert!(!lost.contains("beats"));
+    let wild = duel(&[200.0, 300.0, 250.0], &[100.0, 101.0, 102.0]);
+    assert!(wild.contains("no claim: the runs of scurry differ by 40 %, more than 20 %"));
+    assert!(!wild.contains("beats") && !wild.contains("loses to"));
+    // It is behind by the median, and that is not hidden behind its wild runs.
+    let behind = duel(&[60.0, 99.0, 80.0], &[100.0, 101.0, 102.0]);
+    assert!(behind.contains("Behind by the median, and the runs support no claim"));
+}
+
 /// What the browser needs, or why there is none. `SCURRY_NO_BROWSER` leaves it out.
 fn browser() -> Result<(PathBuf, PathBuf), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
