@@ -14,7 +14,7 @@ const [libraries, chromium, page_path, picture] = process.argv.slice(2);
 const { chromium: browserType } = createRequire(join(libraries, "package.json"))("playwright-core");
 const profile = mkdtempSync(join(tmpdir(), "scurry-lab-report-"));
 const views = [
-  { name: "desktop", width: 1200, height: 1700, scheme: "light" },
+  { name: "desktop", width: 1200, height: 1600, scheme: "light" },
   { name: "dark", width: 1200, height: 1700, scheme: "dark" },
   { name: "phone", width: 360, height: 740, scheme: "light" },
 ];

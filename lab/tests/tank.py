@@ -9,7 +9,9 @@ import itertools
 import socket
 import sys
 
-from yandextank.stepper import missile
+# The tank shows its progress on stdout.
+results, sys.stdout = sys.stdout, sys.stderr
+from yandextank.stepper import missile  # noqa: E402
 
 form, path, host, port, count = sys.argv[1:]
 reader = {"raw": missile.AmmoFileReader, "uri": missile.UriReader}[form]
@@ -20,4 +22,5 @@ with socket.create_connection((host, int(port)), timeout=20) as door:
         answer = http.client.HTTPResponse(door)
         answer.begin()
         answer.read()
-        print(marker.decode(**text) if isinstance(marker, bytes) else marker, answer.status, sep="\t")
+        marker = marker.decode(**text) if isinstance(marker, bytes) else marker
+        print(marker, answer.status, sep="\t", file=results)
