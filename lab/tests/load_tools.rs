@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use scurry_lab::client::Client;
@@ -51,6 +51,12 @@ fn scurry() -> &'static Path {
     })
 }
 
+/// One test at a time: a free port is free until another takes it, and a load tool takes both cores.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A process that ends with the test.
 struct Server {
     child: Child,
@@ -75,9 +81,10 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Server { child, address };
+        let mut server = Server { child, address };
         let clock = Clock::start();
         while !is_ready(address) {
+            assert!(server.child.try_wait().unwrap().is_none(), "{words:?} ended at once");
             assert!(clock.elapsed() < PATIENCE, "{words:?} does not become ready");
             // A pause between two looks.
             let _ = Command::new("true").status();
@@ -134,6 +141,7 @@ fn k6(program: &Path, script: &str, variable: &str) -> serde_json::Value {
 #[test]
 fn k6_puts_gets_and_deletes_entities() {
     let Some(program) = tool("k6") else { return };
+    let _alone = alone();
     let store = Server::store();
     let door = Server::door(&store);
     let summary = k6(&program, "entity-http.js", &format!("DOOR=http://{}", door.address));
@@ -146,6 +154,7 @@ fn k6_puts_gets_and_deletes_entities() {
 #[test]
 fn k6_charges_and_nothing_stays_held() {
     let Some(program) = tool("k6") else { return };
+    let _alone = alone();
     let store = Server::store();
     let summary = k6(&program, "resp.js", &format!("STORE=redis://{}", store.address));
     assert_eq!(summary["metrics"]["checks"]["fails"], 0, "{summary}");
@@ -202,6 +211,7 @@ fn is_right(marker: &str, status: &str) -> bool {
 #[test]
 fn pandora_fires_every_format_and_the_door_answers() {
     let Some(program) = tool("pandora") else { return };
+    let _alone = alone();
     let store = Server::store();
     let door = Server::door(&store);
     for (format, kind, shares) in [
@@ -228,6 +238,7 @@ fn yandex_tank_reads_what_the_door_answers() {
         println!("skipped: yandextank is not installed: docs/lab.md says how");
         return;
     }
+    let _alone = alone();
     let store = Server::store();
     let door = Server::door(&store);
     let directory = tempfile::tempdir().unwrap();
