@@ -5,6 +5,7 @@ use nix::unistd::Pid;
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -278,6 +279,14 @@ impl Door {
         }
         panic!("not {count} nodes are ready: {}", String::from_utf8_lossy(&status));
     }
+}
+
+/// Schemathesis, of the version that scripts/install-tools.sh pins.
+pub(crate) fn schemathesis() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = root.join(".cache/schemathesis/bin/schemathesis");
+    assert!(program.exists(), "schemathesis is missing: scripts/install-tools.sh tests");
+    program
 }
 
 fn read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Answer {
