@@ -34,12 +34,10 @@ pub(super) struct NewBucket {
     pub(super) amount: Amount<0>,
     /// Lower ones burn first.
     pub(super) priority: Option<i32>,
-    #[schemars(range(min = 0))]
     pub(super) valid_from_ms: Option<i64>,
-    #[schemars(range(min = 0))]
     pub(super) valid_to_ms: Option<i64>,
     /// 0 or less: minus the credit limit.
-    pub(super) floor: Option<Amount<{ i64::MIN }>>,
+    pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
 }
 
 /// The status of an account, and identities to set or, with null, to remove.
@@ -60,13 +58,11 @@ pub(super) struct TopUp {
     /// Creates the bucket where there is none.
     pub(super) unit: Option<Name>,
     pub(super) priority: Option<i32>,
-    #[schemars(range(min = 0))]
     pub(super) valid_from_ms: Option<i64>,
     /// null: no end.
     #[serde(default, deserialize_with = "present")]
-    #[schemars(range(min = 0))]
     pub(super) valid_to_ms: Option<Option<i64>>,
-    pub(super) floor: Option<Amount<{ i64::MIN }>>,
+    pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
 }
 
 /// A correction of a bucket; below 0 it voids.
@@ -80,15 +76,14 @@ pub(super) struct Adjustment {
 /// What of a bucket is changed: at least one of these.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
 pub(super) struct BucketChange {
     pub(super) priority: Option<i32>,
-    #[schemars(range(min = 0))]
     pub(super) valid_from_ms: Option<i64>,
     /// null: no end.
     #[serde(default, deserialize_with = "present")]
-    #[schemars(range(min = 0))]
     pub(super) valid_to_ms: Option<Option<i64>>,
-    pub(super) floor: Option<Amount<{ i64::MIN }>>,
+    pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
 }
 
 /// A direct debit, all or nothing.

@@ -5,7 +5,7 @@ use super::body::{
     SessionUpdate, TopUp,
 };
 use super::command::Command;
-use super::input::Input;
+use super::input::{Input, Place, field_problem};
 use super::kinds::{Overrun, Period};
 use super::quantity::Amount;
 use super::text::{AccountId, Id, Name, Text};
@@ -16,8 +16,8 @@ fn end(valid_to_ms: Option<Option<i64>>) -> Option<String> {
     valid_to_ms.map(|end| end.map_or_else(|| "none".to_owned(), |end| end.to_string()))
 }
 
-impl<const LEAST: i64> From<Amount<LEAST>> for i64 {
-    fn from(amount: Amount<LEAST>) -> i64 {
+impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {
+    fn from(amount: Amount<LEAST, MOST>) -> i64 {
         amount.0
     }
 }
@@ -98,12 +98,18 @@ pub(super) fn adjust(input: &Input) -> Result<Command, Problem> {
 pub(super) fn change_bucket(input: &Input) -> Result<Command, Problem> {
     let body: BucketChange = input.json()?;
     let bucket: Name = input.text("bucket")?;
-    Ok(transaction("SCUR.BUCKET", input)?
-        .word(bucket.as_str())
+    let command = transaction("SCUR.BUCKET", input)?.word(bucket.as_str());
+    let unchanged = command.0.len();
+    let command = command
         .number("PRIORITY", body.priority)
         .number("FROM", body.valid_from_ms)
         .option("TO", end(body.valid_to_ms))
-        .number("FLOOR", body.floor))
+        .number("FLOOR", body.floor);
+    if command.0.len() == unchanged {
+        let why = "must change something: priority, valid_from_ms, valid_to_ms or floor";
+        return Err(field_problem(Place::Body(""), why));
+    }
+    Ok(command)
 }
 
 pub(super) fn remove_bucket(input: &Input) -> Result<Command, Problem> {
@@ -160,6 +166,9 @@ pub(super) fn release(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     let body: NewSession = input.json()?;
+    if body.items.is_empty() {
+        return Err(field_problem(Place::Body("/items"), "must have at least one item"));
+    }
     let mut command = session("SCUR.RESERVE", input)?
         .integer(body.request)
         .number("VALIDITY", body.validity_ms)

@@ -10,15 +10,16 @@ use std::fmt;
 /// The greatest integer that a double keeps apart from its neighbours.
 const EXACT_MAX: u64 = (1 << 53) - 1;
 
-/// An amount of a request, at least `LEAST`: a JSON integer, or a string of its digits.
+/// An amount of a request, from `LEAST` to `MOST`: a JSON integer, or a string of its digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Amount<const LEAST: i64>(pub(crate) i64);
+pub(crate) struct Amount<const LEAST: i64, const MOST: i64 = { i64::MAX }>(pub(crate) i64);
 
-struct AmountVisitor<const LEAST: i64>;
+struct AmountVisitor<const LEAST: i64, const MOST: i64>;
 
-impl<const LEAST: i64> AmountVisitor<LEAST> {
-    fn checked<E: Error>(number: Option<i64>) -> Result<Amount<LEAST>, E> {
+impl<const LEAST: i64, const MOST: i64> AmountVisitor<LEAST, MOST> {
+    fn checked<E: Error>(number: Option<i64>) -> Result<Amount<LEAST, MOST>, E> {
         match number {
+            Some(number) if number > MOST => Err(E::custom(format_args!("must be at most {MOST}"))),
             Some(number) if number >= LEAST => Ok(Amount(number)),
             Some(_) => Err(E::custom(format_args!("must be at least {LEAST}"))),
             None => Err(E::custom("must be an integer of 64 bits, or a string of its digits")),
@@ -26,8 +27,8 @@ impl<const LEAST: i64> AmountVisitor<LEAST> {
     }
 }
 
-impl<const LEAST: i64> Visitor<'_> for AmountVisitor<LEAST> {
-    type Value = Amount<LEAST>;
+impl<const LEAST: i64, const MOST: i64> Visitor<'_> for AmountVisitor<LEAST, MOST> {
+    type Value = Amount<LEAST, MOST>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an integer of 64 bits, or a string of its digits")
@@ -48,19 +49,19 @@ impl<const LEAST: i64> Visitor<'_> for AmountVisitor<LEAST> {
     }
 }
 
-impl<'de, const LEAST: i64> Deserialize<'de> for Amount<LEAST> {
+impl<'de, const LEAST: i64, const MOST: i64> Deserialize<'de> for Amount<LEAST, MOST> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(AmountVisitor)
     }
 }
 
-impl<const LEAST: i64> JsonSchema for Amount<LEAST> {
+impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
     fn inline_schema() -> bool {
         true
     }
 
     fn schema_name() -> Cow<'static, str> {
-        format!("Amount{LEAST}").into()
+        format!("Amount{LEAST}to{MOST}").into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -69,11 +70,13 @@ impl<const LEAST: i64> JsonSchema for Amount<LEAST> {
             "^[1-9][0-9]{0,17}$"
         } else if LEAST >= 0 {
             "^(0|[1-9][0-9]{0,17})$"
+        } else if MOST <= 0 {
+            "^(0|-[1-9][0-9]{0,17})$"
         } else {
             "^(0|-?[1-9][0-9]{0,17})$"
         };
         json_schema!({ "anyOf": [
-            { "type": "integer", "minimum": LEAST, "maximum": i64::MAX },
+            { "type": "integer", "minimum": LEAST, "maximum": MOST },
             { "type": "string", "pattern": digits },
         ]})
     }

@@ -64,6 +64,9 @@ fn refusal(error: &ServerError) -> Refused {
         let why = details.split_once(' ').map_or(details, |(_, why)| why);
         return Refused::Rejected(*code, why.to_owned());
     }
+    if details.starts_with("wrong number of arguments") {
+        return Refused::Rejected(Code::Invalid, details.to_owned());
+    }
     let whole = format!("{name} {details}");
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
