@@ -11,6 +11,7 @@ mod kinds;
 mod openapi;
 mod operation;
 mod quantity;
+mod reading;
 mod refusal;
 mod reply;
 mod routes;

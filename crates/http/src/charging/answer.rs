@@ -1,10 +1,6 @@
-//! What is answered, and how replies become it.
+//! What is answered. `reading.rs` makes it of replies.
 
 use super::quantity::Quantity;
-use super::reply::{Reader, SessionReply, bytes, each, field, integer, text};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use redis::Value;
 use schemars::JsonSchema;
 use scurry_ledger::Code;
 use serde::Serialize;
@@ -34,305 +30,156 @@ pub(crate) enum Body {
 /// An account was created, changed or deleted.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Done {
-    code: &'static str,
+    pub(super) code: &'static str,
     /// The account's version afterwards.
-    version: i64,
+    pub(super) version: i64,
 }
 
 /// A bucket or a counter was changed.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Moved {
-    code: &'static str,
+    pub(super) code: &'static str,
     /// The request was a duplicate: this is the stored answer.
-    replayed: bool,
+    pub(super) replayed: bool,
     /// The account's version after it was first executed.
-    version: i64,
+    pub(super) version: i64,
     /// Of a debit or refund what was moved, else what is there afterwards.
-    amount: Quantity,
+    pub(super) amount: Quantity,
 }
 
 /// Whether an amount could be reserved now.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Checked {
     /// `OK`, `CREDIT_LIMIT_REACHED` or `SERVICE_DENIED`.
-    code: &'static str,
+    pub(super) code: &'static str,
     /// What could be granted.
-    amount: Quantity,
+    pub(super) amount: Quantity,
 }
 
 /// A session was opened, updated or ended.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct SessionAnswer {
-    code: &'static str,
+    pub(super) code: &'static str,
     /// The request was a duplicate: this is the stored answer.
-    replayed: bool,
+    pub(super) replayed: bool,
     /// The session's version; 0 when it is not open afterwards.
-    version: i64,
-    items: Vec<ItemAnswer>,
+    pub(super) version: i64,
+    pub(super) items: Vec<ItemAnswer>,
 }
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemAnswer {
     /// The rating group.
-    key: i64,
-    code: &'static str,
-    granted: Quantity,
+    pub(super) key: i64,
+    pub(super) code: &'static str,
+    pub(super) granted: Quantity,
     /// Less was granted than requested.
     #[serde(rename = "final")]
-    last: bool,
-    uncollected: Quantity,
+    pub(super) last: bool,
+    pub(super) uncollected: Quantity,
 }
 
 /// An account in one atomic read.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Account {
-    status: String,
-    version: i64,
-    identities: BTreeMap<String, String>,
-    buckets: Vec<Bucket>,
-    counters: Vec<Counter>,
-    sessions: Vec<SessionRow>,
+    pub(super) status: String,
+    pub(super) version: i64,
+    pub(super) identities: BTreeMap<String, String>,
+    pub(super) buckets: Vec<Bucket>,
+    pub(super) counters: Vec<Counter>,
+    pub(super) sessions: Vec<SessionRow>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Bucket {
-    bucket: String,
-    unit: String,
-    available: Quantity,
-    held: Quantity,
-    floor: Quantity,
-    priority: i64,
-    valid_from_ms: i64,
-    valid_to_ms: Option<i64>,
+pub(super) struct Bucket {
+    pub(super) bucket: String,
+    pub(super) unit: String,
+    pub(super) available: Quantity,
+    pub(super) held: Quantity,
+    pub(super) floor: Quantity,
+    pub(super) priority: i64,
+    pub(super) valid_from_ms: i64,
+    pub(super) valid_to_ms: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Counter {
-    counter: String,
-    unit: String,
-    value: Quantity,
-    period: String,
-    resets_at_ms: Option<i64>,
+pub(super) struct Counter {
+    pub(super) counter: String,
+    pub(super) unit: String,
+    pub(super) value: Quantity,
+    pub(super) period: String,
+    pub(super) resets_at_ms: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct SessionRow {
-    session: String,
-    version: i64,
-    deadline_ms: i64,
+pub(super) struct SessionRow {
+    pub(super) session: String,
+    pub(super) version: i64,
+    pub(super) deadline_ms: i64,
 }
 
 /// The open sessions of an account.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Sessions {
-    sessions: Vec<SessionRow>,
+    pub(super) sessions: Vec<SessionRow>,
 }
 
 /// An open session and its account in one atomic read.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct OpenSession {
-    session: String,
-    version: i64,
-    deadline_ms: i64,
-    validity_ms: i64,
-    tcc_ms: i64,
-    overrun: String,
-    last_request: Option<i64>,
+    pub(super) session: String,
+    pub(super) version: i64,
+    pub(super) deadline_ms: i64,
+    pub(super) validity_ms: i64,
+    pub(super) tcc_ms: i64,
+    pub(super) overrun: String,
+    pub(super) last_request: Option<i64>,
     /// Base64.
-    data: String,
-    items: Vec<OpenItem>,
-    account: Account,
+    pub(super) data: String,
+    pub(super) items: Vec<OpenItem>,
+    pub(super) account: Account,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct OpenItem {
+pub(super) struct OpenItem {
     /// The rating group.
-    key: i64,
-    unit: String,
-    granted: Quantity,
-    outstanding: Quantity,
-    used: Quantity,
-    from_hold: Quantity,
-    direct: Quantity,
-    released: Quantity,
-    uncollected: Quantity,
+    pub(super) key: i64,
+    pub(super) unit: String,
+    pub(super) granted: Quantity,
+    pub(super) outstanding: Quantity,
+    pub(super) used: Quantity,
+    pub(super) from_hold: Quantity,
+    pub(super) direct: Quantity,
+    pub(super) released: Quantity,
+    pub(super) uncollected: Quantity,
 }
 
 /// The conservation totals of an account.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Audit {
     /// The invariants hold.
-    ok: bool,
-    version: i64,
-    buckets: Vec<BucketTotals>,
-    uncollected: Vec<Uncollected>,
+    pub(super) ok: bool,
+    pub(super) version: i64,
+    pub(super) buckets: Vec<BucketTotals>,
+    pub(super) uncollected: Vec<Uncollected>,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct BucketTotals {
-    bucket: String,
-    unit: String,
-    available: Quantity,
-    held: Quantity,
-    credited: Quantity,
-    refunded: Quantity,
-    consumed: Quantity,
-    expired: Quantity,
-    voided: Quantity,
-    overdrawn: Quantity,
+pub(super) struct BucketTotals {
+    pub(super) bucket: String,
+    pub(super) unit: String,
+    pub(super) available: Quantity,
+    pub(super) held: Quantity,
+    pub(super) credited: Quantity,
+    pub(super) refunded: Quantity,
+    pub(super) consumed: Quantity,
+    pub(super) expired: Quantity,
+    pub(super) voided: Quantity,
+    pub(super) overdrawn: Quantity,
 }
 
 #[derive(Serialize, JsonSchema)]
-struct Uncollected {
-    unit: String,
-    amount: Quantity,
-}
-
-/// A read that found something.
-fn shown(body: Body) -> Option<Answer> {
-    Some(Answer { code: Code::Ok, replayed: false, body })
-}
-
-pub(super) fn done(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let code = reader.code()?;
-    let body = Body::Done(Done { code: code.name(), version: reader.integer()? });
-    Some(Answer { code, replayed: false, body })
-}
-
-pub(super) fn moved(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let (code, replayed) = (reader.code()?, reader.flag()?);
-    let (version, amount) = (reader.integer()?, reader.quantity()?);
-    let body = Body::Moved(Moved { code: code.name(), replayed, version, amount });
-    Some(Answer { code, replayed, body })
-}
-
-pub(super) fn checked(reply: &Value) -> Option<Answer> {
-    let mut reader = Reader::of(reply)?;
-    let code = reader.code()?.name();
-    // Whatever it says, the question was answered.
-    shown(Body::Checked(Checked { code, amount: reader.quantity()? }))
-}
-
-pub(super) fn session(reply: &Value) -> Option<Answer> {
-    let SessionReply { code, replayed, version, items } = SessionReply::read(reply)?;
-    let items = items.into_iter().map(|item| ItemAnswer {
-        key: item.key,
-        code: item.code.name(),
-        granted: Quantity::Number(item.granted),
-        last: item.last,
-        uncollected: Quantity::Number(item.uncollected),
-    });
-    let items = items.collect();
-    let body = Body::Session(SessionAnswer { code: code.name(), replayed, version, items });
-    Some(Answer { code, replayed, body })
-}
-
-fn read_account(map: &Value) -> Option<Account> {
-    let identities = each(field(map, "identities")?, |pair| Some((pair.text()?, pair.text()?)))?;
-    let buckets = each(field(map, "buckets")?, |bucket| {
-        Some(Bucket {
-            bucket: bucket.text()?,
-            unit: bucket.text()?,
-            available: bucket.quantity()?,
-            held: bucket.quantity()?,
-            floor: bucket.quantity()?,
-            priority: bucket.integer()?,
-            valid_from_ms: bucket.integer()?,
-            valid_to_ms: bucket.integer_or_nil()?,
-        })
-    })?;
-    let counters = each(field(map, "counters")?, |counter| {
-        Some(Counter {
-            counter: counter.text()?,
-            unit: counter.text()?,
-            value: counter.quantity()?,
-            period: counter.text()?,
-            resets_at_ms: counter.integer_or_nil()?,
-        })
-    })?;
-    Some(Account {
-        status: text(field(map, "status")?)?,
-        version: integer(field(map, "version")?)?,
-        identities: identities.into_iter().collect(),
-        buckets,
-        counters,
-        sessions: read_sessions(map)?,
-    })
-}
-
-fn read_sessions(map: &Value) -> Option<Vec<SessionRow>> {
-    each(field(map, "sessions")?, |session| {
-        Some(SessionRow {
-            session: session.text()?,
-            version: session.integer()?,
-            deadline_ms: session.integer()?,
-        })
-    })
-}
-
-pub(super) fn account(reply: &Value) -> Option<Answer> {
-    shown(Body::Account(Box::new(read_account(reply)?)))
-}
-
-pub(super) fn sessions(reply: &Value) -> Option<Answer> {
-    shown(Body::Sessions(Sessions { sessions: read_sessions(reply)? }))
-}
-
-pub(super) fn open_session(reply: &Value) -> Option<Answer> {
-    let account = read_account(reply)?;
-    let map = field(reply, "session")?;
-    let items = each(field(map, "items")?, |item| {
-        Some(OpenItem {
-            key: item.integer()?,
-            unit: item.text()?,
-            granted: item.quantity()?,
-            outstanding: item.quantity()?,
-            used: item.quantity()?,
-            from_hold: item.quantity()?,
-            direct: item.quantity()?,
-            released: item.quantity()?,
-            uncollected: item.quantity()?,
-        })
-    })?;
-    let number = |name| integer(field(map, name)?);
-    shown(Body::OpenSession(Box::new(OpenSession {
-        session: text(field(map, "id")?)?,
-        version: number("version")?,
-        deadline_ms: number("deadline")?,
-        validity_ms: number("validity")?,
-        tcc_ms: number("tcc")?,
-        overrun: text(field(map, "overrun")?)?,
-        last_request: integer(field(map, "last_request")?),
-        data: STANDARD.encode(bytes(field(map, "data")?)?),
-        items,
-        account,
-    })))
-}
-
-pub(super) fn audit(reply: &Value) -> Option<Answer> {
-    let buckets = each(field(reply, "buckets")?, |bucket| {
-        Some(BucketTotals {
-            bucket: bucket.text()?,
-            unit: bucket.text()?,
-            available: bucket.quantity()?,
-            held: bucket.quantity()?,
-            credited: bucket.quantity()?,
-            refunded: bucket.quantity()?,
-            consumed: bucket.quantity()?,
-            expired: bucket.quantity()?,
-            voided: bucket.quantity()?,
-            overdrawn: bucket.quantity()?,
-        })
-    })?;
-    let uncollected = each(field(reply, "uncollected")?, |row| {
-        Some(Uncollected { unit: row.text()?, amount: row.quantity()? })
-    })?;
-    shown(Body::Audit(Audit {
-        ok: integer(field(reply, "ok")?)? == 1,
-        version: integer(field(reply, "version")?)?,
-        buckets,
-        uncollected,
-    }))
+pub(super) struct Uncollected {
+    pub(super) unit: String,
+    pub(super) amount: Quantity,
 }

@@ -9,7 +9,7 @@ use super::refusal::{foreign, outcome};
 use super::table::OPERATIONS;
 use crate::problem::Problem;
 use crate::service::Service;
-use axum::body::Bytes;
+use axum::body::{Body, Bytes};
 use axum::extract::{RawPathParams, Request};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,7 +18,7 @@ use axum::{Json, Router};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -36,7 +36,7 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
         router = router
-            .route("/v1/openapi.json", get(async || Json(openapi::document())))
+            .route("/v1/openapi.json", get(document))
             .route("/v1/problems", get(async || Json(codes::rows())));
     }
     for operation in OPERATIONS.iter().filter(|operation| operation.spec().role == role) {
@@ -54,6 +54,12 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
         router = router.route(operation.path, on(filter(operation.method), handler));
     }
     router
+}
+
+/// The OpenAPI document, made once.
+async fn document() -> impl IntoResponse {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi::document().to_string().into());
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], TEXT.clone())
 }
 
 fn filter(method: Method) -> MethodFilter {
@@ -110,17 +116,36 @@ fn respond(operation: &Operation, answer: Answer) -> Response {
 }
 
 /// The whole body of a request, within its bounds.
-pub(crate) async fn read_body(body: axum::body::Body) -> Result<Bytes, Problem> {
+pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
+    read_within(body, BODY_PATIENCE).await
+}
+
+async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     let of = |code: codes::DoorCode, why: String| Problem::of_code(code.name, code.status, why);
-    match timeout(BODY_PATIENCE, Limited::new(body, BODY_LEN_MAX).collect()).await {
+    match timeout(patience, Limited::new(body, BODY_LEN_MAX).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
             Err(of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes")))
         }
         Ok(Err(error)) => Err(of(BAD_REQUEST, format!("the body is broken: {error}"))),
         Err(_) => {
-            let why = format!("the body took more than {} s", BODY_PATIENCE.as_secs());
+            let why = format!("the body took more than {} s", patience.as_secs());
             Err(of(REQUEST_TIMEOUT, why))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream::pending;
+    use std::convert::Infallible;
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_is_given_up() {
+        let body = Body::from_stream(pending::<Result<Bytes, Infallible>>());
+        let problem =
+            read_within(body, Duration::from_millis(1)).await.expect_err("it never comes");
+        assert_eq!(problem.into_response().status(), StatusCode::REQUEST_TIMEOUT);
     }
 }

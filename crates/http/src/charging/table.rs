@@ -3,7 +3,7 @@
 use super::operation::{Method, Operation, Parameter, Retry, SchemaOf};
 use super::quantity::Amount;
 use super::text::Name;
-use super::{answer, body, build};
+use super::{answer, body, build, reading};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -28,7 +28,7 @@ const BLANK: Operation = Operation {
     query: &[],
     body: None,
     build: build::get,
-    read: answer::moved,
+    read: reading::moved,
     answer: MOVED,
 };
 
@@ -45,7 +45,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},{"bucket":"data","unit":"octet","amount":5000000}]}"#,
         )),
         build: build::create,
-        read: answer::done,
+        read: reading::done,
         answer: DONE,
         ..BLANK
     },
@@ -55,7 +55,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.GET",
         retry: Retry::Read,
         build: build::get,
-        read: answer::account,
+        read: reading::account,
         answer: of::<answer::Account>,
         ..BLANK
     },
@@ -66,7 +66,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         retry: Retry::State,
         query: &[Parameter { name: "force", required: false, schema: of::<bool> }],
         build: build::delete,
-        read: answer::done,
+        read: reading::done,
         answer: DONE,
         ..BLANK
     },
@@ -78,7 +78,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         retry: Retry::State,
         body: Some((of::<body::NewStatus>, r#"{"status":"active"}"#)),
         build: build::status,
-        read: answer::done,
+        read: reading::done,
         answer: DONE,
         ..BLANK
     },
@@ -89,7 +89,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.AUDIT",
         retry: Retry::Read,
         build: build::audit,
-        read: answer::audit,
+        read: reading::audit,
         answer: of::<answer::Audit>,
         ..BLANK
     },
@@ -105,7 +105,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             Parameter { name: "amount", required: true, schema: of::<Amount<1>> },
         ],
         build: build::check,
-        read: answer::checked,
+        read: reading::checked,
         answer: of::<answer::Checked>,
         ..BLANK
     },
@@ -175,7 +175,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "This one shows the open sessions alone.",
         retry: Retry::Read,
         build: build::get,
-        read: answer::sessions,
+        read: reading::sessions,
         answer: of::<answer::Sessions>,
         ..BLANK
     },
@@ -190,7 +190,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
         )),
         build: build::reserve,
-        read: answer::session,
+        read: reading::session,
         answer: SESSION,
         ..BLANK
     },
@@ -201,7 +201,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.SESSION",
         retry: Retry::Read,
         build: build::get_session,
-        read: answer::open_session,
+        read: reading::open_session,
         answer: of::<answer::OpenSession>,
         ..BLANK
     },
@@ -215,7 +215,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             r#"{"request":1,"items":[{"key":1,"unit":"octet","used":800000,"requested":1000000}]}"#,
         )),
         build: build::update,
-        read: answer::session,
+        read: reading::session,
         answer: SESSION,
         ..BLANK
     },
@@ -229,7 +229,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
             r#"{"request":2,"items":[{"key":1,"unit":"octet","used":1200}]}"#,
         )),
         build: build::terminate,
-        read: answer::session,
+        read: reading::session,
         answer: SESSION,
         ..BLANK
     },
@@ -240,7 +240,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         command: "SCUR.RELEASE",
         retry: Retry::State,
         build: build::release,
-        read: answer::session,
+        read: reading::session,
         answer: SESSION,
         ..BLANK
     },
