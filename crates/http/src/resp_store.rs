@@ -15,6 +15,8 @@ use std::time::Duration;
 use tokio::sync::Mutex;
 
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
+/// Nodes that are remembered at most.
+const MEMBERS_MAX: usize = 1_024;
 /// How often the kept client sends a command again by itself while a cluster is in motion, and how
 /// long it waits between, ms. Every command that moves value carries an id, so it may come twice.
 const RETRIES: u32 = 5;
@@ -22,8 +24,9 @@ const RETRY_MS: (u64, u64) = (20, 200);
 
 /// Where a store is, who asks, and how long an answer may take.
 pub(crate) struct RespStore {
-    /// `HOST:PORT`, any nodes of the store: the first one that answers leads to the others.
-    addresses: Vec<String>,
+    /// `HOST:PORT`, those that were named and those that they have told of: the first one that
+    /// answers leads to the others, and any of them may be gone.
+    members: RwLock<Vec<String>>,
     user: Option<String>,
     password: Option<String>,
     patience: Duration,
@@ -52,8 +55,8 @@ impl RespStore {
         password: Option<String>,
         patience: Duration,
     ) -> RespStore {
-        let link = RwLock::new(Link::default());
-        RespStore { addresses, user, password, patience, link, connecting: Mutex::new(Ok(())) }
+        let (members, link) = (RwLock::new(addresses), RwLock::new(Link::default()));
+        RespStore { members, user, password, patience, link, connecting: Mutex::new(Ok(())) }
     }
 
     fn link(&self) -> Link {
@@ -90,7 +93,8 @@ impl RespStore {
 
     async fn connect(&self) -> Result<Connection, ServiceError> {
         let mut why = ServiceError::NotSent("no address is given".to_owned());
-        for address in &self.addresses {
+        let members = self.members.read().unwrap_or_else(PoisonError::into_inner).clone();
+        for address in &members {
             match self.connect_to(address).await {
                 Ok(connection) => return Ok(connection),
                 Err(error) => why = ServiceError::NotSent(format!("{address}: {error}")),
@@ -110,9 +114,9 @@ impl RespStore {
         if members.len() < 2 {
             return Ok(Connection::One(one));
         }
-        let members = members.iter().chain(&self.addresses);
         let infos: Vec<ConnectionInfo> =
-            members.map(|member| self.info(member)).collect::<Result<_, _>>()?;
+            members.iter().map(|member| self.info(member)).collect::<Result<_, _>>()?;
+        self.meet(members);
         let cluster = ClusterClientBuilder::new(infos)
             .retries(RETRIES)
             .min_retry_wait(RETRY_MS.0)
@@ -121,6 +125,16 @@ impl RespStore {
             .response_timeout(self.patience)
             .build()?;
         Ok(Connection::Cluster(cluster.get_async_connection().await?))
+    }
+
+    /// Remembers nodes of the store.
+    fn meet(&self, nodes: Vec<String>) {
+        let mut members = self.members.write().unwrap_or_else(PoisonError::into_inner);
+        for node in nodes {
+            if members.len() < MEMBERS_MAX && !members.contains(&node) {
+                members.push(node);
+            }
+        }
     }
 
     fn info(&self, address: &str) -> Result<ConnectionInfo, RedisError> {

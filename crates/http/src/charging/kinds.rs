@@ -46,11 +46,6 @@ macro_rules! words {
             pub(crate) fn word(self) -> &'static str {
                 match self { $($kind::$variant => $word),+ }
             }
-
-            #[allow(dead_code, reason = "some words are only written")]
-            pub(crate) fn of_word(word: &[u8]) -> Option<$kind> {
-                [$($kind::$variant),+].into_iter().find(|kind| kind.word().as_bytes() == word)
-            }
         })+
     };
 }
