@@ -7,7 +7,8 @@
 --    msgpack.decode reads in 1 us (26 fields), and it halves the cost of a call;
 --  * buckets are kept in burn order, and one `due` time says whether anything has to expire;
 --  * memtx does not yield before a commit, so a call needs no lock.
--- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE).
+-- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE);
+-- so are records with an index on their value.
 -- `settings`, a global: port, wal_mode. Amounts and times are exact up to 10^14, where Tarantool
 -- begins to make boxed numbers of integers. Left out, because the scenario never uses it: OVERRUN
 -- clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities, any status but active.
@@ -47,6 +48,9 @@ local accounts = box.schema.space.create('accounts', { id = 513 })
 accounts:create_index('primary', { parts = { { 1, 'string' } } })
 local sessions = box.schema.space.create('sessions', { id = 514 })
 sessions:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } })
+local records = box.schema.space.create('records', { id = 515 })
+records:create_index('primary', { parts = { { 1, 'string' } } })
+records:create_index('value', { parts = { { 2, 'string' } }, unique = false })
 box.schema.user.grant('guest', 'read,write,execute', 'universe')
 
 local time, floor, concat, remove, sort = require('fiber').time, math.floor, table.concat, table.remove, table.sort
@@ -587,6 +591,14 @@ function swap(key, version, value)
   if (held and held[2]:sub(1, 8) or '') ~= version then return 0 end
   keys:replace({ key, value })
   return 1
+end
+
+-- Several plain keys in one transaction: key, value, ...
+function mset(pairs)
+  begin()
+  for i = 1, #pairs, 2 do keys:replace({ pairs[i], pairs[i + 1] }) end
+  commit()
+  return 'OK'
 end
 
 -- What the server says of itself, a line a field.

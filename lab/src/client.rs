@@ -69,6 +69,15 @@ impl Client {
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
+    /// Connects to every server of a partition that only clients know. Requests go as in a cluster.
+    ///
+    /// # Errors
+    /// When one cannot be reached.
+    pub fn connect_partition(routes: Routes) -> Result<Client> {
+        let lines = routes.addresses().iter().map(|address| Line::connect(Wire::Resp, *address));
+        Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
+    }
+
     /// Sends one request and waits for its reply.
     ///
     /// # Errors

@@ -98,6 +98,9 @@ pub struct Loader<'a, W> {
     /// The connection whose turn it is in an open loop.
     turn: usize,
     stage: Stage,
+    /// A second whose 99th percentile is above this ends the load, microseconds.
+    autostop_us: Option<f64>,
+    is_stopped: bool,
     in_flight: u64,
     answered_at: u64,
     received: Vec<u8>,
@@ -125,7 +128,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             connection.register(&epoll, u64::from(index))?;
             connections.push(connection);
         }
-        let recorder = Recorder::new(workload.operations())?;
+        let recorder = Recorder::new(workload.operations(), plan.rate.is_some())?;
         Ok(Loader {
             plan,
             workload,
@@ -137,12 +140,21 @@ impl<'a, W: Workload> Loader<'a, W> {
             pace: None,
             turn: 0,
             stage: Stage::WarmUp,
+            autostop_us: None,
+            is_stopped: false,
             in_flight: 0,
             answered_at: 0,
             received: vec![0; READ_BUFFER],
             out: Vec::new(),
             translated: Vec::new(),
         })
+    }
+
+    /// Lets the load end early when the 99th percentile of a second is above this, microseconds: a
+    /// store that does not keep up gets no better by waiting.
+    pub fn stop_above(mut self, p99_us: f64) -> Loader<'a, W> {
+        self.autostop_us = Some(p99_us);
+        self
     }
 
     /// Runs warm-up and the measured interval, then lets everything in flight finish and closes
@@ -177,7 +189,8 @@ impl<'a, W: Workload> Loader<'a, W> {
         self.send_all()?;
         self.drain()?;
         let is_asked = self.plan.copies.is_some();
-        Ok(self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked))
+        let result = self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked);
+        Ok(LoadResult { stopped: self.is_stopped, ..result })
     }
 
     fn send_all(&mut self) -> Result<()> {
@@ -189,10 +202,12 @@ impl<'a, W: Workload> Loader<'a, W> {
         loop {
             let now = self.clock.nanos();
             if now >= tick.min(end) {
-                observer.second(&self.recorder.close_interval(now));
+                let second = self.recorder.close_interval(now);
+                observer.second(&second);
                 tick = self.recorder.next_tick();
+                self.is_stopped |= self.autostop_us.is_some_and(|most| second.p99_us > most);
             }
-            if now >= end {
+            if now >= end || self.is_stopped {
                 return Ok(());
             }
             let next = self.send_due(now)?;
@@ -265,8 +280,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                 let copies = reply_copies(&bytes[at..at + length])?;
                 let is_enough = self.plan.copies.is_none_or(|wanted| copies >= wanted);
                 for request in connection.acknowledged() {
-                    let nanos = now.saturating_sub(request.sent);
-                    self.recorder.record(request.operation, nanos);
+                    self.recorder.record(&request, now);
                     self.recorder.not_enough(u64::from(!is_enough));
                 }
                 at += length;
@@ -279,7 +293,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                     if self.plan.copies.is_some() && self.stage != Stage::Closing {
                         connection.hold();
                     } else {
-                        self.recorder.record(request.operation, now.saturating_sub(request.sent));
+                        self.recorder.record(&request, now);
                         connection.answered();
                     }
                     self.in_flight -= 1;
@@ -338,7 +352,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                 "a reply is not what was asked for: {}",
                 self.translated.escape_ascii()
             );
-            self.recorder.record(request.operation, now.saturating_sub(request.sent));
+            self.recorder.record(&request, now);
             self.in_flight -= 1;
         }
         connection.keep_unread(&bytes[at..]);
@@ -409,10 +423,10 @@ impl<'a, W: Workload> Loader<'a, W> {
         let now = self.clock.nanos();
         match &mut self.pace {
             Some(pace) if self.stage != Stage::Closing => {
-                connection.stamp(count, |number| pace.time_of(number));
+                connection.stamp(count, now, |number| pace.time_of(number));
                 pace.sent(count);
             }
-            _ => connection.stamp(count, |_| now),
+            _ => connection.stamp(count, now, |_| now),
         }
         if let Some(copies) = self.plan.copies.filter(|_| self.stage != Stage::Closing) {
             self.out.extend(encode(&["WAIT", &(copies - 1).to_string(), COPIES_PATIENCE_MS]));

@@ -3,6 +3,7 @@
 
 mod command;
 mod durability;
+mod fit;
 mod identity;
 mod jvm;
 mod locate;
@@ -14,18 +15,22 @@ use anyhow::{Context, Result, ensure};
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::scenario::Kind;
-use crate::wire::Wire;
+use crate::wire::{HttpTarget, Wire};
+use crate::workload::IndexDialect;
 pub use command::Start;
+pub(crate) use command::door;
 pub use durability::Durability;
 pub use identity::Identity;
 pub(crate) use jvm::driver;
-pub use probe::{Probe, probe_charging, probe_key_value};
+pub use probe::{Probe, probe_charging, probe_key_value, probe_refill};
 pub use variant::Variant;
 
 /// The rules as a Lua library of the Redis family.
 const LIBRARY: &str = include_str!("../peers/scur.lua");
 /// What a client that decides by itself needs of the Redis family.
 const SWAP: &str = include_str!("../peers/swap.lua");
+/// An index on the value, of the Redis family.
+const INDEX: &str = include_str!("../peers/index.lua");
 /// The rules as stored procedures of Tarantool, and what a client that decides needs.
 const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 
@@ -70,6 +75,10 @@ pub enum Target {
     Kvrocks,
     /// Garnet, by address.
     Garnet,
+    /// This project's HTTP door, and three servers that keep the entities.
+    ScurryHttp,
+    /// The same door asked for what it answers without them: the limit of the HTTP rung.
+    HttpEcho,
     /// The echo server: the limit of the loopback rung.
     Echo,
 }
@@ -115,6 +124,8 @@ impl Target {
         Target::KeyDb,
         Target::Kvrocks,
         Target::Garnet,
+        Target::ScurryHttp,
+        Target::HttpEcho,
         Target::Echo,
     ];
 
@@ -140,6 +151,8 @@ impl Target {
             Target::KeyDb => "keydb",
             Target::Kvrocks => "kvrocks",
             Target::Garnet => "garnet",
+            Target::ScurryHttp => "scurry-http",
+            Target::HttpEcho => "http-echo",
             Target::Echo => "echo",
         }
     }
@@ -170,6 +183,12 @@ impl Target {
             Target::Redis => "redis-server; plain commands, so kv only",
             Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet => {
                 "by --address only; plain commands, so kv only"
+            }
+            Target::ScurryHttp => {
+                "scurry http before three of scurry serve; entities over HTTP, so kv only"
+            }
+            Target::HttpEcho => {
+                "the same door asked for GET /healthz, which no server is behind: HTTP's limit"
             }
             Target::Echo => {
                 "answers as long as scurry's with no store behind: the loopback's limit"
@@ -207,7 +226,9 @@ impl Target {
             | Target::Dragonfly
             | Target::KeyDb
             | Target::Kvrocks
-            | Target::Garnet => None,
+            | Target::Garnet
+            | Target::ScurryHttp
+            | Target::HttpEcho => None,
         }
     }
 
@@ -217,6 +238,8 @@ impl Target {
             Target::TarantoolLua => Wire::Iproto,
             Target::TarantoolClient => Wire::IprotoLogic,
             Target::ValkeyClient | Target::RedisClient => Wire::RespLogic,
+            Target::ScurryHttp => Wire::Http(HttpTarget::Entities(None)),
+            Target::HttpEcho => Wire::Http(HttpTarget::Healthz),
             _ => Wire::Resp,
         }
     }
@@ -241,9 +264,34 @@ impl Target {
         self == Target::ValkeyClusterModule
     }
 
-    /// It can have replicas.
+    /// The lab can give it replicas: it is of the Redis family, and started by the lab.
     pub fn replicates(self) -> bool {
-        !matches!(self, Target::Scurry | Target::Echo)
+        let is_other = matches!(self, Target::Scurry | Target::Echo)
+            || self.is_http()
+            || self.is_tarantool()
+            || self.jvm_system().is_some();
+        !is_other && !self.is_by_address()
+    }
+
+    /// The lab can start several of it that share the keys, by the slots that clients count.
+    pub fn is_partitioned(self) -> bool {
+        matches!(
+            self,
+            Target::Scurry
+                | Target::Valkey
+                | Target::Redis
+                | Target::ValkeyModule
+                | Target::RedisModule
+        )
+    }
+
+    /// How it writes and finds records by an index; `None` where it has none.
+    pub fn index_dialect(self) -> Option<IndexDialect> {
+        match self {
+            Target::Scurry | Target::TarantoolLua => Some(IndexDialect::Entity),
+            Target::ValkeyLua | Target::RedisLua => Some(IndexDialect::Sets),
+            _ => None,
+        }
     }
 
     /// It does no charging, and is loaded as if it did.
@@ -253,7 +301,12 @@ impl Target {
 
     /// Its replies are filler, and there is nothing to audit.
     pub fn is_echo(self) -> bool {
-        self == Target::Echo
+        matches!(self, Target::Echo | Target::HttpEcho)
+    }
+
+    /// It is the HTTP door, with the servers behind it.
+    pub fn is_http(self) -> bool {
+        matches!(self, Target::ScurryHttp | Target::HttpEcho)
     }
 
     /// Only found where it runs already.
@@ -272,11 +325,14 @@ impl Target {
     /// When the function library does not load.
     pub fn prepare(self, kind: Kind, client: &mut Client, library: Option<&str>) -> Result<()> {
         let (name, library) = match self {
+            Target::ValkeyLua | Target::RedisLua if kind == Kind::Index => {
+                ("index", library.unwrap_or(INDEX))
+            }
             Target::ValkeyLua | Target::RedisLua => ("scur", library.unwrap_or(LIBRARY)),
             Target::ValkeyClient | Target::RedisClient => ("swap", SWAP),
             _ => return Ok(()),
         };
-        if kind == Kind::Charging {
+        if kind != Kind::Kv {
             let reply = client.call(&["FUNCTION", "LOAD", "REPLACE", library])?;
             ensure!(reply.text() == Some(name), "the Lua library does not load: {reply}");
         }

@@ -1,12 +1,15 @@
 //! How requests travel to a target that does not speak RESP. Everything in the lab makes requests
 //! and reads replies in RESP; a translator at the socket makes of them what the target speaks.
 
+mod http;
 mod iproto;
 mod logic;
 
 use std::fmt::Debug;
 
 use crate::resp::Stop;
+use http::Http;
+pub use http::HttpTarget;
 use iproto::Iproto;
 use logic::Logic;
 
@@ -22,6 +25,8 @@ pub enum Wire {
     RespLogic,
     /// Tarantool's binary protocol, with the charging logic on this side of it.
     IprotoLogic,
+    /// HTTP, as the door to entities speaks it.
+    Http(HttpTarget),
 }
 
 /// What the bytes at the start of what was received are.
@@ -64,6 +69,7 @@ impl Wire {
             Wire::Resp => None,
             Wire::Iproto => Some(Box::<Iproto>::default()),
             Wire::RespLogic => Some(Box::new(Logic::new(None))),
+            Wire::Http(target) => Some(Box::new(Http::new(target))),
             Wire::IprotoLogic => Some(Box::new(Logic::new(Wire::Iproto.translator()))),
         }
     }

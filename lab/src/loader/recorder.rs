@@ -3,6 +3,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use super::connection::Request;
 use super::{SECOND_NS, seconds};
 use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
@@ -40,6 +41,9 @@ pub struct LoadResult {
     pub operations: u64,
     /// Latencies of all operations, microseconds.
     pub latency_us: LatencySummary,
+    /// The same from when each was written, which hides how long it had to wait before; of an open
+    /// loop.
+    pub uncorrected_us: Option<LatencySummary>,
     /// The same per kind.
     pub by_operation: Vec<OperationResult>,
     /// CPU seconds of the loader's thread.
@@ -48,6 +52,8 @@ pub struct LoadResult {
     pub not_enough_copies: Option<u64>,
     /// Second by second.
     pub timeline: Vec<Second>,
+    /// It was ended early.
+    pub stopped: bool,
 }
 
 impl Second {
@@ -69,6 +75,8 @@ pub(super) struct Recorder {
     names: Vec<String>,
     interval: Vec<LatencyRecorder>,
     totals: Vec<LatencyRecorder>,
+    /// From when each was written, over the measured interval.
+    uncorrected: Option<LatencyRecorder>,
     interval_started: u64,
     measuring: bool,
     not_enough: u64,
@@ -76,12 +84,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(names: &[String]) -> Result<Recorder> {
+    pub(super) fn new(names: &[String], has_clock: bool) -> Result<Recorder> {
         let recorders = || names.iter().map(|_| LatencyRecorder::new()).collect::<Result<Vec<_>>>();
         Ok(Recorder {
             names: names.to_vec(),
             interval: recorders()?,
             totals: recorders()?,
+            uncorrected: has_clock.then(LatencyRecorder::new).transpose()?,
             interval_started: 0,
             measuring: false,
             not_enough: 0,
@@ -90,8 +99,12 @@ impl Recorder {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, operation: u8, nanos: u64) {
-        self.interval[usize::from(operation)].record(nanos);
+    pub(super) fn record(&mut self, request: &Request, now: u64) {
+        let nanos = now.saturating_sub(request.sent);
+        self.interval[usize::from(request.operation)].record(nanos);
+        if let Some(uncorrected) = self.uncorrected.as_mut().filter(|_| self.measuring) {
+            uncorrected.record(now.saturating_sub(request.written));
+        }
     }
 
     /// So many operations are not on enough copies.
@@ -159,10 +172,12 @@ impl Recorder {
             seconds: seconds(length),
             operations: all.count(),
             latency_us: all.summary().rounded(),
+            uncorrected_us: self.uncorrected.map(|all| all.summary().rounded()),
             by_operation,
             loader_cpu_seconds: seconds(loader_cpu),
             not_enough_copies: copies_asked.then_some(self.not_enough),
             timeline: self.timeline,
+            stopped: false,
         }
     }
 }

@@ -114,6 +114,8 @@ impl Bench<'_> {
             loader_cpu_seconds: cpu_end - cpu_begin,
             timeline,
             not_enough_copies: None,
+            uncorrected_us: None,
+            stopped: false,
         };
         let run = Run {
             run: number,
@@ -123,6 +125,7 @@ impl Bench<'_> {
             by_operation: result.by_operation,
             timeline: result.timeline,
             histogram: Some(driven.histogram),
+            ..Run::default()
         };
         let (amounts, rest) = tally.as_chunks();
         ensure!(rest.is_empty(), "the driver's tally is cut off");

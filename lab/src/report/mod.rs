@@ -18,6 +18,6 @@ use crate::scenario::Scenario;
 /// When the shipped published figures are broken, which a test excludes.
 pub fn render(scenario: &Scenario, report: &Report) -> Result<String> {
     let measured = measured::render(&report.rows);
-    let published = published::render(&scenario.name)?;
+    let published = published::render(scenario)?;
     Ok(format!("\n{measured}{published}"))
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::grid::{Grid, grouped};
+use crate::scenario::Scenario;
 
 const PUBLISHED: &str = include_str!("../../published.toml");
 
@@ -16,19 +17,23 @@ struct Tables {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Table {
+    id: String,
     source: String,
     hardware: String,
+    #[cfg_attr(not(test), expect(dead_code, reason = "a test compares it with the scenarios"))]
     scenario: String,
+    note: Option<String>,
     columns: Vec<String>,
     rows: Vec<Vec<toml::Value>>,
 }
 
-/// The published tables of a scenario; nothing when there are none.
-pub(super) fn render(scenario: &str) -> Result<String> {
+/// The published tables that a scenario names; nothing when there are none.
+pub(super) fn render(scenario: &Scenario) -> Result<String> {
     let tables: Tables = toml::from_str(PUBLISHED).context("reading the published figures")?;
     let mut out = String::new();
-    for table in tables.table.iter().filter(|table| table.scenario == scenario) {
+    for table in tables.table.iter().filter(|table| scenario.published.contains(&table.id)) {
         writeln!(out, "\npublished, other hardware, never in a ratio: {}", table.source)?;
         writeln!(out, "{}", table.hardware)?;
         let headings: Vec<String> = table
@@ -47,6 +52,9 @@ pub(super) fn render(scenario: &str) -> Result<String> {
             grid.push(row.iter().map(cell).collect());
         }
         out.push_str(&grid.render());
+        if let Some(note) = &table.note {
+            writeln!(out, "{note}")?;
+        }
     }
     Ok(out)
 }
@@ -70,11 +78,26 @@ mod tests {
 
     #[test]
     fn both_published_tables_are_printed_and_labelled() {
-        let text = render("moaf-scur").unwrap();
+        let text = render(&Scenario::built_in("moaf-scur").unwrap()).unwrap();
         assert_eq!(text.matches("published, other hardware, never in a ratio").count(), 2);
         assert!(text.contains("Redis 4.0.8"), "{text}");
         assert!(text.contains("505 894"), "{text}");
-        assert_eq!(render("kv").unwrap(), "");
+        assert_eq!(render(&Scenario::built_in("kv").unwrap()).unwrap(), "");
+    }
+
+    #[test]
+    fn each_table_is_named_by_the_scenario_that_it_is_of() {
+        let tables: Tables = toml::from_str(PUBLISHED).unwrap();
+        let scenarios = Scenario::all().unwrap();
+        for table in &tables.table {
+            let Some(scenario) = scenarios.iter().find(|one| one.name == table.scenario) else {
+                panic!("{} is of no scenario", table.id)
+            };
+            assert!(scenario.published.contains(&table.id), "{}", table.id);
+        }
+        for id in scenarios.iter().flat_map(|scenario| &scenario.published) {
+            assert!(tables.table.iter().any(|table| table.id == *id), "{id}");
+        }
     }
 
     #[test]

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate};
 use crate::process::ServerCommand;
+use crate::scenario::Kind;
+use crate::wire::{HttpTarget, Wire};
 
 /// Where a server listens, what it may use and what it keeps.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Start<'a> {
     pub scurry: &'a ScurryOptions,
     /// A Lua library instead of the built-in one.
     pub library: Option<&'a str>,
+    /// What it is loaded with.
+    pub kind: Kind,
 }
 
 impl Target {
@@ -33,7 +37,7 @@ impl Target {
     pub fn command(self, start: Start<'_>) -> ServerCommand {
         let port = start.address.port().to_string();
         let words = match self {
-            Target::Scurry => scurry(&start),
+            Target::Scurry | Target::ScurryHttp | Target::HttpEcho => scurry(&start),
             Target::Echo => words(&["echo-server", "--port", &port, "--sizes", start.echo_sizes]),
             Target::TarantoolLua | Target::TarantoolClient => tarantool(&start, &port),
             Target::HazelcastJava | Target::IgniteJava => jvm::server(
@@ -45,8 +49,24 @@ impl Target {
         };
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
-        ServerCommand { program, arguments, cores, address, wire: self.wire(), place }
+        // The servers behind the door speak RESP.
+        let wire = if self.is_http() { Wire::Resp } else { self.wire() };
+        ServerCommand { program, arguments, cores, address, wire, place }
     }
+}
+
+/// The door before these nodes, in the place of the first of them.
+pub(crate) fn door(
+    node: &ServerCommand,
+    nodes: &[SocketAddr],
+    address: SocketAddr,
+) -> ServerCommand {
+    let names: Vec<String> = nodes.iter().map(SocketAddr::to_string).collect();
+    let (listen, names) = (address.to_string(), names.join(","));
+    let all = words(&["http", "--listen", &listen, "--nodes", &names, "--log", "warn"]);
+    let wire = Wire::Http(HttpTarget::Entities(None));
+    let arguments = all.into_iter().map(OsString::from).collect();
+    ServerCommand { arguments, address, wire, ..node.clone() }
 }
 
 fn scurry(start: &Start<'_>) -> Vec<String> {
@@ -59,6 +79,9 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
     }
     if let Some(threads) = start.scurry.threads {
         all.extend(words(&["--threads", &threads.to_string()]));
+    }
+    if start.kind == Kind::Index {
+        all.push("--entity-index".to_owned());
     }
     all.extend(start.scurry.arguments.iter().cloned());
     all
@@ -113,6 +136,7 @@ mod tests {
             echo_sizes: "",
             scurry: &scurry,
             library: None,
+            kind: Kind::Charging,
         });
         command.arguments.join(&OsString::from(" ")).into_string().unwrap()
     }

@@ -40,6 +40,7 @@ impl Durability {
     pub fn of(target: Target) -> &'static [Durability] {
         match target {
             Target::Scurry
+            | Target::ScurryHttp
             | Target::TarantoolLua
             | Target::TarantoolClient
             | Target::IgniteJava => &[Durability::None, Durability::Write, Durability::Fsync],
@@ -50,6 +51,7 @@ impl Durability {
             | Target::Kvrocks
             | Target::Garnet
             | Target::Echo
+            | Target::HttpEcho
             | Target::HazelcastJava => &[Durability::None],
             Target::ValkeyLua
             | Target::RedisLua
