@@ -29,6 +29,7 @@ local OPEN, S_VERSION, DEADLINE, TCC_MS, LAST, ITEMS, SLICES, ANSWERS = 3, 4, 5,
 
 local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
 local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 64, 256, 8
+local TRANSACTIONS_MAX, TRANSACTION_MS = 256, 3600000
 local NEVER = 10 ^ 14 - 1
 local OK, DENIED = 'OK', 'CREDIT_LIMIT_REACHED'
 
@@ -51,6 +52,8 @@ sessions:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } 
 local records = box.schema.space.create('records', { id = 515 })
 records:create_index('primary', { parts = { { 1, 'string' } } })
 records:create_index('value', { parts = { { 2, 'string' } }, unique = false })
+local refills = box.schema.space.create('refills', { id = 516 })
+refills:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } })
 box.schema.user.grant('guest', 'read,write,execute', 'universe')
 
 local time, floor, concat, remove, sort = require('fiber').time, math.floor, table.concat, table.remove, table.sort
@@ -511,6 +514,48 @@ function procedures.terminate(key, id, number, ...)
   return reply(OK, 0, 0, flat)
 end
 
+-- account txn bucket amount. A refill that is remembered is a tuple of its own: account, id, forget
+-- time, body, version, what was available afterwards.
+function procedures.topup(key, txn, id, amount)
+  local body = id .. ' ' .. tostring(amount)
+  amount = tonumber(amount)
+  if not amount or amount < 1 then
+    return reject('INVALID 10 the arguments are not txn bucket amount')
+  end
+  local a, now = load_account(key)
+  if not a then return unknown_account() end
+  local known = refills:get({ key, txn })
+  if known and known[3] > now then
+    if known[4] ~= body then return mismatch() end
+    return { OK, 1, known[5], known[6] }
+  end
+  if refills:count({ key }) >= TRANSACTIONS_MAX then
+    local kept = 0
+    for _, old in ipairs(refills:select({ key })) do
+      if old[3] > now then kept = kept + 1 else refills:delete({ key, old[2] }) end
+    end
+    if kept >= TRANSACTIONS_MAX then
+      return reject('BUSY 50 a bound of the account is reached: safe to retry later')
+    end
+  end
+  local buckets = a[BUCKETS]
+  for b = 0, #buckets - 13, 13 do
+    if buckets[b + 1] == id then
+      local to = buckets[b + 6]
+      if to ~= 0 and to <= now then
+        return reject('BUCKET_EXPIRED 41 the validity of the bucket has ended')
+      end
+      local available = buckets[b + 8] + amount
+      buckets[b + 8], buckets[b + 10] = available, buckets[b + 10] + amount
+      a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
+      keep_account(a)
+      refills:replace({ key, txn, now + TRANSACTION_MS, body, a[VERSION], available })
+      return { OK, 0, a[VERSION], available }
+    end
+  end
+  return reject('UNKNOWN_BUCKET 40 the account has no bucket with this id')
+end
+
 -- The flat map of `get`, behind `at` entries that are already in `out`.
 local function describe(out, at, a)
   local from, buckets, open, count = a[BUCKETS], {}, {}, 0
@@ -591,6 +636,25 @@ function swap(key, version, value)
   if (held and held[2]:sub(1, 8) or '') ~= version then return 0 end
   keys:replace({ key, value })
   return 1
+end
+
+-- The same for many: key, version, value, ... Gives 1 or 0 for each.
+function swap_all(list)
+  local taken = {}
+  begin()
+  for i = 1, #list, 3 do taken[#taken + 1] = swap(list[i], list[i + 1], list[i + 2]) end
+  commit()
+  return taken
+end
+
+-- The values of many plain keys.
+function mget(list)
+  local values = {}
+  for i = 1, #list do
+    local held = keys:get(list[i])
+    values[i] = held and held[2] or box.NULL
+  end
+  return values
 end
 
 -- Several plain keys in one transaction: key, value, ...

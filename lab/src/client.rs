@@ -223,6 +223,7 @@ impl Line {
         match &mut self.translator {
             Some(translator) => {
                 translator.request(self.sent, request, out);
+                translator.flush(out);
                 self.sent = self.sent.wrapping_add(1);
             }
             None => out.extend_from_slice(request),
@@ -259,6 +260,7 @@ impl Line {
             match translator.reply(&self.received[self.at..], &mut sink) {
                 Ok((length, step)) => {
                     self.at += length;
+                    translator.flush(&mut again);
                     self.stream.write_all(&again).context("sending a request again")?;
                     let Step::Answer(number) = step else { continue };
                     ensure!(number == self.answered, "replies come in another order than requests");

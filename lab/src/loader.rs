@@ -356,6 +356,9 @@ impl<'a, W: Workload> Loader<'a, W> {
             self.in_flight -= 1;
         }
         connection.keep_unread(&bytes[at..]);
+        if let Some(translator) = &mut connection.translator {
+            translator.flush(&mut self.out);
+        }
         if !self.out.is_empty() {
             connection.write(&self.out, &self.epoll)?;
         }
@@ -417,6 +420,9 @@ impl<'a, W: Workload> Loader<'a, W> {
         }
         if count == 0 {
             return Ok(0);
+        }
+        if let Some(translator) = &mut connection.translator {
+            translator.flush(&mut self.out);
         }
         let was_quiet = self.in_flight == 0;
         self.in_flight += count as u64;

@@ -51,6 +51,12 @@ pub enum Target {
     RedisClient,
     /// Tarantool, and the rules in the client.
     TarantoolClient,
+    /// Valkey, and the rules in the client, which reads and writes many accounts at a time.
+    ValkeyBulk,
+    /// Redis with the same.
+    RedisBulk,
+    /// Tarantool with the same.
+    TarantoolBulk,
     /// Hazelcast with the rules in an entry processor.
     HazelcastJava,
     /// Ignite with the rules in an entry processor.
@@ -112,6 +118,9 @@ impl Target {
         Target::ValkeyClient,
         Target::RedisClient,
         Target::TarantoolClient,
+        Target::ValkeyBulk,
+        Target::RedisBulk,
+        Target::TarantoolBulk,
         Target::HazelcastJava,
         Target::IgniteJava,
         Target::ValkeyModule,
@@ -139,6 +148,9 @@ impl Target {
             Target::ValkeyClient => "valkey+client",
             Target::RedisClient => "redis+client",
             Target::TarantoolClient => "tarantool+client",
+            Target::ValkeyBulk => "valkey+bulk",
+            Target::RedisBulk => "redis+bulk",
+            Target::TarantoolBulk => "tarantool+bulk",
             Target::HazelcastJava => "hazelcast+java",
             Target::IgniteJava => "ignite+java",
             Target::ValkeyModule => "valkey+module",
@@ -169,6 +181,15 @@ impl Target {
             Target::ValkeyClient => "valkey-server; the client reads, decides, compares and sets",
             Target::RedisClient => "redis-server; the client reads, decides, compares and sets",
             Target::TarantoolClient => "tarantool; the client reads, decides, compares and sets",
+            Target::ValkeyBulk => {
+                "valkey-server; as +client, for all requests of a connection at once"
+            }
+            Target::RedisBulk => {
+                "redis-server; as +client, for all requests of a connection at once"
+            }
+            Target::TarantoolBulk => {
+                "tarantool; as +client, for all requests of a connection at once"
+            }
             Target::HazelcastJava => "Hazelcast; charging by an EntryProcessor, its own client",
             Target::IgniteJava => "Ignite 2; charging by IgniteCache.invoke, its own client",
             Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
@@ -218,6 +239,9 @@ impl Target {
             Target::ValkeyClient
             | Target::RedisClient
             | Target::TarantoolClient
+            | Target::ValkeyBulk
+            | Target::RedisBulk
+            | Target::TarantoolBulk
             | Target::HazelcastJava
             | Target::IgniteJava => Some(Dialect::Decided),
             Target::ValkeyHset
@@ -238,6 +262,8 @@ impl Target {
             Target::TarantoolLua => Wire::Iproto,
             Target::TarantoolClient => Wire::IprotoLogic,
             Target::ValkeyClient | Target::RedisClient => Wire::RespLogic,
+            Target::ValkeyBulk | Target::RedisBulk => Wire::RespBulk,
+            Target::TarantoolBulk => Wire::IprotoBulk,
             Target::ScurryHttp => Wire::Http(HttpTarget::Entities(None)),
             Target::HttpEcho => Wire::Http(HttpTarget::Healthz),
             _ => Wire::Resp,
@@ -246,12 +272,13 @@ impl Target {
 
     /// True when the rules run in the client, and the store keeps what it is given.
     pub fn decides_in_client(self) -> bool {
-        matches!(self.wire(), Wire::RespLogic | Wire::IprotoLogic)
+        let wire = self.wire();
+        matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
     }
 
     /// True of Tarantool, whatever decides.
     pub fn is_tarantool(self) -> bool {
-        matches!(self, Target::TarantoolLua | Target::TarantoolClient)
+        matches!(self, Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk)
     }
 
     /// True when it loads [`module`].
@@ -329,7 +356,9 @@ impl Target {
                 ("index", library.unwrap_or(INDEX))
             }
             Target::ValkeyLua | Target::RedisLua => ("scur", library.unwrap_or(LIBRARY)),
-            Target::ValkeyClient | Target::RedisClient => ("swap", SWAP),
+            Target::ValkeyClient | Target::RedisClient | Target::ValkeyBulk | Target::RedisBulk => {
+                ("swap", SWAP)
+            }
             _ => return Ok(()),
         };
         if kind != Kind::Kv {

@@ -290,3 +290,16 @@ fn entities_over_http_are_on_as_many_copies_as_asked() {
     assert!(rows[0]["business_ops_per_s"].as_f64().is_some_and(|rate| rate > 0.0), "{}", rows[0]);
     assert!(rows[1]["not_measured"].as_str().unwrap().contains("no HTTP door"), "{}", rows[1]);
 }
+
+#[test]
+fn a_client_that_decides_for_many_accounts_at_once_loses_nothing() {
+    // Few accounts and many sessions: some come too late and decide again.
+    let mut line = "moaf-scur-pipelined --target valkey+bulk --target redis+bulk".to_owned();
+    if has("tarantool") {
+        line.push_str(" --target tarantool+bulk");
+    }
+    let (rows, text) =
+        measured(&format!("{line} --accounts 400 --sessions 64 --connections 4 --seconds 0.7"));
+    assert_eq!(rows[0]["ops_per_session"], 8);
+    assert!(text.contains("the rules run in the loader"), "{text}");
+}

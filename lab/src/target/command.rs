@@ -39,7 +39,7 @@ impl Target {
         let words = match self {
             Target::Scurry | Target::ScurryHttp | Target::HttpEcho => scurry(&start),
             Target::Echo => words(&["echo-server", "--port", &port, "--sizes", start.echo_sizes]),
-            Target::TarantoolLua | Target::TarantoolClient => tarantool(&start, &port),
+            _ if self.is_tarantool() => tarantool(&start, &port),
             Target::HazelcastJava | Target::IgniteJava => jvm::server(
                 self.jvm_system().unwrap_or_default(),
                 start.address.port(),

@@ -43,6 +43,7 @@ impl Durability {
             | Target::ScurryHttp
             | Target::TarantoolLua
             | Target::TarantoolClient
+            | Target::TarantoolBulk
             | Target::IgniteJava => &[Durability::None, Durability::Write, Durability::Fsync],
             // Hazelcast keeps things in its Enterprise edition alone.
             // What is there already keeps what it was told.
@@ -57,6 +58,8 @@ impl Durability {
             | Target::RedisLua
             | Target::ValkeyClient
             | Target::RedisClient
+            | Target::ValkeyBulk
+            | Target::RedisBulk
             | Target::ValkeyModule
             | Target::RedisModule
             | Target::ValkeyClusterModule

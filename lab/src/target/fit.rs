@@ -27,7 +27,9 @@ impl Target {
             return missing(why, "measure scurry, tarantool+lua, valkey+lua or redis+lua");
         }
         // Beyond the loop of moaf-scur a target needs commands that only some have.
-        let is_ours = self.has_module() || self == Target::Scurry || self.decides_in_client();
+        let is_driven = self.jvm_system().is_some();
+        let is_decided = self.decides_in_client() && !is_driven;
+        let is_ours = self.has_module() || self == Target::Scurry || is_decided;
         let has_rules = is_ours || matches!(self.dialect(), Some(Dialect::Functions));
         let needs_more =
             scenario.usage.is_some() || scenario.charging.as_ref().is_some_and(|c| c.counters > 0);
@@ -36,11 +38,9 @@ impl Target {
         if (needs_more && !is_ours) || (is_other && !has_rules) {
             let why = match self {
                 Target::Echo => "the echo server knows moaf-scur and kv only".to_owned(),
-                _ if self.jvm_system().is_some() => {
-                    format!("the driver of {name} knows moaf-scur only")
-                }
+                _ if is_driven => format!("the driver of {name} knows moaf-scur only"),
                 _ if self.is_yardstick() => format!("{name} is for moaf-scur only"),
-                _ => format!("the procedures of {name} know no refills and no counters"),
+                _ => format!("the procedures of {name} know no counters"),
             };
             return missing(why, "measure scurry, valkey+module or valkey+client");
         }

@@ -41,7 +41,7 @@ impl Target {
         }
         if !kind.is_charging() && self.decides_in_client() {
             let why = format!("plain keys need no logic, in {} or elsewhere", self.name());
-            let cure = "measure the target without +client".to_owned();
+            let cure = "measure the target without +client or +bulk".to_owned();
             return Err(Missing { why, cure });
         }
         if self.jvm_system().is_some() {
@@ -69,16 +69,21 @@ impl Target {
             Target::Scurry | Target::ScurryHttp | Target::HttpEcho => locate_scurry(scurry),
             Target::ValkeyLua
             | Target::ValkeyClient
+            | Target::ValkeyBulk
             | Target::ValkeyModule
             | Target::ValkeyClusterModule
             | Target::ValkeyHset
             | Target::Valkey => {
                 on_path("valkey-server").ok_or_else(|| missing("valkey-server", INSTALL))
             }
-            Target::RedisLua | Target::RedisClient | Target::RedisModule | Target::Redis => {
+            Target::RedisLua
+            | Target::RedisClient
+            | Target::RedisBulk
+            | Target::RedisModule
+            | Target::Redis => {
                 on_path("redis-server").ok_or_else(|| missing("redis-server", INSTALL))
             }
-            Target::TarantoolLua | Target::TarantoolClient => {
+            Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk => {
                 on_path("tarantool").ok_or_else(|| missing("tarantool", INSTALL_PEERS))
             }
             Target::HazelcastJava | Target::IgniteJava => {

@@ -1,5 +1,5 @@
 //! The HTTP door to entities: SET, GET and DEL become PUT, GET and DELETE of an entity, PING asks
-//! whether the door is ready. As a rung below, every request may become one that the door answers
+//! whether all servers behind the door are ready. As a rung below, every request may become one that the door answers
 //! without a node (GET /healthz).
 
 use std::collections::VecDeque;
@@ -66,7 +66,7 @@ impl Translator for Http {
         let quorum = self.quorum();
         let entity = |method: &str| format!("{method} /v0/entity?id={key}{quorum}");
         let line = match asked {
-            Asked::Ping => "GET /readyz".to_owned(),
+            Asked::Ping => "GET /v0/status".to_owned(),
             Asked::Unknown => "GET /v0/nothing".to_owned(),
             _ if self.target == HttpTarget::Healthz => "GET /healthz".to_owned(),
             Asked::Get => entity("GET"),
@@ -105,7 +105,9 @@ impl Translator for Http {
         let (session, asked) = self.pending.pop_front().ok_or(Stop::Malformed)?;
         let is_static = self.target == HttpTarget::Healthz && status == 200;
         match (asked, status) {
-            (Asked::Ping, 200) => sink.reply.extend_from_slice(b"+PONG\r\n"),
+            (Asked::Ping, 200) if all_are_ready(body) => {
+                sink.reply.extend_from_slice(b"+PONG\r\n");
+            }
             (Asked::Get | Asked::Put | Asked::Delete, _) if is_static => {
                 sink.reply.extend_from_slice(b"+OK\r\n");
             }
@@ -125,6 +127,13 @@ impl Translator for Http {
         }
         Ok((end, Step::Answer(session)))
     }
+}
+
+/// Whether every server counts, and not a majority alone, by the answer to /v0/status.
+fn all_are_ready(body: &[u8]) -> bool {
+    let status: Option<serde_json::Value> = serde_json::from_slice(body).ok();
+    let nodes = status.as_ref().and_then(|status| status["nodes"].as_array());
+    nodes.is_some_and(|nodes| nodes.iter().all(|node| node["state"] == "ready"))
 }
 
 #[cfg(test)]
@@ -177,10 +186,14 @@ mod tests {
         asked(&mut http, &["SET", "k", "v"]);
         let short = "HTTP/1.1 504 Gateway Timeout\r\ncontent-length: 8\r\n\r\n1 of\r\n 2";
         assert_eq!(answered(&mut http, short).unwrap(), "-HTTP 504 1 of   2\r\n");
-        asked(&mut http, &["PING"]);
-        let unready = "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n";
-        assert!(answered(&mut http, unready).unwrap().starts_with("-HTTP 503"));
-        assert_eq!(answered(&mut http, unready), Err(Stop::Malformed));
+        for (state, expected) in [("ready", "+PONG"), ("not ready", "-HTTP 200")] {
+            asked(&mut http, &["PING"]);
+            let body = format!(r#"{{"nodes":[{{"state":"ready"}},{{"state":"{state}"}}]}}"#);
+            let head = format!("HTTP/1.1 200 OK\r\ncontent-length: {}\r\n\r\n", body.len());
+            assert!(answered(&mut http, &(head + &body)).unwrap().starts_with(expected));
+        }
+        let unasked = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+        assert_eq!(answered(&mut http, unasked), Err(Stop::Malformed));
     }
 
     #[test]

@@ -96,12 +96,13 @@ impl Translator for Iproto {
             b"ENTITY.PUT" => replace(out, session, RECORD_SPACE, arguments),
             b"GET" => select(out, session, Request::Select, arguments),
             b"ENTITY.FIND" => select(out, session, Request::Find, arguments),
-            b"MSET" => {
+            name @ (b"MSET" | b"MGET" | b"SWAP_ALL") => {
                 // One argument, a list: a procedure takes only so many.
+                let name = name.to_ascii_lowercase();
                 header(out, Request::Call, session);
                 map(out, 2);
                 number(out, key::FUNCTION);
-                text(out, b"mset");
+                text(out, &name);
                 number(out, key::TUPLE);
                 array(out, 1);
                 array(out, arguments.len());
