@@ -59,8 +59,12 @@ pub enum Target {
     TarantoolBulk,
     /// Hazelcast with the rules in an entry processor.
     HazelcastJava,
+    /// Hazelcast, and the rules in the client.
+    HazelcastClient,
     /// Ignite with the rules in an entry processor.
     IgniteJava,
+    /// Ignite, and the rules in the client.
+    IgniteClient,
     /// Valkey with this project's module.
     ValkeyModule,
     /// Redis with this project's module.
@@ -122,7 +126,9 @@ impl Target {
         Target::RedisBulk,
         Target::TarantoolBulk,
         Target::HazelcastJava,
+        Target::HazelcastClient,
         Target::IgniteJava,
+        Target::IgniteClient,
         Target::ValkeyModule,
         Target::RedisModule,
         Target::ValkeyClusterModule,
@@ -152,7 +158,9 @@ impl Target {
             Target::RedisBulk => "redis+bulk",
             Target::TarantoolBulk => "tarantool+bulk",
             Target::HazelcastJava => "hazelcast+java",
+            Target::HazelcastClient => "hazelcast+client",
             Target::IgniteJava => "ignite+java",
+            Target::IgniteClient => "ignite+client",
             Target::ValkeyModule => "valkey+module",
             Target::RedisModule => "redis+module",
             Target::ValkeyClusterModule => "valkey-cluster+module",
@@ -191,7 +199,9 @@ impl Target {
                 "tarantool; as +client, for all requests of a connection at once"
             }
             Target::HazelcastJava => "Hazelcast; charging by an EntryProcessor, its own client",
+            Target::HazelcastClient => "Hazelcast; the client reads, decides, compares and sets",
             Target::IgniteJava => "Ignite 2; charging by IgniteCache.invoke, its own client",
+            Target::IgniteClient => "Ignite 2; the client reads, decides, compares and sets",
             Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
             Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
             Target::ValkeyClusterModule => {
@@ -243,7 +253,9 @@ impl Target {
             | Target::RedisBulk
             | Target::TarantoolBulk
             | Target::HazelcastJava
-            | Target::IgniteJava => Some(Dialect::Decided),
+            | Target::HazelcastClient
+            | Target::IgniteJava
+            | Target::IgniteClient => Some(Dialect::Decided),
             Target::ValkeyHset
             | Target::Valkey
             | Target::Redis
@@ -274,6 +286,7 @@ impl Target {
     pub fn decides_in_client(self) -> bool {
         let wire = self.wire();
         matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
+            || matches!(self, Target::HazelcastClient | Target::IgniteClient)
     }
 
     /// True of Tarantool, whatever decides.

@@ -44,7 +44,8 @@ impl Durability {
             | Target::TarantoolLua
             | Target::TarantoolClient
             | Target::TarantoolBulk
-            | Target::IgniteJava => &[Durability::None, Durability::Write, Durability::Fsync],
+            | Target::IgniteJava
+            | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
             // Hazelcast keeps things in its Enterprise edition alone.
             // What is there already keeps what it was told.
             Target::Dragonfly
@@ -53,7 +54,8 @@ impl Durability {
             | Target::Garnet
             | Target::Echo
             | Target::HttpEcho
-            | Target::HazelcastJava => &[Durability::None],
+            | Target::HazelcastJava
+            | Target::HazelcastClient => &[Durability::None],
             Target::ValkeyLua
             | Target::RedisLua
             | Target::ValkeyClient
