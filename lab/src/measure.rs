@@ -555,7 +555,7 @@ fn figures(
     Figures {
         business_ops_per_s: Some(rounded(per(result.operations, seconds), 1)),
         latency_us: Some(latency.clone()),
-        uncorrected_us: result.uncorrected_us.clone(),
+        latency_uncorrected_us: result.uncorrected_us.clone(),
         ops_per_s_per_core: None,
         cpu_percent: memory.map(|_| rounded(percent(cpu, seconds), 1)),
         cpu_us_per_op: memory.map(|_| rounded(cpu * 1e6 / operations, 3)),

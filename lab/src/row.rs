@@ -112,7 +112,7 @@ pub struct Figures {
     /// Latency from when each request was written and not from when it was meant to be; of an open
     /// loop.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub uncorrected_us: Option<LatencySummary>,
+    pub latency_uncorrected_us: Option<LatencySummary>,
     /// Operations per second and core of the system under test; none where it is bound to none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ops_per_s_per_core: Option<f64>,

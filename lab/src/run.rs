@@ -416,7 +416,7 @@ fn findings(row: &Row) -> Vec<String> {
     {
         notes.push(format!("{} ops/s per core", grouped(rate)));
     }
-    if let Some(uncorrected) = &row.figures.uncorrected_us {
+    if let Some(uncorrected) = &row.figures.latency_uncorrected_us {
         notes.push(format!(
             "uncorrected, from when a request was written: p50 {}, p99 {}, max {}",
             duration(uncorrected.p50),
