@@ -415,7 +415,10 @@ impl Bench<'_> {
             )
         };
         match &self.scenario.search {
-            Some(search) => self.seek(search, progress, |rate, limit| once(Some(rate), limit)),
+            Some(search) => {
+                let run = self.seek(search, progress, |rate, limit| once(Some(rate), limit))?;
+                Ok(Run { run: number, ..run })
+            }
             None => Ok(once(self.scenario.clock_rate(), None)?.0),
         }
     }

@@ -51,7 +51,7 @@ impl<'s> Seeker<'s> {
     }
 
     /// The rate to try next; none at the end.
-    pub fn next(&self) -> Option<f64> {
+    pub fn rate(&self) -> Option<f64> {
         if self.tried >= self.plan.trials_max {
             return None;
         }
@@ -91,7 +91,7 @@ mod tests {
     /// Searches a store that keeps the limit up to `knee`. Gives the rate and how many were tried.
     fn search(plan: &Search, knee: f64) -> (Option<f64>, u32) {
         let mut seeker = Seeker::new(plan);
-        while let Some(rate) = seeker.next() {
+        while let Some(rate) = seeker.rate() {
             seeker.tell(rate, rate <= knee);
         }
         (seeker.kept, seeker.tried)

@@ -28,7 +28,7 @@ impl Bench<'_> {
         let mut best: Option<Run> = None;
         let mut found = Found { p99_ms: search.p99_ms, ..Found::default() };
         let mut errors = None;
-        while let Some(rate) = seeker.next() {
+        while let Some(rate) = seeker.rate() {
             self.go_on()?;
             let (run, stopped) = load(rate, Some(AUTOSTOP_TIMES * limit_us))?;
             let ops_per_s = run.figures.business_ops_per_s.unwrap_or(0.0);

@@ -49,7 +49,6 @@ impl Bench<'_> {
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         let told = teller.map(Teller::finish);
-        run.run = number;
         run.denials = Some(workload.denials());
         let verdict = self.verdict(workload.errors(), || {
             replays_are_none(workload.replays())?;

@@ -103,8 +103,10 @@ fn conditions(row: &Row) -> String {
         .ops_per_session
         .map(|count| format!(", {count} operations per session"))
         .unwrap_or_default();
+    let is_search = row.runs.iter().any(|run| run.search.is_some());
+    let unpaced = if is_search { "one rate by the clock after the other" } else { "closed loop" };
     let pacing = load.rate.map_or_else(
-        || "closed loop".to_owned(),
+        || unpaced.to_owned(),
         |rate| {
             format!("{} requests/s by the clock, latency from when one was meant", grouped(rate))
         },
