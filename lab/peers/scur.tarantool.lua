@@ -9,7 +9,7 @@
 --  * memtx does not yield before a commit, so a call needs no lock.
 -- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE);
 -- so are records with an index on their value.
--- `settings`, a global: port, wal_mode. Amounts and times are exact up to 10^14, where Tarantool
+-- `settings`, a global: port, wal_mode, and of a replica `replication`, its primary. Amounts and times are exact up to 10^14, where Tarantool
 -- begins to make boxed numbers of integers. Left out, because the scenario never uses it: OVERRUN
 -- clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities, any status but active.
 
@@ -42,19 +42,29 @@ box.cfg {
   readahead = 1048576,
   memtx_memory = 8 * 2 ^ 30,
   log_level = 2,
+  replication = settings.replication,
+  read_only = settings.replication ~= nil,
 }
-local keys = box.schema.space.create('kv', { id = 512 })
-keys:create_index('primary', { parts = { { 1, 'string' } } })
-local accounts = box.schema.space.create('accounts', { id = 513 })
-accounts:create_index('primary', { parts = { { 1, 'string' } } })
-local sessions = box.schema.space.create('sessions', { id = 514 })
-sessions:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } })
-local records = box.schema.space.create('records', { id = 515 })
-records:create_index('primary', { parts = { { 1, 'string' } } })
-records:create_index('value', { parts = { { 2, 'string' } }, unique = false })
-local refills = box.schema.space.create('refills', { id = 516 })
-refills:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } })
-box.schema.user.grant('guest', 'read,write,execute', 'universe')
+-- A replica has them from its primary.
+if not settings.replication then
+  local function space(name, id, ...)
+    local made = box.schema.space.create(name, { id = id })
+    for number, parts in ipairs({ ... }) do
+      local named = number == 1 and 'primary' or 'value'
+      made:create_index(named, { parts = parts, unique = number == 1 })
+    end
+  end
+  local first, both, second = { { 1, 'string' } }, { { 1, 'string' }, { 2, 'string' } }, { { 2, 'string' } }
+  space('kv', 512, first)
+  space('accounts', 513, first)
+  space('sessions', 514, both)
+  space('records', 515, first, second)
+  space('refills', 516, both)
+  box.schema.user.grant('guest', 'read,write,execute', 'universe')
+  box.schema.user.grant('guest', 'replication')
+end
+local keys, accounts, sessions = box.space.kv, box.space.accounts, box.space.sessions
+local refills = box.space.refills
 
 local time, floor, concat, remove, sort = require('fiber').time, math.floor, table.concat, table.remove, table.sort
 local begin, commit, in_transaction = box.begin, box.commit, box.is_in_txn
@@ -665,11 +675,20 @@ function mset(pairs)
   return 'OK'
 end
 
+-- Whether a replica follows its primary.
+local function link()
+  local primary = box.info.replication[1]
+  local upstream = primary and primary.upstream
+  return upstream and upstream.status == 'follow' and 'up' or 'down'
+end
+
 -- What the server says of itself, a line a field.
 function info()
   local lines = {
     'tarantool_version:' .. box.info.version,
     'durability:' .. box.cfg.wal_mode,
+    'master_repl_offset:' .. tostring(box.info.vclock[1] or 0):gsub('ULL', ''):gsub('LL', ''),
+    'master_link_status:' .. link(),
     'used_memory:' .. tostring(box.slab.info().arena_used):gsub('ULL', ''),
   }
   return concat(lines, '\r\n') .. '\r\n'

@@ -1,5 +1,6 @@
 //! The processes of one system under test: a server and its replicas, or a cluster.
 
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -159,7 +160,7 @@ impl Fleet {
     /// # Errors
     /// When one does not answer.
     pub fn connect_replicas(&self) -> Result<Vec<Client>> {
-        self.replicas.iter().map(|replica| Client::connect(replica.address())).collect()
+        self.replicas.iter().map(ServerProcess::client).collect()
     }
 
     /// Waits until the replicas have all that their primaries have. Nothing may be written meanwhile.
@@ -168,7 +169,7 @@ impl Fleet {
     /// When they do not come to that.
     pub fn wait_until_equal(&self, interrupted: &AtomicBool) -> Result<()> {
         let of = |server: &ServerProcess| -> Result<(u64, u64)> {
-            let reply = Client::connect(server.address())?.call(&["INFO", "replication"])?;
+            let reply = server.client()?.call(&["INFO", "replication"])?;
             let info = reply.text().unwrap_or_default();
             let is_linked = u64::from(info.contains("master_link_status:up"));
             let offset = info_number(info, "master_repl_offset");
@@ -220,6 +221,19 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 1)) {
         *place = port.to_string().into();
     }
+    if let Some(script) = command.arguments.iter_mut().find(|word| is_settings(word)) {
+        // It has no flags: its settings are a line of its script.
+        let mut text = script.to_string_lossy().replace(&first, &port.to_string());
+        if !is_primary {
+            let from = format!(", replication = '127.0.0.1:{first}' }}");
+            text = text.replace(" }", &from);
+        }
+        *script = text.into();
+        if !is_primary {
+            command.cores = plan.replica_core.into_iter().collect();
+        }
+        return command;
+    }
     let mut add = |words: &[&str]| command.arguments.extend(words.iter().map(Into::into));
     if plan.is_cluster || plan.replicas > 0 {
         // A replica that falls behind is not cut off, and no run pays for copying everything.
@@ -237,6 +251,11 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
         command.cores = plan.replica_core.into_iter().collect();
     }
     command
+}
+
+/// The settings in the script of Tarantool.
+fn is_settings(word: &OsString) -> bool {
+    word.to_string_lossy().starts_with("settings = {")
 }
 
 /// Looks until something has come about.

@@ -141,7 +141,7 @@ impl Session<'_> {
         let entry = |door: &Door| {
             let scurry = self.arguments.common.scurry_bin.as_deref();
             let there = self.arguments.address_of(target);
-            let located = target.fits(self.scenario).and_then(|()| match there {
+            let located = variant.fits(self.scenario).and_then(|()| match there {
                 // Nothing is started there.
                 Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
                 None => target.locate(self.scenario.kind, scurry),
@@ -165,7 +165,9 @@ impl Session<'_> {
     fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
         let Variant { target, durability, .. } = entry.variant;
-        let bench = Bench { durability, ..self.bench(target, entry.door, program, echo_sizes) };
+        let bench = self.bench(target, entry.door, program, echo_sizes);
+        let copies = Copies { replicas: self.replicas(entry.variant), ..bench.copies };
+        let bench = Bench { durability, copies, ..bench };
         let row = &mut entry.row;
         row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
@@ -207,7 +209,7 @@ impl Session<'_> {
             scurry: &self.scurry,
             door,
             copies: Copies {
-                replicas: self.replicas(target),
+                replicas: 0,
                 acknowledged: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             },
             echo_sizes,
@@ -222,8 +224,9 @@ impl Session<'_> {
     }
 
     /// Replicas that a target gets.
-    fn replicas(&self, target: Target) -> u32 {
-        if target.replicates() { self.wanted_replicas() } else { 0 }
+    fn replicas(&self, variant: Variant) -> u32 {
+        let has_them = variant.target.replicates_with(variant.durability);
+        if has_them { self.wanted_replicas() } else { 0 }
     }
 
     fn placement(&self, target: Target) -> Option<&Cores> {
@@ -286,7 +289,7 @@ impl Session<'_> {
                     .unwrap_or_default(),
                 loader_core: cores.map(|cores| cores.loader),
             },
-            replicas: self.replicas(target),
+            replicas: self.replicas(variant),
             acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             host: self.host.clone(),
             ..Row::default()
@@ -351,8 +354,10 @@ impl Session<'_> {
             let place =
                 if self.placement(target).is_some() { ", on the loader's core" } else { "" };
             row.notes.push(format!("its replicas take {cpu:.2} us of CPU an operation{place}"));
-        } else if self.wanted_replicas() > 0 && !target.replicates() {
-            row.notes.push("it has no replicas: --replicas is for Valkey and Redis".to_owned());
+        } else if self.wanted_replicas() > 0 && row.replicas == 0 {
+            let note =
+                "it has no replicas: --replicas is for Valkey, Redis and Tarantool with a log";
+            row.notes.push(note.to_owned());
         }
         let findings = findings(row);
         row.notes.extend(findings);

@@ -304,13 +304,17 @@ impl Target {
         self == Target::ValkeyClusterModule
     }
 
-    /// The lab can give it replicas: it is of the Redis family, and started by the lab.
+    /// The lab can give it replicas: Tarantool and the Redis family, where it starts them.
     pub fn replicates(self) -> bool {
         let is_other = matches!(self, Target::Scurry | Target::Echo)
             || self.is_http()
-            || self.is_tarantool()
             || self.jvm_system().is_some();
         !is_other && !self.is_by_address()
+    }
+
+    /// What a replica must have is only what the primary keeps (Tarantool has none without a log).
+    pub fn replicates_with(self, durability: Durability) -> bool {
+        self.replicates() && (!self.is_tarantool() || durability.keeps())
     }
 
     /// The lab can start several of it that share the keys, by the slots that clients count.

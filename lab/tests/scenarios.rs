@@ -145,6 +145,21 @@ fn what_a_target_lacks_for_a_scenario_is_a_row() {
 }
 
 #[test]
+fn a_replica_of_tarantool_has_what_its_primary_has() {
+    if !has("tarantool") {
+        return;
+    }
+    let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+    let directory = place.path().to_str().unwrap();
+    let line = "kts-replication --step set --target tarantool+lua:write --directory";
+    let (rows, _) = measured(&format!("{line} {directory}"));
+    assert_eq!((&rows[0]["replicas"], &rows[0]["durability"]), (&1.into(), &"write".into()));
+    assert!(rows[0]["replica_cpu_us_per_op"].as_f64().is_some_and(|cpu| cpu > 0.0), "{}", rows[0]);
+    let (rows, _) = sound("kts-replication --step set --target valkey --target tarantool+lua");
+    assert!(rows[1]["not_measured"].as_str().unwrap().contains("no log"), "{}", rows[1]);
+}
+
+#[test]
 fn a_batch_is_one_operation_of_many_changes() {
     let mut line = "kts-batches --step 10 --step 10000 --target scurry --target valkey".to_owned();
     if has("tarantool") {

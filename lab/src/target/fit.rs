@@ -1,15 +1,32 @@
 //! Which scenarios a target can be measured with.
 
-use super::{Missing, Target};
+use super::{Missing, Target, Variant};
 use crate::dialect::Dialect;
 use crate::scenario::{Kind, Scenario};
+
+impl Variant {
+    /// Says what a target, with its durability, lacks for a scenario.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    pub fn fits(&self, scenario: &Scenario) -> Result<(), Missing> {
+        self.target.fits(scenario)?;
+        if scenario.replicas > 0 && !self.target.replicates_with(self.durability) {
+            return Err(Missing {
+                why: format!("{} has no log that a replica could follow", self.name()),
+                cure: format!("measure {}:write", self.target.name()),
+            });
+        }
+        Ok(())
+    }
+}
 
 impl Target {
     /// Says what a target lacks for a scenario.
     ///
     /// # Errors
     /// [`Missing`].
-    pub fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
+    fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
         let missing = |why: String, cure: &str| Err(Missing { why, cure: cure.to_owned() });
         let name = self.name();
         if scenario.replicas > 0 && !self.replicates() {
