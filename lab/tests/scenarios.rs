@@ -189,7 +189,11 @@ fn small_charglt(directory: &Path, p99_ms: f64) -> String {
 fn charglt_seeks_the_highest_rate_and_knows_every_balance() {
     let directory = tempfile::tempdir().unwrap();
     let path = small_charglt(directory.path(), 2_000.0);
-    let (rows, text) = measured(&format!("{path} --target scurry --target valkey+client"));
+    let mut line = format!("{path} --target scurry --target valkey+client --target valkey+lua");
+    if has("tarantool") {
+        line.push_str(" --target tarantool+lua");
+    }
+    let (rows, text) = measured(&line);
     for row in &rows {
         let run = &row["runs"][0];
         let trials = run["search"]["trials"].as_array().unwrap();

@@ -48,9 +48,9 @@ impl Target {
         let is_decided = self.decides_in_client() && !is_driven;
         let is_ours = self.has_module() || self == Target::Scurry || is_decided;
         let has_rules = is_ours || matches!(self.dialect(), Some(Dialect::Functions));
-        let needs_more =
-            scenario.usage.is_some() || scenario.charging.as_ref().is_some_and(|c| c.counters > 0);
+        let needs_more = scenario.charging.as_ref().is_some_and(|charging| charging.counters > 0);
         let is_other = scenario.live.is_some()
+            || scenario.usage.is_some()
             || scenario.charging.as_ref().is_some_and(|charging| charging.alone);
         if (needs_more && !is_ours) || (is_other && !has_rules) {
             let why = match self {
