@@ -359,6 +359,9 @@ impl Session<'_> {
                 "it has no replicas: --replicas is for Valkey, Redis and Tarantool with a log";
             row.notes.push(note.to_owned());
         }
+        if row.figures.operations == Some(0) {
+            row.notes.push("nothing was answered in the measured interval".to_owned());
+        }
         let findings = findings(row);
         row.notes.extend(findings);
         if let (Some(batch), Some(rate)) = (row.load.batch, row.figures.business_ops_per_s) {
