@@ -231,7 +231,9 @@ impl Workload for ChargingWorkload {
         if bytes.first() == Some(&b'-') {
             let length = skip(bytes)?;
             self.errors.add(bytes);
-            self.sessions[index].step = 0;
+            // The run has failed its audit: a session that cannot be closed is not tried for ever.
+            let state = &mut self.sessions[index];
+            (state.step, state.open) = (0, false);
             self.leave(index);
             return Ok(length);
         }
@@ -338,6 +340,19 @@ mod tests {
         workload.accept(0, OK_CLOSED).unwrap();
         assert_eq!(workload.consumed_total(), 700);
         assert_eq!(workload.emit_closing(0, &mut out), None);
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_closed_is_given_up() {
+        let mut workload = workload();
+        for reply in [b"+OK\r\n", OK_1000] {
+            workload.emit(0, &mut Vec::new());
+            workload.accept(0, reply).unwrap();
+        }
+        assert!(workload.emit_closing(0, &mut Vec::new()).is_some());
+        workload.accept(0, b"-UNKNOWN_SESSION 30 no\r\n").unwrap();
+        assert_eq!(workload.emit_closing(0, &mut Vec::new()), None);
+        assert_eq!(workload.errors().count, 1);
     }
 
     #[test]
