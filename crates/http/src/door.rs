@@ -1,10 +1,14 @@
 //! The door itself: a socket, connections within bounds, and which path goes where.
 
+use crate::charging;
 use crate::coordinator::Coordinator;
 use crate::entity;
 use crate::membership::Membership;
+use crate::nchf;
 use crate::node::Node;
 use crate::problem::Problem;
+use crate::resp_store::RespStore;
+use crate::service::Service;
 use crate::settings::{Settings, StartError};
 use crate::status::{self, status};
 use axum::Router;
@@ -41,6 +45,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// What every request can reach.
 pub(crate) struct Shared {
     pub(crate) coordinator: Arc<Coordinator>,
+    /// The store of accounts.
+    pub(crate) store: Option<Arc<dyn Service>>,
     value_len_max: usize,
 }
 
@@ -63,6 +69,11 @@ impl Door {
         let listener = runtime.block_on(TcpListener::bind(settings.listen)).map_err(refused)?;
         let address = listener.local_addr().map_err(refused)?;
 
+        let (user, password) = (settings.user.clone(), settings.password.clone());
+        let store: Option<Arc<dyn Service>> = (!settings.store.is_empty()).then(|| {
+            let addresses = settings.store.clone();
+            Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
+        });
         let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
         let coordinator = Coordinator::new(nodes, settings.number, settings.tombstone_ms);
         let coordinator = Arc::new(coordinator);
@@ -77,7 +88,7 @@ impl Door {
         for number in 0..coordinator.nodes.len() {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
-        let shared = Arc::new(Shared { coordinator, value_len_max: settings.value_len_max });
+        let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
         let (stop, stopped) = oneshot::channel();
         let serving = serve(listener, routes(shared), settings.connections_max, stopped);
         let served = runtime.spawn(serving);
@@ -99,21 +110,39 @@ impl Door {
 }
 
 fn routes(shared: Arc<Shared>) -> Router {
-    let entity = get(entity::get).put(entity::put).delete(entity::delete);
-    Router::new()
-        .route("/v0/entity", entity)
-        .route("/v0/status", get(status))
+    let mut routes = Router::new()
         .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(status::ready))
-        .fallback(|| async {
-            let why = "see /v0/entity and /v0/status";
+        .route("/readyz", get(status::ready));
+    if !shared.coordinator.nodes.is_empty() {
+        let entity = get(entity::get).put(entity::put).delete(entity::delete);
+        routes = routes.route("/v0/entity", entity).route("/v0/status", get(status));
+    }
+    let mut routes = routes.with_state(Arc::clone(&shared));
+    if let Some(store) = &shared.store {
+        for role in charging::ROLES {
+            routes = routes.merge(charging::routes(role, store)).merge(nchf::routes(role, store));
+        }
+    }
+    routes
+        .fallback(|request: Request| async move {
+            let why = why_not_found(&shared, request.uri().path());
             Problem::new(StatusCode::NOT_FOUND, "Not Found", why)
         })
         .method_not_allowed_fallback(|| async {
-            let why = "this method means nothing here";
+            let why = "this method means nothing here: see the header Allow";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed", why)
         })
-        .with_state(shared)
+}
+
+fn why_not_found(shared: &Shared, path: &str) -> &'static str {
+    match (path.starts_with("/v0/"), &shared.store) {
+        (true, _) if shared.coordinator.nodes.is_empty() => {
+            "this door has no entities: start it with --nodes"
+        }
+        (true, _) => "see /v0/entity and /v0/status",
+        (false, None) => "this door has no charging: start it with --store, or see /v0/entity",
+        (false, Some(_)) => "see /v1/openapi.json",
+    }
 }
 
 impl Shared {

@@ -1,10 +1,11 @@
-//! The HTTP door. Entities are kept on several nodes that speak RESP, Scurry servers or Valkey
-//! with libscurry.so, and this door is a coordinator of theirs: any number of doors may serve the
-//! same nodes.
+//! The HTTP door to entities and to charging. Entities are kept on several nodes that speak RESP,
+//! Scurry servers or Valkey with libscurry.so, and this door is a coordinator of theirs: any number
+//! of doors may serve the same nodes. Charging is asked of one store behind [`Service`].
 //!
 //! [`Quorum`] says how many copies a request means, `coordinator.rs` reads and writes them, and
 //! `membership.rs` decides which nodes count.
 
+mod charging;
 mod clock;
 mod coordinator;
 mod copy;
@@ -12,15 +13,20 @@ mod door;
 mod entity;
 mod mark;
 mod membership;
+mod nchf;
 mod node;
 mod placement;
 mod problem;
 mod query;
 mod quorum;
+mod resp_store;
+mod service;
 mod settings;
 mod status;
 mod sync;
 
 pub use door::Door;
 pub use quorum::{Quorum, QuorumError};
+pub use redis::Value;
+pub use service::{Service, ServiceError};
 pub use settings::{Settings, StartError};
