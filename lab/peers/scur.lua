@@ -1,6 +1,6 @@
 #!lua name=scur
 -- The opponent: the charging rules of docs/ledger.md as a Lua library for Valkey and Redis, as
--- far as the scenario moaf-scur and the lab's probe need them, with the same replies as SCUR.*.
+-- far as the scenarios moaf-scur, charglt and charging-live and the lab's probe need them, with the same replies as SCUR.*.
 -- It is meant to be as fast as idiomatic Lua can make it:
 --  * one hash per account: field '' holds the account, field <session id> that session, open or
 --    the tombstone that it left. A call is one HMGET and, when it writes, one HSET, and never
@@ -32,6 +32,8 @@
 --   Its tail: answers, ascending: request number, length, answer.
 -- answer: body, code, session version, count of items, each: key, code, grant, final, uncollected.
 -- Field '\1' of the hash, where it exists: uncollected amounts, cmsgpack, flat: unit, amount.
+-- Field '\2', where it exists: refills, oldest first: forget time, transaction id, body, version,
+--   what was available afterwards.
 
 -- The host's functions do not exist yet while a library loads: `bind` makes them locals, which
 -- are cheaper than globals, at the first call.
@@ -44,6 +46,7 @@ end
 
 local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
 local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 64, 256, 8
+local TRANSACTIONS_MAX, TRANSACTION_MS = 256, 3600000
 local NEVER = 2 ^ 53
 local OK, DENIED = 1, 2
 local CODES = { { ok = 'OK' }, { ok = 'CREDIT_LIMIT_REACHED' } }
@@ -580,6 +583,51 @@ local function terminate(keys, args)
   return reply(OK, 0, 0, flat)
 end
 
+-- scur_topup account txn bucket amount
+local function topup(keys, args)
+  local key, txn, id, amount = keys[1], args[1], args[2], tonumber(args[3])
+  if not amount or amount < 1 or args[4] then
+    return reject('INVALID 10 the arguments are not txn bucket amount')
+  end
+  local raw = call('HMGET', key, '', '\2')
+  if not raw[1] then return unknown_account() end
+  local a, tail = read_account(raw[1])
+  local now = clock(a[4])
+  if a[5] <= now then tail = expire(key, a, tail, now) end
+  local body, known, at, from, count = id .. ' ' .. args[3], raw[2] or '', 1, 1, 0
+  while at <= #known do
+    local forget, used, text, version, available, following = unpack('>dssdd', known, at)
+    if forget <= now then
+      from = following
+    else
+      count = count + 1
+      if used == txn then
+        if text ~= body then return mismatch() end
+        return { CODES[OK], 1, version, available }
+      end
+    end
+    at = following
+  end
+  if count >= TRANSACTIONS_MAX then
+    return reject('BUSY 50 a bound of the account is reached: safe to retry later')
+  end
+  for b = 6, 13 * a[1] - 7, 13 do
+    if a[b + 1] == id then
+      local to = a[b + 6]
+      if to ~= 0 and to <= now then
+        return reject('BUCKET_EXPIRED 41 the validity of the bucket has ended')
+      end
+      local available = a[b + 8] + amount
+      a[b + 8], a[b + 10] = available, a[b + 10] + amount
+      a[3], a[4] = a[3] + 1, now
+      local refill = pack('>dssdd', now + TRANSACTION_MS, txn, body, a[3], available)
+      call('HSET', key, '', write_account(a, tail), '\2', sub(known, from) .. refill)
+      return { CODES[OK], 0, a[3], available }
+    end
+  end
+  return reject('UNKNOWN_BUCKET 40 the account has no bucket with this id')
+end
+
 -- The map of scur_get, flat, behind `at` entries that are already in `out`.
 local function describe(out, at, a)
   local buckets, sessions, count = {}, {}, 0
@@ -656,6 +704,7 @@ register('scur_create', create)
 register('scur_reserve', reserve)
 register('scur_update', update)
 register('scur_terminate', terminate)
+register('scur_topup', topup)
 register('scur_get', get)
 register('scur_session', session)
 register('scur_audit', audit)

@@ -7,8 +7,9 @@
 --    msgpack.decode reads in 1 us (26 fields), and it halves the cost of a call;
 --  * buckets are kept in burn order, and one `due` time says whether anything has to expire;
 --  * memtx does not yield before a commit, so a call needs no lock.
--- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE).
--- `settings`, a global: host, port, wal_mode. Amounts and times are exact up to 10^14, where Tarantool
+-- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE);
+-- so are records with an index on their value.
+-- `settings`, a global: host, port, wal_mode, and of a replica `replication`, its primary. Amounts and times are exact up to 10^14, where Tarantool
 -- begins to make boxed numbers of integers. Left out, because the scenario never uses it: OVERRUN
 -- clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities, any status but active.
 
@@ -28,6 +29,7 @@ local OPEN, S_VERSION, DEADLINE, TCC_MS, LAST, ITEMS, SLICES, ANSWERS = 3, 4, 5,
 
 local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
 local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 64, 256, 8
+local TRANSACTIONS_MAX, TRANSACTION_MS = 256, 3600000
 local NEVER = 10 ^ 14 - 1
 local OK, DENIED = 'OK', 'CREDIT_LIMIT_REACHED'
 
@@ -40,14 +42,29 @@ box.cfg {
   readahead = 1048576,
   memtx_memory = 8 * 2 ^ 30,
   log_level = 2,
+  replication = settings.replication,
+  read_only = settings.replication ~= nil,
 }
-local keys = box.schema.space.create('kv', { id = 512 })
-keys:create_index('primary', { parts = { { 1, 'string' } } })
-local accounts = box.schema.space.create('accounts', { id = 513 })
-accounts:create_index('primary', { parts = { { 1, 'string' } } })
-local sessions = box.schema.space.create('sessions', { id = 514 })
-sessions:create_index('primary', { parts = { { 1, 'string' }, { 2, 'string' } } })
-box.schema.user.grant('guest', 'read,write,execute', 'universe')
+-- A replica has them from its primary.
+if not settings.replication then
+  local function space(name, id, ...)
+    local made = box.schema.space.create(name, { id = id })
+    for number, parts in ipairs({ ... }) do
+      local named = number == 1 and 'primary' or 'value'
+      made:create_index(named, { parts = parts, unique = number == 1 })
+    end
+  end
+  local first, both, second = { { 1, 'string' } }, { { 1, 'string' }, { 2, 'string' } }, { { 2, 'string' } }
+  space('kv', 512, first)
+  space('accounts', 513, first)
+  space('sessions', 514, both)
+  space('records', 515, first, second)
+  space('refills', 516, both)
+  box.schema.user.grant('guest', 'read,write,execute', 'universe')
+  box.schema.user.grant('guest', 'replication')
+end
+local keys, accounts, sessions = box.space.kv, box.space.accounts, box.space.sessions
+local refills = box.space.refills
 
 local time, floor, concat, remove, sort = require('fiber').time, math.floor, table.concat, table.remove, table.sort
 local begin, commit, in_transaction = box.begin, box.commit, box.is_in_txn
@@ -507,6 +524,48 @@ function procedures.terminate(key, id, number, ...)
   return reply(OK, 0, 0, flat)
 end
 
+-- account txn bucket amount. A refill that is remembered is a tuple of its own: account, id, forget
+-- time, body, version, what was available afterwards.
+function procedures.topup(key, txn, id, amount)
+  local body = id .. ' ' .. tostring(amount)
+  amount = tonumber(amount)
+  if not amount or amount < 1 then
+    return reject('INVALID 10 the arguments are not txn bucket amount')
+  end
+  local a, now = load_account(key)
+  if not a then return unknown_account() end
+  local known = refills:get({ key, txn })
+  if known and known[3] > now then
+    if known[4] ~= body then return mismatch() end
+    return { OK, 1, known[5], known[6] }
+  end
+  if refills:count({ key }) >= TRANSACTIONS_MAX then
+    local kept = 0
+    for _, old in ipairs(refills:select({ key })) do
+      if old[3] > now then kept = kept + 1 else refills:delete({ key, old[2] }) end
+    end
+    if kept >= TRANSACTIONS_MAX then
+      return reject('BUSY 50 a bound of the account is reached: safe to retry later')
+    end
+  end
+  local buckets = a[BUCKETS]
+  for b = 0, #buckets - 13, 13 do
+    if buckets[b + 1] == id then
+      local to = buckets[b + 6]
+      if to ~= 0 and to <= now then
+        return reject('BUCKET_EXPIRED 41 the validity of the bucket has ended')
+      end
+      local available = buckets[b + 8] + amount
+      buckets[b + 8], buckets[b + 10] = available, buckets[b + 10] + amount
+      a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
+      keep_account(a)
+      refills:replace({ key, txn, now + TRANSACTION_MS, body, a[VERSION], available })
+      return { OK, 0, a[VERSION], available }
+    end
+  end
+  return reject('UNKNOWN_BUCKET 40 the account has no bucket with this id')
+end
+
 -- The flat map of `get`, behind `at` entries that are already in `out`.
 local function describe(out, at, a)
   local from, buckets, open, count = a[BUCKETS], {}, {}, 0
@@ -589,11 +648,47 @@ function swap(key, version, value)
   return 1
 end
 
+-- The same for many: key, version, value, ... Gives 1 or 0 for each.
+function swap_all(list)
+  local taken = {}
+  begin()
+  for i = 1, #list, 3 do taken[#taken + 1] = swap(list[i], list[i + 1], list[i + 2]) end
+  commit()
+  return taken
+end
+
+-- The values of many plain keys.
+function mget(list)
+  local values = {}
+  for i = 1, #list do
+    local held = keys:get(list[i])
+    values[i] = held and held[2] or box.NULL
+  end
+  return values
+end
+
+-- Several plain keys in one transaction: key, value, ...
+function mset(pairs)
+  begin()
+  for i = 1, #pairs, 2 do keys:replace({ pairs[i], pairs[i + 1] }) end
+  commit()
+  return 'OK'
+end
+
+-- Whether a replica follows its primary.
+local function link()
+  local primary = box.info.replication[1]
+  local upstream = primary and primary.upstream
+  return upstream and upstream.status == 'follow' and 'up' or 'down'
+end
+
 -- What the server says of itself, a line a field.
 function info()
   local lines = {
     'tarantool_version:' .. box.info.version,
     'durability:' .. box.cfg.wal_mode,
+    'master_repl_offset:' .. tostring(box.info.vclock[1] or 0):gsub('ULL', ''):gsub('LL', ''),
+    'master_link_status:' .. link(),
     'used_memory:' .. tostring(box.slab.info().arena_used):gsub('ULL', ''),
   }
   return concat(lines, '\r\n') .. '\r\n'

@@ -8,3 +8,17 @@ redis.register_function('swap', function(keys, args)
   redis.call('SET', keys[1], args[2])
   return 1
 end)
+
+-- The same for many keys in one call: version, value, version, value, ... Gives 1 or 0 for each.
+redis.register_function('swap_all', function(keys, args)
+  local taken = {}
+  for i, key in ipairs(keys) do
+    if redis.call('GETRANGE', key, 0, 7) == args[2 * i - 1] then
+      redis.call('SET', key, args[2 * i])
+      taken[i] = 1
+    else
+      taken[i] = 0
+    end
+  end
+  return taken
+end)

@@ -8,7 +8,10 @@ use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::random::Random;
 use crate::resp::{Value, encode};
-use crate::workload::{HashFieldsWorkload, KeyCheck, KeyValueWorkload};
+use crate::scenario::Usage;
+use crate::workload::{
+    HashFieldsWorkload, IndexWorkload, KeyCheck, KeyValueWorkload, User, names_only,
+};
 
 /// Below this every account is compared; above it, a sample where the store has totals.
 const ACCOUNTS_ALL_MAX: u32 = 1_000_000;
@@ -30,6 +33,12 @@ pub struct Expected<'a> {
 }
 
 impl Expected<'_> {
+    /// The balance of one account.
+    fn of(&self, number: u32) -> Balance {
+        let consumed = self.consumed[number as usize];
+        Balance::settled(i128::from(self.credited_per_account), i128::from(consumed))
+    }
+
     /// The balance of the whole store.
     fn whole(&self) -> Balance {
         let credited = i128::from(self.credited_per_account) * self.consumed.len() as i128;
@@ -76,6 +85,22 @@ impl Balance {
         Ok(())
     }
 
+    /// Says when it does not add up: what came in is free, set aside or consumed.
+    ///
+    /// # Errors
+    /// When it does not.
+    pub fn check_conserved(&self, of: &str) -> Result<()> {
+        ensure!(
+            self.available + self.held == self.credited - self.consumed,
+            "{of} do not add up: available {} and held {} of {} less {}",
+            self.available,
+            self.held,
+            self.credited,
+            self.consumed
+        );
+        Ok(())
+    }
+
     fn add(&mut self, other: &Balance) {
         self.available += other.available;
         self.held += other.held;
@@ -116,11 +141,42 @@ pub fn audit_charging(
             totals(&client.call_each(&["SCUR.TOTALS"])?, expected.unit)?
                 .check(&whole, "the totals")?;
         }
-        accounts(client, dialect, expected, &sample)?;
+        accounts(client, dialect, &sample, |number| expected.of(number))?;
     } else {
-        accounts(client, dialect, expected, &every())?.check(&whole, "the sum of all accounts")?;
+        accounts(client, dialect, &every(), |number| expected.of(number))?
+            .check(&whole, "the sum of all accounts")?;
     }
     no_sessions(client, dialect, &sample)
+}
+
+/// Audits a store of users whose sessions are open: each account has its credit, what it consumed
+/// and what its session holds, and the totals are their sum. Nothing may be in flight.
+///
+/// # Errors
+/// What differed first, or why the store could not be asked.
+pub fn audit_usage(
+    client: &mut Client,
+    dialect: Dialect,
+    plan: &Usage,
+    users: &[User],
+    seed: u64,
+) -> Result<()> {
+    let of = |number: u32| {
+        let user = &users[number as usize];
+        let credited = i128::from(plan.credit) + i128::from(user.refilled);
+        let (held, consumed) = (i128::from(user.held), i128::from(user.consumed));
+        Balance { available: credited - held - consumed, held, credited, consumed }
+    };
+    let count = u32::try_from(users.len())?;
+    let mut whole = Balance::default();
+    (0..count).for_each(|number| whole.add(&of(number)));
+    if dialect.has_totals() {
+        totals(&client.call_each(&["SCUR.TOTALS"])?, &plan.unit)?.check(&whole, "the totals")?;
+        accounts(client, dialect, &sample(count, seed), of)?;
+        return Ok(());
+    }
+    let every: Vec<u32> = (0..count).collect();
+    accounts(client, dialect, &every, of)?.check(&whole, "the sum of all accounts")
 }
 
 /// Audits a key-value store: each key holds its last acknowledged write.
@@ -145,6 +201,44 @@ pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u
             "key {} holds {value}, but {expected} was acknowledged",
             keys[index]
         );
+        Ok(())
+    })
+}
+
+/// Audits an index: the last acknowledged value of each record finds that record alone, and one
+/// that it had before finds nothing.
+///
+/// # Errors
+/// What differed first, or why the store could not be asked.
+pub fn audit_index(client: &mut Client, workload: &IndexWorkload, seed: u64) -> Result<()> {
+    ensure!(workload.wrong() == 0, "{} FINDs did not give their record", workload.wrong());
+    let mut questions: Vec<(u32, Option<Vec<u8>>, Vec<u8>)> = Vec::new();
+    for key in sample(workload.keys(), seed) {
+        let mut request = Vec::new();
+        if let Some(value) = workload.append_check(key, &mut request) {
+            questions.push((key, Some(value), std::mem::take(&mut request)));
+        }
+        if workload.append_check_old(key, &mut request) {
+            questions.push((key, None, request));
+        }
+    }
+    let append = |index: usize, out: &mut Vec<u8>| out.extend_from_slice(&questions[index].2);
+    client.pipeline(questions.len(), append, |index, reply| {
+        let (key, value, _) = &questions[index];
+        let shown = || reply.escape_ascii().to_string();
+        match value {
+            Some(value) => ensure!(
+                names_only(reply, *key),
+                "{} finds {}, but record {key} has it",
+                value.escape_ascii(),
+                shown()
+            ),
+            None => ensure!(
+                !reply.windows(4).any(|window| window == b"key:"),
+                "the first value of record {key} still finds {}",
+                shown()
+            ),
+        }
         Ok(())
     })
 }
@@ -203,7 +297,7 @@ pub fn audit_replicas(
 }
 
 /// The store's own totals of a unit: the sum of what its nodes say.
-fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
+pub(crate) fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
     let rows = || replies.iter().flat_map(|reply| reply.entry("units").elements());
     let mut found = None;
     for (name, balance) in rows().filter_map(|row| Balance::from_row(row.elements())) {
@@ -217,12 +311,12 @@ fn totals(replies: &[Value], unit: &str) -> Result<Balance> {
     })
 }
 
-/// Compares each of these accounts with its tally, and gives their sum.
+/// Compares each of these accounts with what it must be, and gives their sum.
 fn accounts(
     client: &mut Client,
     dialect: Dialect,
-    expected: &Expected<'_>,
     numbers: &[u32],
+    of: impl Fn(u32) -> Balance,
 ) -> Result<Balance> {
     let mut sum = Balance::default();
     let append = append(dialect, "AUDIT", numbers);
@@ -237,10 +331,7 @@ fn accounts(
                 .with_context(|| format!("{name}: AUDIT has a bucket of another shape: {row}"))?;
             balance.add(&bucket);
         }
-        let consumed = expected.consumed[number as usize];
-        let wanted =
-            Balance::settled(i128::from(expected.credited_per_account), i128::from(consumed));
-        balance.check(&wanted, &name)?;
+        balance.check(&of(number), &name)?;
         sum.add(&balance);
         Ok(())
     })?;

@@ -69,6 +69,15 @@ impl Client {
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
+    /// Connects to every server of a partition that only clients know. Requests go as in a cluster.
+    ///
+    /// # Errors
+    /// When one cannot be reached.
+    pub fn connect_partition(routes: Routes) -> Result<Client> {
+        let lines = routes.addresses().iter().map(|address| Line::connect(Wire::Resp, *address));
+        Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
+    }
+
     /// Sends one request and waits for its reply.
     ///
     /// # Errors
@@ -214,6 +223,7 @@ impl Line {
         match &mut self.translator {
             Some(translator) => {
                 translator.request(self.sent, request, out);
+                translator.flush(out);
                 self.sent = self.sent.wrapping_add(1);
             }
             None => out.extend_from_slice(request),
@@ -250,6 +260,7 @@ impl Line {
             match translator.reply(&self.received[self.at..], &mut sink) {
                 Ok((length, step)) => {
                     self.at += length;
+                    translator.flush(&mut again);
                     self.stream.write_all(&again).context("sending a request again")?;
                     let Step::Answer(number) = step else { continue };
                     ensure!(number == self.answered, "replies come in another order than requests");

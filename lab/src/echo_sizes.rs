@@ -95,7 +95,7 @@ mod tests {
         assert!(ReplySizes::parse(&sizes.text).is_ok());
         assert!(sizes.text.starts_with("SCUR.GET=248,SCUR.RESERVE="));
         assert!(sizes.origin.contains("none here"));
-        let kv = KeyValue { keys: 1, value_size: 100, get_share: 1, set_share: 0, del_share: 0 };
+        let kv = KeyValue { keys: 1, value_size: 100, get_share: 1, ..KeyValue::default() };
         assert_eq!(key_value(Some(&kv)).text, "SET=5,GET=108,DEL=4");
     }
 }

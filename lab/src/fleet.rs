@@ -1,5 +1,6 @@
 //! The processes of one system under test: a server and its replicas, or a cluster.
 
+use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -10,7 +11,9 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::filling::info_number;
 use crate::process::{ServerCommand, ServerProcess};
+use crate::routes::Routes;
 use crate::sampler::resident_bytes;
+use crate::target::door;
 
 /// Primaries of a cluster: fewer make none.
 pub const CLUSTER_PRIMARIES: usize = 3;
@@ -18,6 +21,8 @@ pub const CLUSTER_PRIMARIES: usize = 3;
 pub const REPLICAS_MAX: u32 = 1;
 /// From a node's port to the one at which nodes talk to each other.
 const BUS: u16 = 8;
+/// From one node's port to the next where several share the keys.
+const NODE_PORTS: u16 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 const TOGETHER_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -27,6 +32,8 @@ pub struct Fleet {
     primaries: Vec<ServerProcess>,
     replicas: Vec<ServerProcess>,
     is_cluster: bool,
+    /// Who has which key, where only clients know.
+    partition: Option<Routes>,
 }
 
 /// How a fleet is started.
@@ -36,6 +43,8 @@ pub struct Plan<'a> {
     pub first: ServerCommand,
     /// The primaries are a cluster.
     pub is_cluster: bool,
+    /// Servers that share the keys, and do not know it.
+    pub nodes: u32,
     /// Replicas of each primary.
     pub replicas: u32,
     /// The core that replicas run on, away from their primaries; none leaves it to the kernel.
@@ -50,15 +59,25 @@ impl Fleet {
     /// # Errors
     /// When one does not start, or they do not come together.
     pub fn start(plan: &Plan<'_>) -> Result<Fleet> {
-        let primaries = if plan.is_cluster { CLUSTER_PRIMARIES } else { 1 };
+        let nodes = plan.nodes as usize;
+        let primaries = if plan.is_cluster { CLUSTER_PRIMARIES } else { nodes };
         let replicas = primaries * plan.replicas as usize;
-        let mut fleet =
-            Fleet { primaries: Vec::new(), replicas: Vec::new(), is_cluster: plan.is_cluster };
+        ensure!(nodes == 1 || replicas == 0, "servers that share the keys have no replicas here");
+        let mut fleet = Fleet {
+            primaries: Vec::new(),
+            replicas: Vec::new(),
+            is_cluster: plan.is_cluster,
+            partition: None,
+        };
         for index in 0..primaries + replicas {
             let is_primary = index < primaries;
             let command = command(plan, u16::try_from(index)?, is_primary);
             let server = ServerProcess::start(&command, plan.interrupted)?;
             if is_primary { &mut fleet.primaries } else { &mut fleet.replicas }.push(server);
+        }
+        if nodes > 1 {
+            let addresses = fleet.primaries.iter().map(ServerProcess::address).collect();
+            fleet.partition = Some(Routes::partition(addresses)?);
         }
         let mut patience = Looking { fleet: &fleet, interrupted: plan.interrupted };
         if plan.is_cluster {
@@ -69,6 +88,31 @@ impl Fleet {
             fleet.wait_until_equal(plan.interrupted)?;
         }
         Ok(fleet)
+    }
+
+    /// Starts so many servers and the HTTP door before them, which then is the first.
+    ///
+    /// # Errors
+    /// When one does not start, or the door does not find them.
+    pub fn start_behind_door(plan: &Plan<'_>, nodes: u16) -> Result<Fleet> {
+        let start = |command: &ServerCommand| ServerProcess::start(command, plan.interrupted);
+        let mut servers = Vec::new();
+        for index in 0..nodes {
+            let mut command = command(plan, index * NODE_PORTS, true);
+            let number = index.to_string();
+            command.arguments.extend(["--node", &number].map(Into::into));
+            servers.push(start(&command)?);
+        }
+        let addresses: Vec<_> = servers.iter().map(ServerProcess::address).collect();
+        let mut address = plan.first.address;
+        address.set_port(address.port() + nodes * NODE_PORTS);
+        servers.insert(0, start(&door(&plan.first, &addresses, address))?);
+        Ok(Fleet { primaries: servers, replicas: Vec::new(), is_cluster: false, partition: None })
+    }
+
+    /// The first server behind a door.
+    pub fn behind_door(&self) -> Option<&ServerProcess> {
+        self.primaries.get(1)
     }
 
     /// The server, or the first node of a cluster.
@@ -94,11 +138,19 @@ impl Fleet {
         self.primaries.iter().map(|server| resident_bytes(server.pid())).sum()
     }
 
+    /// Who has which key, where the servers do not know it.
+    pub fn partition(&self) -> Option<&Routes> {
+        self.partition.as_ref()
+    }
+
     /// Connects to all who answer clients.
     ///
     /// # Errors
     /// When one does not.
     pub fn connect(&self) -> Result<Client> {
+        if let Some(partition) = &self.partition {
+            return Client::connect_partition(partition.clone());
+        }
         let address = self.first().address();
         if self.is_cluster { Client::connect_cluster(address) } else { self.first().client() }
     }
@@ -108,7 +160,7 @@ impl Fleet {
     /// # Errors
     /// When one does not answer.
     pub fn connect_replicas(&self) -> Result<Vec<Client>> {
-        self.replicas.iter().map(|replica| Client::connect(replica.address())).collect()
+        self.replicas.iter().map(ServerProcess::client).collect()
     }
 
     /// Waits until the replicas have all that their primaries have. Nothing may be written meanwhile.
@@ -117,7 +169,7 @@ impl Fleet {
     /// When they do not come to that.
     pub fn wait_until_equal(&self, interrupted: &AtomicBool) -> Result<()> {
         let of = |server: &ServerProcess| -> Result<(u64, u64)> {
-            let reply = Client::connect(server.address())?.call(&["INFO", "replication"])?;
+            let reply = server.client()?.call(&["INFO", "replication"])?;
             let info = reply.text().unwrap_or_default();
             let is_linked = u64::from(info.contains("master_link_status:up"));
             let offset = info_number(info, "master_repl_offset");
@@ -156,12 +208,31 @@ impl Fleet {
 /// How the server of this number is started.
 fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     let mut command = plan.first.clone();
-    let port = command.address.port() + index;
+    // A server of ours listens behind its port as well.
+    let step = if plan.nodes > 1 { NODE_PORTS } else { 1 };
+    let port = command.address.port() + index * step;
     let first = command.address.port().to_string();
+    let listens = command.address.to_string();
     command.address.set_port(port);
+    if let Some(place) = command.arguments.iter_mut().find(|word| **word == *listens) {
+        *place = command.address.to_string().into();
+    }
     let at = command.arguments.iter().position(|word| word == "--port");
     if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 1)) {
         *place = port.to_string().into();
+    }
+    if let Some(script) = command.arguments.iter_mut().find(|word| is_settings(word)) {
+        // It has no flags: its settings are a line of its script.
+        let mut text = script.to_string_lossy().replace(&first, &port.to_string());
+        if !is_primary {
+            let from = format!(", replication = '127.0.0.1:{first}' }}");
+            text = text.replace(" }", &from);
+        }
+        *script = text.into();
+        if !is_primary {
+            command.cores = plan.replica_core.into_iter().collect();
+        }
+        return command;
     }
     let mut add = |words: &[&str]| command.arguments.extend(words.iter().map(Into::into));
     if plan.is_cluster || plan.replicas > 0 {
@@ -180,6 +251,11 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
         command.cores = plan.replica_core.into_iter().collect();
     }
     command
+}
+
+/// The settings in the script of Tarantool.
+fn is_settings(word: &OsString) -> bool {
+    word.to_string_lossy().starts_with("settings = {")
 }
 
 /// Looks until something has come about.

@@ -98,6 +98,9 @@ pub struct Loader<'a, W> {
     /// The connection whose turn it is in an open loop.
     turn: usize,
     stage: Stage,
+    /// A second whose 99th percentile is above this ends the load, microseconds.
+    autostop_us: Option<f64>,
+    is_stopped: bool,
     in_flight: u64,
     answered_at: u64,
     received: Vec<u8>,
@@ -137,12 +140,21 @@ impl<'a, W: Workload> Loader<'a, W> {
             pace: None,
             turn: 0,
             stage: Stage::WarmUp,
+            autostop_us: None,
+            is_stopped: false,
             in_flight: 0,
             answered_at: 0,
             received: vec![0; READ_BUFFER],
             out: Vec::new(),
             translated: Vec::new(),
         })
+    }
+
+    /// Lets the load end early when the 99th percentile of a second is above this, microseconds: a
+    /// store that does not keep up gets no better by waiting.
+    pub fn stop_above(mut self, p99_us: f64) -> Loader<'a, W> {
+        self.autostop_us = Some(p99_us);
+        self
     }
 
     /// Runs warm-up and the measured interval, then lets everything in flight finish and closes
@@ -177,7 +189,8 @@ impl<'a, W: Workload> Loader<'a, W> {
         self.send_all()?;
         self.drain()?;
         let is_asked = self.plan.copies.is_some();
-        self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked)
+        let result = self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked)?;
+        Ok(LoadResult { stopped: self.is_stopped, ..result })
     }
 
     fn send_all(&mut self) -> Result<()> {
@@ -190,10 +203,12 @@ impl<'a, W: Workload> Loader<'a, W> {
             let now = self.clock.nanos();
             if now >= tick.min(end) {
                 let errors = self.workload.errors().count;
-                observer.second(&self.recorder.close_interval(now, errors));
+                let second = self.recorder.close_interval(now, errors);
+                observer.second(&second);
                 tick = self.recorder.next_tick();
+                self.is_stopped |= self.autostop_us.is_some_and(|most| second.p99_us > most);
             }
-            if now >= end {
+            if now >= end || self.is_stopped {
                 return Ok(());
             }
             let next = self.send_due(now)?;
@@ -342,6 +357,9 @@ impl<'a, W: Workload> Loader<'a, W> {
             self.in_flight -= 1;
         }
         connection.keep_unread(&bytes[at..]);
+        if let Some(translator) = &mut connection.translator {
+            translator.flush(&mut self.out);
+        }
         if !self.out.is_empty() {
             connection.write(&self.out, &self.epoll)?;
         }
@@ -403,6 +421,9 @@ impl<'a, W: Workload> Loader<'a, W> {
         }
         if count == 0 {
             return Ok(0);
+        }
+        if let Some(translator) = &mut connection.translator {
+            translator.flush(&mut self.out);
         }
         let was_quiet = self.in_flight == 0;
         self.in_flight += count as u64;

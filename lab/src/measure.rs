@@ -1,7 +1,11 @@
 //! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
 
 mod driver;
+mod index;
+mod live;
+mod search;
 mod system;
+mod usage;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -19,18 +23,19 @@ use crate::fleet::{Fleet, Plan};
 use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
 use crate::log_growth::LogCounts;
 use crate::names::{account_text, key_text};
-use crate::populate::{create_accounts, set_hashes, set_keys};
+use crate::populate::{add_counters, create_accounts, set_hashes, set_keys};
 use crate::process::{ServerCommand, ServerProcess};
 use crate::progress::{Progress, Step};
 use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
-use crate::scenario::{Charging, KeyValue, Kind, Scenario};
+use crate::scenario::{Charging, KeyValue, Kind, Quorum, Scenario};
 use crate::snapshotter::Snapshotter;
 use crate::stand::Stand;
 use crate::target::{
     Durability, Identity, ScurryOptions, Start, Target, probe_charging, probe_key_value,
 };
+use crate::wire::{HttpTarget, Wire};
 use crate::workload::{
     ChargingPlan, ChargingWorkload, HashFieldsWorkload, KeyValueWorkload, Workload,
 };
@@ -38,6 +43,8 @@ use system::System;
 
 /// Below this idle share of its core the loader may be what is measured.
 const IDLE_PERCENT_MIN: f64 = 10.0;
+/// Servers behind the HTTP door.
+const HTTP_NODES: u16 = 3;
 
 /// What one run needs.
 #[derive(Clone, Debug)]
@@ -150,7 +157,11 @@ impl Bench<'_> {
             None => System::Started(self.start()?),
         };
         let mut client = fleet.connect()?;
-        let identity = self.target.identify(&mut client)?;
+        let identity = if self.target.is_http() {
+            Target::Scurry.identify(&mut fleet.connect_behind_door()?)?
+        } else {
+            self.target.identify(&mut client)?
+        };
         let driver = self.start_driver(fleet.address())?;
         if let Some(driver) = &driver {
             client = driver.client()?;
@@ -168,6 +179,13 @@ impl Bench<'_> {
             }
             (Some(charging), _) => {
                 self.charge(charging, number, &fleet, driver.as_ref(), &mut client, &progress)
+            }
+            _ if self.scenario.usage.is_some() => {
+                self.usage(number, &fleet, &mut client, &progress)
+            }
+            _ if self.scenario.live.is_some() => self.live(number, &fleet, &mut client, &progress),
+            (_, Some(kv)) if self.scenario.kind == Kind::Index => {
+                self.index(kv, number, &fleet, &mut client, &progress)
             }
             (_, Some(kv)) => self.key_value(kv, number, &fleet, &mut client, &progress),
             _ => unreachable!("a scenario that was checked has one part"),
@@ -188,14 +206,30 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<Fleet> {
-        let first = self.command(self.stand.address(self.port)?);
-        Fleet::start(&Plan {
-            first,
+        let plan = Plan {
+            first: self.command(self.stand.address(self.port)?),
             is_cluster: self.target.is_cluster(),
+            nodes: self.scenario.nodes,
             replicas: self.copies.replicas,
             replica_core: self.cores.map(|cores| cores.loader),
             interrupted: self.interrupted,
-        })
+        };
+        if self.target.is_http() {
+            Fleet::start_behind_door(&plan, HTTP_NODES)
+        } else {
+            Fleet::start(&plan)
+        }
+    }
+
+    /// What the load speaks: over HTTP the quorum is a part of it.
+    fn wire(&self) -> Result<Wire> {
+        let quorum = self.scenario.kv.as_ref().and_then(|kv| kv.quorum.as_deref());
+        match (self.target, quorum) {
+            (Target::ScurryHttp, Some(quorum)) => {
+                Ok(Wire::Http(HttpTarget::Entities(Some(Quorum::parse(quorum)?))))
+            }
+            _ => Ok(self.target.wire()),
+        }
     }
 
     /// How it is started.
@@ -209,6 +243,7 @@ impl Bench<'_> {
             echo_sizes: self.echo_sizes,
             scurry: self.scurry,
             library: self.library,
+            kind: self.scenario.kind,
         });
         ServerCommand { namespace: self.stand.namespace(), ..command }
     }
@@ -232,7 +267,8 @@ impl Bench<'_> {
         }
         let accounts = scenario.accounts;
         let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
-            create_accounts(client, dialect, charging, accounts, progress)
+            create_accounts(client, dialect, &charging.create_arguments(), accounts, progress)?;
+            add_counters(client, dialect, charging, accounts, progress)
         })?;
         let expected = |consumed, consumed_total| Expected {
             unit: &charging.unit,
@@ -311,7 +347,7 @@ impl Bench<'_> {
             return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
         }
         let mut workload = KeyValueWorkload::new(kv, scenario.sessions, scenario.seed, echo);
-        let filling = self.fill(fleet, client, kv.keys, progress, |client, progress| {
+        let filling = self.fill(fleet, client, kv.filled(), progress, |client, progress| {
             set_keys(client, &mut workload, progress)
         })?;
         let routes = self.routes(fleet, client)?;
@@ -320,8 +356,14 @@ impl Bench<'_> {
         }
         let addresses = addresses(fleet, routes.as_ref());
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
-        let verdict =
-            self.verdict(workload.errors(), || audit_key_value(client, &workload, scenario.seed));
+        let verdict = self.verdict(workload.errors(), || {
+            audit_key_value(client, &workload, scenario.seed)?;
+            fleet.wait_until_equal(self.interrupted)?;
+            for replica in &mut fleet.connect_replicas()? {
+                audit_key_value(replica, &workload, scenario.seed).context("a replica")?;
+            }
+            Ok(())
+        });
         settle(&mut run, verdict, filling.as_ref(), progress);
         Ok((run, filling))
     }
@@ -357,6 +399,9 @@ impl Bench<'_> {
 
     /// Who owns which key, where the load goes to the owners.
     fn routes(&self, fleet: &System, client: &mut Client) -> Result<Option<Routes>> {
+        if let Some(partition) = fleet.partition() {
+            return Ok(Some(partition.clone()));
+        }
         let by_core = self.target == Target::Scurry && self.door == Door::Cores;
         if !by_core && !self.target.is_cluster() {
             return Ok(None);
@@ -364,6 +409,7 @@ impl Bench<'_> {
         Routes::ask(client, fleet.address()).map(Some)
     }
 
+    /// One load at the scenario's rate, or at every rate that the search for the highest tries.
     fn load<W: Workload>(
         &self,
         number: u32,
@@ -373,13 +419,46 @@ impl Bench<'_> {
         addresses: Vec<SocketAddr>,
         progress: &Progress,
     ) -> Result<Run> {
+        let mut once = |rate: Option<f64>, autostop_us: Option<f64>| {
+            let addresses = addresses.clone();
+            self.load_once(
+                number,
+                workload,
+                fleet,
+                client,
+                addresses,
+                progress,
+                (rate, autostop_us),
+            )
+        };
+        match &self.scenario.search {
+            Some(search) => {
+                let run = self.seek(search, progress, |rate, limit| once(Some(rate), limit))?;
+                Ok(Run { run: number, ..run })
+            }
+            None => Ok(once(self.scenario.clock_rate(), None)?.0),
+        }
+    }
+
+    /// One load, and whether it was ended early.
+    #[expect(clippy::too_many_arguments, reason = "what one load needs, passed on by one caller")]
+    fn load_once<W: Workload>(
+        &self,
+        number: u32,
+        workload: &mut W,
+        fleet: &System,
+        client: &mut Client,
+        addresses: Vec<SocketAddr>,
+        progress: &Progress,
+        (rate, autostop_us): (Option<f64>, Option<f64>),
+    ) -> Result<(Run, bool)> {
         let plan = LoadPlan {
-            wire: self.target.wire(),
+            wire: self.wire()?,
             addresses,
             sessions: self.scenario.sessions,
             connections: self.scenario.connections,
             depth: self.scenario.depth,
-            rate: self.scenario.rate,
+            rate,
             warmup_seconds: self.scenario.warmup_seconds,
             seconds: self.scenario.seconds,
             copies: self.copies.acknowledged,
@@ -395,7 +474,10 @@ impl Bench<'_> {
             log: Vec::new(),
             progress,
         };
-        let loader = Loader::connect(plan, workload, self.interrupted)?;
+        let mut loader = Loader::connect(plan, workload, self.interrupted)?;
+        if let Some(p99_us) = autostop_us {
+            loader = loader.stop_above(p99_us);
+        }
         let snapshotter =
             self.snapshots.then(|| Snapshotter::start(fleet.address())).transpose()?;
         let result = loader.run(&mut watch)?;
@@ -414,15 +496,27 @@ impl Bench<'_> {
             [begin, end] if self.copies.replicas > 0 => Some(end - begin),
             _ => None,
         };
-        Ok(Run {
+        let figures = Figures {
+            log,
+            ops_per_s_per_core: self.per_core(&result),
+            ..figures(&result, begin, end, memory, replicas)
+        };
+        let run = Run {
             run: number,
-            figures: Figures { log, ..figures(&result, begin, end, memory, replicas) },
-            audit: String::new(),
+            figures,
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
             timeline: result.timeline,
             histogram: result.histogram,
-        })
+            ..Run::default()
+        };
+        Ok((run, result.stopped))
+    }
+
+    /// Throughput by the cores that the target is bound to.
+    fn per_core(&self, result: &LoadResult) -> Option<f64> {
+        let cores = self.cores.filter(|_| self.address.is_none())?.target.len();
+        Some(rounded(per(result.operations, result.seconds) / cores.max(1) as f64, 1))
     }
 
     /// What stands in the audit's column.
@@ -483,6 +577,7 @@ fn figures(
     Figures {
         business_ops_per_s: Some(rounded(per(result.operations, seconds), 1)),
         latency_us: Some(latency.clone()),
+        ops_per_s_per_core: None,
         cpu_percent: memory.map(|_| rounded(percent(cpu, seconds), 1)),
         cpu_us_per_op: memory.map(|_| rounded(cpu * 1e6 / operations, 3)),
         replica_cpu_us_per_op: replicas.map(|cpu| rounded(cpu * 1e6 / operations, 3)),

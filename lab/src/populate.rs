@@ -7,39 +7,80 @@ use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::resp::Template;
 use crate::scenario::Charging;
-use crate::workload::{HashFieldsWorkload, KeyValueWorkload};
+use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyValueWorkload};
 
 /// How often progress is shown.
 const STEP: usize = 50_000;
 
-/// Creates every account.
+/// Creates every account with these arguments behind its id.
 ///
 /// # Errors
 /// When one cannot be created, or the first error of `progress`.
 pub fn create_accounts(
     client: &mut Client,
     dialect: Dialect,
+    rest: &[String],
+    accounts: u32,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    each_account(client, dialect, "CREATE", rest, accounts, progress)
+}
+
+/// Gives every account its counters, one after the other.
+///
+/// # Errors
+/// As [`create_accounts`].
+pub fn add_counters(
+    client: &mut Client,
+    dialect: Dialect,
     charging: &Charging,
     accounts: u32,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
+    for rest in charging.counter_arguments() {
+        each_account(client, dialect, "COUNTER", &rest, accounts, progress)?;
+    }
+    Ok(())
+}
+
+/// Sends one command for every account.
+fn each_account(
+    client: &mut Client,
+    dialect: Dialect,
+    command: &str,
+    rest: &[String],
+    accounts: u32,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
     let blank = account_text(0).escape_ascii().to_string();
-    let rest = charging.create_arguments();
     let rest: Vec<&str> = rest.iter().map(String::as_str).collect();
-    let arguments = dialect.arguments("CREATE", &blank, &rest);
+    let arguments = dialect.arguments(command, &blank, &rest);
     let template = Template::new(&arguments, dialect.account_index(), None);
     fill(client, accounts, progress, |number, out| {
         template.append(out, &account_text(number), &[]);
     })
 }
 
-/// Gives every key its first value.
+/// Gives every key that is set before its first value.
 ///
 /// # Errors
 /// When one cannot be set, or the first error of `progress`.
 pub fn set_keys(
     client: &mut Client,
     workload: &mut KeyValueWorkload,
+    progress: &mut dyn FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let keys = workload.filled();
+    fill(client, keys, progress, |number, out| workload.append_first(number, out))
+}
+
+/// Writes every record of an index.
+///
+/// # Errors
+/// When one cannot be written, or the first error of `progress`.
+pub fn put_records(
+    client: &mut Client,
+    workload: &mut IndexWorkload,
     progress: &mut dyn FnMut(usize, usize) -> Result<()>,
 ) -> Result<()> {
     let keys = workload.keys();

@@ -100,13 +100,13 @@ pub fn is_measured(row: &Row) -> bool {
 /// The project's own: the server, and the module in another's.
 pub fn is_ours(row: &Row) -> bool {
     let system = row.target.split([':', ' ']).next().unwrap_or_default();
-    system == "scurry" || system.ends_with("+module")
+    system == "scurry" || system == "scurry-http" || system.ends_with("+module")
 }
 
 /// Another system that does the same work. Echo and a plain HSET are limits and no rivals.
 pub fn is_peer(row: &Row) -> bool {
     let system = row.target.split([':', ' ']).next().unwrap_or_default();
-    !is_ours(row) && system != "echo" && system != "valkey+hset"
+    !is_ours(row) && !["echo", "http-echo", "valkey+hset"].contains(&system)
 }
 
 /// What the durability that a server names promises, in words that all share.
@@ -128,7 +128,8 @@ pub fn findings(rows: &[Row]) -> Vec<Finding<'_>> {
 fn finding<'a>(rows: &'a [Row], ours: &'a Row, figure: Figure) -> Option<Finding<'a>> {
     let terms = |row: &Row| {
         let promise = promise(&row.durability).to_owned();
-        (promise, row.replicas, row.acknowledged_copies, row.load.target_cores.len())
+        let step = (row.scenario.clone(), row.step.clone());
+        (step, promise, row.replicas, row.acknowledged_copies, row.load.target_cores.len())
     };
     let rank = |row: &Row| {
         let value = median(&figure.values(row))?;

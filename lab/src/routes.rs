@@ -79,6 +79,18 @@ impl Routes {
         Ok(routes)
     }
 
+    /// A partition that only clients know: each server has a part of the slots, equally many.
+    ///
+    /// # Errors
+    /// When there are more servers than can be told apart.
+    pub fn partition(addresses: Vec<SocketAddr>) -> Result<Routes> {
+        let count = addresses.len();
+        ensure!((1..=NODES_MAX).contains(&count), "there are 1 to {NODES_MAX} nodes");
+        let owner = |slot: usize| u8::try_from(slot * count / SLOTS);
+        let owners = (0..SLOTS).map(owner).collect::<Result<_, _>>()?;
+        Ok(Routes { addresses, owners })
+    }
+
     fn owner(&mut self, address: SocketAddr) -> Result<u8> {
         let known = self.addresses.iter().position(|known| *known == address);
         let index = known.unwrap_or(self.addresses.len());
@@ -206,6 +218,18 @@ mod tests {
         let error = routes.owners(1, 4, |_| "foo").unwrap_err().to_string();
         assert!(error.contains("7001"), "{error}");
         assert!(routes.owners(100, 1, |number| format!("key:{number}")).is_err());
+    }
+
+    #[test]
+    fn a_partition_gives_every_node_as_many_slots() {
+        let ports = [7001, 7002, 7003].map(|port| SocketAddr::from(([127, 0, 0, 1], port)));
+        let routes = Routes::partition(ports.to_vec()).unwrap();
+        assert_eq!(routes.addresses(), ports);
+        for node in 0..3 {
+            let slots = routes.owners.iter().filter(|owner| **owner == node).count();
+            assert!((5_461..=5_462).contains(&slots), "{slots}");
+        }
+        assert!(Routes::partition(Vec::new()).is_err());
     }
 
     #[test]

@@ -9,6 +9,9 @@ use crate::latency::LatencySummary;
 use crate::loader::{OperationResult, Second};
 use crate::log_growth::LogGrowth;
 use crate::sampler::CoreUse;
+use crate::search::Found;
+use crate::teller::Told;
+use crate::workload::LiveCounts;
 
 /// Runs of one target that differ by more than this, in percent of the median, support no claim.
 pub const SPREAD_PERCENT_MAX: f64 = 20.0;
@@ -30,6 +33,9 @@ pub struct Report {
 pub struct Row {
     /// The scenario's name.
     pub scenario: String,
+    /// The step of a scenario that is run in several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
     /// The target's name.
     pub target: String,
     /// The figures: those of the median run by throughput.
@@ -93,6 +99,9 @@ pub struct Load {
     pub seed: u64,
     /// Business operations of one session (8, or 7 without the last SESSION); none for kv.
     pub ops_per_session: Option<usize>,
+    /// Changes of one operation; none where they are not batched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch: Option<u32>,
     /// Threads that scurry was told to use; none where it was not told.
     pub threads: Option<u32>,
     /// Which of scurry's ports were used: `main` or `cores`; none of other targets.
@@ -113,8 +122,11 @@ pub struct Figures {
     pub latency_us: Option<LatencySummary>,
     /// Latency of an open loop from when each request was written, beside that from when it was meant
     /// to be sent; none of a closed loop, where they are the same.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub latency_uncorrected_us: Option<LatencySummary>,
+    /// Operations per second and core of the system under test; none where it is bound to none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ops_per_s_per_core: Option<f64>,
     /// CPU of all processes of the system under test, 100 per core.
     pub cpu_percent: Option<f64>,
     /// CPU microseconds of the system under test per operation.
@@ -170,6 +182,18 @@ pub struct Run {
     /// base64).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
+    /// The search for the highest rate, where there was one: the figures are those of that rate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<Found>,
+    /// How the totals were read under the load, where they were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub totals: Option<Told>,
+    /// Reports that were given nothing; of usage loads.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub denials: Option<u64>,
+    /// What came of the requests of live sessions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveCounts>,
 }
 
 /// Least and greatest throughput of the runs.
@@ -211,6 +235,14 @@ impl Run {
 }
 
 impl Row {
+    /// The scenario, and the step where it has several.
+    pub fn title(&self) -> String {
+        match &self.step {
+            Some(step) => format!("{} {step}", self.scenario),
+            None => self.scenario.clone(),
+        }
+    }
+
     /// Its audit passed, or there was nothing to audit.
     pub fn is_sound(&self) -> bool {
         self.audit == AUDIT_OK || self.audit == AUDIT_NONE
@@ -225,7 +257,13 @@ impl Row {
         }
         let rates: Vec<f64> =
             self.runs.iter().filter_map(|run| run.figures.business_ops_per_s).collect();
-        let Some(median) = median_index(&rates) else { return };
+        let Some(median) = median_index(&rates) else {
+            // A search that found no rate has an audit and no figures.
+            if let Some(run) = self.runs.first() {
+                self.audit.clone_from(&run.audit);
+            }
+            return;
+        };
         self.audit.clone_from(&self.runs[median].audit);
         self.figures = self.runs[median].figures.clone();
         if rates.len() > 1 {

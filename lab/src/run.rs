@@ -17,7 +17,7 @@ use crate::log_growth::LogGrowth;
 use crate::measure::{Bench, Copies};
 use crate::place::Place;
 use crate::progress::Step;
-use crate::report;
+use crate::report::{self, duration, grouped};
 use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
@@ -40,9 +40,10 @@ const FILES_SPARE: u64 = 200;
 /// # Errors
 /// When the arguments contradict each other, or no target could be measured.
 pub fn run(arguments: &RunArguments) -> Result<bool> {
-    let scenario = arguments.scenario()?;
-    let report = measure(arguments, &scenario, None)?;
-    print!("{}", report::render(&scenario, &report)?);
+    let steps = arguments.scenarios()?;
+    let first = steps.first().context("a scenario has no steps")?;
+    let report = measure(arguments, &steps, None)?;
+    print!("{}", report::render(first, &report)?);
     write_json(arguments.common.json.as_deref(), &report)?;
     if report.rows.iter().all(|row| row.not_measured.is_some()) {
         bail!("no target could be measured here");
@@ -50,22 +51,25 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
 }
 
-/// Measures the targets under a scenario. No round of runs begins after `within`, but the first.
+/// Measures the targets under the steps of a scenario. No round of runs begins after `within`, but
+/// the first of each step.
 ///
 /// # Errors
 /// When the arguments contradict each other, or the run is interrupted.
 pub(crate) fn measure(
     arguments: &RunArguments,
-    scenario: &Scenario,
+    steps: &[Scenario],
     within: Option<Duration>,
 ) -> Result<Report> {
-    let targets = arguments.targets()?;
+    let first = steps.first().context("a scenario has no steps")?;
+    let targets = arguments.targets(first)?;
     let scurry = arguments.scurry()?;
-    allow_files(u64::from(scenario.connections) + FILES_SPARE)?;
+    let connections = steps.iter().map(|step| step.connections).max().unwrap_or(0);
+    allow_files(u64::from(connections) + FILES_SPARE)?;
     let interrupted = catch_signals()?;
-    let session = Session {
+    let mut session = Session {
         arguments,
-        scenario,
+        scenario: first,
         clock: Clock::start(),
         within,
         one_core: Cores::choose(1)?,
@@ -78,8 +82,15 @@ pub(crate) fn measure(
         interrupted: &interrupted,
     };
     session.greet();
-    let mut rows = session.rows(&targets)?;
-    compare(&mut rows);
+    let mut rows = Vec::new();
+    for (step, number) in steps.iter().zip(1..) {
+        session.scenario = step;
+        // Steps share the time.
+        session.within = within.map(|all| all * number / steps.len().max(1) as u32);
+        let mut more = session.rows(&targets)?;
+        compare(&mut more);
+        rows.extend(more);
+    }
     Ok(Report { rows })
 }
 
@@ -167,11 +178,11 @@ impl Session<'_> {
         let entry = |door: &Door| {
             let scurry = self.arguments.common.scurry_bin.as_deref();
             let there = self.arguments.address_of(target);
-            let located = match there {
+            let located = variant.fits(self.scenario).and_then(|()| match there {
                 // Nothing is started there.
                 Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
                 None => target.locate(self.scenario.kind, scurry),
-            };
+            });
             let located = located.and_then(|program| {
                 if variant.durability.keeps() {
                     self.place.check()?
@@ -195,8 +206,9 @@ impl Session<'_> {
     fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str, step: Step) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
         let Variant { target, durability, .. } = entry.variant;
-        let bench =
-            Bench { durability, step, ..self.bench(target, entry.door, program, echo_sizes) };
+        let bench = self.bench(target, entry.door, program, echo_sizes);
+        let copies = Copies { replicas: self.replicas(entry.variant), ..bench.copies };
+        let bench = Bench { durability, copies, step, ..bench };
         let row = &mut entry.row;
         row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
@@ -240,7 +252,7 @@ impl Session<'_> {
             scurry: &self.scurry,
             door,
             copies: Copies {
-                replicas: if target.replicates() { self.arguments.replicas } else { 0 },
+                replicas: 0,
                 acknowledged: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             },
             echo_sizes,
@@ -249,6 +261,16 @@ impl Session<'_> {
             step: Step::default(),
             quiet: self.arguments.common.quiet,
         }
+    }
+
+    fn wanted_replicas(&self) -> u32 {
+        self.arguments.replicas.unwrap_or(self.scenario.replicas)
+    }
+
+    /// Replicas that a target gets.
+    fn replicas(&self, variant: Variant) -> u32 {
+        let has_them = variant.target.replicates_with(variant.durability);
+        if has_them { self.wanted_replicas() } else { 0 }
     }
 
     fn placement(&self, target: Target) -> Option<&Cores> {
@@ -286,6 +308,7 @@ impl Session<'_> {
         };
         Row {
             scenario: scenario.name.clone(),
+            step: scenario.step.clone(),
             target: name,
             // Until the server has said it.
             durability: "unknown".to_owned(),
@@ -295,11 +318,12 @@ impl Session<'_> {
                 sessions: scenario.sessions,
                 connections: scenario.connections,
                 depth: scenario.depth,
-                rate: scenario.rate,
-                accounts: kv.map_or(scenario.accounts, |kv| kv.keys),
+                rate: scenario.clock_rate(),
+                accounts: scenario.records(),
                 seconds: scenario.seconds,
                 warmup_seconds: scenario.warmup_seconds,
                 seed: scenario.seed,
+                batch: kv.and_then(|kv| kv.batch),
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
                 threads: self.scurry.threads.filter(|_| is_scurry),
                 door: is_scurry.then(|| door.name().to_owned()),
@@ -309,7 +333,7 @@ impl Session<'_> {
                     .unwrap_or_default(),
                 loader_core: cores.map(|cores| cores.loader),
             },
-            replicas: if target.replicates() { self.arguments.replicas } else { 0 },
+            replicas: self.replicas(variant),
             acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             host: self.host.clone(),
             stand: self.arguments.stand.name().to_owned(),
@@ -342,8 +366,11 @@ impl Session<'_> {
             row.notes.push(format!("keeps its data on {filesystem}"));
         }
         row.notes.extend(row.figures.log.as_ref().map(LogGrowth::words));
-        if target.is_echo() {
+        if target == Target::Echo {
             row.notes.push(sizes.origin.clone());
+        }
+        if target.is_http() {
+            row.notes.push("a door and three servers share the cores of the target".to_owned());
         }
         if let Some(address) = self.arguments.address_of(target) {
             row.notes.push(format!(
@@ -377,8 +404,19 @@ impl Session<'_> {
             let place =
                 if self.placement(target).is_some() { ", on the loader's core" } else { "" };
             row.notes.push(format!("its replicas take {cpu:.2} us of CPU an operation{place}"));
-        } else if self.arguments.replicas > 0 && !target.replicates() {
-            row.notes.push("it has no replicas: --replicas is for Valkey and Redis".to_owned());
+        } else if self.wanted_replicas() > 0 && row.replicas == 0 {
+            let note =
+                "it has no replicas: --replicas is for Valkey, Redis and Tarantool with a log";
+            row.notes.push(note.to_owned());
+        }
+        if row.figures.operations == Some(0) {
+            row.notes.push("nothing was answered in the measured interval".to_owned());
+        }
+        let findings = findings(row);
+        row.notes.extend(findings);
+        if let (Some(batch), Some(rate)) = (row.load.batch, row.figures.business_ops_per_s) {
+            let changes = grouped(rate * f64::from(batch));
+            row.notes.push(format!("{batch} changes an operation, {changes} changes/s"));
         }
         if let (Some(copies), Some(short)) =
             (row.acknowledged_copies, row.figures.not_enough_copies)
@@ -386,6 +424,13 @@ impl Session<'_> {
             row.notes.push(format!(
                 "acknowledged on {copies} copies, by a WAIT behind each batch; not enough \
                  replicas for {short} operations"
+            ));
+        }
+        if self.scenario.nodes > 1 {
+            row.notes.push(format!(
+                "{} nodes share the cores of the target; each has a part of the slots, which only \
+                 the loader knows",
+                self.scenario.nodes
             ));
         }
         if target.is_cluster() {
@@ -421,6 +466,54 @@ fn other_work(row: &Row) -> Option<f64> {
         figures.core_use.iter().filter(|one| is_ours(one.core)).map(|one| one.busy_percent).sum();
     let other = busy - figures.cpu_percent? - (100.0 - figures.loader_idle_percent?);
     (other > OTHER_PERCENT_MAX).then_some(other)
+}
+
+/// What the median run says beside its figures, in words.
+fn findings(row: &Row) -> Vec<String> {
+    let shown = row.figures.business_ops_per_s;
+    let median = row.runs.iter().find(|run| run.figures.business_ops_per_s == shown);
+    let Some(run) = median else { return Vec::new() };
+    let mut notes = Vec::new();
+    if let Some(found) = &run.search {
+        let limit = found.p99_ms;
+        let trials = found.trials.len();
+        notes.push(match found.rate {
+            Some(rate) => format!(
+                "the highest rate with p99 <= {limit} ms of {trials} that were tried: {} requests/s",
+                grouped(rate)
+            ),
+            None => format!("none of the {trials} rates that were tried has p99 <= {limit} ms"),
+        });
+    }
+    if run.search.is_some()
+        && let Some(rate) = row.figures.ops_per_s_per_core
+    {
+        notes.push(format!("{} ops/s per core", grouped(rate)));
+    }
+    if let Some(uncorrected) = &row.figures.latency_uncorrected_us {
+        notes.push(format!(
+            "uncorrected, from when a request was written: p50 {}, p99 {}, max {}",
+            duration(uncorrected.p50),
+            duration(uncorrected.p99),
+            duration(uncorrected.max)
+        ));
+    }
+    if let Some(told) = run.totals {
+        notes.push(format!(
+            "totals were read {} times under the load, in {} at most",
+            told.reads,
+            duration(told.longest_us)
+        ));
+    }
+    notes.extend(run.denials.map(|denials| format!("{denials} reports were denied")));
+    if let Some(live) = run.live {
+        notes.push(format!(
+            "{} denials, {} partial grants, {} duplicates with {} replays, {} sessions found their \
+             account full (warm-up too)",
+            live.denials, live.partial, live.duplicates, live.replays, live.busy
+        ));
+    }
+    notes
 }
 
 /// Numbers of cores as text.

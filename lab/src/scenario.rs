@@ -1,15 +1,38 @@
 //! A scenario: what is run, read from a TOML file and overridden by the command line.
 
 mod charging;
+mod key_value;
+mod live;
+mod search;
+mod steps;
+mod usage;
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
 use crate::names::ACCOUNTS_MAX;
-pub use charging::{Bucket, Charging, Operation, Phase};
+use steps::File;
 
-const BUILT_IN: &[&str] =
-    &[include_str!("../scenarios/moaf-scur.toml"), include_str!("../scenarios/kv.toml")];
+pub use charging::{Bucket, Charging, Operation, Phase};
+pub use key_value::{KeyValue, Order, Quorum};
+pub use live::{Choice, Live};
+pub use search::Search;
+pub use usage::Usage;
+
+const BUILT_IN: &[(&str, &str)] = &[
+    ("moaf-scur", include_str!("../scenarios/moaf-scur.toml")),
+    ("moaf-scur-pipelined", include_str!("../scenarios/moaf-scur-pipelined.toml")),
+    ("kv", include_str!("../scenarios/kv.toml")),
+    ("kts-persistence", include_str!("../scenarios/kts-persistence.toml")),
+    ("kts-index", include_str!("../scenarios/kts-index.toml")),
+    ("kts-replication", include_str!("../scenarios/kts-replication.toml")),
+    ("kts-batches", include_str!("../scenarios/kts-batches.toml")),
+    ("charglt", include_str!("../scenarios/charglt.toml")),
+    ("charging-live", include_str!("../scenarios/charging-live.toml")),
+    ("ndb-30-records", include_str!("../scenarios/ndb-30-records.toml")),
+    ("entity-quorum", include_str!("../scenarios/entity-quorum.toml")),
+    ("ncache-80-20", include_str!("../scenarios/ncache-80-20.toml")),
+];
 
 /// Connections of one loader at most: every target takes 10,000, and the lab keeps some itself.
 pub const CONNECTIONS_MAX: u32 = 9_900;
@@ -19,6 +42,8 @@ pub const SESSIONS_MAX: u32 = 1_000_000;
 pub const RATE_MAX: f64 = 10_000_000.0;
 /// Bytes of one value at most.
 pub const VALUE_SIZE_MAX: usize = 1_048_576;
+/// Servers that share the keys at most.
+pub const NODES_MAX: u32 = 5;
 
 /// One scenario.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
@@ -26,10 +51,25 @@ pub const VALUE_SIZE_MAX: usize = 1_048_576;
 pub struct Scenario {
     /// The name on the command line and in every row.
     pub name: String,
+    /// The step of a scenario that is run in several.
+    #[serde(skip)]
+    pub step: Option<String>,
     /// What kind of load it is.
     pub kind: Kind,
     /// One line for `scurry-lab list`.
     pub description: String,
+    /// The published tables that it reproduces, by id.
+    #[serde(default)]
+    pub published: Vec<String>,
+    /// What is measured unless the command line says.
+    #[serde(default)]
+    pub targets: Vec<String>,
+    /// Servers that share the keys, each with a part of them that clients know.
+    #[serde(default = "one")]
+    pub nodes: u32,
+    /// Replicas of each primary; a target that has none is not measured.
+    #[serde(default)]
+    pub replicas: u32,
     /// Sessions at a time, each with at most one request in flight.
     pub sessions: u32,
     /// Connections that the sessions share.
@@ -51,6 +91,16 @@ pub struct Scenario {
     pub charging: Option<Charging>,
     /// The key-value mix.
     pub kv: Option<KeyValue>,
+    /// Usage reports and refills.
+    pub usage: Option<Usage>,
+    /// Live sessions.
+    pub live: Option<Live>,
+    /// The search for the highest rate, instead of one rate.
+    pub search: Option<Search>,
+}
+
+fn one() -> u32 {
+    1
 }
 
 /// What kind of load a scenario is.
@@ -61,52 +111,70 @@ pub enum Kind {
     Charging,
     /// Plain key-value commands.
     Kv,
+    /// Records that are written by key and found by their value.
+    Index,
+    /// Usage reports and refills.
+    Usage,
+    /// Live charging sessions.
+    Live,
 }
 
-/// The key-value mix.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct KeyValue {
-    /// How many keys.
-    pub keys: u32,
-    /// Bytes of every value.
-    pub value_size: usize,
-    /// Share of GET, as a weight.
-    pub get_share: u32,
-    /// Share of SET, as a weight.
-    pub set_share: u32,
-    /// Share of DEL, as a weight.
-    pub del_share: u32,
+impl Kind {
+    /// The target needs the rules of charging.
+    pub fn is_charging(self) -> bool {
+        matches!(self, Kind::Charging | Kind::Usage | Kind::Live)
+    }
 }
 
 impl Scenario {
-    /// Every scenario that the lab ships.
+    /// Every scenario that the lab ships, without its steps.
     ///
     /// # Errors
     /// When a shipped file is broken, which a test excludes.
     pub fn all() -> Result<Vec<Scenario>> {
-        BUILT_IN.iter().map(|text| Scenario::parse(text)).collect()
+        BUILT_IN.iter().map(|(_, text)| Scenario::parse(text)).collect()
     }
 
-    /// A shipped scenario by name.
+    /// A shipped scenario by name, without its steps.
     ///
     /// # Errors
     /// When there is none of this name.
     pub fn built_in(name: &str) -> Result<Scenario> {
-        let all = Scenario::all()?;
-        let names: Vec<String> = all.iter().map(|scenario| scenario.name.clone()).collect();
-        let found = all.into_iter().find(|scenario| scenario.name == name);
-        found.with_context(|| format!("no scenario `{name}`: there are {}", names.join(", ")))
+        Scenario::parse(built_in_text(name)?)
     }
 
-    /// Reads a scenario.
+    /// Every step of a shipped scenario by name; one without a name where it has no steps.
+    ///
+    /// # Errors
+    /// When there is none of this name.
+    pub fn built_in_steps(name: &str, is_short: bool) -> Result<Vec<Scenario>> {
+        Scenario::parse_steps(built_in_text(name)?, is_short)
+    }
+
+    /// Reads a scenario without its steps.
     ///
     /// # Errors
     /// When it is not TOML of this shape, or its values contradict each other.
     pub fn parse(text: &str) -> Result<Scenario> {
-        let scenario: Scenario = toml::from_str(text).context("reading a scenario file")?;
-        scenario.check()?;
-        Ok(scenario)
+        File::read(text)?.plain()
+    }
+
+    /// Reads every step of a scenario, in its short form or its whole one.
+    ///
+    /// # Errors
+    /// As [`Scenario::parse`].
+    pub fn parse_steps(text: &str, is_short: bool) -> Result<Vec<Scenario>> {
+        File::read(text)?.steps(is_short)
+    }
+
+    /// Requests per second by the clock; none in a closed loop and in a search.
+    pub fn clock_rate(&self) -> Option<f64> {
+        self.rate.or_else(|| self.live.as_ref().map(|live| live.rate(self.sessions)))
+    }
+
+    /// How many accounts or keys there are.
+    pub fn records(&self) -> u32 {
+        self.kv.as_ref().map_or(self.accounts, |kv| kv.keys)
     }
 
     /// Checks every bound.
@@ -134,29 +202,65 @@ impl Scenario {
         );
         ensure!(self.seconds > 0.0 && self.seconds <= 86_400.0, "seconds must be above 0");
         ensure!((0.0..=86_400.0).contains(&self.warmup_seconds), "warmup must not be negative");
-        match (self.kind, &self.charging, &self.kv) {
-            (Kind::Charging, Some(charging), None) => {
+        ensure!((1..=NODES_MAX).contains(&self.nodes), "nodes must be 1 to {NODES_MAX}");
+        ensure!(
+            self.nodes == 1 || self.nodes <= self.connections,
+            "{} nodes need at least as many connections",
+            self.nodes
+        );
+        ensure!(self.replicas <= 1, "replicas must be 0 or 1");
+        ensure!(
+            self.search.is_none() || self.rate.is_none(),
+            "a rate and a search for it contradict each other"
+        );
+        self.search.as_ref().map_or(Ok(()), Search::check)?;
+        let is_kv = matches!(self.kind, Kind::Kv | Kind::Index);
+        ensure!(is_kv || self.nodes == 1, "only plain keys are shared by nodes");
+        match (self.kind, &self.charging, &self.kv, &self.usage, &self.live) {
+            (Kind::Charging, Some(charging), None, None, None) => {
                 ensure!(
-                    (1..=ACCOUNTS_MAX).contains(&self.accounts),
-                    "accounts is {}: it must be 1 to {ACCOUNTS_MAX}",
+                    !charging.alone || self.sessions <= self.accounts / 2,
+                    "{} sessions that may not meet on {} accounts: use more accounts",
+                    self.sessions,
                     self.accounts
                 );
                 charging.check()
             }
-            (Kind::Kv, None, Some(kv)) => {
-                ensure!((1..=ACCOUNTS_MAX).contains(&kv.keys), "keys must be 1 to {ACCOUNTS_MAX}");
+            (Kind::Kv | Kind::Index, None, Some(kv), None, None) => kv.check(self.kind),
+            (Kind::Usage, None, None, Some(usage), None) => {
                 ensure!(
-                    kv.value_size <= VALUE_SIZE_MAX,
-                    "the value size is above {VALUE_SIZE_MAX}"
+                    self.sessions <= self.accounts / 2,
+                    "{} sessions for {} accounts: a user has one request on its way; use more \
+                     accounts",
+                    self.sessions,
+                    self.accounts
                 );
-                let shares = [kv.get_share, kv.set_share, kv.del_share];
-                ensure!(shares.iter().all(|share| *share <= 1_000_000), "a share is above 1000000");
-                ensure!(shares.iter().any(|share| *share > 0), "all shares are 0: nothing to do");
+                usage.check()
+            }
+            (Kind::Live, None, None, None, Some(live)) => {
+                let is_clear = self.rate.is_none() && self.search.is_none();
+                ensure!(is_clear, "think_seconds says the rate: leave rate and search out");
+                live.check()?;
+                let rate = live.rate(self.sessions);
+                ensure!(rate <= RATE_MAX, "{rate} requests per second are above {RATE_MAX}");
                 Ok(())
             }
             _ => bail!("a scenario has exactly the part that its kind names"),
-        }
+        }?;
+        ensure!(
+            is_kv || (1..=ACCOUNTS_MAX).contains(&self.accounts),
+            "accounts is {}: it must be 1 to {ACCOUNTS_MAX}",
+            self.accounts
+        );
+        Ok(())
     }
+}
+
+/// The text of a shipped scenario.
+fn built_in_text(name: &str) -> Result<&'static str> {
+    let names: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+    let found = BUILT_IN.iter().find(|(known, _)| *known == name).map(|(_, text)| *text);
+    found.with_context(|| format!("no scenario `{name}`: there are {}", names.join(", ")))
 }
 
 #[cfg(test)]
@@ -166,7 +270,16 @@ mod tests {
     #[test]
     fn the_shipped_scenarios_are_sound() {
         let names: Vec<String> = Scenario::all().unwrap().into_iter().map(|s| s.name).collect();
-        assert_eq!(names, ["moaf-scur", "kv"]);
+        let files: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, files);
+        for name in files {
+            for is_short in [false, true] {
+                let steps = Scenario::built_in_steps(name, is_short).unwrap();
+                assert!(!steps.is_empty(), "{name}");
+                let seconds: f64 = steps.iter().map(|s| s.seconds + s.warmup_seconds).sum();
+                assert!(!is_short || seconds <= 60.0, "{name}: {seconds} s in short");
+            }
+        }
         assert!(Scenario::built_in("moaf").is_err());
     }
 

@@ -3,6 +3,7 @@
 
 mod command;
 mod durability;
+mod fit;
 mod identity;
 mod jvm;
 mod locate;
@@ -14,18 +15,22 @@ use anyhow::{Context, Result, ensure};
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::scenario::Kind;
-use crate::wire::Wire;
+use crate::wire::{HttpTarget, Wire};
+use crate::workload::IndexDialect;
 pub use command::Start;
+pub(crate) use command::door;
 pub use durability::Durability;
 pub use identity::Identity;
 pub(crate) use jvm::driver;
-pub use probe::{Probe, probe_charging, probe_key_value};
+pub use probe::{Probe, probe_charging, probe_key_value, probe_refill};
 pub use variant::Variant;
 
 /// The rules as a Lua library of the Redis family.
 const LIBRARY: &str = include_str!("../peers/scur.lua");
 /// What a client that decides by itself needs of the Redis family.
 const SWAP: &str = include_str!("../peers/swap.lua");
+/// An index on the value, of the Redis family.
+const INDEX: &str = include_str!("../peers/index.lua");
 /// The rules as stored procedures of Tarantool, and what a client that decides needs.
 const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 
@@ -46,6 +51,12 @@ pub enum Target {
     RedisClient,
     /// Tarantool, and the rules in the client.
     TarantoolClient,
+    /// Valkey, and the rules in the client, which reads and writes many accounts at a time.
+    ValkeyBulk,
+    /// Redis with the same.
+    RedisBulk,
+    /// Tarantool with the same.
+    TarantoolBulk,
     /// Hazelcast with the rules in an entry processor.
     HazelcastJava,
     /// Hazelcast, and the rules in the client.
@@ -74,6 +85,10 @@ pub enum Target {
     Kvrocks,
     /// Garnet, by address.
     Garnet,
+    /// This project's HTTP door, and three servers that keep the entities.
+    ScurryHttp,
+    /// The same door asked for what it answers without them: the limit of the HTTP rung.
+    HttpEcho,
     /// The echo server: the limit of the loopback rung.
     Echo,
 }
@@ -107,6 +122,9 @@ impl Target {
         Target::ValkeyClient,
         Target::RedisClient,
         Target::TarantoolClient,
+        Target::ValkeyBulk,
+        Target::RedisBulk,
+        Target::TarantoolBulk,
         Target::HazelcastJava,
         Target::HazelcastClient,
         Target::IgniteJava,
@@ -121,6 +139,8 @@ impl Target {
         Target::KeyDb,
         Target::Kvrocks,
         Target::Garnet,
+        Target::ScurryHttp,
+        Target::HttpEcho,
         Target::Echo,
     ];
 
@@ -134,6 +154,9 @@ impl Target {
             Target::ValkeyClient => "valkey+client",
             Target::RedisClient => "redis+client",
             Target::TarantoolClient => "tarantool+client",
+            Target::ValkeyBulk => "valkey+bulk",
+            Target::RedisBulk => "redis+bulk",
+            Target::TarantoolBulk => "tarantool+bulk",
             Target::HazelcastJava => "hazelcast+java",
             Target::HazelcastClient => "hazelcast+client",
             Target::IgniteJava => "ignite+java",
@@ -148,6 +171,8 @@ impl Target {
             Target::KeyDb => "keydb",
             Target::Kvrocks => "kvrocks",
             Target::Garnet => "garnet",
+            Target::ScurryHttp => "scurry-http",
+            Target::HttpEcho => "http-echo",
             Target::Echo => "echo",
         }
     }
@@ -164,6 +189,15 @@ impl Target {
             Target::ValkeyClient => "valkey-server; the client reads, decides, compares and sets",
             Target::RedisClient => "redis-server; the client reads, decides, compares and sets",
             Target::TarantoolClient => "tarantool; the client reads, decides, compares and sets",
+            Target::ValkeyBulk => {
+                "valkey-server; as +client, for all requests of a connection at once"
+            }
+            Target::RedisBulk => {
+                "redis-server; as +client, for all requests of a connection at once"
+            }
+            Target::TarantoolBulk => {
+                "tarantool; as +client, for all requests of a connection at once"
+            }
             Target::HazelcastJava => "Hazelcast; charging by an EntryProcessor, its own client",
             Target::HazelcastClient => "Hazelcast; the client reads, decides, compares and sets",
             Target::IgniteJava => "Ignite 2; charging by IgniteCache.invoke, its own client",
@@ -180,6 +214,12 @@ impl Target {
             Target::Redis => "redis-server; plain commands, so kv only",
             Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet => {
                 "by --address only; plain commands, so kv only"
+            }
+            Target::ScurryHttp => {
+                "scurry http before three of scurry serve; entities over HTTP, so kv only"
+            }
+            Target::HttpEcho => {
+                "the same door asked for GET /healthz, which no server is behind: HTTP's limit"
             }
             Target::Echo => {
                 "answers as long as scurry's with no store behind: the loopback's limit"
@@ -209,6 +249,9 @@ impl Target {
             Target::ValkeyClient
             | Target::RedisClient
             | Target::TarantoolClient
+            | Target::ValkeyBulk
+            | Target::RedisBulk
+            | Target::TarantoolBulk
             | Target::HazelcastJava
             | Target::HazelcastClient
             | Target::IgniteJava
@@ -219,7 +262,9 @@ impl Target {
             | Target::Dragonfly
             | Target::KeyDb
             | Target::Kvrocks
-            | Target::Garnet => None,
+            | Target::Garnet
+            | Target::ScurryHttp
+            | Target::HttpEcho => None,
         }
     }
 
@@ -229,19 +274,24 @@ impl Target {
             Target::TarantoolLua => Wire::Iproto,
             Target::TarantoolClient => Wire::IprotoLogic,
             Target::ValkeyClient | Target::RedisClient => Wire::RespLogic,
+            Target::ValkeyBulk | Target::RedisBulk => Wire::RespBulk,
+            Target::TarantoolBulk => Wire::IprotoBulk,
+            Target::ScurryHttp => Wire::Http(HttpTarget::Entities(None)),
+            Target::HttpEcho => Wire::Http(HttpTarget::Healthz),
             _ => Wire::Resp,
         }
     }
 
     /// True when the rules run in the client, and the store keeps what it is given.
     pub fn decides_in_client(self) -> bool {
-        matches!(self.wire(), Wire::RespLogic | Wire::IprotoLogic)
+        let wire = self.wire();
+        matches!(wire, Wire::RespLogic | Wire::IprotoLogic | Wire::RespBulk | Wire::IprotoBulk)
             || matches!(self, Target::HazelcastClient | Target::IgniteClient)
     }
 
     /// True of Tarantool, whatever decides.
     pub fn is_tarantool(self) -> bool {
-        matches!(self, Target::TarantoolLua | Target::TarantoolClient)
+        matches!(self, Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk)
     }
 
     /// True when it loads [`module`].
@@ -254,9 +304,38 @@ impl Target {
         self == Target::ValkeyClusterModule
     }
 
-    /// It can have replicas.
+    /// The lab can give it replicas: Tarantool and the Redis family, where it starts them.
     pub fn replicates(self) -> bool {
-        !matches!(self, Target::Scurry | Target::Echo)
+        let is_other = matches!(self, Target::Scurry | Target::Echo)
+            || self.is_http()
+            || self.jvm_system().is_some();
+        !is_other && !self.is_by_address()
+    }
+
+    /// What a replica must have is only what the primary keeps (Tarantool has none without a log).
+    pub fn replicates_with(self, durability: Durability) -> bool {
+        self.replicates() && (!self.is_tarantool() || durability.keeps())
+    }
+
+    /// The lab can start several of it that share the keys, by the slots that clients count.
+    pub fn is_partitioned(self) -> bool {
+        matches!(
+            self,
+            Target::Scurry
+                | Target::Valkey
+                | Target::Redis
+                | Target::ValkeyModule
+                | Target::RedisModule
+        )
+    }
+
+    /// How it writes and finds records by an index; `None` where it has none.
+    pub fn index_dialect(self) -> Option<IndexDialect> {
+        match self {
+            Target::Scurry | Target::TarantoolLua => Some(IndexDialect::Entity),
+            Target::ValkeyLua | Target::RedisLua => Some(IndexDialect::Sets),
+            _ => None,
+        }
     }
 
     /// It does no charging, and is loaded as if it did.
@@ -266,7 +345,12 @@ impl Target {
 
     /// Its replies are filler, and there is nothing to audit.
     pub fn is_echo(self) -> bool {
-        self == Target::Echo
+        matches!(self, Target::Echo | Target::HttpEcho)
+    }
+
+    /// It is the HTTP door, with the servers behind it.
+    pub fn is_http(self) -> bool {
+        matches!(self, Target::ScurryHttp | Target::HttpEcho)
     }
 
     /// Only found where it runs already.
@@ -285,11 +369,16 @@ impl Target {
     /// When the function library does not load.
     pub fn prepare(self, kind: Kind, client: &mut Client, library: Option<&str>) -> Result<()> {
         let (name, library) = match self {
+            Target::ValkeyLua | Target::RedisLua if kind == Kind::Index => {
+                ("index", library.unwrap_or(INDEX))
+            }
             Target::ValkeyLua | Target::RedisLua => ("scur", library.unwrap_or(LIBRARY)),
-            Target::ValkeyClient | Target::RedisClient => ("swap", SWAP),
+            Target::ValkeyClient | Target::RedisClient | Target::ValkeyBulk | Target::RedisBulk => {
+                ("swap", SWAP)
+            }
             _ => return Ok(()),
         };
-        if kind == Kind::Charging {
+        if kind != Kind::Kv {
             let reply = client.call(&["FUNCTION", "LOAD", "REPLACE", library])?;
             ensure!(reply.text() == Some(name), "the Lua library does not load: {reply}");
         }

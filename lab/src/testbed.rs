@@ -71,6 +71,7 @@ impl Testbed {
             echo_sizes: "",
             scurry: &scurry,
             library: None,
+            kind: Kind::Charging,
         });
         ServerProcess::start(&command, &self.interrupted)
     }

@@ -1,12 +1,17 @@
 //! How requests travel to a target that does not speak RESP. Everything in the lab makes requests
 //! and reads replies in RESP; a translator at the socket makes of them what the target speaks.
 
+mod bulk;
+mod http;
 mod iproto;
 mod logic;
 
 use std::fmt::Debug;
 
 use crate::resp::Stop;
+use bulk::Bulk;
+use http::Http;
+pub use http::HttpTarget;
 use iproto::Iproto;
 use logic::Logic;
 
@@ -22,6 +27,12 @@ pub enum Wire {
     RespLogic,
     /// Tarantool's binary protocol, with the charging logic on this side of it.
     IprotoLogic,
+    /// RESP, with the charging logic on this side of it, many accounts at a time.
+    RespBulk,
+    /// Tarantool's binary protocol, with the same.
+    IprotoBulk,
+    /// HTTP, as the door to entities speaks it.
+    Http(HttpTarget),
 }
 
 /// What the bytes at the start of what was received are.
@@ -50,7 +61,12 @@ pub trait Translator: Debug + Send {
     /// Appends to `out` what goes to the target for a request in RESP.
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>);
 
-    /// Reads what stands at the start of `bytes`: its length, and what it is.
+    /// Appends to `out` what was kept back to go together: called behind the requests that are
+    /// written in one go, and behind the replies that were read in one.
+    fn flush(&mut self, _out: &mut Vec<u8>) {}
+
+    /// Reads what stands at the start of `bytes`: its length, and what it is. An answer of no
+    /// length came with the reply that still stands there.
     ///
     /// # Errors
     /// [`Stop`].
@@ -64,6 +80,9 @@ impl Wire {
             Wire::Resp => None,
             Wire::Iproto => Some(Box::<Iproto>::default()),
             Wire::RespLogic => Some(Box::new(Logic::new(None))),
+            Wire::RespBulk => Some(Box::new(Bulk::new(None))),
+            Wire::IprotoBulk => Some(Box::new(Bulk::new(Wire::Iproto.translator()))),
+            Wire::Http(target) => Some(Box::new(Http::new(target))),
             Wire::IprotoLogic => Some(Box::new(Logic::new(Wire::Iproto.translator()))),
         }
     }

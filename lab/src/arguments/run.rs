@@ -10,11 +10,13 @@ use super::CommonArguments;
 use super::address::TargetAddress;
 use crate::fleet::REPLICAS_MAX;
 use crate::routes::Door;
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::Scenario;
 use crate::stand::StandKind;
 use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
+/// What is measured where neither the command line nor the scenario says.
+const TARGETS: &[&str] = &["scurry", "valkey+lua"];
 /// Threads of one server at most, as many as a core's number can tell apart.
 const THREADS_MAX: u32 = 1_024;
 
@@ -30,13 +32,21 @@ pub enum Choice {
 /// `scurry-lab run`.
 #[derive(Debug, Args)]
 pub struct RunArguments {
-    /// A scenario: moaf-scur or kv (see `scurry-lab list`), or the path of a TOML file.
+    /// A scenario (see `scurry-lab list`), or the path of a TOML file.
     pub scenario: String,
 
     /// A target, with its durability (`scurry:fsync`, `valkey+lua:always`; a plain name keeps
-    /// nothing); repeat it to compare several.
-    #[arg(long = "target", value_name = "NAME", default_values = ["scurry", "valkey+lua"])]
+    /// nothing); repeat it to compare several [default: the scenario's, else scurry and valkey+lua].
+    #[arg(long = "target", value_name = "NAME")]
     pub target: Vec<String>,
+
+    /// The scenario's short form, which takes seconds.
+    #[arg(long)]
+    pub short: bool,
+
+    /// One step of a scenario that is run in several, by its name; repeat it [default: all].
+    #[arg(long = "step", value_name = "NAME")]
+    pub steps: Vec<String>,
 
     /// Runs of each target, alternating: A B A B ... The row has the median run.
     #[arg(long, default_value_t = 1)]
@@ -125,9 +135,9 @@ pub struct RunArguments {
     pub doors: Vec<Door>,
 
     /// Replicas of each primary of Valkey and Redis: 0 or 1. They run on the loader's core, and their
-    /// CPU is told apart.
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    pub replicas: u32,
+    /// CPU is told apart [default: the scenario's].
+    #[arg(long, value_name = "N")]
+    pub replicas: Option<u32>,
 
     /// Copies that an operation must be on to be acknowledged, the primary's too: a WAIT goes behind
     /// each batch of requests [default: nobody waits].
@@ -145,15 +155,37 @@ pub struct RunArguments {
 }
 
 impl RunArguments {
-    /// The scenario with everything that the command line overrides.
+    /// The steps of the scenario, with everything that the command line overrides; one of a
+    /// scenario without steps.
     ///
     /// # Errors
     /// When there is none of this name, or what was asked for contradicts itself.
-    pub fn scenario(&self) -> Result<Scenario> {
+    pub fn scenarios(&self) -> Result<Vec<Scenario>> {
         ensure!((1..=RUNS_MAX).contains(&self.runs), "--runs must be 1 to {RUNS_MAX}");
-        let mut scenario = self.find()?;
+        let all = self.find()?;
+        let names: Vec<&str> = all.iter().filter_map(|step| step.step.as_deref()).collect();
+        for wanted in &self.steps {
+            let known = if names.is_empty() { "it has none".to_owned() } else { names.join(", ") };
+            ensure!(
+                names.contains(&wanted.as_str()),
+                "scenario {} has no step `{wanted}`: {known}",
+                self.scenario
+            );
+        }
+        let is_wanted = |step: &Scenario| {
+            self.steps.is_empty() || step.step.as_ref().is_some_and(|s| self.steps.contains(s))
+        };
+        let wanted: Vec<Scenario> = all.iter().filter(|step| is_wanted(step)).cloned().collect();
+        wanted.into_iter().map(|step| self.overridden(step)).collect()
+    }
+
+    fn overridden(&self, mut scenario: Scenario) -> Result<Scenario> {
         set(&mut scenario.sessions, self.sessions);
         set(&mut scenario.depth, self.depth);
+        if self.rate.is_some() {
+            // One rate instead of the search for the highest.
+            scenario.search = None;
+        }
         scenario.rate = self.rate.or(scenario.rate);
         set(&mut scenario.seconds, self.seconds);
         set(&mut scenario.warmup_seconds, self.warmup);
@@ -161,9 +193,9 @@ impl RunArguments {
         // Fewer sessions need fewer connections, unless both were asked for.
         scenario.connections =
             self.connections.unwrap_or_else(|| scenario.connections.min(scenario.sessions));
-        self.refuse_misplaced(scenario.kind)?;
+        self.refuse_misplaced(&scenario)?;
+        set(&mut scenario.accounts, self.accounts);
         if let Some(charging) = &mut scenario.charging {
-            set(&mut scenario.accounts, self.accounts);
             set(&mut charging.last_session, self.last_session.map(|choice| choice == Choice::Yes));
         }
         if let Some(kv) = &mut scenario.kv {
@@ -172,18 +204,23 @@ impl RunArguments {
             set(&mut kv.del_share, self.del_share);
             set(&mut kv.value_size, self.value_size);
             set(&mut kv.keys, self.keys.or(self.accounts));
+            kv.filled = kv.filled.map(|filled| filled.min(kv.keys));
         }
         scenario.check()?;
         Ok(scenario)
     }
 
-    /// The targets, each once.
+    /// The targets, each once: those of the command line, else of the scenario.
     ///
     /// # Errors
     /// When there is none of a name, or one is named twice.
-    pub fn targets(&self) -> Result<Vec<Variant>> {
+    pub fn targets(&self, scenario: &Scenario) -> Result<Vec<Variant>> {
+        let names: Vec<&str> = match (self.target.as_slice(), scenario.targets.as_slice()) {
+            ([], []) => TARGETS.to_vec(),
+            ([], all) | (all, _) => all.iter().map(String::as_str).collect(),
+        };
         let mut targets = Vec::new();
-        for name in &self.target {
+        for name in names {
             let target = Variant::parse(name)?;
             ensure!(
                 !targets.contains(&target),
@@ -216,12 +253,13 @@ impl RunArguments {
 
     /// Refuses what no target can do.
     fn check_copies(&self) -> Result<()> {
+        let replicas = self.replicas.unwrap_or(0);
         let is_apart = self.stand == StandKind::Namespaces;
         ensure!(
-            !is_apart || self.replicas == 0 && self.addresses.is_empty(),
+            !is_apart || replicas == 0 && self.addresses.is_empty(),
             "--stand namespaces has one host for the target: leave --replicas and --address out"
         );
-        ensure!(self.replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
+        ensure!(replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
         if let Some(copies) = self.acknowledged_copies {
             let most = 1 + REPLICAS_MAX;
             ensure!((2..=most).contains(&copies), "--acknowledged-copies must be 2 to {most}");
@@ -229,28 +267,29 @@ impl RunArguments {
         Ok(())
     }
 
-    fn find(&self) -> Result<Scenario> {
+    fn find(&self) -> Result<Vec<Scenario>> {
         if self.scenario.ends_with(".toml") {
             let text = std::fs::read_to_string(&self.scenario)
                 .map_err(|error| anyhow::anyhow!("reading {}: {error}", self.scenario))?;
-            return Scenario::parse(&text);
+            return Scenario::parse_steps(&text, self.short);
         }
-        Scenario::built_in(&self.scenario)
+        Scenario::built_in_steps(&self.scenario, self.short)
     }
 
     /// A flag of the other kind of load would silently do nothing.
-    fn refuse_misplaced(&self, kind: Kind) -> Result<()> {
-        let charging = [("--last-session", self.last_session.is_some())];
-        let kv = [
-            ("--get-share", self.get_share.is_some()),
-            ("--set-share", self.set_share.is_some()),
-            ("--del-share", self.del_share.is_some()),
-            ("--value-size", self.value_size.is_some()),
-            ("--keys", self.keys.is_some()),
+    fn refuse_misplaced(&self, scenario: &Scenario) -> Result<()> {
+        let is_kv = scenario.kv.is_some();
+        let flags = [
+            ("--last-session", self.last_session.is_some(), scenario.charging.is_some()),
+            ("--get-share", self.get_share.is_some(), is_kv),
+            ("--set-share", self.set_share.is_some(), is_kv),
+            ("--del-share", self.del_share.is_some(), is_kv),
+            ("--value-size", self.value_size.is_some(), is_kv),
+            ("--keys", self.keys.is_some(), is_kv),
+            ("--rate", self.rate.is_some(), scenario.live.is_none()),
         ];
-        let misplaced: &[(&str, bool)] = if kind == Kind::Charging { &kv } else { &charging };
-        for (flag, given) in misplaced {
-            ensure!(!given, "{flag} means nothing to scenario {}", self.scenario);
+        for (flag, given, has_meaning) in flags {
+            ensure!(!given || has_meaning, "{flag} means nothing to scenario {}", self.scenario);
         }
         Ok(())
     }
@@ -276,9 +315,10 @@ mod tests {
 
     fn parse(line: &str) -> Result<Scenario> {
         let run = parse_run(line)?;
-        run.targets()?;
         run.scurry()?;
-        run.scenario()
+        let scenario = run.scenarios()?.remove(0);
+        run.targets(&scenario)?;
+        Ok(scenario)
     }
 
     #[test]
@@ -309,6 +349,29 @@ mod tests {
     }
 
     #[test]
+    fn the_targets_are_those_of_the_command_line_else_of_the_scenario() {
+        let names = |line: &str| -> Vec<String> {
+            let run = parse_run(line).unwrap();
+            let targets = run.targets(&run.scenarios().unwrap()[0]).unwrap();
+            targets.iter().map(Variant::name).collect()
+        };
+        assert_eq!(names("kv"), ["scurry", "valkey+lua"]);
+        assert_eq!(names("kts-persistence")[2], "scurry:fsync");
+        assert_eq!(names("kts-persistence --target redis"), ["redis"]);
+    }
+
+    #[test]
+    fn steps_are_chosen_by_name() {
+        let run = parse_run("kts-batches --step 10 --step 1000 --sessions 2").unwrap();
+        let steps = run.scenarios().unwrap();
+        let batches: Vec<Option<u32>> =
+            steps.iter().map(|step| step.kv.as_ref().unwrap().batch).collect();
+        assert_eq!(batches, [Some(10), Some(1_000)]);
+        assert!(steps.iter().all(|step| step.sessions == 2));
+        assert!(parse("kts-batches --short").unwrap().seconds < 1.0);
+    }
+
+    #[test]
     fn fewer_sessions_need_fewer_connections() {
         assert_eq!(parse("kv --sessions 10").unwrap().connections, 10);
         assert!(parse("kv --sessions 10 --connections 20").is_err());
@@ -330,6 +393,8 @@ mod tests {
             ("kv --replicas 2", "--replicas must be 0 to 1"),
             ("kv --acknowledged-copies 1", "--acknowledged-copies must be 2 to 2"),
             ("nothing", "no scenario `nothing`"),
+            ("kts-batches --step 7", "no step `7`: 1, 10, 100"),
+            ("kv --step 7", "it has none"),
             ("kv --seconds -1", ""),
         ] {
             let error = parse(line).unwrap_err().to_string();

@@ -8,10 +8,11 @@ use crate::loader::OperationResult;
 use crate::report::{Grid, grouped, published_tables};
 use crate::rivals::is_measured;
 use crate::row::{Row, Run};
+use crate::scenario::Scenario;
 
 /// The measured rows once for each set of columns that is published for this scenario; nothing
 /// where nothing is.
-pub(super) fn render(scenario: &str, rows: &[Row]) -> Result<String> {
+pub(super) fn render(scenario: &Scenario, rows: &[Row]) -> Result<String> {
     let mut out = String::new();
     let mut seen: Vec<Vec<String>> = Vec::new();
     for table in published_tables(scenario)? {
@@ -32,7 +33,11 @@ pub(super) fn render(scenario: &str, rows: &[Row]) -> Result<String> {
                 let figure = |name: &String| cell(name, row, operation);
                 let cells = table.columns.iter().map(figure);
                 let audit = row.audit.lines().next().unwrap_or_default().chars().take(60).collect();
-                grid.push([row.target.clone()].into_iter().chain(cells).chain([audit]).collect());
+                let target = match &row.step {
+                    Some(step) => format!("{}, {step}", row.target),
+                    None => row.target.clone(),
+                };
+                grid.push([target].into_iter().chain(cells).chain([audit]).collect());
             }
         }
         out.push_str(&grid.render());
@@ -158,7 +163,8 @@ mod tests {
 
     #[test]
     fn a_row_has_the_published_columns() {
-        let text = render("moaf-scur", &[row("valkey+lua:always")]).unwrap();
+        let moaf = Scenario::built_in("moaf-scur").unwrap();
+        let text = render(&moaf, &[row("valkey+lua:always")]).unwrap();
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].starts_with("target             system"), "{text}");
         let words: Vec<&str> = lines[2].split("  ").filter(|word| !word.is_empty()).collect();
@@ -168,7 +174,7 @@ mod tests {
             ["valkey+lua:always", "valkey 8.0.1", "server (Lua)", "no", "4 000", "1.500"]
         );
         assert_eq!(lines.len(), 3, "both tables have the same columns: {text}");
-        assert_eq!(render("no such", &[row("a")]).unwrap(), "");
+        assert_eq!(render(&Scenario::built_in("kv").unwrap(), &[row("a")]).unwrap(), "");
     }
 
     #[test]

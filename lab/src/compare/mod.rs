@@ -7,7 +7,7 @@ mod columns;
 use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
 
 use crate::arguments::{Arguments, CompareArguments, LabCommand, RunArguments};
@@ -22,10 +22,6 @@ use crate::scenario::{Kind, Scenario};
 use crate::target::{Durability, Target};
 use crate::testbed::write_json;
 
-/// The short form: seconds of a run, those before, and accounts or keys.
-const SHORT_SECONDS: f64 = 2.0;
-const SHORT_WARMUP: f64 = 0.5;
-const SHORT_ACCOUNTS: u32 = 100_000;
 const SHORT_RUNS: u32 = 3;
 const FULL_RUNS: u32 = 5;
 /// All scenarios in the short form, so that what is built and installed before has room in half an
@@ -107,12 +103,10 @@ fn one(
     share: Option<Duration>,
 ) -> Result<(Scenario, Report)> {
     let run = words(arguments, name)?;
-    let mut scenario = run.scenario()?;
-    if !arguments.full {
-        shorten(&mut scenario, &run);
-    }
-    let report = measure(&run, &scenario, share).with_context(|| format!("measuring {name}"))?;
-    Ok((scenario, report))
+    let mut steps = run.scenarios()?;
+    let report = measure(&run, &steps, share).with_context(|| format!("measuring {name}"))?;
+    ensure!(!steps.is_empty(), "{name} has no steps");
+    Ok((steps.swap_remove(0), report))
 }
 
 /// As the command line of `run` would have it.
@@ -120,40 +114,31 @@ fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> 
     let mut words: Vec<String> = vec!["scurry-lab".into(), "run".into(), name.into()];
     let runs = arguments.runs.unwrap_or(if arguments.full { FULL_RUNS } else { SHORT_RUNS });
     words.extend(["--runs".to_owned(), runs.to_string()]);
+    if !arguments.full {
+        words.push("--short".to_owned());
+    }
     words.extend(arguments.run.iter().cloned());
     let LabCommand::Run(mut run) = Arguments::try_parse_from(&words)?.command else {
         bail!("these are no arguments of `scurry-lab run`: {}", arguments.run.join(" "));
     };
-    run.target = match arguments.target.as_slice() {
-        [] => targets(run.scenario()?.kind, arguments.full),
-        targets => targets.to_vec(),
-    };
+    run.target.clone_from(&arguments.target);
+    if run.target.is_empty()
+        && let Some(first) = run.scenarios()?.first().filter(|first| first.targets.is_empty())
+    {
+        run.target = targets(first.kind, arguments.full);
+    }
     run.common = arguments.common.clone();
     Ok(run)
-}
-
-/// What the command line says stays as it is.
-fn shorten(scenario: &mut Scenario, run: &RunArguments) {
-    if run.seconds.is_none() {
-        scenario.seconds = scenario.seconds.min(SHORT_SECONDS);
-    }
-    if run.warmup.is_none() {
-        scenario.warmup_seconds = scenario.warmup_seconds.min(SHORT_WARMUP);
-    }
-    if run.accounts.is_none() && run.keys.is_none() {
-        scenario.accounts = scenario.accounts.min(SHORT_ACCOUNTS);
-        if let Some(kv) = &mut scenario.kv {
-            kv.keys = kv.keys.min(SHORT_ACCOUNTS);
-        }
-    }
 }
 
 /// The targets that suit a kind of load, each that keeps nothing first.
 fn targets(kind: Kind, full: bool) -> Vec<String> {
     let suit = |target: &&Target| match kind {
-        Kind::Charging => target.dialect().is_some() && !target.is_cluster(),
+        Kind::Charging | Kind::Usage | Kind::Live => {
+            target.dialect().is_some() && !target.is_cluster()
+        }
         // Plain commands need no logic: one target of each server.
-        Kind::Kv => {
+        Kind::Kv | Kind::Index => {
             target.dialect().is_none() && !target.is_yardstick()
                 || matches!(target, Target::Scurry | Target::TarantoolLua | Target::Echo)
         }
@@ -171,7 +156,7 @@ fn targets(kind: Kind, full: bool) -> Vec<String> {
 fn text(scenario: &Scenario, report: &Report) -> Result<String> {
     let rows = &report.rows;
     let mut out = format!("\n{}: {}\n", scenario.name, scenario.description);
-    let tables = columns::render(&scenario.name, rows)?;
+    let tables = columns::render(scenario, rows)?;
     out.push_str(&if tables.is_empty() { measured_table(rows) } else { tables });
     out.push('\n');
     out.push_str(&behind(rows));
@@ -183,7 +168,7 @@ fn text(scenario: &Scenario, report: &Report) -> Result<String> {
         out.push_str(&format!("  {}\n", Finding::words(one)));
     }
     let missing: Vec<&Row> = rows.iter().filter(|row| row.not_measured.is_some()).collect();
-    let published = published_text(&scenario.name)?;
+    let published = published_text(scenario)?;
     let absent: Vec<_> = ABSENT.iter().filter(|(system, _)| published.contains(system)).collect();
     if !missing.is_empty() || !absent.is_empty() {
         out.push_str("\nnot measured here\n");
@@ -229,8 +214,7 @@ mod tests {
         let scenario = |line: &str| {
             let arguments = parse(line).unwrap();
             let run = words(&arguments, "moaf-scur").unwrap();
-            let mut scenario = run.scenario().unwrap();
-            shorten(&mut scenario, &run);
+            let scenario = run.scenarios().unwrap().remove(0);
             (scenario.seconds, scenario.accounts, scenario.depth, run.runs)
         };
         assert_eq!(scenario("moaf-scur"), (2.0, 100_000, 1, 3));

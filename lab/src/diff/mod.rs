@@ -117,8 +117,8 @@ fn is_same(a: &Row, b: &Row) -> bool {
     };
     // A row that was not measured does not know its durability.
     let known = |row: &Row| row.figures.business_ops_per_s.is_some();
-    (&a.scenario, &a.target, a.acknowledged_copies, key(a))
-        == (&b.scenario, &b.target, b.acknowledged_copies, key(b))
+    (&a.scenario, &a.step, &a.target, a.acknowledged_copies, key(a))
+        == (&b.scenario, &b.step, &b.target, b.acknowledged_copies, key(b))
         && (a.durability == b.durability || !known(a) || !known(b))
 }
 
@@ -126,7 +126,7 @@ fn is_same(a: &Row, b: &Row) -> bool {
 fn name(row: &Row) -> String {
     let load = &row.load;
     let rate = load.rate.map(|rate| format!(" at {rate}/s")).unwrap_or_default();
-    format!("{} {} {}x{}{rate}", row.scenario, row.target, load.connections, load.depth)
+    format!("{} {} {}x{}{rate}", row.title(), row.target, load.connections, load.depth)
 }
 
 fn change(figure: Figure, before: &Row, after: &Row, spread_max: f64) -> Result<Option<Change>> {

@@ -101,7 +101,9 @@ impl Shared {
 pub fn create_healthy_accounts(client: &mut Client, accounts: u32) -> Result<()> {
     let scenario = Scenario::built_in("moaf-scur")?;
     let charging = scenario.charging.as_ref().context("the scenario is no charging")?;
-    create_accounts(client, Dialect::Scur, charging, accounts, &mut |_, _| Ok(()))
+    create_accounts(client, Dialect::Scur, &charging.create_arguments(), accounts, &mut |_, _| {
+        Ok(())
+    })
 }
 
 impl HealthyClient {

@@ -27,7 +27,7 @@ impl Group {
         let key = |row: &Row| {
             let load = &row.load;
             let form = (load.sessions, load.connections, load.depth, load.accounts);
-            (row.scenario.clone(), form, load.rate.map(f64::to_bits), row.stand.clone())
+            (row.title(), form, load.rate.map(f64::to_bits), row.stand.clone())
         };
         let mut groups: Vec<Group> = Vec::new();
         for row in rows {
@@ -47,7 +47,9 @@ impl Group {
         let stand = if row.stand == "namespaces" { ", two hosts and 1 Gbit/s" } else { "" };
         format!(
             "{}{rate}: {} connections, {} in flight on each{stand}",
-            row.scenario, load.connections, load.depth
+            row.title(),
+            load.connections,
+            load.depth
         )
     }
 

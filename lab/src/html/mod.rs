@@ -144,7 +144,7 @@ fn summary(groups: &[Group]) -> Markup {
             }
             @if !failed.is_empty() {
                 h3 { "Rows that failed their audit" }
-                ul { @for row in &failed { li { (row.scenario) ", " (row.target) ": " (row.audit) } } }
+                ul { @for row in &failed { li { (row.title()) ", " (row.target) ": " (row.audit) } } }
             }
         }
         section {

@@ -4,7 +4,7 @@
 use anyhow::Result;
 use maud::{Markup, html};
 
-use crate::report::{duration, grouped, published_tables};
+use crate::report::{duration, grouped, published_tables_of};
 use crate::rivals::{Finding, Outcome, promise, times};
 use crate::row::Row;
 use crate::sampler::CoreUse;
@@ -225,7 +225,7 @@ pub(super) fn published<'a>(scenarios: impl Iterator<Item = &'a str>) -> Result<
     for scenario in scenarios {
         if !seen.contains(&scenario) {
             seen.push(scenario);
-            tables.extend(published_tables(scenario)?);
+            tables.extend(published_tables_of(scenario)?);
         }
     }
     Ok(html! {

@@ -17,7 +17,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A request without its reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
-    /// From when its latency counts: in an open loop when it was meant to be sent.
+    /// When it was meant to be sent, by the clock of an open loop; when it was written in a closed one.
     pub(super) sent: u64,
     /// When it was written.
     pub(super) written: u64,
@@ -85,13 +85,12 @@ impl Connection {
         self.in_flight.push_back(Request { sent: 0, written: 0, session, operation });
     }
 
-    /// Gives each of the last `count` requests the time from which its latency counts, and that of
-    /// the write.
+    /// Gives each of the last `count` requests, which are written `now`, the time from which its
+    /// latency counts.
     pub(super) fn stamp(&mut self, count: usize, now: u64, time: impl Fn(u64) -> u64) {
         let first = self.in_flight.len() - count;
         for (request, number) in self.in_flight.range_mut(first..).zip(0..) {
-            request.sent = time(number);
-            request.written = now;
+            (request.sent, request.written) = (time(number), now);
         }
     }
 

@@ -59,6 +59,8 @@ pub struct LoadResult {
     pub uncorrected_us: Option<LatencySummary>,
     /// All latencies: [`LatencyRecorder::encode`].
     pub histogram: Option<String>,
+    /// It was ended early.
+    pub stopped: bool,
 }
 
 impl Second {
@@ -82,7 +84,7 @@ pub(super) struct Recorder {
     names: Vec<String>,
     interval: Vec<LatencyRecorder>,
     totals: Vec<LatencyRecorder>,
-    /// Of an open loop.
+    /// From when each was written, over the measured interval.
     uncorrected: Option<LatencyRecorder>,
     interval_started: u64,
     measuring: bool,
@@ -91,13 +93,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(names: &[String], is_open: bool) -> Result<Recorder> {
+    pub(super) fn new(names: &[String], has_clock: bool) -> Result<Recorder> {
         let recorders = || names.iter().map(|_| LatencyRecorder::new()).collect::<Result<Vec<_>>>();
         Ok(Recorder {
             names: names.to_vec(),
             interval: recorders()?,
             totals: recorders()?,
-            uncorrected: is_open.then(LatencyRecorder::new).transpose()?,
+            uncorrected: has_clock.then(LatencyRecorder::new).transpose()?,
             interval_started: 0,
             measuring: false,
             not_enough: 0,
@@ -194,6 +196,7 @@ impl Recorder {
             timeline: self.timeline,
             uncorrected_us: self.uncorrected.map(|uncorrected| uncorrected.summary().rounded()),
             histogram: Some(all.encode()?),
+            stopped: false,
         })
     }
 }

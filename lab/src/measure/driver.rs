@@ -118,6 +118,7 @@ impl Bench<'_> {
             not_enough_copies: None,
             uncorrected_us: None,
             histogram: Some(driven.histogram),
+            stopped: false,
         };
         let run = Run {
             run: number,
@@ -127,6 +128,7 @@ impl Bench<'_> {
             by_operation: result.by_operation,
             timeline: result.timeline,
             histogram: result.histogram,
+            ..Run::default()
         };
         let (amounts, rest) = tally.as_chunks();
         ensure!(rest.is_empty(), "the driver's tally is cut off");

@@ -3,10 +3,11 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 
 use crate::client::Client;
 use crate::fleet::Fleet;
+use crate::routes::Routes;
 use crate::wire::Wire;
 
 /// Where the load goes.
@@ -53,6 +54,17 @@ impl System {
             System::Started(fleet) => fleet.connect(),
             System::There { address, wire } => Client::connect_over(*wire, *address),
         }
+    }
+
+    /// A connection to a server behind the HTTP door.
+    pub(super) fn connect_behind_door(&self) -> Result<Client> {
+        let server = self.fleet().and_then(Fleet::behind_door);
+        server.context("there is no server behind the door")?.client()
+    }
+
+    /// Who has which key, where the servers do not know it.
+    pub(super) fn partition(&self) -> Option<&Routes> {
+        self.fleet().and_then(Fleet::partition)
     }
 
     pub(super) fn connect_replicas(&self) -> Result<Vec<Client>> {

@@ -58,8 +58,7 @@ fn cells(row: &Row) -> Vec<String> {
         value.map_or("-".to_owned(), |value| format!("{value:.digits$}"))
     };
     let latency = figures.latency_us.as_ref();
-    let mut cells =
-        vec![row.scenario.clone(), row.target.clone(), number(figures.business_ops_per_s)];
+    let mut cells = vec![row.title(), row.target.clone(), number(figures.business_ops_per_s)];
     let latencies = latency.map(|l| [l.avg, l.p50, l.p90, l.p95, l.p99, l.p999, l.max]);
     match latencies {
         Some(values) => cells.extend(values.map(duration)),
@@ -106,8 +105,10 @@ fn conditions(row: &Row) -> String {
         .ops_per_session
         .map(|count| format!(", {count} operations per session"))
         .unwrap_or_default();
+    let is_search = row.runs.iter().any(|run| run.search.is_some());
+    let unpaced = if is_search { "one rate by the clock after the other" } else { "closed loop" };
     let pacing = load.rate.map_or_else(
-        || "closed loop".to_owned(),
+        || unpaced.to_owned(),
         |rate| {
             format!("{} requests/s by the clock, latency from when one was meant", grouped(rate))
         },
@@ -164,16 +165,20 @@ fn details(row: &Row) -> String {
         ));
     }
     parts.extend(row.notes.iter().cloned());
-    if parts.is_empty() { String::new() } else { format!("{}: {}\n", row.target, parts.join("; ")) }
+    let step = row.step.as_ref().map(|step| format!("{step}, ")).unwrap_or_default();
+    if parts.is_empty() {
+        return String::new();
+    }
+    format!("{step}{}: {}\n", row.target, parts.join("; "))
 }
 
 /// Each pair once, in the order of the rows. Echo is a limit, not a rival.
 fn ratios(rows: &[Row]) -> String {
     let mut out = String::new();
     for (index, row) in rows.iter().enumerate() {
-        let later = &rows[index + 1..];
-        for ratio in row.ratios.iter().filter(|r| later.iter().any(|row| row.target == r.to)) {
-            let Some(other) = later.iter().find(|other| other.target == ratio.to) else { continue };
+        let later = || rows[index + 1..].iter().filter(|other| other.step == row.step);
+        for ratio in &row.ratios {
+            let Some(other) = later().find(|other| other.target == ratio.to) else { continue };
             out.push_str(&ratio_line(row, other, ratio));
         }
     }
@@ -188,9 +193,10 @@ fn ratio_line(row: &Row, other: &Row, ratio: &Ratio) -> String {
     }
     let times =
         |value: f64| if value < 10.0 { format!("{value:.2}") } else { format!("{value:.1}") };
+    let step = row.step.as_ref().map(|step| format!("{step}, ")).unwrap_or_default();
     let mut line = if other.target == echo {
         format!(
-            "{} = {:.0} % of the echo server, the limit of this loopback",
+            "{step}{} = {:.0} % of the echo server, the limit of this loopback",
             row.target,
             100.0 * ratio.median
         )
@@ -200,7 +206,7 @@ fn ratio_line(row: &Row, other: &Row, ratio: &Ratio) -> String {
         } else {
             " (one run each: no claim)".to_owned()
         };
-        format!("{} / {} = {}x{range}", row.target, other.target, times(ratio.median))
+        format!("{step}{} / {} = {}x{range}", row.target, other.target, times(ratio.median))
     };
     for row in [row, other] {
         if row.spread.is_some_and(|spread| spread.percent > SPREAD_PERCENT_MAX) {

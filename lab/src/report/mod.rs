@@ -9,7 +9,9 @@ use anyhow::Result;
 pub(crate) use grid::{Grid, grouped};
 pub(crate) use measured::duration;
 pub(crate) use measured::{behind, render as measured_table};
-pub(crate) use published::{render as published_text, tables as published_tables};
+pub(crate) use published::{
+    render as published_text, tables as published_tables, tables_of as published_tables_of,
+};
 
 use crate::row::Report;
 use crate::scenario::Scenario;
@@ -20,6 +22,6 @@ use crate::scenario::Scenario;
 /// When the shipped published figures are broken, which a test excludes.
 pub fn render(scenario: &Scenario, report: &Report) -> Result<String> {
     let measured = measured::render(&report.rows);
-    let published = published::render(&scenario.name)?;
+    let published = published::render(scenario)?;
     Ok(format!("\n{measured}{published}"))
 }

@@ -7,6 +7,7 @@ use anyhow::{Context, Result};
 use serde::Deserialize;
 
 use super::grid::{Grid, grouped};
+use crate::scenario::Scenario;
 
 const PUBLISHED: &str = include_str!("../../published.toml");
 
@@ -16,22 +17,32 @@ struct Tables {
 }
 
 #[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Table {
+    id: String,
     pub(crate) source: String,
     pub(crate) hardware: String,
+    /// The scenario that reproduces it; others may name it too.
     pub(crate) scenario: String,
+    note: Option<String>,
     pub(crate) columns: Vec<String>,
     rows: Vec<Vec<toml::Value>>,
 }
 
-/// The published tables of a scenario; nothing when there are none.
-pub(crate) fn tables(scenario: &str) -> Result<Vec<Table>> {
+/// The published tables that a scenario names; nothing when there are none.
+pub(crate) fn tables(scenario: &Scenario) -> Result<Vec<Table>> {
     let tables: Tables = toml::from_str(PUBLISHED).context("reading the published figures")?;
-    Ok(tables.table.into_iter().filter(|table| table.scenario == scenario).collect())
+    let is_named = |table: &Table| scenario.published.contains(&table.id);
+    Ok(tables.table.into_iter().filter(is_named).collect())
+}
+
+/// Those of the built-in scenario of this name; nothing when there is none.
+pub(crate) fn tables_of(name: &str) -> Result<Vec<Table>> {
+    Scenario::built_in(name).map_or(Ok(Vec::new()), |scenario| tables(&scenario))
 }
 
 /// They as text.
-pub(crate) fn render(scenario: &str) -> Result<String> {
+pub(crate) fn render(scenario: &Scenario) -> Result<String> {
     let mut out = String::new();
     for table in &tables(scenario)? {
         writeln!(out, "\npublished, other hardware, never in a ratio: {}", table.source)?;
@@ -52,6 +63,9 @@ pub(crate) fn render(scenario: &str) -> Result<String> {
             grid.push(row.iter().map(cell).collect());
         }
         out.push_str(&grid.render());
+        if let Some(note) = &table.note {
+            writeln!(out, "{note}")?;
+        }
     }
     Ok(out)
 }
@@ -85,11 +99,26 @@ mod tests {
 
     #[test]
     fn both_published_tables_are_printed_and_labelled() {
-        let text = render("moaf-scur").unwrap();
+        let text = render(&Scenario::built_in("moaf-scur").unwrap()).unwrap();
         assert_eq!(text.matches("published, other hardware, never in a ratio").count(), 2);
         assert!(text.contains("Redis 4.0.8"), "{text}");
         assert!(text.contains("505 894"), "{text}");
-        assert_eq!(render("kv").unwrap(), "");
+        assert_eq!(render(&Scenario::built_in("kv").unwrap()).unwrap(), "");
+    }
+
+    #[test]
+    fn each_table_is_named_by_the_scenario_that_it_is_of() {
+        let tables: Tables = toml::from_str(PUBLISHED).unwrap();
+        let scenarios = Scenario::all().unwrap();
+        for table in &tables.table {
+            let Some(scenario) = scenarios.iter().find(|one| one.name == table.scenario) else {
+                panic!("{} is of no scenario", table.id)
+            };
+            assert!(scenario.published.contains(&table.id), "{}", table.id);
+        }
+        for id in scenarios.iter().flat_map(|scenario| &scenario.published) {
+            assert!(tables.table.iter().any(|table| table.id == *id), "{id}");
+        }
     }
 
     #[test]

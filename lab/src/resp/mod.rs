@@ -3,7 +3,9 @@
 mod reply;
 mod request;
 mod value;
+mod write;
 
-pub use reply::{Stop, WriteReply, read_write_reply, skip};
+pub use reply::{AmountReply, Stop, WriteReply, read_amount_reply, read_write_reply, skip};
 pub use request::{Template, append, encode, words};
 pub use value::Value;
+pub use write::{write_count, write_number, write_word};

@@ -27,6 +27,15 @@ pub struct WriteReply {
     pub uncollected: i64,
 }
 
+/// What the audit needs of an answer to TOPUP and its like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct AmountReply {
+    /// The code is OK.
+    pub ok: bool,
+    /// The answer is that of an earlier request.
+    pub replayed: bool,
+}
+
 /// A position in received bytes.
 pub(super) struct Cursor<'a> {
     pub(super) bytes: &'a [u8],
@@ -187,6 +196,25 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
     Ok((cursor.at, WriteReply { ok, replayed, version, granted, uncollected }))
 }
 
+/// Reads `[code, replayed, version, amount]`, the answer of the commands that change one amount, and
+/// gives its length too.
+///
+/// # Errors
+/// [`Stop`].
+#[inline]
+pub fn read_amount_reply(bytes: &[u8]) -> Result<(usize, AmountReply), Stop> {
+    let mut cursor = Cursor::new(bytes);
+    if cursor.array()? != 4 {
+        return Err(Stop::Malformed);
+    }
+    let ok = cursor.text()? == b"OK";
+    let replayed = cursor.integer()? != 0;
+    cursor.integer()?;
+    // The version, and the amount, which may be too long for a number.
+    let length = cursor.at + skip(&bytes[cursor.at..])?;
+    Ok((length, AmountReply { ok, replayed }))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,6 +277,17 @@ mod tests {
         assert_eq!((length, found.ok, found.granted), (reply.len(), true, 9));
         let nil = b"*4\r\n$-1\r\n:0\r\n:7\r\n*0\r\n";
         assert_eq!(read_write_reply(nil), Err(Stop::Malformed));
+    }
+
+    #[test]
+    fn an_amount_reply_is_read_at_every_split() {
+        let reply = b"*4\r\n+OK\r\n:1\r\n:7\r\n:-15\r\n";
+        let expected = AmountReply { ok: true, replayed: true };
+        assert_eq!(read_amount_reply(reply), Ok((reply.len(), expected)));
+        for split in 0..reply.len() {
+            assert_eq!(read_amount_reply(&reply[..split]), Err(Stop::Incomplete), "at {split}");
+        }
+        assert_eq!(read_amount_reply(b"*3\r\n"), Err(Stop::Malformed));
     }
 
     #[test]

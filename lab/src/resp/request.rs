@@ -27,6 +27,17 @@ impl Template {
         Template { bytes, first, second }
     }
 
+    /// As [`Template::new`], without the line that says how many arguments follow: a part of a
+    /// request whose rest is made elsewhere.
+    pub fn part(arguments: &[Vec<u8>], first: usize, second: Option<usize>) -> Template {
+        let mut template = Template::new(arguments, first, second);
+        let line = line_len(arguments.len());
+        template.bytes.drain(..line);
+        template.first -= line;
+        template.second = template.second.map(|at| at - line);
+        template
+    }
+
     /// Appends the request with these texts in the places of the patched arguments. The texts
     /// must have the widths that the template was made with.
     #[inline]
@@ -106,6 +117,15 @@ mod tests {
         let request = arguments(&["SET", "k", "", "two\r\nlines"]);
         assert_eq!(words(&encode(&request)).collect::<Vec<_>>(), request);
         assert_eq!(words(&encode(&request)).len(), 4);
+    }
+
+    #[test]
+    fn parts_make_a_request() {
+        let pair = Template::part(&arguments(&["k0", "v0"]), 0, Some(1));
+        let mut out = b"*5\r\n$4\r\nMSET\r\n".to_vec();
+        pair.append(&mut out, b"k1", b"v1");
+        pair.append(&mut out, b"k2", b"v2");
+        assert_eq!(out, encode(&["MSET", "k1", "v1", "k2", "v2"]));
     }
 
     #[test]

@@ -19,6 +19,12 @@ pub struct Charging {
     pub used_terminate: i64,
     /// Whether the last phase keeps its SESSION read.
     pub last_session: bool,
+    /// No two sessions are on one account at the same time.
+    #[serde(default)]
+    pub alone: bool,
+    /// Counters of every account.
+    #[serde(default)]
+    pub counters: u32,
     /// Buckets of every account.
     pub bucket: Vec<Bucket>,
     /// The loop.
@@ -35,6 +41,19 @@ pub struct Bucket {
     pub amount: i64,
     /// Its priority; the lowest burns first.
     pub priority: i32,
+    /// So many alike, each with its number behind the id; one without a number where it is 1.
+    #[serde(default = "super::one")]
+    pub count: u32,
+}
+
+impl Bucket {
+    /// The ids of those alike.
+    fn ids(&self) -> Vec<String> {
+        match self.count {
+            1 => vec![self.id.clone()],
+            count => (1..=count).map(|number| format!("{}{number:02}", self.id)).collect(),
+        }
+    }
 }
 
 /// A phase of a session.
@@ -45,6 +64,9 @@ pub struct Phase {
     pub name: String,
     /// Its business operations, in order.
     pub operations: Vec<Operation>,
+    /// How often they are carried out, one round after the other.
+    #[serde(default = "super::one")]
+    pub repeat: u32,
 }
 
 /// A business operation.
@@ -84,8 +106,8 @@ impl Operation {
 impl Charging {
     /// The business operations of one session, in order.
     pub fn operations(&self) -> Vec<Operation> {
-        let mut all: Vec<Operation> =
-            self.phase.iter().flat_map(|phase| phase.operations.iter().copied()).collect();
+        let rounds = |phase: &Phase| phase.operations.repeat(phase.repeat as usize);
+        let mut all: Vec<Operation> = self.phase.iter().flat_map(rounds).collect();
         if !self.last_session {
             let last = all.iter().rposition(|operation| *operation == Operation::Session);
             // Only the read before the last write is left out.
@@ -123,18 +145,31 @@ impl Charging {
         let mut arguments = Vec::new();
         for bucket in &self.bucket {
             let (amount, priority) = (bucket.amount.to_string(), bucket.priority.to_string());
-            let words = ["BUCKET", &bucket.id, &self.unit, &amount, "PRIORITY", &priority];
-            arguments.extend(words.map(str::to_owned));
+            for id in bucket.ids() {
+                let words = ["BUCKET", &id, &self.unit, &amount, "PRIORITY", &priority];
+                arguments.extend(words.map(str::to_owned));
+            }
         }
         arguments
     }
 
+    /// The arguments of COUNTER behind the account, for each of its counters.
+    pub fn counter_arguments(&self) -> Vec<Vec<String>> {
+        let counter = |number: u32| {
+            let (txn, name) = (format!("counter{number:02}"), format!("c{number:02}"));
+            [txn.as_str(), &name, "1", "UNIT", &self.unit].map(str::to_owned).to_vec()
+        };
+        (1..=self.counters).map(counter).collect()
+    }
+
     /// What one account is credited when it is created.
     pub fn credited_per_account(&self) -> i64 {
-        self.bucket.iter().map(|bucket| bucket.amount).fold(0, i64::saturating_add)
+        let of = |bucket: &Bucket| bucket.amount.saturating_mul(i64::from(bucket.count));
+        self.bucket.iter().map(of).fold(0, i64::saturating_add)
     }
 
     pub(super) fn check(&self) -> Result<()> {
+        ensure!(self.phase.iter().all(|phase| phase.repeat <= 100), "repeat is above 100");
         let operations = self.operations();
         let writes: Vec<Operation> = operations.iter().copied().filter(|o| o.writes()).collect();
         ensure!(
@@ -147,7 +182,9 @@ impl Charging {
         let session = operations.iter().position(|o| *o == Operation::Session);
         ensure!(session.is_none() || session > reserve, "SESSION stands before RESERVE");
         ensure!(operations.len() <= 100, "the loop has more than 100 operations");
-        ensure!(!self.bucket.is_empty(), "an account needs a bucket");
+        let buckets: u32 = self.bucket.iter().map(|bucket| bucket.count).sum();
+        ensure!((1..=64).contains(&buckets), "an account needs a bucket, and has 64 at most");
+        ensure!(self.counters <= 32, "an account has 32 counters at most");
         ensure!(self.requested >= 1, "requested must be at least 1");
         ensure!(self.used_update >= 0 && self.used_terminate >= 0, "used is negative");
         ensure!(

@@ -6,6 +6,8 @@ use std::path::PathBuf;
 
 use super::{Durability, PROCEDURES, ScurryOptions, Target, jvm, locate};
 use crate::process::ServerCommand;
+use crate::scenario::Kind;
+use crate::wire::{HttpTarget, Wire};
 
 /// Where a server listens, what it may use and what it keeps.
 #[derive(Clone, Debug)]
@@ -26,6 +28,8 @@ pub struct Start<'a> {
     pub scurry: &'a ScurryOptions,
     /// A Lua library instead of the built-in one.
     pub library: Option<&'a str>,
+    /// What it is loaded with.
+    pub kind: Kind,
 }
 
 impl Target {
@@ -33,9 +37,9 @@ impl Target {
     pub fn command(self, start: Start<'_>) -> ServerCommand {
         let port = start.address.port().to_string();
         let words = match self {
-            Target::Scurry => scurry(&start),
+            Target::Scurry | Target::ScurryHttp | Target::HttpEcho => scurry(&start),
             Target::Echo => echo(&start),
-            Target::TarantoolLua | Target::TarantoolClient => tarantool(&start, &port),
+            _ if self.is_tarantool() => tarantool(&start, &port),
             Target::HazelcastJava
             | Target::HazelcastClient
             | Target::IgniteJava
@@ -48,21 +52,29 @@ impl Target {
         };
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
-        ServerCommand {
-            program,
-            arguments,
-            cores,
-            address,
-            wire: self.wire(),
-            place,
-            namespace: None,
-        }
+        // The servers behind the door speak RESP.
+        let wire = if self.is_http() { Wire::Resp } else { self.wire() };
+        ServerCommand { program, arguments, cores, address, wire, place, namespace: None }
     }
 }
 
 fn echo(start: &Start<'_>) -> Vec<String> {
     let address = start.address.to_string();
     words(&["echo-server", "--listen", &address, "--sizes", start.echo_sizes])
+}
+
+/// The door before these nodes, in the place of the first of them.
+pub(crate) fn door(
+    node: &ServerCommand,
+    nodes: &[SocketAddr],
+    address: SocketAddr,
+) -> ServerCommand {
+    let names: Vec<String> = nodes.iter().map(SocketAddr::to_string).collect();
+    let (listen, names) = (address.to_string(), names.join(","));
+    let all = words(&["http", "--listen", &listen, "--nodes", &names, "--log", "warn"]);
+    let wire = Wire::Http(HttpTarget::Entities(None));
+    let arguments = all.into_iter().map(OsString::from).collect();
+    ServerCommand { arguments, address, wire, ..node.clone() }
 }
 
 fn scurry(start: &Start<'_>) -> Vec<String> {
@@ -75,6 +87,9 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
     }
     if let Some(threads) = start.scurry.threads {
         all.extend(words(&["--threads", &threads.to_string()]));
+    }
+    if start.kind == Kind::Index {
+        all.push("--entity-index".to_owned());
     }
     all.extend(start.scurry.arguments.iter().cloned());
     all
@@ -136,6 +151,7 @@ mod tests {
             echo_sizes: "",
             scurry: &scurry,
             library: None,
+            kind: Kind::Charging,
         });
         command.arguments.join(&OsString::from(" ")).into_string().unwrap()
     }

@@ -40,8 +40,10 @@ impl Durability {
     pub fn of(target: Target) -> &'static [Durability] {
         match target {
             Target::Scurry
+            | Target::ScurryHttp
             | Target::TarantoolLua
             | Target::TarantoolClient
+            | Target::TarantoolBulk
             | Target::IgniteJava
             | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
             // Hazelcast keeps things in its Enterprise edition alone.
@@ -51,12 +53,15 @@ impl Durability {
             | Target::Kvrocks
             | Target::Garnet
             | Target::Echo
+            | Target::HttpEcho
             | Target::HazelcastJava
             | Target::HazelcastClient => &[Durability::None],
             Target::ValkeyLua
             | Target::RedisLua
             | Target::ValkeyClient
             | Target::RedisClient
+            | Target::ValkeyBulk
+            | Target::RedisBulk
             | Target::ValkeyModule
             | Target::RedisModule
             | Target::ValkeyClusterModule

@@ -17,11 +17,11 @@ impl Target {
     /// # Errors
     /// [`Missing`].
     pub fn charges_itself(self, kind: Kind) -> Result<(), Missing> {
-        if self.is_yardstick() && kind != Kind::Charging {
+        if self.is_yardstick() && !kind.is_charging() {
             let why = format!("{} is for charging loads", self.name());
             return Err(Missing { why, cure: "measure valkey".to_owned() });
         }
-        if kind == Kind::Charging && self.dialect().is_none() && !self.is_yardstick() {
+        if kind.is_charging() && self.dialect().is_none() && !self.is_yardstick() {
             let why = format!("{} has no charging logic of its own", self.name());
             let cure = "measure valkey+lua or redis+lua".to_owned();
             return Err(Missing { why, cure });
@@ -52,13 +52,13 @@ impl Target {
             let cure = format!("start it and say --address {}=HOST:PORT", self.name());
             return Err(Missing { why, cure });
         }
-        if kind == Kind::Kv && self.decides_in_client() {
+        if !kind.is_charging() && self.decides_in_client() {
             let why = format!("plain keys need no logic, in {} or elsewhere", self.name());
-            let cure = "measure the target without +client".to_owned();
+            let cure = "measure the target without +client or +bulk".to_owned();
             return Err(Missing { why, cure });
         }
         if self.jvm_system().is_some() {
-            if kind == Kind::Kv {
+            if !kind.is_charging() {
                 let why = format!("the driver of {} knows charging only", self.name());
                 let cure = "measure it with a charging scenario".to_owned();
                 return Err(Missing { why, cure });
@@ -79,19 +79,24 @@ impl Target {
             });
         }
         match self {
-            Target::Scurry => locate_scurry(scurry),
+            Target::Scurry | Target::ScurryHttp | Target::HttpEcho => locate_scurry(scurry),
             Target::ValkeyLua
             | Target::ValkeyClient
+            | Target::ValkeyBulk
             | Target::ValkeyModule
             | Target::ValkeyClusterModule
             | Target::ValkeyHset
             | Target::Valkey => {
                 on_path("valkey-server").ok_or_else(|| missing("valkey-server", INSTALL))
             }
-            Target::RedisLua | Target::RedisClient | Target::RedisModule | Target::Redis => {
+            Target::RedisLua
+            | Target::RedisClient
+            | Target::RedisBulk
+            | Target::RedisModule
+            | Target::Redis => {
                 on_path("redis-server").ok_or_else(|| missing("redis-server", INSTALL))
             }
-            Target::TarantoolLua | Target::TarantoolClient => {
+            Target::TarantoolLua | Target::TarantoolClient | Target::TarantoolBulk => {
                 on_path("tarantool").ok_or_else(|| missing("tarantool", INSTALL_PEERS))
             }
             Target::HazelcastJava

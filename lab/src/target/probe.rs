@@ -35,6 +35,30 @@ pub fn probe_charging(client: &mut Client, dialect: Dialect) -> Result<()> {
     probe.balance()
 }
 
+/// Checks the rules of refills, on the account that [`probe_charging`] has left behind.
+///
+/// # Errors
+/// The first rule that the target breaks.
+pub fn probe_refill(client: &mut Client, dialect: Dialect) -> Result<()> {
+    let mut probe = Probe { client, dialect };
+    let topup = ["refill1", "later", "250"];
+    let before = [("first", 0, 0), ("later", -100, 0)];
+    probe.expect_buckets(&before, "nothing has happened yet")?;
+    let first = probe.call("TOPUP", &topup)?;
+    let second = probe.call("TOPUP", &topup)?;
+    // [code, replayed, version, amount]
+    for (reply, replayed) in [(&first, 0), (&second, 1)] {
+        let is_right = matches!(
+            reply.elements(),
+            [code, Value::Integer(found), _, Value::Integer(150)]
+                if code.text() == Some("OK") && *found == replayed
+        );
+        ensure!(is_right, "a refill is carried out once: TOPUP answers {reply}");
+    }
+    probe.expect_buckets(&[("first", 0, 0), ("later", 150, 0)], "a refill is carried out once")?;
+    probe.refuse("TOPUP", &["refill1", "later", "251"], "REQUEST_MISMATCH", "another is refused")
+}
+
 /// Checks that plain commands work.
 ///
 /// # Errors

@@ -18,6 +18,11 @@ const PREFIX_LEN: usize = 5;
 const MARKER_U32: u8 = 0xCE;
 /// The space of plain keys, as the procedures' script makes it.
 const KEY_SPACE: u64 = 512;
+/// The space of records with an index on the value, and that index.
+const RECORD_SPACE: u64 = 515;
+const VALUE_INDEX: u64 = 1;
+/// Records that are found at most.
+const FOUND_MAX: u64 = 10;
 const DEPTH_MAX: u32 = 32;
 
 /// Keys of headers and bodies.
@@ -45,13 +50,29 @@ enum Request {
     Delete = 5,
     Call = 10,
     Ping = 64,
+    /// A SELECT whose answer is the keys that were found.
+    Find = 0x101,
 }
 
 impl Request {
     fn of(sync: u64) -> Option<Request> {
-        let all =
-            [Request::Select, Request::Replace, Request::Delete, Request::Call, Request::Ping];
+        let all = [
+            Request::Select,
+            Request::Replace,
+            Request::Delete,
+            Request::Call,
+            Request::Ping,
+            Request::Find,
+        ];
         all.into_iter().find(|one| *one as u64 == sync >> 32)
+    }
+
+    /// What the target calls it.
+    fn code(self) -> u64 {
+        match self {
+            Request::Find => Request::Select as u64,
+            other => other as u64,
+        }
     }
 }
 
@@ -71,31 +92,21 @@ impl Translator for Iproto {
                 header(out, Request::Ping, session);
                 map(out, 0);
             }
-            b"SET" => {
-                header(out, Request::Replace, session);
+            b"SET" => replace(out, session, KEY_SPACE, arguments),
+            b"ENTITY.PUT" => replace(out, session, RECORD_SPACE, arguments),
+            b"GET" => select(out, session, Request::Select, arguments),
+            b"ENTITY.FIND" => select(out, session, Request::Find, arguments),
+            name @ (b"MSET" | b"MGET" | b"SWAP_ALL") => {
+                // One argument, a list: a procedure takes only so many.
+                let name = name.to_ascii_lowercase();
+                header(out, Request::Call, session);
                 map(out, 2);
-                number(out, key::SPACE);
-                number(out, KEY_SPACE);
+                number(out, key::FUNCTION);
+                text(out, &name);
                 number(out, key::TUPLE);
-                array(out, 2);
-                arguments.take(2).for_each(|argument| text(out, argument));
-            }
-            b"GET" => {
-                header(out, Request::Select, session);
-                map(out, 6);
-                for (name, value) in [
-                    (key::SPACE, KEY_SPACE),
-                    (key::INDEX, 0),
-                    (key::LIMIT, 1),
-                    (key::OFFSET, 0),
-                    (key::ITERATOR, 0),
-                ] {
-                    number(out, name);
-                    number(out, value);
-                }
-                number(out, key::KEY);
                 array(out, 1);
-                arguments.take(1).for_each(|argument| text(out, argument));
+                array(out, arguments.len());
+                arguments.for_each(|argument| text(out, argument));
             }
             b"DEL" => {
                 header(out, Request::Delete, session);
@@ -141,10 +152,54 @@ impl Translator for Iproto {
 fn header(out: &mut Vec<u8>, request: Request, session: u32) {
     map(out, 2);
     number(out, key::TYPE);
-    number(out, request as u64);
+    number(out, request.code());
     number(out, key::SYNC);
     let sync = (request as u64) << 32 | u64::from(session);
     write_u64(out, sync).expect("a vector takes every byte");
+}
+
+/// Puts a tuple of two fields in a space.
+fn replace<'a>(
+    out: &mut Vec<u8>,
+    session: u32,
+    space: u64,
+    arguments: impl Iterator<Item = &'a [u8]>,
+) {
+    header(out, Request::Replace, session);
+    map(out, 2);
+    number(out, key::SPACE);
+    number(out, space);
+    number(out, key::TUPLE);
+    array(out, 2);
+    arguments.take(2).for_each(|argument| text(out, argument));
+}
+
+/// Asks for a plain key, or for the records that have a value.
+fn select<'a>(
+    out: &mut Vec<u8>,
+    session: u32,
+    request: Request,
+    arguments: impl Iterator<Item = &'a [u8]>,
+) {
+    let (space, index, limit) = match request {
+        Request::Find => (RECORD_SPACE, VALUE_INDEX, FOUND_MAX),
+        _ => (KEY_SPACE, 0, 1),
+    };
+    header(out, request, session);
+    map(out, 6);
+    for (name, value) in [
+        (key::SPACE, space),
+        (key::INDEX, index),
+        (key::LIMIT, limit),
+        (key::OFFSET, 0),
+        (key::ITERATOR, 0),
+    ] {
+        number(out, name);
+        number(out, value);
+    }
+    number(out, key::KEY);
+    array(out, 1);
+    arguments.take(1).for_each(|argument| text(out, argument));
 }
 
 fn call<'a>(
@@ -242,10 +297,22 @@ fn data(request: Request, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<()>
             value(packet, reply, 0)?;
             (2..fields).try_for_each(|_| skip(packet, reply))?;
         }
+        Request::Find => {
+            line(reply, b'*', rows);
+            for _ in 0..rows {
+                let fields = array_len(packet)?;
+                value(packet, reply, 0)?;
+                (1..fields).try_for_each(|_| skip(packet, reply))?;
+            }
+        }
         Request::Delete => line(reply, b':', rows),
         Request::Replace | Request::Ping => reply.extend_from_slice(b"+OK\r\n"),
     }
-    let taken = u32::from(matches!(request, Request::Call | Request::Select));
+    let taken = match request {
+        Request::Call | Request::Select => 1,
+        Request::Find => rows,
+        _ => 0,
+    };
     (taken.min(rows)..rows).try_for_each(|_| skip(packet, reply))
 }
 

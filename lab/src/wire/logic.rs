@@ -29,7 +29,6 @@ pub(super) struct Logic {
     desk: Desk,
     /// A request or a reply between the two translators.
     between: Vec<u8>,
-    value: Vec<u8>,
 }
 
 /// A request that the target has not answered.
@@ -51,8 +50,8 @@ enum Stage {
 }
 
 /// What a decision needs.
-#[derive(Debug)]
-struct Desk {
+#[derive(Debug, Default)]
+pub(super) struct Desk {
     parser: Parser,
     request_limits: RequestLimits,
     limits: Limits,
@@ -71,20 +70,7 @@ enum Decided {
 
 impl Logic {
     pub(super) fn new(inner: Option<Box<dyn Translator>>) -> Logic {
-        Logic {
-            inner,
-            pending: VecDeque::new(),
-            desk: Desk {
-                parser: Parser::default(),
-                request_limits: RequestLimits::default(),
-                limits: Limits::default(),
-                account: None,
-                ops: Vec::new(),
-                scratch: Scratch::default(),
-            },
-            between: Vec::new(),
-            value: Vec::new(),
-        }
+        Logic { inner, pending: VecDeque::new(), desk: Desk::default(), between: Vec::new() }
     }
 
     /// Sends these words for a session.
@@ -131,35 +117,11 @@ impl Logic {
         held: Value,
         sink: &mut Sink<'_>,
     ) -> Result<Step, Stop> {
-        let version = match held {
-            Value::Nil => {
-                self.desk.account = None;
-                Vec::new()
-            }
-            Value::Bulk(mut value) => {
-                let image = value.split_off(VERSION_LEN.min(value.len()));
-                let account =
-                    self.desk.account.get_or_insert_with(|| Account::empty(Status::Active));
-                decode_account(&image, account).map_err(|_| Stop::Malformed)?;
-                value
-            }
-            other => {
-                sink.reply.extend_from_slice(format!("-ERR {other}\r\n").as_bytes());
-                return Ok(Step::Answer(session));
-            }
-        };
         let start = sink.reply.len();
-        let decided = self.desk.decide(&request, sink.reply)?;
-        let (Decided::Changed, Some(account)) = (decided, &self.desk.account) else {
-            return Ok(Step::Answer(session));
-        };
-        let mut value = std::mem::take(&mut self.value);
-        value.clear();
-        value.extend_from_slice(&account.version.to_be_bytes());
-        encode_account(account, &mut value);
+        let verdict = self.desk.judge(&request, held, sink.reply)?;
+        let Verdict::Changed { version, value } = verdict else { return Ok(Step::Answer(session)) };
         let key = self.desk.key(&request);
         self.send(session, &[b"FCALL", b"swap", b"1", &key, &version, &value], sink.again);
-        self.value = value;
         let stage = Stage::Writing(sink.reply.split_off(start));
         self.pending.push_back(Pending { session, request, stage });
         Ok(Step::Again)
@@ -207,14 +169,54 @@ impl Translator for Logic {
     }
 }
 
+/// What becomes of a value that was read.
+pub(super) enum Verdict {
+    /// Nothing: the answer is written.
+    Answered,
+    /// If it still is of this version, it is to be replaced, and then the answer counts.
+    Changed { version: Vec<u8>, value: Vec<u8> },
+}
+
 impl Desk {
+    /// Decides a request over the value that the target holds, and writes the answer.
+    pub(super) fn judge(
+        &mut self,
+        request: &[u8],
+        held: Value,
+        out: &mut Vec<u8>,
+    ) -> Result<Verdict, Stop> {
+        let version = match held {
+            Value::Nil => {
+                self.account = None;
+                Vec::new()
+            }
+            Value::Bulk(mut value) => {
+                let image = value.split_off(VERSION_LEN.min(value.len()));
+                let account = self.account.get_or_insert_with(|| Account::empty(Status::Active));
+                decode_account(&image, account).map_err(|_| Stop::Malformed)?;
+                value
+            }
+            other => {
+                out.extend_from_slice(format!("-ERR {other}\r\n").as_bytes());
+                return Ok(Verdict::Answered);
+            }
+        };
+        let decided = self.decide(request, out)?;
+        let (Decided::Changed, Some(account)) = (decided, &self.account) else {
+            return Ok(Verdict::Answered);
+        };
+        let mut value = account.version.to_be_bytes().to_vec();
+        encode_account(account, &mut value);
+        Ok(Verdict::Changed { version, value })
+    }
+
     /// Whether a request is one that is decided here.
-    fn is_charging(&mut self, request: &[u8]) -> bool {
+    pub(super) fn is_charging(&mut self, request: &[u8]) -> bool {
         self.with(request, |_, args| args.at(0).starts_with(PREFIX)).unwrap_or(false)
     }
 
     /// The account of a charging command.
-    fn key(&mut self, request: &[u8]) -> Vec<u8> {
+    pub(super) fn key(&mut self, request: &[u8]) -> Vec<u8> {
         self.with(request, |_, args| args.at(1).to_vec()).unwrap_or_default()
     }
 

@@ -42,6 +42,8 @@ pub struct ChargingWorkload {
     session_counter: u64,
     opaque: bool,
     routes: Option<Owners>,
+    /// Accounts that a session is on, where none may meet.
+    taken: Option<Vec<bool>>,
     consumed: Vec<i64>,
     consumed_total: i128,
     replays: u64,
@@ -112,6 +114,7 @@ impl ChargingWorkload {
             session_counter: 0,
             opaque: plan.opaque,
             routes: plan.routes.clone(),
+            taken: plan.charging.alone.then(|| vec![false; plan.accounts as usize]),
             consumed: vec![0; plan.accounts as usize],
             consumed_total: 0,
             replays: 0,
@@ -132,6 +135,32 @@ impl ChargingWorkload {
     /// Acknowledgements that called themselves repeated. Nothing was repeated, so any is wrong.
     pub fn replays(&self) -> u64 {
         self.replays
+    }
+
+    /// The account of a new session. A core owns some of the accounts at least, and there are more
+    /// accounts than sessions where none may meet, so this ends.
+    #[inline]
+    fn account(&mut self, session: u32) -> u32 {
+        loop {
+            let account = self.random.below(self.accounts);
+            let is_other =
+                self.routes.as_ref().is_some_and(|owners| !owners.serves(session, account));
+            let is_taken = self.taken.as_ref().is_some_and(|taken| taken[account as usize]);
+            if !is_other && !is_taken {
+                if let Some(taken) = &mut self.taken {
+                    taken[account as usize] = true;
+                }
+                return account;
+            }
+        }
+    }
+
+    /// Another session may take the account of this one.
+    #[inline]
+    fn leave(&mut self, session: usize) {
+        if let Some(taken) = &mut self.taken {
+            taken[self.sessions[session].account as usize] = false;
+        }
     }
 
     fn acknowledge(&mut self, session: usize, effect: Effect, bytes: &[u8]) -> Result<usize, Stop> {
@@ -167,18 +196,15 @@ impl Workload for ChargingWorkload {
 
     #[inline]
     fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8 {
-        let state = &mut self.sessions[session as usize];
-        if state.step == 0 {
-            state.account = self.random.below(self.accounts);
-            // A core owns some of the accounts at least, so this ends.
-            while self.routes.as_ref().is_some_and(|owners| !owners.serves(session, state.account))
-            {
-                state.account = self.random.below(self.accounts);
-            }
+        if self.sessions[session as usize].step == 0 {
+            let account = self.account(session);
+            let state = &mut self.sessions[session as usize];
+            state.account = account;
             state.account_text = account_text(state.account);
             state.session_text = session_text(self.session_counter);
             self.session_counter += 1;
         }
+        let state = &self.sessions[session as usize];
         let step = &self.steps[usize::from(state.step)];
         step.template.append(out, &state.account_text, &state.session_text);
         step.operation
@@ -205,7 +231,10 @@ impl Workload for ChargingWorkload {
         if bytes.first() == Some(&b'-') {
             let length = skip(bytes)?;
             self.errors.add(bytes);
-            self.sessions[index].step = 0;
+            // The run has failed its audit: a session that cannot be closed is not tried for ever.
+            let state = &mut self.sessions[index];
+            (state.step, state.open) = (0, false);
+            self.leave(index);
             return Ok(length);
         }
         let length = if effect == Effect::Read || self.opaque {
@@ -214,7 +243,11 @@ impl Workload for ChargingWorkload {
             self.acknowledge(index, effect, bytes)?
         };
         let next = usize::from(at) + 1;
-        self.sessions[index].step = if next == self.steps.len() { 0 } else { at + 1 };
+        let is_last = next == self.steps.len();
+        self.sessions[index].step = if is_last { 0 } else { at + 1 };
+        if is_last {
+            self.leave(index);
+        }
         Ok(length)
     }
 
@@ -307,6 +340,19 @@ mod tests {
         workload.accept(0, OK_CLOSED).unwrap();
         assert_eq!(workload.consumed_total(), 700);
         assert_eq!(workload.emit_closing(0, &mut out), None);
+    }
+
+    #[test]
+    fn a_session_that_cannot_be_closed_is_given_up() {
+        let mut workload = workload();
+        for reply in [b"+OK\r\n", OK_1000] {
+            workload.emit(0, &mut Vec::new());
+            workload.accept(0, reply).unwrap();
+        }
+        assert!(workload.emit_closing(0, &mut Vec::new()).is_some());
+        workload.accept(0, b"-UNKNOWN_SESSION 30 no\r\n").unwrap();
+        assert_eq!(workload.emit_closing(0, &mut Vec::new()), None);
+        assert_eq!(workload.errors().count, 1);
     }
 
     #[test]

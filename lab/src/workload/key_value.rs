@@ -1,17 +1,19 @@
-//! The key-value workload: SET, GET and DEL of random keys. Each SET writes a new number into
-//! its value, so that the audit can tell the last acknowledged write of a key from an older one.
+//! The key-value workload: SET, GET and DEL of random keys, or MSET of several. Each write puts a
+//! new number into its value, so that the audit can tell the last acknowledged write of a key from
+//! an older one.
 
 use super::Workload;
+use super::batch::Batches;
 use super::last_writes::{Last, LastWrites};
 use crate::errors::ErrorTally;
 use crate::names::{AccountText, digits, key_text};
 use crate::random::Random;
 use crate::resp::{Stop, Template, skip};
 use crate::routes::Owners;
-use crate::scenario::KeyValue;
+use crate::scenario::{KeyValue, Order};
 
 /// Bytes of the write's number at the start of a value, in base 36.
-const STAMP_LEN: usize = 8;
+pub(super) const STAMP_LEN: usize = 8;
 
 const SET: u8 = 0;
 const GET: u8 = 1;
@@ -27,8 +29,14 @@ pub struct KeyValueWorkload {
     shares: u32,
     value_size: usize,
     random: Random,
+    filled: u32,
+    order: Order,
+    /// The key that is next, in order.
+    next: u32,
     writes: LastWrites,
     in_flight: Vec<InFlight>,
+    /// Where a SET is of several keys.
+    batches: Option<Batches>,
     wrong: u64,
     errors: ErrorTally,
     opaque: bool,
@@ -65,8 +73,14 @@ impl KeyValueWorkload {
             Template::new(&words("GET"), 1, None),
             Template::new(&words("DEL"), 1, None),
         ];
+        let set = if plan.batch.is_some() { "MSET" } else { "SET" };
+        let batches = plan.batch.map(|batch| Batches::new(plan.value_size, batch, sessions));
         KeyValueWorkload {
-            operations: ["SET", "GET", "DEL"].map(str::to_owned).to_vec(),
+            operations: [set, "GET", "DEL"].map(str::to_owned).to_vec(),
+            batches,
+            filled: plan.filled(),
+            order: plan.order,
+            next: plan.filled() % plan.keys.max(1),
             templates,
             get_below: plan.get_share,
             set_below: plan.get_share + plan.set_share,
@@ -117,6 +131,57 @@ impl KeyValueWorkload {
         self.writes.keys()
     }
 
+    /// How many of them are set before.
+    pub fn filled(&self) -> u32 {
+        self.filled
+    }
+
+    /// The key of the next operation: one that the session may use.
+    #[inline]
+    fn key(&mut self, session: u32, operation: u8) -> u32 {
+        // A core owns some of the keys at least, so this ends.
+        loop {
+            let key = match self.order {
+                Order::Uniform => self.random.below(self.keys()),
+                Order::Sequential if operation == GET && self.set_below > self.get_below => {
+                    self.random.below(self.next.max(1))
+                }
+                Order::Sequential => {
+                    let key = self.next;
+                    self.next = (key + 1) % self.keys();
+                    key
+                }
+            };
+            if self.routes.as_ref().is_none_or(|owners| owners.serves(session, key)) {
+                return key;
+            }
+        }
+    }
+
+    /// Appends an MSET and remembers its keys.
+    fn append_batch(&mut self, session: u32, out: &mut Vec<u8>) -> bool {
+        let Some(mut batches) = self.batches.take() else { return false };
+        batches.begin(session, out);
+        for _ in 0..batches.size() {
+            let key = self.key(session, SET);
+            let mut stamp = [0; STAMP_LEN];
+            digits(&mut stamp, self.writes.begin(key), 36);
+            batches.append(session, key, &stamp, out);
+        }
+        self.batches = Some(batches);
+        true
+    }
+
+    /// A write of the session was answered.
+    fn end(&mut self, session: u32, key: u32, operation: u8) {
+        match &mut self.batches {
+            Some(batches) if operation == SET => {
+                batches.keys(session).iter().for_each(|key| self.writes.end(*key));
+            }
+            _ => self.writes.end(key),
+        }
+    }
+
     fn append_set(&mut self, key: u32, out: &mut Vec<u8>) {
         let mut stamp = [0; STAMP_LEN];
         digits(&mut stamp, self.writes.begin(key), 36);
@@ -135,24 +200,26 @@ impl Workload for KeyValueWorkload {
 
     #[inline]
     fn emit(&mut self, session: u32, out: &mut Vec<u8>) -> u8 {
-        let mut key = self.random.below(self.keys());
-        // A core owns some of the keys at least, so this ends.
-        while self.routes.as_ref().is_some_and(|owners| !owners.serves(session, key)) {
-            key = self.random.below(self.keys());
-        }
         let draw = self.random.below(self.shares);
-        let text: AccountText = key_text(key);
-        let operation = if draw < self.get_below {
-            self.templates[usize::from(GET)].append(out, &text, &[]);
-            GET
-        } else if draw < self.set_below {
-            self.append_set(key, out);
-            SET
-        } else {
-            self.templates[usize::from(DEL)].append(out, &text, &[]);
-            self.writes.begin_removal(key);
-            DEL
+        let operation = match draw {
+            _ if draw < self.get_below => GET,
+            _ if draw < self.set_below => SET,
+            _ => DEL,
         };
+        if operation == SET && self.append_batch(session, out) {
+            self.in_flight[session as usize] = InFlight { key: 0, operation };
+            return operation;
+        }
+        let key = self.key(session, operation);
+        let text: AccountText = key_text(key);
+        match operation {
+            GET => self.templates[usize::from(GET)].append(out, &text, &[]),
+            SET => self.append_set(key, out),
+            _ => {
+                self.templates[usize::from(DEL)].append(out, &text, &[]);
+                self.writes.begin_removal(key);
+            }
+        }
         self.in_flight[session as usize] = InFlight { key, operation };
         operation
     }
@@ -171,7 +238,7 @@ impl Workload for KeyValueWorkload {
             self.wrong += 1;
         }
         if operation != GET {
-            self.writes.end(key);
+            self.end(session, key, operation);
         }
         Ok(length)
     }
@@ -186,9 +253,48 @@ mod tests {
     use super::*;
 
     fn workload(get: u32, set: u32, del: u32) -> KeyValueWorkload {
-        let plan =
-            KeyValue { keys: 1, value_size: 10, get_share: get, set_share: set, del_share: del };
-        KeyValueWorkload::new(&plan, 2, 1, false)
+        let shares = KeyValue { get_share: get, set_share: set, del_share: del, ..plan(1) };
+        KeyValueWorkload::new(&shares, 2, 1, false)
+    }
+
+    fn plan(keys: u32) -> KeyValue {
+        KeyValue { keys, value_size: 10, ..KeyValue::default() }
+    }
+
+    #[test]
+    fn a_batch_is_one_request_and_all_its_keys_are_written() {
+        let plan = KeyValue {
+            set_share: 1,
+            batch: Some(3),
+            order: Order::Sequential,
+            filled: Some(0),
+            ..plan(4)
+        };
+        let mut workload = KeyValueWorkload::new(&plan, 1, 1, false);
+        let mut out = Vec::new();
+        assert_eq!(workload.emit(0, &mut out), SET);
+        let words = ["MSET", "key:0000000", "00000001xx", "key:0000001", "00000002xx"];
+        let expected = [&words[..], &["key:0000002", "00000003xx"]].concat();
+        assert_eq!(out, crate::resp::encode(&expected));
+        assert_eq!(workload.accept(0, b"+OK\r\n"), Ok(5));
+        assert_eq!(workload.check(2), KeyCheck::Value(b"00000003xx".to_vec()));
+        assert_eq!(workload.check(3), KeyCheck::Absent);
+        // The next begins behind it, and at the end begins anew.
+        workload.emit(0, &mut out);
+        workload.accept(0, b"+OK\r\n").unwrap();
+        assert_eq!(workload.check(0), KeyCheck::Value(b"00000005xx".to_vec()));
+    }
+
+    #[test]
+    fn in_order_no_key_comes_twice_before_all_came() {
+        let plan = KeyValue { set_share: 1, order: Order::Sequential, filled: Some(0), ..plan(5) };
+        let mut workload = KeyValueWorkload::new(&plan, 1, 1, false);
+        for key in 0..5 {
+            assert_eq!(workload.check(key), KeyCheck::Absent);
+            workload.emit(0, &mut Vec::new());
+            workload.accept(0, b"+OK\r\n").unwrap();
+            assert_ne!(workload.check(key), KeyCheck::Absent);
+        }
     }
 
     #[test]

@@ -56,6 +56,11 @@ impl LastWrites {
         self.keys[key as usize].writing -= 1;
     }
 
+    /// A write of a key is on its way.
+    pub(super) fn is_writing(&self, key: u32) -> bool {
+        self.keys[key as usize].writing > 0
+    }
+
     pub(super) fn last(&self, key: u32) -> Last {
         match self.keys[key as usize] {
             KeyState { overlapped: true, .. } => Last::Unknown,

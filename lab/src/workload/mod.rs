@@ -1,14 +1,25 @@
 //! What the load does: it writes requests, reads their replies and keeps the tallies that the
 //! audit compares with the store.
 
+mod batch;
 mod charging;
+mod commands;
 mod hash_fields;
+mod index;
 mod key_value;
 mod last_writes;
+mod live;
+mod pick;
+mod usage;
 
 pub use charging::{ChargingPlan, ChargingWorkload};
 pub use hash_fields::HashFieldsWorkload;
+pub(crate) use index::names_only;
+pub use index::{IndexDialect, IndexWorkload};
 pub use key_value::{KeyCheck, KeyValueWorkload};
+
+pub use live::{LiveCounts, LiveWorkload};
+pub use usage::{UsageWorkload, User};
 
 use crate::errors::ErrorTally;
 use crate::resp::Stop;

@@ -1,0 +1,113 @@
+//! The key-value part of a scenario.
+
+use anyhow::{Context, Result, ensure};
+use serde::Deserialize;
+
+use super::{Kind, VALUE_SIZE_MAX};
+use crate::names::ACCOUNTS_MAX;
+
+/// Keys of one batch at most.
+const BATCH_MAX: u32 = 100_000;
+/// A value that an index finds again has room for its number.
+const INDEXED_SIZE_MIN: usize = 8;
+/// Nodes of a quorum at most: those that the lab starts.
+const QUORUM_NODES: u8 = 3;
+
+/// The key-value mix.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyValue {
+    /// How many keys.
+    pub keys: u32,
+    /// Bytes of every value.
+    pub value_size: usize,
+    /// Share of GET, as a weight; for an index of FIND.
+    pub get_share: u32,
+    /// Share of SET, as a weight.
+    pub set_share: u32,
+    /// Share of DEL, as a weight.
+    pub del_share: u32,
+    /// Keys of one SET, which becomes an MSET: one request, and one unit of work where the keys are
+    /// one thread's. None is a plain SET.
+    #[serde(default)]
+    pub batch: Option<u32>,
+    /// Keys that are set before; all without.
+    #[serde(default)]
+    pub filled: Option<u32>,
+    /// Which key is next.
+    #[serde(default)]
+    pub order: Order,
+    /// Copies of the HTTP door's `replicas=ack/from`; its default without.
+    #[serde(default)]
+    pub quorum: Option<String>,
+}
+
+/// Which key is next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Order {
+    /// Any, uniformly.
+    #[default]
+    Uniform,
+    /// The one after the last, so that nothing is written or read twice before all were. GETs
+    /// beside SETs are of any key that has been set.
+    Sequential,
+}
+
+/// Answers that are waited for, of how many copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quorum {
+    /// Nodes that must have answered.
+    pub ack: u8,
+    /// Nodes that keep an entity.
+    pub from: u8,
+}
+
+impl Quorum {
+    /// Reads `ack/from`.
+    ///
+    /// # Errors
+    /// When it is not that, or asks for more than there is.
+    pub fn parse(text: &str) -> Result<Quorum> {
+        let wrong = || format!("the quorum `{text}` is not ack/from, as in 2/3");
+        let (ack, from) = text.split_once('/').with_context(wrong)?;
+        let number = |text: &str| text.parse::<u8>().ok();
+        let (ack, from) = (number(ack).with_context(wrong)?, number(from).with_context(wrong)?);
+        ensure!(
+            1 <= ack && ack <= from && from <= QUORUM_NODES,
+            "the quorum `{text}` must be 1 <= ack <= from <= {QUORUM_NODES}"
+        );
+        Ok(Quorum { ack, from })
+    }
+}
+
+impl KeyValue {
+    /// Keys that are set before.
+    pub fn filled(&self) -> u32 {
+        self.filled.unwrap_or(self.keys)
+    }
+
+    pub(super) fn check(&self, kind: Kind) -> Result<()> {
+        ensure!((1..=ACCOUNTS_MAX).contains(&self.keys), "keys must be 1 to {ACCOUNTS_MAX}");
+        ensure!(self.value_size <= VALUE_SIZE_MAX, "the value size is above {VALUE_SIZE_MAX}");
+        let shares = [self.get_share, self.set_share, self.del_share];
+        ensure!(shares.iter().all(|share| *share <= 1_000_000), "a share is above 1000000");
+        ensure!(shares.iter().any(|share| *share > 0), "all shares are 0: nothing to do");
+        ensure!(self.filled() <= self.keys, "filled is above keys");
+        if let Some(batch) = self.batch {
+            ensure!((1..=BATCH_MAX).contains(&batch), "batch must be 1 to {BATCH_MAX}");
+        }
+        if let Some(quorum) = &self.quorum {
+            Quorum::parse(quorum)?;
+        }
+        if kind == Kind::Index {
+            ensure!(
+                self.value_size >= INDEXED_SIZE_MIN && self.del_share == 0,
+                "an index needs values of {INDEXED_SIZE_MIN} bytes or more, and no del_share"
+            );
+            let is_plain = self.batch.is_none() && self.filled.is_none();
+            ensure!(is_plain, "batch and filled mean nothing to an index");
+        }
+        Ok(())
+    }
+}

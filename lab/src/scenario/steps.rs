@@ -1,0 +1,189 @@
+//! Scenario files: one may build on another, has a short form, and may be run in several steps
+//! that differ by a few values.
+
+use anyhow::{Context, Result, bail, ensure};
+use toml::{Table, Value};
+
+use super::{Scenario, built_in_text};
+
+/// Steps of one scenario at most.
+const STEPS_MAX: usize = 1_000;
+/// What stands beside a scenario's own values in its file.
+const BASE: &str = "base";
+const AXIS: &str = "axis";
+const SHORT: &str = "short";
+
+/// A scenario's file, with what it builds on already in it.
+#[derive(Clone, Debug)]
+pub(super) struct File {
+    values: Table,
+    axes: Vec<Vec<Case>>,
+    short: Table,
+}
+
+/// One value of an axis: its name, and what differs there.
+#[derive(Clone, Debug)]
+struct Case {
+    name: String,
+    values: Table,
+}
+
+impl File {
+    /// Reads a file's text.
+    ///
+    /// # Errors
+    /// When it is no TOML, builds on what the lab does not ship, or its axes are of another shape.
+    pub(super) fn read(text: &str) -> Result<File> {
+        let mut own: Table = toml::from_str(text).context("reading a scenario file")?;
+        let axes = match own.remove(AXIS) {
+            None => Vec::new(),
+            Some(Value::Array(axes)) => axes.into_iter().map(axis).collect::<Result<_>>()?,
+            Some(_) => bail!("{AXIS} is no list: write [[{AXIS}]]"),
+        };
+        let short = match own.remove(SHORT) {
+            None => Table::new(),
+            Some(Value::Table(short)) => short,
+            Some(_) => bail!("{SHORT} is no table: write [{SHORT}]"),
+        };
+        let values = match own.remove(BASE) {
+            None => own,
+            Some(Value::String(name)) => {
+                let mut values = File::read(built_in_text(&name)?)?.values;
+                merge(&mut values, own);
+                values
+            }
+            Some(_) => bail!("{BASE} is no name of a scenario"),
+        };
+        Ok(File { values, axes, short })
+    }
+
+    /// The scenario without its axes.
+    pub(super) fn plain(&self) -> Result<Scenario> {
+        scenario(self.values.clone(), None)
+    }
+
+    /// One scenario for each step: every value of the first axis with every value of the others.
+    pub(super) fn steps(&self, is_short: bool) -> Result<Vec<Scenario>> {
+        let mut steps = vec![(Vec::new(), self.values.clone())];
+        for axis in &self.axes {
+            let mut next = Vec::new();
+            for (names, values) in &steps {
+                for case in axis {
+                    let (mut names, mut values) = (names.clone(), values.clone());
+                    names.push(case.name.as_str());
+                    merge(&mut values, case.values.clone());
+                    next.push((names, values));
+                }
+            }
+            ensure!(next.len() <= STEPS_MAX, "a scenario has more than {STEPS_MAX} steps");
+            steps = next;
+        }
+        let step = |(names, mut values): (Vec<&str>, Table)| {
+            if is_short {
+                merge(&mut values, self.short.clone());
+            }
+            let name = (!names.is_empty()).then(|| names.join(" "));
+            scenario(values, name)
+        };
+        steps.into_iter().map(step).collect()
+    }
+}
+
+fn axis(value: Value) -> Result<Vec<Case>> {
+    let Some(Value::Array(cases)) = value.get("value") else {
+        bail!("an axis has no values: write [[{AXIS}.value]]")
+    };
+    let case = |case: &Value| -> Result<Case> {
+        let mut values = case.as_table().context("a value of an axis is no table")?.clone();
+        let Some(Value::String(name)) = values.remove("name") else {
+            bail!("a value of an axis has no name")
+        };
+        Ok(Case { name, values })
+    };
+    cases.iter().map(case).collect()
+}
+
+/// What `over` says stands in the place of what was there; tables are merged.
+fn merge(values: &mut Table, over: Table) {
+    for (name, value) in over {
+        match (values.get_mut(&name), value) {
+            (Some(Value::Table(inner)), Value::Table(over)) => merge(inner, over),
+            (_, value) => {
+                values.insert(name, value);
+            }
+        }
+    }
+}
+
+fn scenario(values: Table, step: Option<String>) -> Result<Scenario> {
+    let mut scenario: Scenario =
+        Value::Table(values).try_into().context("reading a scenario file")?;
+    scenario.step = step;
+    scenario.check()?;
+    Ok(scenario)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TWO_AXES: &str = r#"
+        base = "kv"
+        name = "two"
+        [short]
+        seconds = 0.5
+        kv = { keys = 10 }
+        [[axis]]
+        [[axis.value]]
+        name = "get"
+        kv = { get_share = 1, set_share = 0 }
+        [[axis.value]]
+        name = "set"
+        kv = { get_share = 0, set_share = 1 }
+        [[axis]]
+        [[axis.value]]
+        name = "one"
+        sessions = 1
+        connections = 1
+        [[axis.value]]
+        name = "two"
+        sessions = 2
+        connections = 2
+    "#;
+
+    #[test]
+    fn steps_are_the_product_of_the_axes() {
+        let file = File::read(TWO_AXES).unwrap();
+        let steps = file.steps(false).unwrap();
+        let names: Vec<&str> = steps.iter().map(|step| step.step.as_deref().unwrap()).collect();
+        assert_eq!(names, ["get one", "get two", "set one", "set two"]);
+        let set_one = &steps[2];
+        let kv = set_one.kv.as_ref().unwrap();
+        assert_eq!((set_one.sessions, kv.get_share, kv.set_share), (1, 0, 1));
+        // What neither says is the base's.
+        assert_eq!((kv.keys, set_one.seconds), (1_000_000, 10.0));
+        assert_eq!(file.plain().unwrap().step, None);
+    }
+
+    #[test]
+    fn the_short_form_has_the_last_word() {
+        let steps = File::read(TWO_AXES).unwrap().steps(true).unwrap();
+        let short = &steps[3];
+        assert_eq!((short.seconds, short.kv.as_ref().unwrap().keys, short.sessions), (0.5, 10, 2));
+    }
+
+    #[test]
+    fn files_of_another_shape_are_refused() {
+        for (text, expected) in [
+            ("base = \"mongo\"", "no scenario `mongo`"),
+            ("base = 7", "no name of a scenario"),
+            ("base = \"kv\"\n[[axis]]\nname = \"x\"", "write [[axis.value]]"),
+            ("base = \"kv\"\n[[axis]]\n[[axis.value]]\nsessions = 1", "has no name"),
+            ("short = 1", "write [short]"),
+            ("axis = 1", "write [[axis]]"),
+        ] {
+            let error = File::read(text).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! The part of a scenario in which users report usage, reserve more and are given credit.
+
+use anyhow::{Result, ensure};
+use serde::Deserialize;
+
+/// Usage reports and refills. Every user has one account with one bucket and one session.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Usage {
+    /// Unit of every amount.
+    pub unit: String,
+    /// Rating group of the one item of a session.
+    pub item_key: u32,
+    /// First credit of every account.
+    pub credit: i64,
+    /// Share of usage reports, as a weight: an UPDATE, or the RESERVE that opens the session.
+    pub report_share: u32,
+    /// Share of refills, as a weight: a TOPUP.
+    pub refill_share: u32,
+    /// How much of what is held is reported as used, in percent.
+    pub used_percent: u32,
+    /// A report asks for 1 up to this many units.
+    pub wanted_max: u32,
+    /// A refill is at least this.
+    pub refill_min: u32,
+    /// A refill is at most this.
+    pub refill_max: u32,
+    /// How often the totals of all credit and of all that is held are read, seconds; never where it
+    /// is 0.
+    pub totals_seconds: f64,
+}
+
+impl Usage {
+    /// The arguments of CREATE behind the account.
+    pub fn create_arguments(&self) -> Vec<String> {
+        let amount = self.credit.to_string();
+        ["BUCKET", "main", &self.unit, &amount].map(str::to_owned).to_vec()
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        ensure!(self.credit >= 0, "usage.credit is negative");
+        let shares = [self.report_share, self.refill_share];
+        ensure!(shares.iter().all(|share| *share <= 1_000_000), "a share is above 1000000");
+        ensure!(shares.iter().any(|share| *share > 0), "all shares are 0: nothing to do");
+        ensure!(self.used_percent <= 100, "usage.used_percent is above 100");
+        ensure!(self.wanted_max >= 1, "usage.wanted_max must be at least 1");
+        ensure!(
+            1 <= self.refill_min && self.refill_min <= self.refill_max,
+            "usage.refill_min must be 1 to refill_max"
+        );
+        ensure!(
+            (0.0..=86_400.0).contains(&self.totals_seconds),
+            "usage.totals_seconds must not be negative"
+        );
+        Ok(())
+    }
+}

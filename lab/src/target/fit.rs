@@ -1,0 +1,78 @@
+//! Which scenarios a target can be measured with.
+
+use super::{Missing, Target, Variant};
+use crate::dialect::Dialect;
+use crate::scenario::{Kind, Scenario};
+
+impl Variant {
+    /// Says what a target, with its durability, lacks for a scenario.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    pub fn fits(&self, scenario: &Scenario) -> Result<(), Missing> {
+        self.target.fits(scenario)?;
+        if scenario.replicas > 0 && !self.target.replicates_with(self.durability) {
+            return Err(Missing {
+                why: format!("{} has no log that a replica could follow", self.name()),
+                cure: format!("measure {}:write", self.target.name()),
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Target {
+    /// Says what a target lacks for a scenario.
+    ///
+    /// # Errors
+    /// [`Missing`].
+    fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
+        let missing = |why: String, cure: &str| Err(Missing { why, cure: cure.to_owned() });
+        let name = self.name();
+        if scenario.replicas > 0 && !self.replicates() {
+            let why = format!("the lab gives {name} no replicas");
+            return missing(why, "measure valkey, redis or valkey+module");
+        }
+        if scenario.kind == Kind::Index && self.index_dialect().is_none() {
+            let why = match self {
+                _ if self.has_module() => "libscurry.so keeps no index on values".to_owned(),
+                _ if self.jvm_system().is_some() => {
+                    format!("the driver of {name} knows charging only")
+                }
+                _ => format!("{name} has no index on values"),
+            };
+            return missing(why, "measure scurry, tarantool+lua, valkey+lua or redis+lua");
+        }
+        // Beyond the loop of moaf-scur a target needs commands that only some have.
+        let is_driven = self.jvm_system().is_some();
+        let is_decided = self.decides_in_client() && !is_driven;
+        let is_ours = self.has_module() || self == Target::Scurry || is_decided;
+        let has_rules = is_ours || matches!(self.dialect(), Some(Dialect::Functions));
+        let needs_more = scenario.charging.as_ref().is_some_and(|charging| charging.counters > 0);
+        let is_other = scenario.live.is_some()
+            || scenario.usage.is_some()
+            || scenario.charging.as_ref().is_some_and(|charging| charging.alone);
+        if (needs_more && !is_ours) || (is_other && !has_rules) {
+            let why = match self {
+                Target::Echo => "the echo server knows moaf-scur and kv only".to_owned(),
+                _ if is_driven => format!("the driver of {name} knows moaf-scur only"),
+                _ if self.is_yardstick() => format!("{name} is for moaf-scur only"),
+                _ => format!("the procedures of {name} know no counters"),
+            };
+            return missing(why, "measure scurry, valkey+module or valkey+client");
+        }
+        if scenario.nodes > 1 && !self.is_partitioned() {
+            let why = format!("the lab starts one node of {name}");
+            return missing(why, "measure scurry, valkey or redis");
+        }
+        let is_quorum = scenario.kv.as_ref().is_some_and(|kv| kv.quorum.is_some());
+        if is_quorum && !self.is_http() {
+            return missing(format!("{name} has no HTTP door"), "measure scurry-http");
+        }
+        let is_batched = scenario.kv.as_ref().is_some_and(|kv| kv.batch.is_some());
+        if is_batched && (self.is_cluster() || self.is_http()) {
+            return missing(format!("{name} takes no batch"), "measure scurry or valkey");
+        }
+        Ok(())
+    }
+}
