@@ -48,7 +48,8 @@ pub(crate) struct File {
 #[serde(deny_unknown_fields)]
 struct UserTable {
     name: String,
-    password_hash: String,
+    password_hash: Option<String>,
+    token_hash: Option<String>,
     roles: Vec<String>,
 }
 
@@ -92,6 +93,7 @@ impl File {
         let entry = |user: &UserTable| UserEntry {
             name: user.name.clone(),
             password_hash: user.password_hash.clone(),
+            token_hash: user.token_hash.clone(),
             roles: user.roles.clone(),
         };
         self.users.iter().map(entry).collect()
