@@ -1,8 +1,8 @@
 //! The one place where the server reads clocks: once per turn of the loop for everything that
 //! happens in it, and more often only to find out what took long.
 
-use scurry_ledger::Time;
 use nix::time::{ClockId, clock_gettime};
+use scurry_ledger::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 /// Reads the wall clock for the ledger, and a monotonic one for everything else.

@@ -75,13 +75,7 @@ impl Exposition {
         self.text
     }
 
-    fn line(
-        &mut self,
-        suffix: &str,
-        labels: Labels<'_>,
-        bound: Option<&str>,
-        value: impl Display,
-    ) {
+    fn line(&mut self, suffix: &str, labels: Labels<'_>, bound: Option<&str>, value: impl Display) {
         let _ = write!(self.text, "{}{suffix}", self.name);
         let bound = bound.map(|bound| ("le", bound));
         let mut before = '{';

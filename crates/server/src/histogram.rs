@@ -6,9 +6,9 @@ pub(crate) const BOUNDS: usize = 21;
 /// The first bound is two to this power, ns.
 const FIRST_POWER: u32 = 10;
 
-/// How many took how long, as one core has counted.
+/// How many took how long, as one thread has counted.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Histogram {
+pub struct Histogram {
     /// Up to each bound and above the one before; the last is above all bounds.
     buckets: [u64; BOUNDS + 1],
     sum_ns: u64,
@@ -17,20 +17,20 @@ pub(crate) struct Histogram {
 impl Histogram {
     /// One that took so long.
     #[inline]
-    pub(crate) fn note(&mut self, duration_ns: u64) {
+    pub fn note(&mut self, duration_ns: u64) {
         self.note_each(duration_ns, 1);
     }
 
     /// So many that each took so long.
     #[inline]
-    pub(crate) fn note_each(&mut self, duration_ns: u64, count: u64) {
+    pub fn note_each(&mut self, duration_ns: u64, count: u64) {
         self.buckets[place(duration_ns)] += count;
         self.sum_ns = self.sum_ns.wrapping_add(duration_ns.saturating_mul(count));
     }
 
     /// So many that took so long together: each counts with its share.
     #[inline]
-    pub(crate) fn note_together(&mut self, duration_ns: u64, count: u32) {
+    pub fn note_together(&mut self, duration_ns: u64, count: u32) {
         if count > 0 {
             self.buckets[place(duration_ns / u64::from(count))] += u64::from(count);
             self.sum_ns = self.sum_ns.wrapping_add(duration_ns);
@@ -38,7 +38,7 @@ impl Histogram {
     }
 
     /// Each bound in seconds, and how many took no longer; all of them come last, without bound.
-    pub(crate) fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> + '_ {
+    pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> + '_ {
         let mut sum = 0;
         self.buckets.iter().enumerate().map(move |(place, count)| {
             sum += count;
@@ -46,7 +46,8 @@ impl Histogram {
         })
     }
 
-    pub(crate) fn sum_seconds(&self) -> f64 {
+    /// All of them together.
+    pub fn sum_seconds(&self) -> f64 {
         self.sum_ns as f64 / 1e9
     }
 }

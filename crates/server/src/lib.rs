@@ -51,9 +51,11 @@ mod transport;
 mod users;
 mod watch;
 
-pub use exposition::{Exposition, Kind, Labels};
-pub use inside::{Inside, InsideError, Measurement};
 pub use durable::{RecoveryProgress, RecoveryReport};
+pub use exposition::{Exposition, Kind, Labels};
+pub use histogram::Histogram;
+pub use inside::{Inside, InsideError, Measurement};
+pub use open_files::make_room;
 pub use password::Password;
 pub use scurry_engine::Durability;
 pub use server::Server;

@@ -69,8 +69,7 @@ impl Stopwatch {
     /// The span ends now and the next one begins; none when there was no command in it.
     pub(crate) fn end(&mut self, now_ns: u64) -> Option<Span> {
         let duration_ns = now_ns.saturating_sub(self.began_ns);
-        let span =
-            Span { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
+        let span = Span { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
         self.begin(now_ns);
         (span.commands > 0 && !self.off).then_some(span)
     }

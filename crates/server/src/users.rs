@@ -267,9 +267,7 @@ fn read(place: usize, entry: &UserEntry) -> Result<(Arc<User>, Option<TokenHash>
     };
     let token = match &entry.token_hash {
         None => None,
-        Some(text) => {
-            Some(TokenHash::parse(text).ok_or_else(|| UserError::Token(name.clone()))?)
-        }
+        Some(text) => Some(TokenHash::parse(text).ok_or_else(|| UserError::Token(name.clone()))?),
     };
     Ok((Arc::new(User { name, roles, secret }), token))
 }

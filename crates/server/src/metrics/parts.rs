@@ -31,7 +31,8 @@ pub(super) fn process(source: &Source<'_>, page: &mut Exposition) {
     let help = "Time that the core's thread has had a processor.";
     let metric = ("scurry_core_cpu_seconds_total", Counter, help);
     source.each_core(page, metric, |core| core.cpu_ns as f64 / 1e9);
-    let metric = ("scurry_connections", Gauge, "Open connections, those of the HTTP door included.");
+    let metric =
+        ("scurry_connections", Gauge, "Open connections, those of the HTTP door included.");
     source.each_core(page, metric, |core| core.report.clients);
     let metric = ("scurry_connections_accepted_total", Counter, "Connections that came.");
     source.each_core(page, metric, |core| core.report.counters.connections_accepted);
