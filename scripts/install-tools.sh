@@ -4,8 +4,8 @@
 #
 # usage: scripts/install-tools.sh [demo|tests|all|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
-#   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
-#          testing/clients, the checker of testing/linearizability and cargo-fuzz
+#   tests  what `make test` needs: also Redis, Valkey, valgrind, Chromium and the linter of Prometheus
+#          for the HTTP door, the client libraries of testing/clients, the checker of testing/linearizability and cargo-fuzz
 #   all    both (the default)
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, and the driver
@@ -174,7 +174,7 @@ install_packages() { # install_packages PACKAGE...
     ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || continue
     say "installing $package $(candidate "$package")"
     quietly apt install --no-install-recommends "$package" || fail "cannot install $package"
-    case "$package" in redis-server | valkey-server | tarantool)
+    case "$package" in redis-server | valkey-server | tarantool | prometheus)
       # Nor may it start with the machine.
       if [ -d /run/systemd/system ]; then quietly as_root systemctl disable "$package" || true; fi ;;
     esac
@@ -254,13 +254,13 @@ install_go() { # install_go SOURCE
   cp "$source/go.mod" "$source/go.sum" "$directory/"
 }
 
-install_node() {
-  local source=testing/clients/node directory=$libraries/node
+install_node() { # install_node SOURCE DIRECTORY
+  local source=$1 directory=$2
   ! is_installed "$directory/node_modules" "$source/package.json" "$source/package-lock.json" ||
     return 0
   check_version Node "$node_least" "$(node --version 2>/dev/null | sed 's/^v//')"
-  has npm || fail "npm is missing: the test clients need it to install ioredis"
-  say "installing the Node libraries of the test clients into .cache"
+  has npm || fail "npm is missing: $source needs it to install its libraries"
+  say "installing the Node libraries of $source into .cache"
   mkdir -p "$directory"
   cp "$source/package.json" "$source/package-lock.json" "$directory/"
   (cd "$directory" && quietly npm ci --ignore-scripts --no-audit --no-fund) ||
@@ -410,6 +410,8 @@ need_tests() {
   need valkey-server valkey-server
   need valkey-cli valkey-tools
   need valgrind valgrind
+  need chromium chromium
+  need promtool prometheus
   # The server's API for libscurry.so is read from its C header.
   need clang clang
   compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || missing+=(libclang-dev)
@@ -457,7 +459,8 @@ case "${1:-all}" in
     install_venv
     install_go testing/clients/go
     install_go testing/linearizability
-    install_node
+    install_node testing/clients/node "$libraries/node"
+    install_node testing/console "$PWD/.cache/console"
     install_java
     install_fuzz
     ;;

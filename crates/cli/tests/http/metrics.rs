@@ -6,6 +6,7 @@ use crate::support::{Door, keeping};
 use redis::{RedisResult, Value};
 use std::collections::BTreeSet;
 use std::io::Write;
+use std::net::TcpStream;
 use std::process::{Command, Stdio};
 
 fn ask(connection: &mut redis::Connection, line: &str) -> RedisResult<Value> {
@@ -178,6 +179,32 @@ fn a_store_is_ready_until_it_stops_and_then_says_so_in_its_status() {
     let (status, log) = store.stop();
     assert_eq!(status.code(), Some(0), "{log}");
     assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
+}
+
+#[test]
+fn a_store_whose_log_has_no_room_is_not_ready_and_goes_on_telling() {
+    let store = Store::start(&["--durability", "fsync"]);
+    let limit = |size: &str| {
+        let arguments = ["--pid", &store.pid().to_string(), &format!("--fsize={size}:unlimited")];
+        let status = Command::new("prlimit").args(arguments).status().expect("prlimit is there");
+        assert!(status.success());
+    };
+    let mut client = store.connect();
+    ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
+    limit("100");
+    // It is executed and cannot be written, so its answer waits.
+    let mut waits = TcpStream::connect(("127.0.0.1", store.port)).expect("it listens");
+    waits.write_all(b"SCUR.DEBIT a t cent 30\r\n").expect("it is sent");
+    let page = store.metrics_when(|page| page.sum("scurry_log_trouble", &[]) == 1.0);
+    let ahead = page.sum("scurry_log_sequence", &[]) - page.sum("scurry_log_durable_sequence", &[]);
+    assert_eq!(ahead, 1.0, "what is not durable is told as such");
+    let (status, body) = store.get("/readyz");
+    assert_eq!(status, 503);
+    assert!(body.contains("the log of core 0 has no room: writes are refused"), "{body}");
+    assert_eq!(store.get("/healthz").0, 200);
+    limit("unlimited");
+    store.metrics_when(|page| page.sum("scurry_log_trouble", &[]) == 0.0);
+    assert_eq!(store.get("/readyz"), (200, "ready\n".to_owned()));
 }
 
 #[test]

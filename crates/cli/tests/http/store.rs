@@ -74,6 +74,10 @@ impl Store {
         Store { child, port, http_port, agent, log: lines, _directory: directory }
     }
 
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
     pub(crate) fn url(&self, path: &str) -> String {
         format!("http://127.0.0.1:{}{path}", self.http_port)
     }
