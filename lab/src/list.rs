@@ -15,10 +15,10 @@ use crate::target::{Durability, Target};
 pub fn list(scurry: Option<&Path>) -> Result<String> {
     let mut out = String::from("scenarios\n");
     for scenario in Scenario::all()? {
-        writeln!(out, "  {:<18}{}", scenario.name, scenario.description)?;
+        writeln!(out, "  {:<22}{}", scenario.name, scenario.description)?;
         writeln!(
             out,
-            "  {:<18}default {} sessions over {} connections, depth {}, {} s after {} s of warm-up",
+            "  {:<22}default {} sessions over {} connections, depth {}, {} s after {} s of warm-up",
             "",
             scenario.sessions,
             scenario.connections,
@@ -29,12 +29,12 @@ pub fn list(scurry: Option<&Path>) -> Result<String> {
     }
     out.push_str("targets\n");
     for target in Target::ALL {
-        writeln!(out, "  {:<18}{}", target.name(), target.description())?;
+        writeln!(out, "  {:<22}{}", target.name(), target.description())?;
         let words: Vec<&str> = Durability::of(*target).iter().map(|one| one.word()).collect();
-        writeln!(out, "  {:<18}durability: {}", "", words.join(", "))?;
+        writeln!(out, "  {:<22}durability: {}", "", words.join(", "))?;
         match target.locate(Kind::Kv, scurry) {
-            Ok(program) => writeln!(out, "  {:<18}ready: {}", "", program.display())?,
-            Err(missing) => writeln!(out, "  {:<18}not here: {missing}", "")?,
+            Ok(program) => writeln!(out, "  {:<22}ready: {}", "", program.display())?,
+            Err(missing) => writeln!(out, "  {:<22}not here: {missing}", "")?,
         }
     }
     Ok(out)

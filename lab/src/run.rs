@@ -309,7 +309,7 @@ impl Session<'_> {
                     .to_owned(),
             );
         }
-        if target == Target::HazelcastJava {
+        if matches!(target, Target::HazelcastJava | Target::HazelcastClient) {
             row.notes.push("its persistence is of the Enterprise edition only".to_owned());
         }
         if target.decides_in_client() {

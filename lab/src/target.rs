@@ -48,8 +48,12 @@ pub enum Target {
     TarantoolClient,
     /// Hazelcast with the rules in an entry processor.
     HazelcastJava,
+    /// Hazelcast, and the rules in the client.
+    HazelcastClient,
     /// Ignite with the rules in an entry processor.
     IgniteJava,
+    /// Ignite, and the rules in the client.
+    IgniteClient,
     /// Valkey with this project's module.
     ValkeyModule,
     /// Redis with this project's module.
@@ -104,7 +108,9 @@ impl Target {
         Target::RedisClient,
         Target::TarantoolClient,
         Target::HazelcastJava,
+        Target::HazelcastClient,
         Target::IgniteJava,
+        Target::IgniteClient,
         Target::ValkeyModule,
         Target::RedisModule,
         Target::ValkeyClusterModule,
@@ -129,7 +135,9 @@ impl Target {
             Target::RedisClient => "redis+client",
             Target::TarantoolClient => "tarantool+client",
             Target::HazelcastJava => "hazelcast+java",
+            Target::HazelcastClient => "hazelcast+client",
             Target::IgniteJava => "ignite+java",
+            Target::IgniteClient => "ignite+client",
             Target::ValkeyModule => "valkey+module",
             Target::RedisModule => "redis+module",
             Target::ValkeyClusterModule => "valkey-cluster+module",
@@ -157,7 +165,9 @@ impl Target {
             Target::RedisClient => "redis-server; the client reads, decides, compares and sets",
             Target::TarantoolClient => "tarantool; the client reads, decides, compares and sets",
             Target::HazelcastJava => "Hazelcast; charging by an EntryProcessor, its own client",
+            Target::HazelcastClient => "Hazelcast; the client reads, decides, compares and sets",
             Target::IgniteJava => "Ignite 2; charging by IgniteCache.invoke, its own client",
+            Target::IgniteClient => "Ignite 2; the client reads, decides, compares and sets",
             Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
             Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
             Target::ValkeyClusterModule => {
@@ -200,7 +210,9 @@ impl Target {
             | Target::RedisClient
             | Target::TarantoolClient
             | Target::HazelcastJava
-            | Target::IgniteJava => Some(Dialect::Decided),
+            | Target::HazelcastClient
+            | Target::IgniteJava
+            | Target::IgniteClient => Some(Dialect::Decided),
             Target::ValkeyHset
             | Target::Valkey
             | Target::Redis
@@ -224,6 +236,7 @@ impl Target {
     /// True when the rules run in the client, and the store keeps what it is given.
     pub fn decides_in_client(self) -> bool {
         matches!(self.wire(), Wire::RespLogic | Wire::IprotoLogic)
+            || matches!(self, Target::HazelcastClient | Target::IgniteClient)
     }
 
     /// True of Tarantool, whatever decides.

@@ -136,13 +136,24 @@ fn ignite_is_audited_through_its_own_client() {
     peer_in_a_jvm("ignite+java", "ignite 2.");
 }
 
+#[test]
+fn hazelcast_is_audited_as_a_plain_store() {
+    peer_in_a_jvm("hazelcast+client", "hazelcast 5.");
+}
+
+#[test]
+fn ignite_is_audited_as_a_plain_store() {
+    peer_in_a_jvm("ignite+client", "ignite 2.");
+}
+
 fn peer_in_a_jvm(target: &str, version: &str) {
+    // Few accounts and many sessions: where clients decide, some come too late and decide again.
+    let load = "moaf-scur --accounts 200 --sessions 64 --connections 4 --depth 16 --target";
     let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../.cache/lab-jvm/classes");
     if !has_peer("java") || !built.is_dir() {
         eprintln!("skipped: lab/jvm is not built: run `make lab-peers`");
         return;
     }
-    let load = "moaf-scur --accounts 300 --sessions 8 --target";
     let words: Vec<&str> = load.split(' ').chain([target]).collect();
     let (row, _) = run(&words);
     assert_measured(&row);

@@ -4,8 +4,10 @@ use crate::fuzz;
 use crate::host::Host;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
-use anyhow::{Context, Result, bail};
-use std::process::Command;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs::File;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
 
 type Step = (&'static str, fn(&Host) -> Result<Outcome>);
 
@@ -26,6 +28,10 @@ const STEPS: &[Step] = &[
 /// A target without an operating system: what builds for it uses no `std`.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
+/// These run beside the others, in a process of their own: tests of real servers mostly wait, and
+/// what is here mostly computes. None of it needs what the others build.
+const ASIDE: &[&str] = &["build", "smoke", "fuzz", "mutants"];
+
 /// Runs the named steps, or all. An error names those that failed.
 pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
     if names.iter().any(|name| name == "--list") {
@@ -36,8 +42,19 @@ pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
     // Elsewhere an editor may be at work meanwhile.
     let before = std::env::var_os("CI").map(|_| state_of_tree(host)).transpose()?;
     let mut steps = Steps::default();
+    let mut aside = None;
     for (name, step) in chosen {
+        if names.is_empty() && ASIDE.contains(&name) {
+            continue;
+        }
+        // What is quick and often wrong has been looked at.
+        if names.is_empty() && name == "test" {
+            aside = Some(Aside::start(host)?);
+        }
         steps.run(name, || step(host));
+    }
+    if let Some(aside) = aside {
+        steps.run("aside", || aside.end());
     }
     if let Some(before) = before {
         steps.run("tree-unchanged", || unchanged(&before, &state_of_tree(host)?));
@@ -48,6 +65,38 @@ pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
 /// Seeds the known bugs.
 pub(crate) fn mutants(host: &Host) -> Result<()> {
     host.cargo(&["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants"])
+}
+
+/// The steps that run beside the others, and what they print.
+struct Aside {
+    child: Child,
+    log: PathBuf,
+}
+
+impl Aside {
+    fn start(host: &Host) -> Result<Aside> {
+        let log = host.target_dir()?.join("xtask-aside.log");
+        let file = File::create(&log).with_context(|| format!("create {}", log.display()))?;
+        let program = std::env::current_exe().context("this program has no path")?;
+        let child = Command::new(program)
+            .arg("ci")
+            .args(ASIDE)
+            .current_dir(&host.root)
+            .stdin(Stdio::null())
+            .stdout(file.try_clone()?)
+            .stderr(file)
+            .spawn()
+            .context("cannot start the steps that run beside")?;
+        println!("\nbeside what follows: {}, in {}", ASIDE.join(", "), log.display());
+        Ok(Aside { child, log })
+    }
+
+    fn end(mut self) -> Result<Outcome> {
+        let status = self.child.wait()?;
+        println!("{}", std::fs::read_to_string(&self.log)?);
+        ensure!(status.success(), "failed: see its summary above");
+        Ok(Outcome::Passed)
+    }
 }
 
 fn choose(names: &[String]) -> Result<Vec<Step>> {
@@ -107,11 +156,15 @@ fn test(host: &Host) -> Result<Outcome> {
 }
 
 fn build(host: &Host) -> Result<Outcome> {
-    host.cargo(&["build", "--release", "--locked", "-p", "scurry-cli", "-p", "scurry-lab"])?;
+    let mut cargo = host.cargo_command();
+    cargo.args(["build", "--release", "--locked", "-p", "scurry-cli", "-p", "scurry-lab"]);
+    // It takes minutes, and changes how fast the binaries are and nothing else.
+    cargo.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    host.show(&mut cargo)?;
     Ok(Outcome::Passed)
 }
 
-/// A second of real load on the real binaries. It judges the audit and no speed.
+/// A second of real load on these binaries. It judges the audit and no speed.
 fn smoke(host: &Host) -> Result<Outcome> {
     let target_dir = host.target_dir()?;
     let json = target_dir.join("xtask-smoke.json");

@@ -30,6 +30,11 @@ impl Host {
         self.show(Command::new(&self.cargo).args(args))
     }
 
+    /// Cargo, to be given arguments.
+    pub(crate) fn cargo_command(&self) -> Command {
+        Command::new(&self.cargo)
+    }
+
     /// Runs a program with its output shown; an error when it fails.
     pub(crate) fn show(&self, command: &mut Command) -> Result<()> {
         let status = command

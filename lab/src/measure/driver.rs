@@ -47,7 +47,7 @@ impl Bench<'_> {
             self.scenario.rate.is_none(),
             "the driver has a closed loop only: leave --rate out"
         );
-        let (address, arguments) = driver(system, server);
+        let (address, arguments) = driver(system, server, self.target.decides_in_client());
         let command = ServerCommand {
             program: self.program.clone(),
             arguments: arguments.into_iter().map(Into::into).collect(),

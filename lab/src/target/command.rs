@@ -36,7 +36,10 @@ impl Target {
             Target::Scurry => scurry(&start),
             Target::Echo => words(&["echo-server", "--port", &port, "--sizes", start.echo_sizes]),
             Target::TarantoolLua | Target::TarantoolClient => tarantool(&start, &port),
-            Target::HazelcastJava | Target::IgniteJava => jvm::server(
+            Target::HazelcastJava
+            | Target::HazelcastClient
+            | Target::IgniteJava
+            | Target::IgniteClient => jvm::server(
                 self.jvm_system().unwrap_or_default(),
                 start.address.port(),
                 start.durability,

@@ -42,7 +42,8 @@ impl Durability {
             Target::Scurry
             | Target::TarantoolLua
             | Target::TarantoolClient
-            | Target::IgniteJava => &[Durability::None, Durability::Write, Durability::Fsync],
+            | Target::IgniteJava
+            | Target::IgniteClient => &[Durability::None, Durability::Write, Durability::Fsync],
             // Hazelcast keeps things in its Enterprise edition alone.
             // What is there already keeps what it was told.
             Target::Dragonfly
@@ -50,7 +51,8 @@ impl Durability {
             | Target::Kvrocks
             | Target::Garnet
             | Target::Echo
-            | Target::HazelcastJava => &[Durability::None],
+            | Target::HazelcastJava
+            | Target::HazelcastClient => &[Durability::None],
             Target::ValkeyLua
             | Target::RedisLua
             | Target::ValkeyClient

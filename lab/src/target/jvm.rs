@@ -38,8 +38,8 @@ impl Target {
     /// The name of a system whose own client in a JVM carries the load.
     pub fn jvm_system(self) -> Option<&'static str> {
         match self {
-            Target::HazelcastJava => Some("hazelcast"),
-            Target::IgniteJava => Some("ignite"),
+            Target::HazelcastJava | Target::HazelcastClient => Some("hazelcast"),
+            Target::IgniteJava | Target::IgniteClient => Some("ignite"),
             _ => None,
         }
     }
@@ -58,11 +58,16 @@ pub(super) fn server(system: &str, port: u16, durability: Durability) -> Vec<Str
 }
 
 /// Where the driver of the server at this address listens, and the arguments of `java` for it.
-pub(crate) fn driver(system: &str, server: SocketAddr) -> (SocketAddr, Vec<String>) {
+pub(crate) fn driver(
+    system: &str,
+    server: SocketAddr,
+    decides_in_client: bool,
+) -> (SocketAddr, Vec<String>) {
     let mut address = server;
     address.set_port(server.port() + DRIVER_PORT);
     let (port, server) = (address.port().to_string(), server.port().to_string());
-    (address, java(&["drive", system, &port, &server]))
+    let logic = if decides_in_client { "client" } else { "server" };
+    (address, java(&["drive", system, &port, &server, logic]))
 }
 
 fn java(words: &[&str]) -> Vec<String> {

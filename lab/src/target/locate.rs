@@ -81,9 +81,10 @@ impl Target {
             Target::TarantoolLua | Target::TarantoolClient => {
                 on_path("tarantool").ok_or_else(|| missing("tarantool", INSTALL_PEERS))
             }
-            Target::HazelcastJava | Target::IgniteJava => {
-                on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS))
-            }
+            Target::HazelcastJava
+            | Target::HazelcastClient
+            | Target::IgniteJava
+            | Target::IgniteClient => on_path("java").ok_or_else(|| missing("java", INSTALL_PEERS)),
             Target::Dragonfly | Target::KeyDb | Target::Kvrocks | Target::Garnet | Target::Echo => {
                 std::env::current_exe().map_err(|error| Missing {
                     why: format!("the lab does not find its own program ({error})"),

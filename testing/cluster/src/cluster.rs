@@ -119,7 +119,7 @@ impl Cluster {
     }
 
     /// Waits until every replica is as far as its primary.
-    pub(crate) fn until_even(&mut self) -> Result<()> {
+    pub fn until_even(&mut self) -> Result<()> {
         self.until("replicas are where their primaries are", |cluster| {
             let views = cluster.views()?;
             let offset =

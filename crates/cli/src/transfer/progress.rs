@@ -19,6 +19,8 @@ impl Progress {
 
     pub(super) fn add(&mut self, keys: u64) {
         self.done += keys;
+        // Deletions are moved, and not counted as keys before.
+        self.all = self.all.max(self.done);
         let steps = if self.is_terminal { 100 } else { 10 };
         let step = self.done.saturating_mul(steps) / self.all;
         if step <= self.shown {

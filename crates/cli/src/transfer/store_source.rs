@@ -8,17 +8,23 @@ use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
 use scurry_ledger::Time;
 use std::collections::VecDeque;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Keys of one step.
 const KEYS: usize = 512;
 /// Bytes that are read at once, about; a longer value goes alone.
 const BYTES: u64 = 8 << 20;
+/// How long a file says that a deletion is remembered which a server of ours has listed, for it does
+/// not say until when: what it is set to by default. A store that reads it goes by its own setting.
+const REMEMBERED_MS: i64 = 86_400_000;
 
 pub(super) struct StoreSource {
     nodes: Vec<Node>,
     /// The node whose keys are listed, and where; none before the first step.
     node: usize,
     cursor: Option<Vec<u8>>,
+    /// Its keys are listed, and its deletions are.
+    is_at_deletions: bool,
     /// Listed and not read yet, and the node that has listed it.
     listed: VecDeque<Listed>,
     reading: usize,
@@ -37,7 +43,10 @@ struct Listed {
 enum Kind {
     Account,
     Value,
+    /// One that was deleted may be listed as a key, as Valkey does.
     Entity,
+    /// A deletion that is listed as such, as a server of ours does.
+    Deletion,
 }
 
 impl StoreSource {
@@ -45,8 +54,16 @@ impl StoreSource {
         let mut nodes = Store::connect(address)?.primaries()?;
         let totals = Totals::of_all(&mut nodes)?;
         let keys = keys_of(&mut nodes)?;
-        let listed = VecDeque::new();
-        Ok(StoreSource { nodes, node: 0, cursor: None, listed, reading: 0, totals, keys })
+        Ok(StoreSource {
+            nodes,
+            node: 0,
+            cursor: None,
+            is_at_deletions: false,
+            listed: VecDeque::new(),
+            reading: 0,
+            totals,
+            keys,
+        })
     }
 
     /// Lists more keys of the node, or goes on to the next one. False at the end of all.
@@ -54,15 +71,43 @@ impl StoreSource {
         let Some(node) = self.nodes.get_mut(self.node) else { return Ok(false) };
         let mut scan = cmd("SCAN");
         scan.arg(self.cursor.as_deref().unwrap_or(b"0")).arg("COUNT").arg(KEYS);
-        let (cursor, keys) = match node.ask(&scan)? {
+        if self.is_at_deletions {
+            scan.arg("TYPE").arg("tombstone");
+        }
+        let (cursor, keys) = match node.ask_many(&[scan])?.pop().unwrap_or_default() {
+            // Valkey has no such type, and has listed its deletions as keys.
+            Value::ServerError(error) if self.is_at_deletions && error.code() == "ERR" => {
+                (b"0".to_vec(), Vec::new())
+            }
+            Value::ServerError(error) => bail!("{}: {error}", node.address().text()),
             Value::Array(reply) => match <[Value; 2]>::try_from(reply) {
                 Ok([Value::BulkString(cursor), Value::Array(keys)]) => (cursor, keys),
                 _ => bail!("{} lists no keys", node.address().text()),
             },
             _ => bail!("{} lists no keys", node.address().text()),
         };
-        let mut asked = Vec::with_capacity(2 * keys.len());
         let keys: Vec<Vec<u8>> = keys.into_iter().filter_map(bytes).collect();
+        if self.is_at_deletions {
+            let listed = |key| Listed { key, kind: Kind::Deletion, bytes: 0 };
+            self.listed.extend(keys.into_iter().map(listed));
+        } else {
+            self.add_keys(keys)?;
+        }
+        match (cursor == b"0", self.is_at_deletions) {
+            (false, _) => self.cursor = Some(cursor),
+            (true, false) => (self.cursor, self.is_at_deletions) = (None, true),
+            (true, true) => {
+                (self.cursor, self.is_at_deletions) = (None, false);
+                self.node += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    /// Takes keys that the node has listed, with what they hold.
+    fn add_keys(&mut self, keys: Vec<Vec<u8>>) -> Result<()> {
+        let Some(node) = self.nodes.get_mut(self.node) else { return Ok(()) };
+        let mut asked = Vec::with_capacity(2 * keys.len());
         for key in &keys {
             asked.push(command("TYPE", key));
             asked.push(command("MEMORY", b"USAGE").arg(key.as_slice()).clone());
@@ -76,13 +121,7 @@ impl StoreSource {
             };
             self.listed.push_back(Listed { key, kind, bytes });
         }
-        if cursor == b"0" {
-            self.node += 1;
-            self.cursor = None;
-        } else {
-            self.cursor = Some(cursor);
-        }
-        Ok(true)
+        Ok(())
     }
 }
 
@@ -179,6 +218,7 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
                 asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone());
                 asked.push(command("PEXPIRETIME", key));
             }
+            Kind::Deletion => asked.push(command("ENTITY.GET", key).arg("WITHVERSION").clone()),
             Kind::Value => {
                 asked.push(command("PEXPIRETIME", key));
                 asked.push(command("GET", key));
@@ -195,6 +235,7 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
                 let held = reply()?;
                 entity(held, &reply()?)
             }
+            Kind::Deletion => entity(reply()?, &Value::Int(wall_ms()? + REMEMBERED_MS)),
             Kind::Value => {
                 let expires = reply()?;
                 value(&expires, reply()?)
@@ -249,6 +290,12 @@ fn value(expires: &Value, reply: Value) -> Result<Option<Held>> {
         (_, Value::ServerError(error)) => bail!("{error}"),
         _ => bail!("GET answers with something else"),
     }
+}
+
+fn wall_ms() -> Result<i64> {
+    #[expect(clippy::disallowed_methods, reason = "a tool, and a time that nothing is decided by")]
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
+    Ok(i64::try_from(since.as_millis())?)
 }
 
 fn time(ms: i64) -> Option<Time> {

@@ -84,7 +84,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     let back = Server::start("1");
     let said = scurry(&["import", "--to", &back.address(), "--from", &address]).well();
     assert!(said.contains("the totals agree"), "{said}");
-    assert!(said.contains("deletions that are remembered: 20"), "{said}");
+    assert!(said.contains("deletions that are remembered: 21"), "{said}");
     let mut door = store(&back.address());
     verify(&mut door, ACCOUNTS);
     for number in 0..20 {

@@ -19,6 +19,7 @@ pub(crate) fn fill(store: &mut Store, accounts: usize) {
     ask(store, "SCUR.RESERVE a0 gone 0 ITEM 1 octets REQUESTED 10");
     ask(store, "SCUR.TERMINATE a0 gone 1 ITEM 1 octets USED 10");
     assert_eq!(ask(store, "SET forever 1"), "OK");
+    assert_eq!(ask(store, "ENTITY.DEL deleted VERSION 50"), "[1 50]");
 }
 
 /// What was there is there, and duplicates are known.
@@ -37,6 +38,8 @@ pub(crate) fn verify(store: &mut Store, accounts: usize) {
     let terminated = ask(store, "SCUR.TERMINATE a0 gone 1 ITEM 1 octets USED 10");
     assert!(terminated.starts_with("[OK 1 "), "a closed session is remembered: {terminated}");
     assert_eq!((ask(store, "GET forever"), ask(store, "TTL forever")), ("1".into(), "-1".into()));
+    let late = ask(store, "ENTITY.PUT deleted blue VERSION 49");
+    assert_eq!(late, "[0 50]", "a deletion is remembered");
 }
 
 /// Keys that expire soon.

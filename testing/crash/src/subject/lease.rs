@@ -13,7 +13,8 @@ const SLACK_MS: i64 = 600;
 /// What each session holds.
 const HELD: i128 = 10;
 const CREDIT: i128 = 1_000_000;
-/// The account is followed by another after so many sessions: ids are remembered for long.
+/// No more sessions than these are opened in one account, because ids are remembered for long: it is
+/// audited then, until another follows it after the crash.
 const SESSIONS_MAX: u64 = 60;
 
 /// A session, and between which times it was opened, ms.
@@ -66,6 +67,9 @@ impl Subject for Lease {
             // Of a unit of its own: its totals change by themselves.
             return words(&format!("SCUR.CREATE {id} BUCKET b sec {CREDIT}"));
         }
+        if self.serial == SESSIONS_MAX {
+            return words(&format!("SCUR.AUDIT {id}"));
+        }
         self.serial += 1;
         let (tcc_ms, sent_ms) = (random.between(50, 2_500), wall_ms());
         let session = format!("s{}", self.serial);
@@ -77,12 +81,16 @@ impl Subject for Lease {
     }
 
     fn replied(&mut self, reply: &Value) -> Result<()> {
+        let open = self.sessions.iter_mut().find(|session| session.replied_ms.is_none());
+        if self.created && open.is_none() {
+            ensure!(int(entry(reply, "ok")?)? == 1, "the audit finds it broken: {reply}");
+            return Ok(());
+        }
         ensure!(array(reply)?.first() == Some(&Value::Word(b"OK".to_vec())), "answered {reply}");
         if !self.created {
             self.created = true;
             return Ok(());
         }
-        let open = self.sessions.iter_mut().find(|session| session.replied_ms.is_none());
         open.context("nothing was asked")?.replied_ms = Some(wall_ms());
         Ok(())
     }
@@ -122,7 +130,7 @@ impl Subject for Lease {
             "it holds what it should not: {get}"
         );
         // What is in doubt need not be known any longer: the next account begins anew.
-        if requests > 0 || self.serial > SESSIONS_MAX {
+        if requests > 0 || self.serial == SESSIONS_MAX {
             self.follow();
         }
         Ok(Doubt { requests, applied })

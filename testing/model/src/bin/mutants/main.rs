@@ -72,11 +72,9 @@ fn seed(scratch: &Scratch, group: &[&Mutant], width: usize) -> Result<bool> {
     let mut catchers: Vec<&Catcher> = group.iter().map(|mutant| &mutant.caught_by).collect();
     catchers.sort();
     catchers.dedup();
-    for catcher in catchers {
-        if !matches!(scratch.test(catcher)?, Verdict::Survived) {
-            fine = false;
-            println!("{}: does not pass without a mutant", catcher.test);
-        }
+    if let Some(why) = scratch.baseline(&catchers)? {
+        fine = false;
+        println!("{} {}: {why}", group[0].caught_by.package, group[0].caught_by.target);
     }
     for mutant in group {
         let (name, test) = (&mutant.name, &mutant.caught_by.test);

@@ -74,13 +74,24 @@ impl Scratch {
         verdict
     }
 
+    /// Why not all of these tests, which are of one target, pass without a mutant.
+    pub(crate) fn baseline(&self, catchers: &[&Catcher]) -> Result<Option<String>> {
+        let Some(first) = catchers.first() else { return Ok(None) };
+        if let Some(why) = self.build(first)? {
+            return Ok(Some(why));
+        }
+        let names = catchers.iter().map(|catcher| catcher.test.as_str());
+        let words: Vec<&str> = ["--", "--exact"].into_iter().chain(names).collect();
+        let run = self.cargo(first, &words)?;
+        let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        let all_pass = text.contains(&format!("{} passed; 0 failed", catchers.len()));
+        Ok((!all_pass).then(|| format!("not all pass without a mutant: {text}")))
+    }
+
     /// Builds and runs one test. Survived means that it passed.
-    pub(crate) fn test(&self, catcher: &Catcher) -> Result<Verdict> {
-        let build = self.cargo(catcher, &["--no-run"])?;
-        if !build.status.success() {
-            let text = String::from_utf8_lossy(&build.stderr).into_owned();
-            let error = text.lines().find(|line| line.starts_with("error")).unwrap_or("error");
-            return Ok(Verdict::Broken(format!("does not compile: {error}")));
+    fn test(&self, catcher: &Catcher) -> Result<Verdict> {
+        if let Some(why) = self.build(catcher)? {
+            return Ok(Verdict::Broken(why));
         }
         let run = self.cargo(catcher, &[&catcher.test, "--", "--exact"])?;
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
@@ -89,6 +100,17 @@ impl Scratch {
             (false, true) => Ok(Verdict::Caught),
             _ => bail!("{} did not run: {text}", catcher.test),
         }
+    }
+
+    /// Why the tests of a target do not compile.
+    fn build(&self, catcher: &Catcher) -> Result<Option<String>> {
+        let build = self.cargo(catcher, &["--no-run"])?;
+        if build.status.success() {
+            return Ok(None);
+        }
+        let text = String::from_utf8_lossy(&build.stderr).into_owned();
+        let error = text.lines().find(|line| line.starts_with("error")).unwrap_or("error");
+        Ok(Some(format!("does not compile: {error}")))
     }
 
     fn cargo(&self, catcher: &Catcher, rest: &[&str]) -> Result<Output> {

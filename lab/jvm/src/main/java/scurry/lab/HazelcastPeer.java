@@ -17,14 +17,18 @@ import com.hazelcast.nio.ObjectDataOutput;
 import com.hazelcast.nio.serialization.StreamSerializer;
 import java.io.IOException;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
 
 /**
  * Hazelcast with the rules in an EntryProcessor. Accounts are kept as objects (OBJECT), as its
- * manual advises for entry processors, and both types have serializers of their own.
+ * manual advises for entry processors, and both types have serializers of their own. Where the rules
+ * run in the client, accounts are bytes (BINARY) that are read and replaced.
  */
 final class HazelcastPeer {
-    private static final String CLUSTER = "lab", MAP = "accounts";
+    private static final String CLUSTER = "lab", MAP = "accounts", PLAIN = "plain";
 
     private HazelcastPeer() {}
 
@@ -40,19 +44,18 @@ final class HazelcastPeer {
         config.getNetworkConfig().getJoin().getMulticastConfig().setEnabled(false);
         config.addMapConfig(new MapConfig(MAP).setInMemoryFormat(InMemoryFormat.OBJECT)
                 .setBackupCount(0).setStatisticsEnabled(false).setPerEntryStatsEnabled(false));
+        config.addMapConfig(new MapConfig(PLAIN).setInMemoryFormat(InMemoryFormat.BINARY)
+                .setBackupCount(0).setStatisticsEnabled(false).setPerEntryStatsEnabled(false));
         register(config.getSerializationConfig());
-        Hazelcast.newHazelcastInstance(config).getMap(MAP);
+        HazelcastInstance server = Hazelcast.newHazelcastInstance(config);
+        server.getMap(MAP);
+        server.getMap(PLAIN);
         return BuildInfoProvider.getBuildInfo().getVersion();
     }
 
     /** Connects its own client. */
     static Store connect(int port) {
-        ClientConfig config = new ClientConfig();
-        config.setClusterName(CLUSTER);
-        config.setProperty("hazelcast.logging.type", "none");
-        config.getNetworkConfig().addAddress("127.0.0.1:" + port);
-        register(config.getSerializationConfig());
-        HazelcastInstance client = HazelcastClient.newHazelcastClient(config);
+        HazelcastInstance client = client(port);
         IMap<String, Account> accounts = client.getMap(MAP);
         return new Store() {
             @Override
@@ -65,6 +68,46 @@ final class HazelcastPeer {
                 client.shutdown();
             }
         };
+    }
+
+    /**
+     * The same, as a store that only keeps what the client decides. Its map has no asynchronous
+     * replace: each that is under way has a thread.
+     */
+    static Store connectPlain(int port) {
+        HazelcastInstance client = client(port);
+        IMap<String, byte[]> accounts = client.getMap(PLAIN);
+        ExecutorService threads = Executors.newCachedThreadPool(work -> {
+            Thread thread = new Thread(work);
+            thread.setDaemon(true);
+            return thread;
+        });
+        return new Swapping(new Swapping.Cells() {
+            @Override
+            public CompletionStage<byte[]> get(String key) {
+                return accounts.getAsync(key);
+            }
+
+            @Override
+            public CompletionStage<Boolean> swap(String key, byte[] held, byte[] next) {
+                return CompletableFuture.supplyAsync(() -> held == null
+                        ? accounts.putIfAbsent(key, next) == null : accounts.replace(key, held, next), threads);
+            }
+
+            @Override
+            public void close() {
+                client.shutdown();
+            }
+        });
+    }
+
+    private static HazelcastInstance client(int port) {
+        ClientConfig config = new ClientConfig();
+        config.setClusterName(CLUSTER);
+        config.setProperty("hazelcast.logging.type", "none");
+        config.getNetworkConfig().addAddress("127.0.0.1:" + port);
+        register(config.getSerializationConfig());
+        return HazelcastClient.newHazelcastClient(config);
     }
 
     private static void register(SerializationConfig config) {

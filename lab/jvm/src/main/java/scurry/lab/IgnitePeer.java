@@ -28,7 +28,8 @@ import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /**
  * Ignite with the rules in an entry processor (IgniteCache.invoke) on an atomic cache. A value is
- * the account's bytes in our own layout, which spares Ignite its binary objects.
+ * the account's bytes in our own layout, which spares Ignite its binary objects. Where the rules run
+ * in the client, the same values are read and replaced.
  */
 final class IgnitePeer {
     private static final String CACHE = "accounts";
@@ -66,9 +67,7 @@ final class IgnitePeer {
         return new Store() {
             @Override
             public CompletionStage<byte[]> call(String account, Command command) {
-                CompletableFuture<byte[]> reply = new CompletableFuture<>();
-                accounts.invokeAsync(account, call, packed(command)).listen(done -> finish(done, reply));
-                return reply;
+                return stage(accounts.invokeAsync(account, call, packed(command)));
             }
 
             @Override
@@ -78,12 +77,41 @@ final class IgnitePeer {
         };
     }
 
-    private static void finish(IgniteFuture<byte[]> done, CompletableFuture<byte[]> reply) {
-        try {
-            reply.complete(done.get());
-        } catch (RuntimeException error) {
-            reply.completeExceptionally(error);
-        }
+    /** The same, as a store that only keeps what the client decides. */
+    static Store connectPlain(int port) {
+        IgniteConfiguration config = config(port, port + 2);
+        config.setClientMode(true);
+        Ignite ignite = Ignition.start(config);
+        IgniteCache<String, byte[]> accounts = ignite.cache(CACHE);
+        return new Swapping(new Swapping.Cells() {
+            @Override
+            public CompletionStage<byte[]> get(String key) {
+                return stage(accounts.getAsync(key));
+            }
+
+            @Override
+            public CompletionStage<Boolean> swap(String key, byte[] held, byte[] next) {
+                return stage(held == null
+                        ? accounts.putIfAbsentAsync(key, next) : accounts.replaceAsync(key, held, next));
+            }
+
+            @Override
+            public void close() {
+                ignite.close();
+            }
+        });
+    }
+
+    private static <T> CompletionStage<T> stage(IgniteFuture<T> future) {
+        CompletableFuture<T> stage = new CompletableFuture<>();
+        future.listen(done -> {
+            try {
+                stage.complete(done.get());
+            } catch (RuntimeException error) {
+                stage.completeExceptionally(error);
+            }
+        });
+        return stage;
     }
 
     private static IgniteConfiguration config(int port, int communicationPort) {
@@ -129,23 +157,17 @@ final class IgnitePeer {
         @Override
         public byte[] process(MutableEntry<String, byte[]> entry, Object... arguments) {
             try {
-                byte[] held = entry.getValue();
-                Account account = held == null ? null : Account.read(input(held));
-                Command command = Command.read(input((byte[]) arguments[0]));
+                Account account = Swapping.unpacked(entry.getValue());
+                byte[] words = (byte[]) arguments[0];
+                Command command = Command.read(new DataInputStream(new ByteArrayInputStream(words)));
                 Rules.Done done = Rules.run(account, command, System.currentTimeMillis());
                 if (done.changed()) {
-                    ByteArrayOutputStream bytes = new ByteArrayOutputStream(1024);
-                    done.account().write(new DataOutputStream(bytes));
-                    entry.setValue(bytes.toByteArray());
+                    entry.setValue(Swapping.packed(done.account()));
                 }
                 return done.reply();
             } catch (IOException error) {
                 throw new UncheckedIOException(error);
             }
-        }
-
-        private static DataInputStream input(byte[] bytes) {
-            return new DataInputStream(new ByteArrayInputStream(bytes));
         }
     }
 }

@@ -4,7 +4,8 @@ import java.io.IOException;
 
 /**
  * `serve SYSTEM PORT DURABILITY` is the server: its own ports follow PORT, where it says what it is.
- * `drive SYSTEM PORT SERVER` is the driver of the server at SERVER.
+ * `drive SYSTEM PORT SERVER LOGIC` is the driver of the server at SERVER; the rules run where LOGIC
+ * says, in the `server` or in the `client`.
  */
 public final class Main {
     private Main() {}
@@ -21,7 +22,13 @@ public final class Main {
             new Gateway(null, info).serve(port);
         } else {
             int server = Integer.parseInt(words[3]) + 1;
-            Store store = system.equals("ignite") ? IgnitePeer.connect(server) : HazelcastPeer.connect(server);
+            Store store = switch (system + " " + words[4]) {
+                case "ignite server" -> IgnitePeer.connect(server);
+                case "ignite client" -> IgnitePeer.connectPlain(server);
+                case "hazelcast server" -> HazelcastPeer.connect(server);
+                case "hazelcast client" -> HazelcastPeer.connectPlain(server);
+                default -> throw new IllegalArgumentException("no " + system + " with " + words[4]);
+            };
             new Gateway(store, "").serve(port);
         }
     }
