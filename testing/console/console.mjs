@@ -62,7 +62,7 @@ async function figures(want) {
     }, text => text === amount);
   const cores = await page.locator("#cores tbody tr").count();
   assert.equal(cores, want.cores);
-  for (const chart of ["rate", "latency", "holds"]) {
+  for (const chart of ["rate", "latency", "holds", "expired"]) {
     await until(`a line in ${chart}`, () => page.locator(`#${chart} path.line1`).count(), count => count === 1);
     assert.ok(await page.locator(`#${chart}`).getAttribute("aria-labelledby"));
   }

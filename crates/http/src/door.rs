@@ -33,7 +33,7 @@ use tokio::time::timeout;
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
 /// How long requests under way may take at the end.
 pub(crate) const DRAIN: Duration = Duration::from_secs(5);
-/// Of the threads of a door, as `nice` counts.
+/// Of the threads of a door beside an engine, as `nice` counts.
 const NICE: i32 = 5;
 
 /// What every request can reach.
@@ -55,7 +55,7 @@ impl Door {
     /// Listens, and begins to reach for the nodes.
     pub fn open(settings: Settings) -> Result<Door, StartError> {
         settings.check()?;
-        let open = Open::listen(&settings.front, "http")?;
+        let open = Open::listen(&settings.front, || {})?;
         let runtime = &open.runtime;
 
         let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
@@ -84,7 +84,7 @@ impl Door {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
-        let open = Open::listen(front, "http")?;
+        let open = Open::listen(front, step_back)?;
         let gate = Gate::new(&front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = beside::routes(inside, &gate, &traffic);
@@ -131,12 +131,15 @@ struct Open {
 }
 
 impl Open {
-    fn listen(front: &Front, threads: &str) -> Result<Open, StartError> {
+    fn listen(
+        front: &Front,
+        on_start: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Open, StartError> {
         front.check()?;
         let tls = front.tls()?;
         let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(front.threads).thread_name(threads).enable_all();
-        builder.on_thread_start(step_back);
+        builder.worker_threads(front.threads).thread_name("http").enable_all();
+        builder.on_thread_start(on_start);
         let runtime = builder.build().map_err(StartError::Threads)?;
         let listener = runtime.block_on(Listener::open(front, tls))?;
         Ok(Open { runtime, listener })
@@ -151,7 +154,7 @@ impl Open {
     }
 }
 
-/// The threads of a door give way to those that charge.
+/// The threads of a door beside an engine give way to those that charge.
 fn step_back() {
     // Of no consequence where the system refuses.
     let _ = rustix::process::setpriority_process(None, NICE);
