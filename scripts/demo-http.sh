@@ -85,5 +85,6 @@ done
 wait "$lab" && status=0 || status=$?
 lab=
 echo
-tail -n 6 "$log"
+# The row of this run, or why there is none.
+if [ "$status" = 0 ]; then sed -n '/^scenario/,/^$/p' "$log"; else cat "$log" >&2; fi
 exit "$status"
