@@ -5,7 +5,8 @@
 # usage: scripts/install-tools.sh [demo|tests|all|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   tests  what `make test` needs: also Redis, Valkey, valgrind, Chromium and the linter of Prometheus
-#          for the HTTP door, the client libraries of testing/clients, the checker of testing/linearizability and cargo-fuzz
+#          for the HTTP door, the client libraries of testing/clients, schemathesis, the checker of
+#          testing/linearizability and cargo-fuzz
 #   all    both (the default)
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, and the driver
@@ -17,6 +18,9 @@ PATH="$PATH:${CARGO_HOME:-$HOME/.cargo}/bin"
 
 redis_py=8.1.0
 venv=.cache/venv
+# It reads the OpenAPI document of charging over HTTP, and tries what that allows and forbids.
+schemathesis=4.32.5
+schemathesis_venv=.cache/schemathesis
 # The client libraries of the other languages; the tests build against what lies here.
 libraries=$PWD/.cache/clients
 # What the manifests in testing/clients ask for.
@@ -204,25 +208,42 @@ venv_python() {
   return 1
 }
 
-install_venv() {
-  local python
-  ! venv_ready || return 0
+schemathesis_ready() {
+  "$schemathesis_venv/bin/python" - "$schemathesis" 2>/dev/null <<'PY'
+import importlib.metadata, sys
+sys.exit(importlib.metadata.version("schemathesis") != sys.argv[1])
+PY
+}
+
+make_venv() { # make_venv DIRECTORY PACKAGE VERSION
+  local directory=$1 python
   python=$(venv_python) ||
     fail "$(command -v python3) has neither ensurepip nor pip: install the venv package of this" \
       "interpreter (Debian's own: apt-get install python3-venv)"
-  say "installing the Python client redis $redis_py into $venv"
-  rm -rf "$venv"
+  say "installing the Python package $2 $3 into $directory"
+  rm -rf "$directory"
   if has_ensurepip "$python"; then
-    quietly "$python" -m venv "$venv" || fail "cannot make $venv with $python"
-    quietly "$venv/bin/python" -m pip install --quiet "redis==$redis_py" ||
-      fail "cannot install redis $redis_py: see the lines above"
+    quietly "$python" -m venv "$directory" || fail "cannot make $directory with $python"
+    quietly "$directory/bin/python" -m pip install --quiet "$2==$3" ||
+      fail "cannot install $2 $3: see the lines above"
   else
     # Its pip can install into a venv that has none of its own.
-    quietly "$python" -m venv --without-pip "$venv" || fail "cannot make $venv with $python"
-    quietly "$python" -m pip --python "$venv/bin/python" install --quiet "redis==$redis_py" ||
-      fail "cannot install redis $redis_py: see the lines above"
+    quietly "$python" -m venv --without-pip "$directory" ||
+      fail "cannot make $directory with $python"
+    quietly "$python" -m pip --python "$directory/bin/python" install --quiet "$2==$3" ||
+      fail "cannot install $2 $3: see the lines above"
   fi
-  venv_ready || fail "$venv does not have redis $redis_py"
+}
+
+install_venv() {
+  if ! venv_ready; then
+    make_venv "$venv" redis "$redis_py"
+    venv_ready || fail "$venv does not have redis $redis_py"
+  fi
+  if ! schemathesis_ready; then
+    make_venv "$schemathesis_venv" schemathesis "$schemathesis"
+    schemathesis_ready || fail "$schemathesis_venv does not have schemathesis $schemathesis"
+  fi
 }
 
 # ---- Client libraries of Go, Node and Java --------------------------------------------------
@@ -416,9 +437,10 @@ need_tests() {
   need clang clang
   compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || missing+=(libclang-dev)
   need python3 python3
+  need curl curl
   need javac default-jdk-headless
   need mvn maven
-  venv_ready || venv_python >/dev/null || missing+=(python3-venv)
+  venv_ready && schemathesis_ready || venv_python >/dev/null || missing+=(python3-venv)
 }
 
 need_lab_peers() {

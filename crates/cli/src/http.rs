@@ -1,4 +1,4 @@
-//! `scurry http`: the HTTP door to nodes of entities.
+//! `scurry http`: the HTTP door to charging and to nodes of entities.
 
 use crate::file::File;
 use crate::log::Log;
@@ -22,6 +22,8 @@ const VALUE_LEN_LIMIT: u64 = 512 << 20;
 const HANDSHAKE_MS_MAX: i64 = 10_000;
 
 const EXAMPLES: &str = "Examples:
+  scurry http --store 127.0.0.1:6389
+  curl 'http://127.0.0.1:8080/v1/accounts/alice'
   scurry http --nodes 127.0.0.1:6389
   scurry http --listen 127.0.0.1:8081 --number 1 --nodes 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389
   curl -X PUT --data-binary blue 'http://127.0.0.1:8080/v0/entity?id=user:7&replicas=2/3'
@@ -34,9 +36,14 @@ pub(crate) struct Http {
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
 
+    /// The store of accounts that charging is asked of: a Scurry server, or any nodes of a Valkey
+    /// Cluster with libscurry.so
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
+    store: Vec<String>,
+
     /// All nodes that keep entities: Scurry servers, or Valkey with libscurry.so. The same for
     /// every door; their names decide which ids they keep
-    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',', required = true)]
+    #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
     nodes: Vec<String>,
 
     /// Number of this door, another for every door of the same nodes, 0 to 511
@@ -47,7 +54,7 @@ pub(crate) struct Http {
     #[arg(long, value_name = "SIZE", default_value = "1mb")]
     max_value: Size,
 
-    /// How long a node may take to answer, milliseconds
+    /// How long a node or the store may take to answer, milliseconds
     #[arg(long, value_name = "MS", default_value_t = 1_000,
         value_parser = clap::value_parser!(u64).range(10..=600_000))]
     patience_ms: u64,
@@ -58,11 +65,11 @@ pub(crate) struct Http {
         value_parser = clap::value_parser!(i64).range(1_000..=31_536_000_000))]
     entity_tombstone_ms: i64,
 
-    /// User of the nodes; without one the password is that of the default user
+    /// User of the nodes and of the store; without one the password is that of the default user
     #[arg(long, value_name = "NAME", requires = "password")]
     user: Option<String>,
 
-    /// Password of the nodes. Prefer the environment: a command line can be read by every user of
+    /// Password of the nodes and of the store. Prefer the environment: a command line can be read by every user of
     /// the machine
     #[arg(long, value_name = "PASSWORD", env = "SCURRY_PASSWORD", hide_env_values = true)]
     password: Option<String>,
@@ -141,6 +148,7 @@ impl Http {
         let front = self.front()?;
         let door = Door::open(Settings {
             front,
+            store: self.store,
             nodes: self.nodes,
             number: self.number,
             value_len_max: usize::try_from(self.max_value.0)?,

@@ -1,11 +1,13 @@
 //! The door beside an embedded engine: how it is, what it has counted, and what the console looks
 //! up.
 
+use crate::door::charged;
 use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
 use crate::lookup;
 use crate::problem::Problem;
+use crate::service::Service;
 use crate::traffic::Traffic;
 use axum::Router;
 use axum::extract::State;
@@ -13,7 +15,7 @@ use axum::http::{StatusCode, header};
 use axum::response::IntoResponse;
 use axum::routing::get;
 use scurry_resp::table::Role;
-use scurry_server::{Exposition, Inside, Measurement};
+use scurry_server::{Exposition, Inside, Measurement, Roles};
 use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
@@ -25,13 +27,16 @@ pub(crate) struct Beside {
 }
 
 pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
-    let engine = Engine::new(inside.clone());
+    let engine = Engine::new(inside.clone(), Roles::NONE.with(Role::Read));
+    let charges = Roles::NONE.with(Role::Read).with(Role::Charge).with(Role::Provision);
+    let store: Arc<dyn Service> = Arc::new(Engine::new(inside.clone(), charges));
     let beside = Arc::new(Beside { inside, engine, traffic: Arc::clone(traffic) });
     let guarded = Router::new()
         .route("/metrics", get(metrics))
         .route("/v1/console/account", get(lookup::account));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
-    front::routes(own, "see /metrics, /readyz and the console at /", traffic)
+    let own = own.merge(charged(&store, gate));
+    front::routes(own, |_| "see /v1/openapi.json, /metrics and the console at /", traffic)
 }
 
 impl Beside {

@@ -1,6 +1,7 @@
 //! The door itself: a socket, connections within bounds, and which path goes where.
 
 use crate::beside;
+use crate::charging;
 use crate::coordinator::Coordinator;
 use crate::door_metrics;
 use crate::entity;
@@ -8,8 +9,11 @@ use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::listener::Listener;
 use crate::membership::Membership;
+use crate::nchf;
 use crate::node::Node;
 use crate::problem::Problem;
+use crate::resp_store::RespStore;
+use crate::service::Service;
 use crate::settings::{Settings, StartError};
 use crate::status::{self, status};
 use crate::traffic::Traffic;
@@ -39,6 +43,8 @@ const NICE: i32 = 5;
 /// What every request can reach.
 pub(crate) struct Shared {
     pub(crate) coordinator: Arc<Coordinator>,
+    /// The store of accounts.
+    pub(crate) store: Option<Arc<dyn Service>>,
     value_len_max: usize,
 }
 
@@ -58,6 +64,11 @@ impl Door {
         let open = Open::listen(&settings.front, || {})?;
         let runtime = &open.runtime;
 
+        let (user, password) = (settings.user.clone(), settings.password.clone());
+        let store: Option<Arc<dyn Service>> = (!settings.store.is_empty()).then(|| {
+            let addresses = settings.store.clone();
+            Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
+        });
         let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
         let coordinator = Coordinator::new(nodes, settings.number, settings.tombstone_ms);
         let coordinator = Arc::new(coordinator);
@@ -72,7 +83,7 @@ impl Door {
         for number in 0..coordinator.nodes.len() {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
-        let shared = Arc::new(Shared { coordinator, value_len_max: settings.value_len_max });
+        let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
         let gate = Gate::new(&settings.front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = routes(&shared, &gate, &traffic);
@@ -110,18 +121,46 @@ impl Door {
     }
 }
 
-/// The door to nodes: who may ask what of it.
+/// The door to nodes and to a store: who may ask what of them.
 fn routes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
-    let entity = gate.only(Role::Read, get(entity::get));
-    let entity = entity.merge(gate.only(Role::Charge, put(entity::put).delete(entity::delete)));
+    let mut own = Router::new().route("/readyz", get(status::ready));
+    if !shared.coordinator.nodes.is_empty() {
+        let entity = gate.only(Role::Read, get(entity::get));
+        let write = put(entity::put).delete(entity::delete);
+        let entity = entity.merge(gate.only(Role::Charge, write));
+        own =
+            own.route("/v0/entity", entity).route("/v0/status", gate.only(Role::Read, get(status)));
+    }
     let metrics = get(door_metrics::page).with_state((Arc::clone(shared), Arc::clone(traffic)));
-    let own = Router::new()
-        .route("/v0/entity", entity)
-        .route("/v0/status", gate.only(Role::Read, get(status)))
-        .route("/readyz", get(status::ready))
-        .with_state(Arc::clone(shared))
-        .route("/metrics", gate.only(Role::Read, metrics));
-    front::routes(own, "see /v0/entity, /v0/status, /metrics and the console at /", traffic)
+    let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
+    let own = match &shared.store {
+        None => own,
+        Some(store) => own.merge(charged(store, gate)),
+    };
+    let shared = Arc::clone(shared);
+    front::routes(own, move |path| why_not_found(&shared, path), traffic)
+}
+
+/// The resources of charging, each for the role of its command. What tells of the interface itself is
+/// for everybody.
+pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
+    let mut all = Router::new();
+    for role in charging::ROLES {
+        let routes = charging::routes(role, store).merge(nchf::routes(role, store));
+        all = all.merge(if role == Role::Anyone { routes } else { gate.guard(role, routes) });
+    }
+    all
+}
+
+fn why_not_found(shared: &Shared, path: &str) -> &'static str {
+    match (path.starts_with("/v0/"), &shared.store) {
+        (true, _) if shared.coordinator.nodes.is_empty() => {
+            "this door has no entities: start it with --nodes"
+        }
+        (true, _) => "see /v0/entity and /v0/status",
+        (false, None) => "this door has no charging: start it with --store, or see /v0/entity",
+        (false, Some(_)) => "see /v1/openapi.json",
+    }
 }
 
 /// A socket that listens, and threads that will serve it.

@@ -2,7 +2,7 @@
 
 use crate::door::Shared;
 use crate::node::Link;
-use crate::quorum::Quorum;
+use crate::status;
 use crate::traffic::Traffic;
 use axum::extract::State;
 use axum::http::header;
@@ -20,7 +20,6 @@ pub(crate) async fn page(
     let nodes = &shared.coordinator.nodes;
     let help = "1 for the state that the node is in. Answers of a node count when it is ready.";
     page.metric("scurry_http_node_state", Kind::Gauge, help);
-    let mut ready = 0;
     for node in nodes {
         let link = node.link();
         let states = [
@@ -28,13 +27,12 @@ pub(crate) async fn page(
             ("not_ready", matches!(link, Link::NotReady(_))),
             ("away", matches!(link, Link::Away(_))),
         ];
-        ready += usize::from(states[0].1);
         for (state, is_so) in states {
             page.sample(&[("node", &node.address), ("state", state)], u8::from(is_so));
         }
     }
-    let help = "1 when requests that ask for a majority can be answered.";
-    let is_ready = ready >= Quorum::majority(nodes.len()).ack();
+    let help = "1 when the store answers and requests that ask for a majority can be answered.";
+    let is_ready = status::ready(State(Arc::clone(&shared))).await.is_ok();
     page.single("scurry_http_ready", Kind::Gauge, help, u8::from(is_ready));
     traffic.show(&mut page);
     ([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text())

@@ -6,6 +6,7 @@ use crate::problem::Problem;
 use crate::settings::StartError;
 use crate::traffic::{self, Traffic};
 use axum::Router;
+use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::middleware::from_fn_with_state;
 use axum::routing::get;
@@ -61,12 +62,19 @@ impl Front {
 }
 
 /// A door's own routes, with what all doors have around them. `hint` tells who is lost where to go.
-pub(crate) fn routes(own: Router, hint: &'static str, traffic: &Arc<Traffic>) -> Router {
+pub(crate) fn routes(
+    own: Router,
+    hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
+    traffic: &Arc<Traffic>,
+) -> Router {
     own.merge(console::routes())
         .route("/healthz", get(|| async { "ok\n" }))
-        .fallback(move || async move { Problem::new(StatusCode::NOT_FOUND, "Not Found", hint) })
+        .fallback(move |request: Request| {
+            let why = hint(request.uri().path());
+            async move { Problem::new(StatusCode::NOT_FOUND, "Not Found", why) }
+        })
         .method_not_allowed_fallback(|| async {
-            let why = "this method means nothing here";
+            let why = "this method means nothing here: see the header Allow";
             Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed", why)
         })
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))

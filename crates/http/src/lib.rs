@@ -1,11 +1,12 @@
-//! The HTTP door. Entities are kept on several nodes that speak RESP, Scurry servers or Valkey
-//! with libscurry.so, and this door is a coordinator of theirs: any number of doors may serve the
-//! same nodes.
+//! The HTTP door to entities and to charging. Entities are kept on several nodes that speak RESP,
+//! Scurry servers or Valkey with libscurry.so, and this door is a coordinator of theirs: any number
+//! of doors may serve the same nodes. Charging is asked of one store behind [`Service`].
 //!
 //! [`Quorum`] says how many copies a request means, `coordinator.rs` reads and writes them, and
 //! `membership.rs` decides which nodes count.
 
 mod beside;
+mod charging;
 mod clock;
 mod console;
 mod coordinator;
@@ -20,6 +21,7 @@ mod listener;
 mod lookup;
 mod mark;
 mod membership;
+mod nchf;
 mod node;
 mod patience;
 mod placement;
@@ -27,6 +29,8 @@ mod problem;
 mod query;
 mod quorum;
 mod reply;
+mod resp_store;
+mod service;
 mod settings;
 mod status;
 mod sync;
@@ -35,4 +39,6 @@ mod traffic;
 pub use door::Door;
 pub use front::Front;
 pub use quorum::{Quorum, QuorumError};
+pub use redis::Value;
+pub use service::{Service, ServiceError};
 pub use settings::{Settings, StartError};

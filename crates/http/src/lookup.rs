@@ -105,7 +105,7 @@ fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&
 }
 
 async fn read(beside: &Beside, command: &Cmd) -> Result<Value, Problem> {
-    match beside.engine.read(command).await? {
+    match beside.engine.ask(command).await.map_err(crate::beside::unavailable)? {
         Value::ServerError(error) => Err(match error.code() {
             "UNKNOWN_ACCOUNT" => {
                 Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such account")
@@ -130,7 +130,7 @@ async fn events(beside: &Beside, id: &[u8]) -> Result<Vec<Json_>, String> {
         command.arg(position).arg("COUNT").arg(1_000).arg("ACCOUNT").arg(id);
         command
     };
-    let ask = async |position: &str| match beside.engine.read(&watch(position)).await {
+    let ask = async |position: &str| match beside.engine.ask(&watch(position)).await {
         Ok(Value::ServerError(error)) => Err(error.details().unwrap_or(error.code()).to_owned()),
         Ok(value) => Ok(value),
         Err(_) => Err("the engine does not answer".to_owned()),

@@ -1,26 +1,34 @@
-//! Errors as RFC 9457 has them: `application/problem+json`.
+//! Errors as RFC 9457 has them: `application/problem+json`, with a word for programs.
 
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use hyper::ext::ReasonPhrase;
 use serde::Serialize;
+use serde_json::{Map, Value};
 
-/// An error, for programs by its status and for people by its detail.
+/// An error, for programs by its status and its code and for people by its detail.
 #[derive(Debug)]
 pub(crate) struct Problem {
     status: StatusCode,
     title: &'static str,
     detail: String,
+    /// Of a table of codes; the title in capitals where there is none.
+    code: Option<&'static str>,
+    /// Further members.
+    more: Map<String, Value>,
 }
 
 #[derive(Serialize)]
 struct Body9457<'a> {
     #[serde(rename = "type")]
-    kind: &'static str,
+    kind: String,
     title: &'a str,
     status: u16,
     detail: &'a str,
+    code: String,
+    #[serde(flatten)]
+    more: &'a Map<String, Value>,
 }
 
 impl Problem {
@@ -34,19 +42,58 @@ impl Problem {
     }
 
     pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl ToString) -> Problem {
-        Problem { status, title, detail: detail.to_string() }
+        Problem { status, title, detail: detail.to_string(), code: None, more: Map::new() }
+    }
+
+    /// A problem of a table of codes; the title is that of its status.
+    pub(crate) fn of_code(
+        code: &'static str,
+        status: StatusCode,
+        detail: impl ToString,
+    ) -> Problem {
+        let title = status.canonical_reason().unwrap_or("Error");
+        Problem { code: Some(code), ..Problem::new(status, title, detail) }
+    }
+
+    /// With one more member.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// A further member.
+    pub(crate) fn member(&self, name: &str) -> Option<&Value> {
+        self.more.get(name)
+    }
+
+    /// With these members, but for those that every problem has.
+    pub(crate) fn with_all(mut self, members: Map<String, Value>) -> Problem {
+        self.more.extend(members.into_iter().filter(|(name, _)| name != "code"));
+        self
     }
 }
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Problem { status, title, detail } = &self;
-        let body = Body9457 { kind: "about:blank", title, status: status.as_u16(), detail };
+        let Problem { status, title, detail, code, more } = &self;
+        let kind = match code {
+            Some(code) => format!("/v1/problems#{code}"),
+            None => "about:blank".to_owned(),
+        };
+        let code = match code {
+            Some(code) => (*code).to_owned(),
+            None => title.to_ascii_uppercase().replace([' ', '-'], "_"),
+        };
+        let body = Body9457 { kind, title, status: status.as_u16(), detail, code, more };
         let text = serde_json::to_vec(&body).unwrap_or_default();
         let mut response = Response::new(Body::from(text));
         *response.status_mut() = *status;
+        let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
-        response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        headers.insert(header::CONTENT_TYPE, kind);
+        if *status == StatusCode::SERVICE_UNAVAILABLE {
+            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        }
         if status.canonical_reason() != Some(title) {
             response.extensions_mut().insert(ReasonPhrase::from_static(title.as_bytes()));
         }

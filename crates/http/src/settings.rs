@@ -17,8 +17,11 @@ const NODES_MAX: usize = 64;
 pub struct Settings {
     /// Where it listens, and for whom.
     pub front: Front,
+    /// The store of accounts, as `HOST:PORT`: a server, or any nodes of a Valkey Cluster. Without
+    /// it there is no charging here.
+    pub store: Vec<String>,
     /// All nodes of entities, as `HOST:PORT`: the same for every door. What a node is called
-    /// decides which ids it keeps.
+    /// decides which ids it keeps. Without them there are no entities here.
     pub nodes: Vec<String>,
     /// This door's number, 0 to [`NODE_MAX`], another for every door: versions end with it.
     pub number: u16,
@@ -28,9 +31,9 @@ pub struct Settings {
     pub patience: Duration,
     /// How long the nodes remember deletions, ms: their setting `entity_tombstone_ms`.
     pub tombstone_ms: i64,
-    /// User of the nodes.
+    /// User of the nodes and of the store.
     pub user: Option<String>,
-    /// Password of the nodes.
+    /// Password of the nodes and of the store.
     pub password: Option<String>,
     /// Nodes that were away for longer than deletions are remembered count as they are.
     pub trust_old_nodes: bool,
@@ -39,8 +42,13 @@ pub struct Settings {
 /// Why a door does not open.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// No nodes, or too many.
-    #[error("there are {0} nodes, and must be 1 to {NODES_MAX}: say --nodes HOST:PORT,HOST:PORT")]
+    /// Neither entities nor charging.
+    #[error(
+        "there is nothing to serve: say --store HOST:PORT, --nodes HOST:PORT,HOST:PORT, or both"
+    )]
+    Nothing,
+    /// Too many nodes.
+    #[error("there are {0} nodes, and may be {NODES_MAX} at most")]
     Nodes(usize),
     /// A node is not named well.
     #[error("the node `{0}` is not HOST:PORT")]
@@ -71,21 +79,31 @@ pub enum StartError {
 
 impl Settings {
     pub(crate) fn check(&self) -> Result<(), StartError> {
-        if self.nodes.is_empty() || self.nodes.len() > NODES_MAX {
-            return Err(StartError::Nodes(self.nodes.len()));
+        if self.nodes.is_empty() && self.store.is_empty() {
+            return Err(StartError::Nothing);
         }
-        let mut names = BTreeSet::new();
-        for node in &self.nodes {
-            let well = node.rsplit_once(':').is_some_and(|(host, port)| {
-                !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
-            });
-            if !well {
-                return Err(StartError::Node(node.clone()));
-            }
-            if !names.insert(node) {
-                return Err(StartError::Twice(node.clone()));
-            }
+        for nodes in [&self.nodes, &self.store] {
+            check_nodes(nodes)?;
         }
         if self.number > NODE_MAX { Err(StartError::Number(self.number)) } else { Ok(()) }
     }
+}
+
+fn check_nodes(nodes: &[String]) -> Result<(), StartError> {
+    if nodes.len() > NODES_MAX {
+        return Err(StartError::Nodes(nodes.len()));
+    }
+    let mut names = BTreeSet::new();
+    for node in nodes {
+        let well = node.rsplit_once(':').is_some_and(|(host, port)| {
+            !host.is_empty() && port.parse::<u16>().is_ok_and(|port| port > 0)
+        });
+        if !well {
+            return Err(StartError::Node(node.clone()));
+        }
+        if !names.insert(node) {
+            return Err(StartError::Twice(node.clone()));
+        }
+    }
+    Ok(())
 }

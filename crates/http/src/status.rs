@@ -1,5 +1,6 @@
 //! `/v0/status`: the nodes, and whether a majority of them counts.
 
+use crate::charging::{self, Retry};
 use crate::door::Shared;
 use crate::node::Link;
 use crate::problem::Problem;
@@ -47,9 +48,16 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
     Json(Status { ready, replicas: format!("{}/{}", quorum.ack(), quorum.from()), nodes })
 }
 
-/// 200 when a majority of the nodes counts, else 503.
+/// 200 when the store answers and a majority of the nodes counts, else 503 or 504.
 pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static str, Problem> {
+    if let Some(store) = &shared.store {
+        let reply = store.execute(&[b"PING".to_vec()]).await;
+        charging::outcome(reply, Retry::Read)?;
+    }
     let nodes = &shared.coordinator.nodes;
+    if nodes.is_empty() {
+        return Ok("ready\n");
+    }
     let ready = nodes.iter().filter(|node| matches!(node.link(), Link::Ready(_))).count();
     if ready >= Quorum::majority(nodes.len()).ack() {
         return Ok("ready\n");

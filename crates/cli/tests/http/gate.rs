@@ -82,8 +82,22 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
         let (told, body) = store.get_as(who, "/v1/console/account?id=nobody");
         assert_eq!(told, if status == 200 { 404 } else { status }, "{who}: {body}");
     }
+    // Charging asks for the roles of its commands.
+    let account = "/v1/accounts/nobody";
+    for (who, status) in [(guests.reader.as_str(), 404), (guests.charger.as_str(), 403), ("", 401)]
+    {
+        assert_eq!(store.get_as(who, account).0, status, "{who}");
+    }
+    let charge = |who: &str| {
+        let head = "POST /v1/accounts/nobody/debits HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+        let request = format!("{head}Authorization: {who}\r\nContent-Length: 0\r\n\r\n");
+        say(store.http_port, request.as_bytes())
+    };
+    assert!(charge(&guests.reader).contains(" 403 "), "{}", charge(&guests.reader));
+    let refused = charge(&guests.charger);
+    assert!(!refused.contains(" 401 ") && !refused.contains(" 403 "), "{refused}");
     // These tell nothing that anybody should not know.
-    for path in ["/", "/healthz", "/readyz"] {
+    for path in ["/", "/healthz", "/readyz", "/v1/openapi.json"] {
         assert_eq!(store.get(path).0, 200, "{path}");
     }
     let answer =

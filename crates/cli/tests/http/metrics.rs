@@ -171,6 +171,19 @@ fn the_linter_of_prometheus_finds_no_fault() {
 }
 
 #[test]
+fn a_store_charges_over_its_own_door() {
+    let store = Store::start(&["--threads", "2"]);
+    let mut client = store.connect();
+    for account in ["a", "b", "c", "d"] {
+        ask(&mut client, &format!("SCUR.CREATE {account} BUCKET main cent 1000")).expect("made");
+        let (status, body) = store.get(&format!("/v1/accounts/{account}"));
+        assert_eq!(status, 200, "{body}");
+        assert!(body.contains("\"main\"") && body.contains("1000"), "{body}");
+    }
+    assert_eq!(store.get("/v1/accounts/nobody").0, 404);
+}
+
+#[test]
 fn a_store_is_ready_until_it_stops_and_then_says_so_in_its_status() {
     let store = Store::start(&[]);
     assert_eq!(store.get("/healthz"), (200, "ok\n".to_owned()));

@@ -2,8 +2,10 @@
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
+use serde_json::Value;
 use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -66,13 +68,18 @@ pub(crate) struct Node {
     /// Without it nothing survives.
     directory: Option<TempDir>,
     tombstone_ms: u32,
+    threads: usize,
 }
 
 impl Node {
     fn start(keeps: bool, tombstone_ms: u32) -> Node {
+        Node::start_with(keeps, tombstone_ms, 1)
+    }
+
+    fn start_with(keeps: bool, tombstone_ms: u32, threads: usize) -> Node {
         let directory = keeps.then(|| TempDir::new().expect("a directory"));
         let port = free_port();
-        let mut node = Node { process: None, port, directory, tombstone_ms };
+        let mut node = Node { process: None, port, directory, tombstone_ms, threads };
         node.start_again();
         node
     }
@@ -93,7 +100,8 @@ impl Node {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command
             .args(["serve", "--listen", &self.address(), "--log", "warn", "--config"])
-            .arg(&file);
+            .arg(&file)
+            .args(["--threads", &self.threads.to_string()]);
         match &self.directory {
             Some(directory) => {
                 command.args(["--durability", "write", "--dir"]).arg(directory.path())
@@ -143,6 +151,11 @@ pub(crate) fn forgetting(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(false, 86_400_000)).collect()
 }
 
+/// A server of several threads, which looks like a cluster.
+pub(crate) fn threaded(threads: usize) -> Node {
+    Node::start_with(false, 86_400_000, threads)
+}
+
 /// Nodes that keep what they have, and remember deletions for so long.
 pub(crate) fn remembering(count: usize, tombstone_ms: u32) -> Vec<Node> {
     (0..count).map(|_| Node::start(true, tombstone_ms)).collect()
@@ -152,6 +165,21 @@ pub(crate) fn remembering(count: usize, tombstone_ms: u32) -> Vec<Node> {
 pub(crate) struct Door {
     process: Process,
     agent: Agent,
+}
+
+/// All of an answer that charging gives.
+pub(crate) struct Reply {
+    pub(crate) status: u16,
+    pub(crate) headers: ureq::http::HeaderMap,
+    /// Null where there is none, or where it is no JSON.
+    pub(crate) body: Value,
+}
+
+impl Reply {
+    /// A header, or nothing.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().expect("text"))
+    }
 }
 
 /// A status and a body.
@@ -170,11 +198,48 @@ impl Door {
     pub(crate) fn before(addresses: &[String], more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["http", "--listen", "127.0.0.1:0", "--log", "warn", "--nodes"]);
-        command.arg(addresses.join(",")).args(more);
-        let process = Process::start(&mut command);
+        Door::start(command.arg(addresses.join(",")).args(more))
+    }
+
+    /// Before a store of accounts, and no entities.
+    pub(crate) fn charging(store: &str, more: &[&str]) -> Door {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.args(["http", "--listen", "127.0.0.1:0", "--log", "warn", "--store", store]);
+        Door::start(command.args(more))
+    }
+
+    fn start(command: &mut Command) -> Door {
+        let process = Process::start(command);
         let config = Agent::config_builder().http_status_as_error(false);
+        let config = config.allow_non_standard_methods(true);
         let agent = config.timeout_global(Some(PATIENCE)).build().into();
         Door { process, agent }
+    }
+
+    /// A request with a JSON body; without a body where it is empty.
+    pub(crate) fn ask(&self, request: &str, headers: &[(&str, &str)], body: &str) -> Reply {
+        let (method, path) = request.split_once(' ').expect("a method and a path");
+        let mut builder = ureq::http::Request::builder().method(method).uri(self.url(path));
+        for (name, value) in headers {
+            builder = builder.header(*name, *value);
+        }
+        if !body.is_empty() && !headers.iter().any(|(name, _)| *name == "Content-Type") {
+            builder = builder.header("Content-Type", "application/json");
+        }
+        let answer = if body.is_empty() {
+            self.agent.run(builder.body(()).expect("a request"))
+        } else {
+            self.agent.run(builder.body(body).expect("a request"))
+        };
+        let mut answer = answer.expect("an answer");
+        let text = answer.body_mut().read_to_vec().expect("a body");
+        let body = serde_json::from_slice(&text).unwrap_or_default();
+        Reply { status: answer.status().as_u16(), headers: answer.headers().clone(), body }
+    }
+
+    /// The same with an Idempotency-Key.
+    pub(crate) fn ask_once(&self, request: &str, key: &str, body: &str) -> Reply {
+        self.ask(request, &[("Idempotency-Key", key)], body)
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -214,6 +279,14 @@ impl Door {
         }
         panic!("not {count} nodes are ready: {}", String::from_utf8_lossy(&status));
     }
+}
+
+/// Schemathesis, of the version that scripts/install-tools.sh pins.
+pub(crate) fn schemathesis() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let program = root.join(".cache/schemathesis/bin/schemathesis");
+    assert!(program.exists(), "schemathesis is missing: scripts/install-tools.sh tests");
+    program
 }
 
 fn read(answer: Result<ureq::http::Response<ureq::Body>, ureq::Error>) -> Answer {

@@ -1,0 +1,274 @@
+//! Nchf_ConvergedCharging (TS 32.291): a session as an SMF plays it, with every request sent twice.
+
+use crate::charging::open;
+use crate::support::{Door, Reply};
+use serde_json::{Value, json};
+
+const RESOURCES: &str = "POST /nchf-convergedcharging/v3/chargingdata";
+const SUPI: &str = "imsi-001010000000001";
+
+fn subscriber(door: &Door) {
+    let body = r#"{"buckets":[{"bucket":"data","unit":"octet","amount":5000000},
+        {"bucket":"talk","unit":"second","amount":900}]}"#;
+    assert_eq!(door.ask(&format!("PUT /v1/accounts/{SUPI}"), &[], body).status, 201);
+}
+
+/// A ChargingDataRequest; the time of each invocation is another one.
+fn request(sequence: u32, second: u32, usage: &Value) -> Value {
+    json!({
+        "subscriberIdentifier": SUPI,
+        "nfConsumerIdentification": {"nodeFunctionality": "SMF", "nFName": "0b3c2d3e-aaaa-bbbb-cccc-000000000001"},
+        "invocationTimeStamp": format!("2026-01-01T12:00:{second:02}Z"),
+        "invocationSequenceNumber": sequence,
+        "chargingId": 4711,
+        "multipleUnitUsage": usage,
+        "pDUSessionChargingInformation": {"pduSessionInformation": {"dnnId": "internet"}},
+    })
+}
+
+fn post(door: &Door, path: &str, body: &Value) -> Reply {
+    door.ask(&format!("POST {path}"), &[], &body.to_string())
+}
+
+fn bucket(door: &Door, name: &str, member: &str) -> i64 {
+    let audit = door.ask(&format!("GET /v1/accounts/{SUPI}/audit"), &[], "").body;
+    assert_eq!(audit["ok"], true);
+    let buckets = audit["buckets"].as_array().expect("a list");
+    let bucket = buckets.iter().find(|bucket| bucket["bucket"] == name).expect("it is there");
+    bucket[member].as_i64().expect("an amount")
+}
+
+fn sessions(door: &Door) -> usize {
+    let list = door.ask(&format!("GET /v1/accounts/{SUPI}/sessions"), &[], "").body;
+    list["sessions"].as_array().expect("a list").len()
+}
+
+#[test]
+fn a_session_whose_requests_all_come_twice_is_charged_once() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let usage = json!([
+        {"ratingGroup": 10, "requestedUnit": {"totalVolume": 1_000_000}},
+        {"ratingGroup": 20, "requestedUnit": {"time": 1_000}},
+        {"ratingGroup": 30, "requestedUnit": {"serviceSpecificUnits": 1}},
+    ]);
+    let first = door.ask(RESOURCES, &[], &request(0, 1, &usage).to_string());
+    assert_eq!(first.status, 201, "{}", first.body);
+    let location = first.header("Location").to_owned();
+    assert!(location.starts_with("/nchf-convergedcharging/v3/chargingdata/imsi-"), "{location}");
+    assert_eq!(first.body["invocationSequenceNumber"], 0);
+    assert!(first.body["invocationTimeStamp"].as_str().is_some_and(|at| at.ends_with('Z')));
+    assert_eq!(
+        first.body["multipleUnitInformation"],
+        json!([
+            {"resultCode": "SUCCESS", "ratingGroup": 10, "grantedUnit": {"totalVolume": 1_000_000}, "validityTime": 600},
+            {"resultCode": "SUCCESS", "ratingGroup": 20, "grantedUnit": {"time": 900}, "validityTime": 600,
+             "finalUnitIndication": {"finalUnitAction": "TERMINATE"}},
+            {"resultCode": "QUOTA_LIMIT_REACHED", "ratingGroup": 30},
+        ])
+    );
+    // The consumer's clock goes on; the session is the same.
+    let mut retried = request(0, 9, &usage);
+    retried["retransmissionIndicator"] = json!(true);
+    let again = door.ask(RESOURCES, &[], &retried.to_string());
+    assert_eq!((again.status, again.header("Location")), (201, location.as_str()));
+    assert_eq!(again.header("Idempotency-Replayed"), "true");
+    assert_eq!(again.body["multipleUnitInformation"], first.body["multipleUnitInformation"]);
+    assert_eq!(sessions(&door), 1);
+    assert_eq!((bucket(&door, "data", "held"), bucket(&door, "talk", "held")), (1_000_000, 900));
+
+    let used = json!([
+        {"ratingGroup": 10, "requestedUnit": {"totalVolume": 2_000_000}, "usedUnitContainer": [
+            {"localSequenceNumber": 1, "time": 77, "totalVolume": 600_000, "uplinkVolume": 1, "downlinkVolume": 2},
+            {"localSequenceNumber": 2, "time": 78, "uplinkVolume": 100_000, "downlinkVolume": 200_000},
+            {"localSequenceNumber": 3, "quotaManagementIndicator": "OFFLINE_CHARGING", "totalVolume": 5}]},
+    ]);
+    for (second, replayed) in [(10, ""), (20, "true")] {
+        let reply = post(&door, &format!("{location}/update"), &request(1, second, &used));
+        assert_eq!((reply.status, reply.header("Idempotency-Replayed")), (200, replayed));
+        let unit = &reply.body["multipleUnitInformation"][0]["grantedUnit"];
+        assert_eq!(*unit, json!({"totalVolume": 2_000_000}));
+    }
+    assert_eq!(
+        (bucket(&door, "data", "consumed"), bucket(&door, "data", "held")),
+        (900_000, 2_000_000)
+    );
+
+    // Without a requestedUnit a report of several kinds is of the kind that the Create asked first.
+    let last = json!([
+        {"ratingGroup": 10, "usedUnitContainer": [
+            {"localSequenceNumber": 4, "time": 5, "totalVolume": 50_000}]},
+        {"ratingGroup": 20, "usedUnitContainer": [{"localSequenceNumber": 5, "time": 30}]},
+    ]);
+    for (second, replayed) in [(30, ""), (40, "true")] {
+        let reply = post(&door, &format!("{location}/release"), &request(2, second, &last));
+        assert_eq!((reply.status, reply.header("Idempotency-Replayed")), (204, replayed));
+    }
+    assert_eq!(
+        (bucket(&door, "data", "consumed"), bucket(&door, "talk", "consumed")),
+        (950_000, 30)
+    );
+    assert_eq!((bucket(&door, "data", "held"), bucket(&door, "talk", "held")), (0, 0));
+    assert_eq!(sessions(&door), 0);
+    // A Create that comes even later opens nothing.
+    let late = door.ask(RESOURCES, &[], &request(0, 50, &usage).to_string());
+    assert_eq!((late.status, &late.body["cause"]), (400, &json!("CHARGING_FAILED")));
+    assert_eq!((&late.body["code"], sessions(&door)), (&json!("SESSION_EXISTS"), 0));
+}
+
+#[test]
+fn other_consumers_and_charging_ids_are_other_sessions() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10}}]);
+    let first = request(0, 0, &usage);
+    let mut other_id = first.clone();
+    other_id["chargingId"] = json!(4712);
+    let mut other_consumer = first.clone();
+    other_consumer["nfConsumerIdentification"]["nFName"] = json!("another");
+    let mut older = first.clone();
+    older.as_object_mut().expect("an object").remove("chargingId");
+    older["pDUSessionChargingInformation"]["chargingId"] = json!(4713);
+    let mut locations = std::collections::BTreeSet::new();
+    for body in [&first, &other_id, &other_consumer, &older] {
+        let reply = door.ask(RESOURCES, &[], &body.to_string());
+        assert_eq!(reply.status, 201, "{}", reply.body);
+        locations.insert(reply.header("Location").to_owned());
+    }
+    assert_eq!((locations.len(), sessions(&door)), (4, 4));
+}
+
+#[test]
+fn an_empty_requested_unit_leaves_the_amount_to_the_charging_function() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let usage = json!([{"ratingGroup": 10, "requestedUnit": {}}]);
+    let reply = door.ask(RESOURCES, &[], &request(0, 0, &usage).to_string());
+    let granted = &reply.body["multipleUnitInformation"][0];
+    // All that is there of 10 MiB.
+    assert_eq!(granted["grantedUnit"], json!({"totalVolume": 5_000_000}));
+    assert_eq!(granted["finalUnitIndication"]["finalUnitAction"], "TERMINATE");
+}
+
+#[test]
+fn denials_have_their_causes() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let asks =
+        |unit: &str, amount: u32| json!([{"ratingGroup": 1, "requestedUnit": {unit: amount}}]);
+    let denied =
+        door.ask(RESOURCES, &[], &request(0, 0, &asks("serviceSpecificUnits", 1)).to_string());
+    assert_eq!((denied.status, &denied.body["cause"]), (403, &json!("QUOTA_LIMIT_REACHED")));
+    assert_eq!(denied.header("Content-Type"), "application/problem+json");
+    let mut nobody = request(0, 0, &asks("time", 1));
+    nobody["subscriberIdentifier"] = json!("imsi-999");
+    let unknown = door.ask(RESOURCES, &[], &nobody.to_string());
+    assert_eq!((unknown.status, &unknown.body["cause"]), (404, &json!("USER_UNKNOWN")));
+
+    let mut second = request(0, 0, &asks("time", 900));
+    second["chargingId"] = json!(1);
+    let location = door.ask(RESOURCES, &[], &second.to_string()).header("Location").to_owned();
+    // No quota for the next period: the session goes on, and what was used is charged.
+    let usage = json!([{"ratingGroup": 1, "requestedUnit": {"time": 900},
+        "usedUnitContainer": [{"localSequenceNumber": 1, "time": 900}]}]);
+    let reply = post(&door, &format!("{location}/update"), &request(1, 0, &usage));
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.body["multipleUnitInformation"][0]["resultCode"], "QUOTA_LIMIT_REACHED");
+    assert_eq!((bucket(&door, "talk", "consumed"), sessions(&door)), (900, 1));
+    let suspend = r#"{"status":"suspended"}"#;
+    assert_eq!(door.ask(&format!("PUT /v1/accounts/{SUPI}/status"), &[], suspend).status, 200);
+    let reply = post(&door, &format!("{location}/update"), &request(2, 0, &json!([])));
+    assert_eq!((reply.status, &reply.body["cause"]), (403, &json!("END_USER_REQUEST_DENIED")));
+    let reply = post(&door, &format!("{location}/release"), &request(3, 0, &json!([])));
+    assert_eq!((reply.status, &reply.body["cause"]), (404, &json!("CONTEXT_NOT_FOUND")));
+}
+
+#[test]
+fn a_wrong_body_names_the_member() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10}}]);
+    let good = request(0, 0, &usage);
+    let cases = [
+        (
+            "/invocationSequenceNumber",
+            json!(-1),
+            "/invocationSequenceNumber",
+            "MANDATORY_IE_INCORRECT",
+        ),
+        (
+            "/invocationSequenceNumber",
+            Value::Null,
+            "/invocationSequenceNumber",
+            "MANDATORY_IE_MISSING",
+        ),
+        (
+            "/invocationTimeStamp",
+            json!("yesterday"),
+            "/invocationTimeStamp",
+            "MANDATORY_IE_INCORRECT",
+        ),
+        (
+            "/nfConsumerIdentification",
+            Value::Null,
+            "/nfConsumerIdentification",
+            "MANDATORY_IE_MISSING",
+        ),
+        (
+            "/nfConsumerIdentification/nodeFunctionality",
+            Value::Null,
+            "/nfConsumerIdentification/nodeFunctionality",
+            "MANDATORY_IE_MISSING",
+        ),
+        ("/subscriberIdentifier", Value::Null, "/subscriberIdentifier", "MANDATORY_IE_MISSING"),
+        ("/subscriberIdentifier", json!("a b"), "/subscriberIdentifier", "MANDATORY_IE_INCORRECT"),
+        ("/chargingId", Value::Null, "/chargingId", "MANDATORY_IE_MISSING"),
+        ("/multipleUnitUsage", Value::Null, "/multipleUnitUsage", "MANDATORY_IE_MISSING"),
+        (
+            "/multipleUnitUsage/0/ratingGroup",
+            json!("x"),
+            "/multipleUnitUsage/0/ratingGroup",
+            "MANDATORY_IE_INCORRECT",
+        ),
+        (
+            "/multipleUnitUsage/0/requestedUnit",
+            json!({"time": 1, "totalVolume": 1}),
+            "/multipleUnitUsage/0/requestedUnit",
+            "MANDATORY_IE_INCORRECT",
+        ),
+        (
+            "/multipleUnitUsage/0/requestedUnit",
+            json!({"totalVolume": 9_223_372_036_854_775_808u64}),
+            "/multipleUnitUsage/0/requestedUnit",
+            "MANDATORY_IE_INCORRECT",
+        ),
+        (
+            "/multipleUnitUsage/0/requestedUnit/totalVolume",
+            json!(-5),
+            "/multipleUnitUsage/0/requestedUnit/totalVolume",
+            "MANDATORY_IE_INCORRECT",
+        ),
+        ("/oneTimeEvent", json!(true), "/oneTimeEvent", "MANDATORY_IE_INCORRECT"),
+    ];
+    for (at, value, pointer, cause) in cases {
+        let mut body = good.clone();
+        let (parent, member) = at.rsplit_once('/').expect("a pointer");
+        let parent = body.pointer_mut(parent).expect(at).as_object_mut().expect(at);
+        match value {
+            Value::Null => parent.remove(member),
+            value => parent.insert(member.to_owned(), value),
+        };
+        let reply = door.ask(RESOURCES, &[], &body.to_string());
+        assert_eq!(reply.status, 400, "{at}: {}", reply.body);
+        assert_eq!(reply.body["invalidParams"][0]["param"], pointer, "{at}: {}", reply.body);
+        assert_eq!(reply.body["cause"], cause, "{at}: {}", reply.body);
+    }
+    let reply = door.ask(RESOURCES, &[], "{");
+    assert_eq!((reply.status, &reply.body["cause"]), (400, &json!("INVALID_MSG_FORMAT")));
+    for path in ["x/update", "imsi-1.nchf-7.v/release"] {
+        let path = format!("/nchf-convergedcharging/v3/chargingdata/{path}");
+        let reply = post(&door, &path, &good);
+        assert_eq!((reply.status, &reply.body["cause"]), (404, &json!("CONTEXT_NOT_FOUND")));
+    }
+    assert_eq!(sessions(&door), 0);
+}

@@ -1,0 +1,127 @@
+//! The curl lines of the pages, run as they stand. A fenced block that begins with ```` ```curl ````
+//! is run line by line in a shell, on fresh stores and doors; a line `# 201` before a command says
+//! which status it must have, and without one it must be below 400.
+
+use crate::charging::open;
+use crate::support::{Door, keeping};
+use std::fmt::Write;
+use std::path::Path;
+use std::process::Command;
+
+#[test]
+fn the_lines_on_charging_work() {
+    let (_nodes, door) = open();
+    let ran = run("docs/charging-http.md", &door);
+    assert!(ran >= 20, "only {ran} lines were found");
+}
+
+#[test]
+fn the_lines_on_entities_work() {
+    let nodes = keeping(3);
+    let door = Door::open(&nodes);
+    let ran = run("docs/http.md", &door);
+    assert!(ran >= 5, "only {ran} lines were found");
+}
+
+#[test]
+fn the_tables_are_those_of_the_code() {
+    let (_nodes, door) = open();
+    let document = door.ask("GET /v1/openapi.json", &[], "").body;
+    let mut operations =
+        String::from("\n| request | does | command | role | sent again |\n|---|---|---|---|---|\n");
+    for (path, item) in document["paths"].as_object().expect("an object") {
+        for (method, operation) in item.as_object().expect("an object") {
+            let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
+            let has_key = parameters.iter().any(|p| p["name"] == "Idempotency-Key");
+            let text = operation["description"].as_str().unwrap_or_default();
+            let command = text.split('`').nth(1).map_or("-".to_owned(), |name| format!("`{name}`"));
+            let again = match method.as_str() {
+                _ if has_key => "Idempotency-Key",
+                "post" => "`request`",
+                "get" => "",
+                _ => "as it is",
+            };
+            let query: Vec<&str> = parameters
+                .iter()
+                .filter(|p| p["in"] == "query")
+                .filter_map(|p| p["name"].as_str())
+                .collect();
+            let query =
+                if query.is_empty() { String::new() } else { format!("?{}", query.join("&")) };
+            let summary = operation["summary"].as_str().unwrap_or_default();
+            let role = operation["x-scurry-role"].as_str().unwrap_or_default();
+            let method = method.to_uppercase();
+            writeln!(
+                operations,
+                "| `{method} {path}{query}` | {summary} | {command} | {role} | {again} |"
+            )
+            .expect("a string");
+        }
+    }
+    operations.push('\n');
+    let mut problems = String::from("\n| code | status | meaning |\n|---|---|---|\n");
+    for row in door.ask("GET /v1/problems", &[], "").body.as_array().expect("a list") {
+        let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
+        writeln!(problems, "| `{}` | {} | {} |", text("code"), row["status"], text("meaning"))
+            .expect("a string");
+    }
+    problems.push('\n');
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/charging-http.md");
+    let page = std::fs::read_to_string(&path).expect("a page");
+    let wanted =
+        with_section(&with_section(&page, "operations", &operations), "problems", &problems);
+    if page != wanted && std::env::var_os("UPDATE_EXPECT").is_some() {
+        std::fs::write(&path, &wanted).expect("the page is written");
+        return;
+    }
+    assert!(
+        page == wanted,
+        "the tables of docs/charging-http.md are old: run this test with UPDATE_EXPECT=1"
+    );
+}
+
+/// A page with this between the marks of a section.
+fn with_section(page: &str, name: &str, text: &str) -> String {
+    let begin = page.find(&format!("<!-- {name}:")).expect("a mark");
+    let begin = begin + page[begin..].find('\n').expect("a line") + 1;
+    let end = begin + page[begin..].find("<!-- end -->").expect("a mark");
+    format!("{}{text}{}", &page[..begin], &page[end..])
+}
+
+/// Runs the lines of a page against a door in the place of the page's; how many there were.
+fn run(page: &str, door: &Door) -> usize {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let text = std::fs::read_to_string(root.join(page)).expect("a page");
+    let mut is_curl = false;
+    let mut expected = None;
+    let mut ran = 0;
+    for line in text.lines() {
+        if line.starts_with("```") {
+            is_curl = !is_curl && line == "```curl";
+            expected = None;
+        } else if let Some(status) = line.strip_prefix("# ").filter(|_| is_curl) {
+            expected = Some(status.parse::<u16>().expect("a status"));
+        } else if is_curl && !line.is_empty() {
+            let status = status_of(line, door);
+            match expected.take() {
+                Some(expected) => assert_eq!(status, expected, "{page}: {line}"),
+                None => assert!(status < 400, "{page}: {line}: {status}"),
+            }
+            ran += 1;
+        }
+    }
+    assert!(!is_curl, "{page}: a block does not end");
+    ran
+}
+
+fn status_of(line: &str, door: &Door) -> u16 {
+    let rest = line.strip_prefix("curl ").expect("every line is one curl");
+    let rest = rest.replace("127.0.0.1:8080", &format!("127.0.0.1:{}", door.port()));
+    assert_ne!(rest, line["curl ".len()..], "the line asks 127.0.0.1:8080: {line}");
+    let line = format!("curl -s -o /dev/null -m 20 -w '%{{http_code}}' {rest}");
+    let output = Command::new("sh").args(["-c", &line]).output().expect("a shell");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    // With -i the headers go where the body goes.
+    text.parse()
+        .unwrap_or_else(|_| panic!("{line}: {text}{}", String::from_utf8_lossy(&output.stderr)))
+}

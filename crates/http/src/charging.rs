@@ -1,0 +1,26 @@
+//! Charging as JSON resources: accounts, top-ups, debits, refunds, sessions. [`table`] lists the
+//! operations; routes, roles, answers and the OpenAPI document all come from it.
+
+mod answer;
+mod body;
+mod build;
+mod codes;
+mod command;
+mod input;
+mod kinds;
+mod openapi;
+mod operation;
+mod quantity;
+mod reading;
+mod refusal;
+mod reply;
+mod routes;
+mod table;
+mod text;
+
+pub(crate) use command::Command;
+pub(crate) use input::{Place, field_problem, read_json};
+pub(crate) use operation::Retry;
+pub(crate) use refusal::{Refused, foreign, outcome};
+pub(crate) use reply::SessionReply;
+pub(crate) use routes::{REPLAYED, ROLES, read_body, routes};

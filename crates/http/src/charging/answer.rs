@@ -1,0 +1,185 @@
+//! What is answered. `reading.rs` makes it of replies.
+
+use super::quantity::Quantity;
+use schemars::JsonSchema;
+use scurry_ledger::Code;
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// An answer with what its status and headers say.
+pub(crate) struct Answer {
+    pub(crate) code: Code,
+    pub(crate) replayed: bool,
+    pub(crate) body: Body,
+}
+
+/// The body of an answer.
+#[derive(Serialize)]
+#[serde(untagged)]
+pub(crate) enum Body {
+    Done(Done),
+    Moved(Moved),
+    Checked(Checked),
+    Session(SessionAnswer),
+    Account(Box<Account>),
+    Sessions(Sessions),
+    OpenSession(Box<OpenSession>),
+    Audit(Audit),
+}
+
+/// An account was created, changed or deleted.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Done {
+    pub(super) code: &'static str,
+    /// The account's version afterwards.
+    pub(super) version: i64,
+}
+
+/// A bucket or a counter was changed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Moved {
+    pub(super) code: &'static str,
+    /// The request was a duplicate: this is the stored answer.
+    pub(super) replayed: bool,
+    /// The account's version after it was first executed.
+    pub(super) version: i64,
+    /// Of a debit or refund what was moved, else what is there afterwards.
+    pub(super) amount: Quantity,
+}
+
+/// Whether an amount could be reserved now.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Checked {
+    /// `OK`, `CREDIT_LIMIT_REACHED` or `SERVICE_DENIED`.
+    pub(super) code: &'static str,
+    /// What could be granted.
+    pub(super) amount: Quantity,
+}
+
+/// A session was opened, updated or ended.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SessionAnswer {
+    pub(super) code: &'static str,
+    /// The request was a duplicate: this is the stored answer.
+    pub(super) replayed: bool,
+    /// The session's version; 0 when it is not open afterwards.
+    pub(super) version: i64,
+    pub(super) items: Vec<ItemAnswer>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemAnswer {
+    /// The rating group.
+    pub(super) key: i64,
+    pub(super) code: &'static str,
+    pub(super) granted: Quantity,
+    /// Less was granted than requested.
+    #[serde(rename = "final")]
+    pub(super) last: bool,
+    pub(super) uncollected: Quantity,
+}
+
+/// An account in one atomic read.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Account {
+    pub(super) status: String,
+    pub(super) version: i64,
+    pub(super) identities: BTreeMap<String, String>,
+    pub(super) buckets: Vec<Bucket>,
+    pub(super) counters: Vec<Counter>,
+    pub(super) sessions: Vec<SessionRow>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Bucket {
+    pub(super) bucket: String,
+    pub(super) unit: String,
+    pub(super) available: Quantity,
+    pub(super) held: Quantity,
+    pub(super) floor: Quantity,
+    pub(super) priority: i64,
+    pub(super) valid_from_ms: i64,
+    pub(super) valid_to_ms: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Counter {
+    pub(super) counter: String,
+    pub(super) unit: String,
+    pub(super) value: Quantity,
+    pub(super) period: String,
+    pub(super) resets_at_ms: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct SessionRow {
+    pub(super) session: String,
+    pub(super) version: i64,
+    pub(super) deadline_ms: i64,
+}
+
+/// The open sessions of an account.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Sessions {
+    pub(super) sessions: Vec<SessionRow>,
+}
+
+/// An open session and its account in one atomic read.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct OpenSession {
+    pub(super) session: String,
+    pub(super) version: i64,
+    pub(super) deadline_ms: i64,
+    pub(super) validity_ms: i64,
+    pub(super) tcc_ms: i64,
+    pub(super) overrun: String,
+    pub(super) last_request: Option<i64>,
+    /// Base64.
+    pub(super) data: String,
+    pub(super) items: Vec<OpenItem>,
+    pub(super) account: Account,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct OpenItem {
+    /// The rating group.
+    pub(super) key: i64,
+    pub(super) unit: String,
+    pub(super) granted: Quantity,
+    pub(super) outstanding: Quantity,
+    pub(super) used: Quantity,
+    pub(super) from_hold: Quantity,
+    pub(super) direct: Quantity,
+    pub(super) released: Quantity,
+    pub(super) uncollected: Quantity,
+}
+
+/// The conservation totals of an account.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Audit {
+    /// The invariants hold.
+    pub(super) ok: bool,
+    pub(super) version: i64,
+    pub(super) buckets: Vec<BucketTotals>,
+    pub(super) uncollected: Vec<Uncollected>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct BucketTotals {
+    pub(super) bucket: String,
+    pub(super) unit: String,
+    pub(super) available: Quantity,
+    pub(super) held: Quantity,
+    pub(super) credited: Quantity,
+    pub(super) refunded: Quantity,
+    pub(super) consumed: Quantity,
+    pub(super) expired: Quantity,
+    pub(super) voided: Quantity,
+    pub(super) overdrawn: Quantity,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Uncollected {
+    pub(super) unit: String,
+    pub(super) amount: Quantity,
+}

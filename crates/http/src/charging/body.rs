@@ -1,0 +1,243 @@
+//! What requests say in their bodies. `build.rs` makes commands of it.
+
+use super::kinds::{FirstStatus, Overrun, Period, Status};
+use super::quantity::Amount;
+use super::text::{Id, Name};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer};
+use std::collections::BTreeMap;
+
+/// An account that is created.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewAccount {
+    /// `active` unless told otherwise.
+    pub(super) status: Option<FirstStatus>,
+    /// Kind to value, as `{"msisdn": "491701234567"}`; attributes, not lookup keys.
+    #[serde(default)]
+    pub(super) identities: BTreeMap<Name, Id>,
+    /// The first buckets with their first credit.
+    #[serde(default)]
+    pub(super) buckets: Vec<NewBucket>,
+}
+
+/// A bucket of a new account.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewBucket {
+    pub(super) bucket: Name,
+    /// What is counted: cent, octet, second, token.
+    pub(super) unit: Name,
+    /// Its first credit.
+    pub(super) amount: Amount<0>,
+    /// Lower ones burn first.
+    pub(super) priority: Option<i32>,
+    pub(super) valid_from_ms: Option<i64>,
+    pub(super) valid_to_ms: Option<i64>,
+    /// 0 or less: minus the credit limit.
+    pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
+}
+
+/// The status of an account, and identities to set or, with null, to remove.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewStatus {
+    pub(super) status: Status,
+    #[serde(default)]
+    pub(super) identities: BTreeMap<Name, Option<Id>>,
+}
+
+/// Credit for a bucket.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TopUp {
+    pub(super) bucket: Name,
+    pub(super) amount: Amount<1>,
+    /// Creates the bucket where there is none.
+    pub(super) unit: Option<Name>,
+    pub(super) priority: Option<i32>,
+    pub(super) valid_from_ms: Option<i64>,
+    /// null: no end.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) valid_to_ms: Option<Option<i64>>,
+    pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
+}
+
+/// A correction of a bucket; below 0 it voids.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Adjustment {
+    pub(super) bucket: Name,
+    pub(super) amount: Amount<{ i64::MIN }>,
+}
+
+/// What of a bucket is changed: at least one of these.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(extend("minProperties" = 1))]
+pub(super) struct BucketChange {
+    pub(super) priority: Option<i32>,
+    pub(super) valid_from_ms: Option<i64>,
+    /// null: no end.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) valid_to_ms: Option<Option<i64>>,
+    pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
+}
+
+/// A direct debit, all or nothing.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Debit {
+    pub(super) unit: Name,
+    pub(super) amount: Amount<1>,
+}
+
+/// A refund of a debit that is still remembered.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Refund {
+    /// The Idempotency-Key of the debit.
+    pub(super) debit: Id,
+    /// All that is left of it unless told otherwise.
+    pub(super) amount: Option<Amount<1>>,
+}
+
+/// An addition to a counter.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Count {
+    pub(super) amount: Amount<{ i64::MIN }>,
+    /// Of a counter that is made by this; `events` unless told otherwise.
+    pub(super) unit: Option<Name>,
+    pub(super) period: Option<Period>,
+}
+
+/// A session that is opened.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewSession {
+    /// The request number (CC-Request-Number).
+    pub(super) request: u32,
+    #[schemars(length(min = 1, max = 16))]
+    pub(super) items: Vec<NewItem>,
+    /// How long grants are good for.
+    #[schemars(range(min = 1))]
+    pub(super) validity_ms: Option<i64>,
+    /// The supervision time: without a request for so long the session expires. Twice the validity
+    /// unless told otherwise.
+    #[schemars(range(min = 1))]
+    pub(super) tcc_ms: Option<i64>,
+    pub(super) overrun: Option<Overrun>,
+    /// One denied item denies all.
+    #[serde(default)]
+    pub(super) close_on_denial: bool,
+    /// Bytes of the caller's, base64.
+    pub(super) data: Option<Data>,
+}
+
+/// Units that are asked for.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewItem {
+    /// The rating group.
+    pub(super) key: u32,
+    pub(super) unit: Name,
+    pub(super) requested: Amount<1>,
+    /// With less than this nothing is granted.
+    pub(super) min: Option<Amount<0>>,
+}
+
+/// What was used, and what is asked for next.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SessionUpdate {
+    /// The request number (CC-Request-Number).
+    pub(super) request: u32,
+    /// Only when the session has this version.
+    #[schemars(range(min = 0))]
+    pub(super) if_version: Option<i64>,
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub(super) items: Vec<UpdatedItem>,
+    #[schemars(range(min = 1))]
+    pub(super) validity_ms: Option<i64>,
+    #[schemars(range(min = 1))]
+    pub(super) tcc_ms: Option<i64>,
+    #[serde(default)]
+    pub(super) close_on_denial: bool,
+    /// Bytes of the caller's, base64.
+    pub(super) data: Option<Data>,
+}
+
+/// `used` or `requested`, or both.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct UpdatedItem {
+    /// The rating group.
+    pub(super) key: u32,
+    pub(super) unit: Name,
+    pub(super) used: Option<Amount<0>>,
+    /// Replaces what the item holds.
+    pub(super) requested: Option<Amount<0>>,
+    pub(super) min: Option<Amount<0>>,
+}
+
+/// What was used at the end.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SessionEnd {
+    /// The request number (CC-Request-Number).
+    pub(super) request: u32,
+    #[schemars(range(min = 0))]
+    pub(super) if_version: Option<i64>,
+    #[serde(default)]
+    #[schemars(length(max = 16))]
+    pub(super) items: Vec<EndedItem>,
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EndedItem {
+    /// The rating group.
+    pub(super) key: u32,
+    pub(super) unit: Name,
+    pub(super) used: Amount<0>,
+}
+
+/// Bytes as base64.
+pub(super) struct Data(pub(super) Vec<u8>);
+
+impl<'de> Deserialize<'de> for Data {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let bytes = STANDARD.decode(text).map_err(|error| {
+            serde::de::Error::custom(format_args!("is not base64 with padding: {error}"))
+        })?;
+        Ok(Data(bytes))
+    }
+}
+
+impl JsonSchema for Data {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Data".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({
+            "type": "string",
+            "contentEncoding": "base64",
+            "pattern": "^([A-Za-z0-9+/]{4}){0,64}$",
+        })
+    }
+}
+
+/// null is a value, and not the same as nothing.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<i64>>, D::Error> {
+    Option::deserialize(deserializer).map(Some)
+}

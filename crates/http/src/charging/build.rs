@@ -1,0 +1,224 @@
+//! The commands that requests are.
+
+use super::body::{
+    Adjustment, BucketChange, Count, Debit, NewAccount, NewSession, NewStatus, Refund, SessionEnd,
+    SessionUpdate, TopUp,
+};
+use super::command::Command;
+use super::input::{Input, Place, field_problem};
+use super::kinds::{Overrun, Period};
+use super::quantity::Amount;
+use super::text::{AccountId, Id, Name, Text};
+use crate::problem::Problem;
+
+/// TO of a bucket: a time, `none`, or not said.
+fn end(valid_to_ms: Option<Option<i64>>) -> Option<String> {
+    valid_to_ms.map(|end| end.map_or_else(|| "none".to_owned(), |end| end.to_string()))
+}
+
+impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {
+    fn from(amount: Amount<LEAST, MOST>) -> i64 {
+        amount.0
+    }
+}
+
+fn account(input: &Input) -> Result<AccountId, Problem> {
+    input.text("account")
+}
+
+fn command(name: &str, input: &Input) -> Result<Command, Problem> {
+    Ok(Command::new(name).word(account(input)?.as_str()))
+}
+
+/// A command with a transaction id behind the account.
+fn transaction(name: &str, input: &Input) -> Result<Command, Problem> {
+    Ok(command(name, input)?.word(input.idempotency_key()?.as_str()))
+}
+
+/// A command with a session behind the account.
+fn session(name: &str, input: &Input) -> Result<Command, Problem> {
+    let session: Id = input.text("session")?;
+    Ok(command(name, input)?.word(session.as_str()))
+}
+
+pub(super) fn create(input: &Input) -> Result<Command, Problem> {
+    let body: NewAccount = input.json()?;
+    let mut command =
+        command("SCUR.CREATE", input)?.option("STATUS", body.status.map(|s| s.word()));
+    for (kind, value) in &body.identities {
+        command = command.word("IDENTITY").word(kind.as_str()).word(value.as_str());
+    }
+    for bucket in body.buckets {
+        command = command
+            .word("BUCKET")
+            .word(bucket.bucket.as_str())
+            .word(bucket.unit.as_str())
+            .integer(bucket.amount)
+            .number("PRIORITY", bucket.priority)
+            .number("FROM", bucket.valid_from_ms)
+            .number("TO", bucket.valid_to_ms)
+            .number("FLOOR", bucket.floor);
+    }
+    Ok(command)
+}
+
+pub(super) fn status(input: &Input) -> Result<Command, Problem> {
+    let body: NewStatus = input.json()?;
+    let mut command = command("SCUR.STATUS", input)?.word(body.status.word());
+    for (kind, value) in &body.identities {
+        let value = value.as_ref().map_or("", Text::as_str);
+        command = command.word("IDENTITY").word(kind.as_str()).word(value);
+    }
+    Ok(command)
+}
+
+pub(super) fn delete(input: &Input) -> Result<Command, Problem> {
+    let [force] = input.query(["force"])?;
+    let force = input.truth("force", force)?;
+    Ok(command("SCUR.DELETE", input)?.flag("FORCE", force))
+}
+
+pub(super) fn top_up(input: &Input) -> Result<Command, Problem> {
+    let body: TopUp = input.json()?;
+    Ok(transaction("SCUR.TOPUP", input)?
+        .word(body.bucket.as_str())
+        .integer(body.amount)
+        .option("UNIT", body.unit.as_ref().map(Text::as_str))
+        .number("PRIORITY", body.priority)
+        .number("FROM", body.valid_from_ms)
+        .option("TO", end(body.valid_to_ms))
+        .number("FLOOR", body.floor))
+}
+
+pub(super) fn adjust(input: &Input) -> Result<Command, Problem> {
+    let body: Adjustment = input.json()?;
+    Ok(transaction("SCUR.ADJUST", input)?.word(body.bucket.as_str()).integer(body.amount))
+}
+
+pub(super) fn change_bucket(input: &Input) -> Result<Command, Problem> {
+    let body: BucketChange = input.json()?;
+    let bucket: Name = input.text("bucket")?;
+    let command = transaction("SCUR.BUCKET", input)?.word(bucket.as_str());
+    let unchanged = command.0.len();
+    let command = command
+        .number("PRIORITY", body.priority)
+        .number("FROM", body.valid_from_ms)
+        .option("TO", end(body.valid_to_ms))
+        .number("FLOOR", body.floor);
+    if command.0.len() == unchanged {
+        let why = "must change something: priority, valid_from_ms, valid_to_ms or floor";
+        return Err(field_problem(Place::Body(""), why));
+    }
+    Ok(command)
+}
+
+pub(super) fn remove_bucket(input: &Input) -> Result<Command, Problem> {
+    let bucket: Name = input.text("bucket")?;
+    Ok(transaction("SCUR.BUCKET", input)?.word(bucket.as_str()).word("REMOVE"))
+}
+
+pub(super) fn debit(input: &Input) -> Result<Command, Problem> {
+    let body: Debit = input.json()?;
+    Ok(transaction("SCUR.DEBIT", input)?.word(body.unit.as_str()).integer(body.amount))
+}
+
+pub(super) fn refund(input: &Input) -> Result<Command, Problem> {
+    let body: Refund = input.json()?;
+    let command = transaction("SCUR.REFUND", input)?.word(body.debit.as_str());
+    Ok(match body.amount {
+        Some(amount) => command.integer(amount),
+        None => command,
+    })
+}
+
+pub(super) fn count(input: &Input) -> Result<Command, Problem> {
+    let body: Count = input.json()?;
+    let counter: Name = input.text("counter")?;
+    Ok(transaction("SCUR.COUNTER", input)?
+        .word(counter.as_str())
+        .integer(body.amount)
+        .option("UNIT", body.unit.as_ref().map(Text::as_str))
+        .option("PERIOD", body.period.map(Period::word)))
+}
+
+pub(super) fn check(input: &Input) -> Result<Command, Problem> {
+    let [unit, amount] = input.query(["unit", "amount"])?;
+    let unit: Name = input.parameter("unit", unit)?;
+    let amount = input.number("amount", amount)?;
+    Ok(command("SCUR.CHECK", input)?.word(unit.as_str()).integer(amount))
+}
+
+pub(super) fn get(input: &Input) -> Result<Command, Problem> {
+    command("SCUR.GET", input)
+}
+
+pub(super) fn audit(input: &Input) -> Result<Command, Problem> {
+    command("SCUR.AUDIT", input)
+}
+
+pub(super) fn get_session(input: &Input) -> Result<Command, Problem> {
+    session("SCUR.SESSION", input)
+}
+
+pub(super) fn release(input: &Input) -> Result<Command, Problem> {
+    session("SCUR.RELEASE", input)
+}
+
+pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
+    let body: NewSession = input.json()?;
+    if body.items.is_empty() {
+        return Err(field_problem(Place::Body("/items"), "must have at least one item"));
+    }
+    let mut command = session("SCUR.RESERVE", input)?
+        .integer(body.request)
+        .number("VALIDITY", body.validity_ms)
+        .number("TCC", body.tcc_ms)
+        .option("OVERRUN", body.overrun.map(Overrun::word))
+        .flag("CLOSEONDENIAL", body.close_on_denial)
+        .option("DATA", body.data.map(|data| data.0));
+    for item in body.items {
+        command = command
+            .word("ITEM")
+            .integer(item.key)
+            .word(item.unit.as_str())
+            .number("REQUESTED", Some(item.requested))
+            .number("MIN", item.min);
+    }
+    Ok(command)
+}
+
+pub(super) fn update(input: &Input) -> Result<Command, Problem> {
+    let body: SessionUpdate = input.json()?;
+    let mut command = session("SCUR.UPDATE", input)?
+        .integer(body.request)
+        .number("IFVERSION", body.if_version)
+        .number("VALIDITY", body.validity_ms)
+        .number("TCC", body.tcc_ms)
+        .flag("CLOSEONDENIAL", body.close_on_denial)
+        .option("DATA", body.data.map(|data| data.0));
+    for item in body.items {
+        command = command
+            .word("ITEM")
+            .integer(item.key)
+            .word(item.unit.as_str())
+            .number("USED", item.used)
+            .number("REQUESTED", item.requested)
+            .number("MIN", item.min);
+    }
+    Ok(command)
+}
+
+pub(super) fn terminate(input: &Input) -> Result<Command, Problem> {
+    let body: SessionEnd = input.json()?;
+    let mut command = session("SCUR.TERMINATE", input)?
+        .integer(body.request)
+        .number("IFVERSION", body.if_version);
+    for item in body.items {
+        command = command
+            .word("ITEM")
+            .integer(item.key)
+            .word(item.unit.as_str())
+            .number("USED", Some(item.used));
+    }
+    Ok(command)
+}

@@ -1,0 +1,98 @@
+//! The table of codes that a problem can have: the result codes of the ledger, and beside them
+//! what can go wrong between a client, a door and a store.
+
+use axum::http::StatusCode;
+use schemars::JsonSchema;
+use scurry_ledger::{Code, CodeKind};
+use serde::Serialize;
+
+/// A code that is not the ledger's.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct DoorCode {
+    pub(crate) name: &'static str,
+    pub(crate) status: StatusCode,
+    pub(crate) meaning: &'static str,
+}
+
+const fn code(name: &'static str, status: StatusCode, meaning: &'static str) -> DoorCode {
+    DoorCode { name, status, meaning }
+}
+
+pub(crate) const BAD_REQUEST: DoorCode =
+    code("BAD_REQUEST", StatusCode::BAD_REQUEST, "The request is no HTTP, or its query is wrong.");
+pub(crate) const NOT_FOUND: DoorCode =
+    code("NOT_FOUND", StatusCode::NOT_FOUND, "There is no such path.");
+pub(crate) const METHOD_NOT_ALLOWED: DoorCode = code(
+    "METHOD_NOT_ALLOWED",
+    StatusCode::METHOD_NOT_ALLOWED,
+    "The path has no such method: see the header Allow.",
+);
+pub(crate) const REQUEST_TIMEOUT: DoorCode =
+    code("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, "The body took too long to come.");
+pub(crate) const CONTENT_TOO_LARGE: DoorCode =
+    code("CONTENT_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE, "The body is too long.");
+pub(crate) const UNSUPPORTED_MEDIA_TYPE: DoorCode = code(
+    "UNSUPPORTED_MEDIA_TYPE",
+    StatusCode::UNSUPPORTED_MEDIA_TYPE,
+    "The body is not said to be application/json.",
+);
+pub(crate) const WRONG_TYPE: DoorCode =
+    code("WRONG_TYPE", StatusCode::CONFLICT, "The key holds something else than an account.");
+pub(crate) const STORE_REFUSED: DoorCode = code(
+    "STORE_REFUSED",
+    StatusCode::BAD_GATEWAY,
+    "The store does not let this door in, or is no store of accounts: nothing was done.",
+);
+pub(crate) const STORE_UNAVAILABLE: DoorCode = code(
+    "STORE_UNAVAILABLE",
+    StatusCode::SERVICE_UNAVAILABLE,
+    "The store is not reached, not ready, or full: nothing was done, and it may be tried again.",
+);
+pub(crate) const OUTCOME_UNKNOWN: DoorCode = code(
+    "OUTCOME_UNKNOWN",
+    StatusCode::GATEWAY_TIMEOUT,
+    "The store did not answer: the request may have been done or not. Send it again as it was.",
+);
+
+/// All codes that are not the ledger's.
+pub(crate) const DOOR_CODES: &[DoorCode] = &[
+    BAD_REQUEST,
+    NOT_FOUND,
+    METHOD_NOT_ALLOWED,
+    REQUEST_TIMEOUT,
+    CONTENT_TOO_LARGE,
+    UNSUPPORTED_MEDIA_TYPE,
+    WRONG_TYPE,
+    STORE_REFUSED,
+    STORE_UNAVAILABLE,
+    OUTCOME_UNKNOWN,
+];
+
+/// One row of the table, as it is served.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CodeRow {
+    code: &'static str,
+    /// Of the ledger's codes, as RESP has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<u8>,
+    status: u16,
+    meaning: &'static str,
+}
+
+/// The whole table. A success is no problem.
+pub(crate) fn rows() -> Vec<CodeRow> {
+    let of_ledger = Code::ALL.iter().filter(|code| code.kind() != CodeKind::Success);
+    let of_ledger = of_ledger.map(|code| CodeRow {
+        code: code.name(),
+        number: Some(*code as u8),
+        status: code.http(),
+        meaning: code.meaning(),
+    });
+    let of_door = DOOR_CODES.iter().map(|code| CodeRow {
+        code: code.name,
+        number: None,
+        status: code.status.as_u16(),
+        meaning: code.meaning,
+    });
+    of_ledger.chain(of_door).collect()
+}

@@ -1,0 +1,114 @@
+//! What an operation is: the one description from which its route, its role, its answers and its
+//! page in the OpenAPI document come.
+
+use super::answer::Answer;
+use super::command::Command;
+use super::input::Input;
+use crate::problem::Problem;
+use redis::Value;
+use schemars::{Schema, SchemaGenerator};
+use scurry_resp::table::{Spec, find};
+
+/// One operation of the table.
+pub(crate) struct Operation {
+    /// Its `operationId`.
+    pub(crate) id: &'static str,
+    pub(crate) method: Method,
+    pub(crate) path: &'static str,
+    /// The command that it runs: its role, its codes and its summary are the operation's.
+    pub(crate) command: &'static str,
+    /// What the summary of the command does not say.
+    pub(crate) notes: &'static str,
+    /// The status of what was done.
+    pub(crate) status: u16,
+    /// What makes it safe to send it again.
+    pub(crate) retry: Retry,
+    /// Parameters of the query.
+    pub(crate) query: &'static [Parameter],
+    /// The schema of its body, where it has one, and an example.
+    pub(crate) body: Option<(SchemaOf, &'static str)>,
+    /// Makes the command.
+    pub(crate) build: fn(&Input) -> Result<Command, Problem>,
+    /// Reads the reply.
+    pub(crate) read: fn(&Value) -> Option<Answer>,
+    /// The schema of the answer.
+    pub(crate) answer: SchemaOf,
+}
+
+pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// The methods that there are here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Method {
+    Get,
+    Put,
+    Post,
+    Patch,
+    Delete,
+}
+
+impl Method {
+    /// As OpenAPI writes it.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Method::Get => "get",
+            Method::Put => "put",
+            Method::Post => "post",
+            Method::Patch => "patch",
+            Method::Delete => "delete",
+        }
+    }
+}
+
+/// What makes a request safe to send again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Retry {
+    /// It changes nothing.
+    Read,
+    /// The header Idempotency-Key.
+    Key,
+    /// The request number in the body.
+    Request,
+    /// It says what is to be, and may be said twice.
+    State,
+}
+
+impl Retry {
+    /// What to do when the outcome is unknown.
+    pub(crate) fn advice(self) -> &'static str {
+        match self {
+            Retry::Read => "nothing was changed: ask again",
+            Retry::Key => {
+                "it may have been done or not: send it again with the same Idempotency-Key, and \
+                 it is done once"
+            }
+            Retry::Request => {
+                "it may have been done or not: send it again with the same request number, and it \
+                 is done once"
+            }
+            Retry::State => {
+                "it may have been done or not: send it again; 409 or 404 may then say that it was"
+            }
+        }
+    }
+}
+
+/// A parameter of the query.
+pub(crate) struct Parameter {
+    pub(crate) name: &'static str,
+    pub(crate) required: bool,
+    pub(crate) schema: SchemaOf,
+}
+
+impl Operation {
+    /// The entry of its command in the one table.
+    pub(crate) fn spec(&self) -> &'static Spec {
+        find(self.command.as_bytes()).expect("a test looks every operation up")
+    }
+
+    /// The names in its path.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = &'static str> {
+        let parts = self.path.split('/');
+        parts.filter_map(|part| part.strip_prefix('{')?.strip_suffix('}'))
+    }
+}

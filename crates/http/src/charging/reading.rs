@@ -1,0 +1,161 @@
+//! Replies of the store become answers.
+
+use super::answer::{
+    Account, Answer, Audit, Body, Bucket, BucketTotals, Checked, Counter, Done, ItemAnswer, Moved,
+    OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected,
+};
+use super::quantity::Quantity;
+use super::reply::{Reader, SessionReply, bytes, each, field, integer, text};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use redis::Value;
+use scurry_ledger::Code;
+
+/// A read that found something.
+fn shown(body: Body) -> Option<Answer> {
+    Some(Answer { code: Code::Ok, replayed: false, body })
+}
+
+pub(super) fn done(reply: &Value) -> Option<Answer> {
+    let mut reader = Reader::of(reply)?;
+    let code = reader.code()?;
+    let body = Body::Done(Done { code: code.name(), version: reader.integer()? });
+    Some(Answer { code, replayed: false, body })
+}
+
+pub(super) fn moved(reply: &Value) -> Option<Answer> {
+    let mut reader = Reader::of(reply)?;
+    let (code, replayed) = (reader.code()?, reader.flag()?);
+    let (version, amount) = (reader.integer()?, reader.quantity()?);
+    let body = Body::Moved(Moved { code: code.name(), replayed, version, amount });
+    Some(Answer { code, replayed, body })
+}
+
+pub(super) fn checked(reply: &Value) -> Option<Answer> {
+    let mut reader = Reader::of(reply)?;
+    let code = reader.code()?.name();
+    // Whatever it says, the question was answered.
+    shown(Body::Checked(Checked { code, amount: reader.quantity()? }))
+}
+
+pub(super) fn session(reply: &Value) -> Option<Answer> {
+    let SessionReply { code, replayed, version, items } = SessionReply::read(reply)?;
+    let items = items.into_iter().map(|item| ItemAnswer {
+        key: item.key,
+        code: item.code.name(),
+        granted: Quantity::Number(item.granted),
+        last: item.last,
+        uncollected: Quantity::Number(item.uncollected),
+    });
+    let items = items.collect();
+    let body = Body::Session(SessionAnswer { code: code.name(), replayed, version, items });
+    Some(Answer { code, replayed, body })
+}
+
+fn read_account(map: &Value) -> Option<Account> {
+    let identities = each(field(map, "identities")?, |pair| Some((pair.text()?, pair.text()?)))?;
+    let buckets = each(field(map, "buckets")?, |bucket| {
+        Some(Bucket {
+            bucket: bucket.text()?,
+            unit: bucket.text()?,
+            available: bucket.quantity()?,
+            held: bucket.quantity()?,
+            floor: bucket.quantity()?,
+            priority: bucket.integer()?,
+            valid_from_ms: bucket.integer()?,
+            valid_to_ms: bucket.integer_or_nil()?,
+        })
+    })?;
+    let counters = each(field(map, "counters")?, |counter| {
+        Some(Counter {
+            counter: counter.text()?,
+            unit: counter.text()?,
+            value: counter.quantity()?,
+            period: counter.text()?,
+            resets_at_ms: counter.integer_or_nil()?,
+        })
+    })?;
+    Some(Account {
+        status: text(field(map, "status")?)?,
+        version: integer(field(map, "version")?)?,
+        identities: identities.into_iter().collect(),
+        buckets,
+        counters,
+        sessions: read_sessions(map)?,
+    })
+}
+
+fn read_sessions(map: &Value) -> Option<Vec<SessionRow>> {
+    each(field(map, "sessions")?, |session| {
+        Some(SessionRow {
+            session: session.text()?,
+            version: session.integer()?,
+            deadline_ms: session.integer()?,
+        })
+    })
+}
+
+pub(super) fn account(reply: &Value) -> Option<Answer> {
+    shown(Body::Account(Box::new(read_account(reply)?)))
+}
+
+pub(super) fn sessions(reply: &Value) -> Option<Answer> {
+    shown(Body::Sessions(Sessions { sessions: read_sessions(reply)? }))
+}
+
+pub(super) fn open_session(reply: &Value) -> Option<Answer> {
+    let account = read_account(reply)?;
+    let map = field(reply, "session")?;
+    let items = each(field(map, "items")?, |item| {
+        Some(OpenItem {
+            key: item.integer()?,
+            unit: item.text()?,
+            granted: item.quantity()?,
+            outstanding: item.quantity()?,
+            used: item.quantity()?,
+            from_hold: item.quantity()?,
+            direct: item.quantity()?,
+            released: item.quantity()?,
+            uncollected: item.quantity()?,
+        })
+    })?;
+    let number = |name| integer(field(map, name)?);
+    shown(Body::OpenSession(Box::new(OpenSession {
+        session: text(field(map, "id")?)?,
+        version: number("version")?,
+        deadline_ms: number("deadline")?,
+        validity_ms: number("validity")?,
+        tcc_ms: number("tcc")?,
+        overrun: text(field(map, "overrun")?)?,
+        last_request: integer(field(map, "last_request")?),
+        data: STANDARD.encode(bytes(field(map, "data")?)?),
+        items,
+        account,
+    })))
+}
+
+pub(super) fn audit(reply: &Value) -> Option<Answer> {
+    let buckets = each(field(reply, "buckets")?, |bucket| {
+        Some(BucketTotals {
+            bucket: bucket.text()?,
+            unit: bucket.text()?,
+            available: bucket.quantity()?,
+            held: bucket.quantity()?,
+            credited: bucket.quantity()?,
+            refunded: bucket.quantity()?,
+            consumed: bucket.quantity()?,
+            expired: bucket.quantity()?,
+            voided: bucket.quantity()?,
+            overdrawn: bucket.quantity()?,
+        })
+    })?;
+    let uncollected = each(field(reply, "uncollected")?, |row| {
+        Some(Uncollected { unit: row.text()?, amount: row.quantity()? })
+    })?;
+    shown(Body::Audit(Audit {
+        ok: integer(field(reply, "ok")?)? == 1,
+        version: integer(field(reply, "version")?)?,
+        buckets,
+        uncollected,
+    }))
+}

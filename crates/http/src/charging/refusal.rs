@@ -1,0 +1,78 @@
+//! What a store says instead of an answer, as problems.
+
+use super::codes::{DoorCode, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE};
+use super::operation::Retry;
+use crate::problem::Problem;
+use crate::service::ServiceError;
+use axum::http::StatusCode;
+use redis::{ServerError, Value};
+use scurry_ledger::Code;
+
+/// Why nothing was done.
+#[derive(Debug)]
+pub(crate) enum Refused {
+    /// A reject of the ledger, with its explanation.
+    Rejected(Code, String),
+    /// Anything else.
+    Otherwise(&'static DoorCode, String),
+}
+
+impl From<Refused> for Problem {
+    fn from(refused: Refused) -> Problem {
+        match refused {
+            Refused::Rejected(code, why) => {
+                let status = StatusCode::from_u16(code.http());
+                Problem::of_code(code.name(), status.unwrap_or(StatusCode::BAD_REQUEST), why)
+            }
+            Refused::Otherwise(code, why) => Problem::of_code(code.name, code.status, why),
+        }
+    }
+}
+
+/// The reply, or what it refuses.
+pub(crate) fn outcome(reply: Result<Value, ServiceError>, retry: Retry) -> Result<Value, Refused> {
+    match reply {
+        Ok(Value::ServerError(error)) => Err(refusal(&error)),
+        Ok(value) => Ok(value),
+        Err(error) => Err(no_reply(&error, retry)),
+    }
+}
+
+/// There is no reply.
+pub(crate) fn no_reply(error: &ServiceError, retry: Retry) -> Refused {
+    match error {
+        ServiceError::NotSent(_) => Refused::Otherwise(
+            &STORE_UNAVAILABLE,
+            format!("{error}; nothing was done: send it again later"),
+        ),
+        ServiceError::Unknown(_) => {
+            Refused::Otherwise(&OUTCOME_UNKNOWN, format!("{error}; {}", retry.advice()))
+        }
+    }
+}
+
+/// A reply has another shape than its command's: whoever answers there is no store of ours.
+pub(crate) fn foreign(command: &str) -> Refused {
+    let why = format!("the store answers {command} with something else: is it of this version?");
+    Refused::Otherwise(&STORE_REFUSED, why)
+}
+
+fn refusal(error: &ServerError) -> Refused {
+    let (name, details) = (error.code(), error.details().unwrap_or_default());
+    if let Some(code) = Code::ALL.iter().find(|code| code.name() == name) {
+        // The number stands before the explanation.
+        let why = details.split_once(' ').map_or(details, |(_, why)| why);
+        return Refused::Rejected(*code, why.to_owned());
+    }
+    if details.starts_with("wrong number of arguments") {
+        return Refused::Rejected(Code::Invalid, details.to_owned());
+    }
+    let whole = format!("{name} {details}");
+    let code = match name {
+        "WRONGTYPE" => &WRONG_TYPE,
+        "OOM" | "MISCONF" | "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "READONLY"
+        | "NOREPLICAS" | "MOVED" | "ASK" | "BUSYKEY" => &STORE_UNAVAILABLE,
+        _ => &STORE_REFUSED,
+    };
+    Refused::Otherwise(code, whole)
+}

@@ -1,0 +1,147 @@
+//! Replies of the store, read: the shapes that docs/commands.md gives, in RESP2 or RESP3.
+
+use super::quantity::Quantity;
+use redis::Value;
+use scurry_ledger::Code;
+
+/// The elements of a reply, one after another. None where a reply has another shape than its
+/// command's.
+pub(crate) struct Reader<'a>(std::slice::Iter<'a, Value>);
+
+impl<'a> Reader<'a> {
+    pub(crate) fn of(value: &'a Value) -> Option<Reader<'a>> {
+        Some(Reader(list(value)?.iter()))
+    }
+
+    pub(crate) fn value(&mut self) -> Option<&'a Value> {
+        self.0.next()
+    }
+
+    pub(crate) fn integer(&mut self) -> Option<i64> {
+        integer(self.value()?)
+    }
+
+    pub(crate) fn quantity(&mut self) -> Option<Quantity> {
+        quantity(self.value()?)
+    }
+
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        bytes(self.value()?)
+    }
+
+    pub(crate) fn text(&mut self) -> Option<String> {
+        text(self.value()?)
+    }
+
+    pub(crate) fn flag(&mut self) -> Option<bool> {
+        Some(self.integer()? != 0)
+    }
+
+    pub(crate) fn code(&mut self) -> Option<Code> {
+        let name = self.bytes()?;
+        Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+    }
+
+    /// An integer, or nothing where the reply has nil.
+    pub(crate) fn integer_or_nil(&mut self) -> Option<Option<i64>> {
+        match self.value()? {
+            Value::Nil => Some(None),
+            value => Some(Some(integer(value)?)),
+        }
+    }
+}
+
+pub(crate) fn list(value: &Value) -> Option<&[Value]> {
+    match value {
+        Value::Array(list) => Some(list),
+        _ => None,
+    }
+}
+
+pub(crate) fn bytes(value: &Value) -> Option<&[u8]> {
+    match value {
+        Value::BulkString(bytes) => Some(bytes),
+        Value::SimpleString(text) => Some(text.as_bytes()),
+        Value::Okay => Some(b"OK"),
+        _ => None,
+    }
+}
+
+pub(crate) fn text(value: &Value) -> Option<String> {
+    Some(String::from_utf8_lossy(bytes(value)?).into_owned())
+}
+
+pub(crate) fn integer(value: &Value) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(*number),
+        _ => None,
+    }
+}
+
+pub(crate) fn quantity(value: &Value) -> Option<Quantity> {
+    match value {
+        Value::Int(number) => Some(Quantity::Number(*number)),
+        // A total that has left 64 bits.
+        value => Some(Quantity::Digits(text(value)?)),
+    }
+}
+
+/// The value under a name in a map, which RESP2 has as names and values in turn.
+pub(crate) fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
+    let named = |key: &Value| bytes(key) == Some(name.as_bytes());
+    match map {
+        Value::Map(entries) => entries.iter().find(|(key, _)| named(key)).map(|(_, value)| value),
+        Value::Array(flat) => {
+            flat.chunks_exact(2).find(|pair| named(&pair[0])).map(|pair| &pair[1])
+        }
+        _ => None,
+    }
+}
+
+/// Every element of a list.
+pub(crate) fn each<T>(
+    value: &Value,
+    read: impl Fn(&mut Reader<'_>) -> Option<T>,
+) -> Option<Vec<T>> {
+    list(value)?.iter().map(|element| read(&mut Reader::of(element)?)).collect()
+}
+
+/// The reply to RESERVE, UPDATE, TERMINATE and RELEASE.
+#[derive(Debug)]
+pub(crate) struct SessionReply {
+    pub(crate) code: Code,
+    pub(crate) replayed: bool,
+    pub(crate) version: i64,
+    pub(crate) items: Vec<ItemReply>,
+}
+
+/// What became of one item.
+#[derive(Debug)]
+pub(crate) struct ItemReply {
+    pub(crate) key: i64,
+    pub(crate) code: Code,
+    pub(crate) granted: i64,
+    /// Less was granted than was asked for.
+    pub(crate) last: bool,
+    pub(crate) uncollected: i64,
+}
+
+impl SessionReply {
+    pub(crate) fn read(value: &Value) -> Option<SessionReply> {
+        let mut reader = Reader::of(value)?;
+        Some(SessionReply {
+            code: reader.code()?,
+            replayed: reader.flag()?,
+            version: reader.integer()?,
+            items: each(reader.value()?, |item| {
+                Some(ItemReply {
+                    key: item.integer()?,
+                    code: item.code()?,
+                    granted: item.integer()?,
+                    last: item.flag()?,
+                    uncollected: item.integer()?,
+                })
+            })?,
+        })
+    }
+}

@@ -1,0 +1,151 @@
+//! From a request to a response: one way for every operation of the table.
+
+use super::answer::Answer;
+use super::codes::{self, BAD_REQUEST, CONTENT_TOO_LARGE, REQUEST_TIMEOUT};
+use super::input::{BODY_LEN_MAX, Input};
+use super::openapi;
+use super::operation::{Method, Operation};
+use super::refusal::{foreign, outcome};
+use super::table::OPERATIONS;
+use crate::problem::Problem;
+use crate::service::Service;
+use axum::body::{Body, Bytes};
+use axum::extract::{RawPathParams, Request};
+use axum::http::{HeaderName, HeaderValue, StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{MethodFilter, get, on};
+use axum::{Json, Router};
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use scurry_ledger::CodeKind;
+use scurry_resp::table::Role;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long the body of a request may take.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+/// Says that an answer is the stored one.
+pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// The roles that operations ask for.
+pub(crate) const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Role::Provision];
+
+/// The routes of the operations that need this role. [`Role::Anyone`]: those that tell of the
+/// interface itself.
+pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
+    let mut router = Router::new();
+    if role == Role::Anyone {
+        router = router
+            .route("/v1/openapi.json", get(document))
+            .route("/v1/problems", get(async || Json(codes::rows())));
+    }
+    for operation in OPERATIONS.iter().filter(|operation| operation.spec().role == role) {
+        let service = Arc::clone(service);
+        let handler = move |params: Result<RawPathParams, _>, request: Request| {
+            let service = Arc::clone(&service);
+            async move {
+                let params = params.map_err(|_| {
+                    let why = "the path has an escape that is no UTF-8";
+                    Problem::of_code(BAD_REQUEST.name, BAD_REQUEST.status, why)
+                });
+                answer(operation, &*service, params, request).await.into_response()
+            }
+        };
+        router = router.route(operation.path, on(filter(operation.method), handler));
+    }
+    router
+}
+
+/// The OpenAPI document, made once.
+async fn document() -> impl IntoResponse {
+    static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi::document().to_string().into());
+    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], TEXT.clone())
+}
+
+fn filter(method: Method) -> MethodFilter {
+    match method {
+        Method::Get => MethodFilter::GET,
+        Method::Put => MethodFilter::PUT,
+        Method::Post => MethodFilter::POST,
+        Method::Patch => MethodFilter::PATCH,
+        Method::Delete => MethodFilter::DELETE,
+    }
+}
+
+async fn answer(
+    operation: &'static Operation,
+    service: &dyn Service,
+    params: Result<RawPathParams, Problem>,
+    request: Request,
+) -> Result<Response, Problem> {
+    let params = params?.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let query = request.uri().query().map(str::to_owned);
+    let (head, body) = request.into_parts();
+    let body = match operation.body {
+        Some(_) => read_body(body).await?,
+        None => Bytes::new(),
+    };
+    let input = Input { params, query, headers: head.headers, body };
+    if operation.query.is_empty() {
+        input.query([])?;
+    }
+    let command = (operation.build)(&input)?;
+    let reply = outcome(service.execute(&command.0).await, operation.retry)?;
+    let answer = (operation.read)(&reply).ok_or_else(|| foreign(operation.command))?;
+    Ok(respond(operation, answer))
+}
+
+fn respond(operation: &Operation, answer: Answer) -> Response {
+    let Answer { code, replayed, body } = answer;
+    let mut response = if code.kind() == CodeKind::Denial {
+        let status = StatusCode::from_u16(code.http()).unwrap_or(StatusCode::FORBIDDEN);
+        let problem = Problem::of_code(code.name(), status, code.meaning());
+        match serde_json::to_value(&body) {
+            Ok(serde_json::Value::Object(members)) => problem.with_all(members).into_response(),
+            _ => problem.into_response(),
+        }
+    } else {
+        let status = StatusCode::from_u16(operation.status).unwrap_or(StatusCode::OK);
+        (status, Json(body)).into_response()
+    };
+    if replayed {
+        response.headers_mut().insert(REPLAYED, HeaderValue::from_static("true"));
+    }
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}
+
+/// The whole body of a request, within its bounds.
+pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
+    read_within(body, BODY_PATIENCE).await
+}
+
+async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
+    let of = |code: codes::DoorCode, why: String| Problem::of_code(code.name, code.status, why);
+    match timeout(patience, Limited::new(body, BODY_LEN_MAX).collect()).await {
+        Ok(Ok(body)) => Ok(body.to_bytes()),
+        Ok(Err(error)) if error.is::<LengthLimitError>() => {
+            Err(of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes")))
+        }
+        Ok(Err(error)) => Err(of(BAD_REQUEST, format!("the body is broken: {error}"))),
+        Err(_) => {
+            let why = format!("the body took more than {} s", patience.as_secs());
+            Err(of(REQUEST_TIMEOUT, why))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::stream::pending;
+    use std::convert::Infallible;
+
+    #[tokio::test]
+    async fn a_body_that_does_not_come_is_given_up() {
+        let body = Body::from_stream(pending::<Result<Bytes, Infallible>>());
+        let problem =
+            read_within(body, Duration::from_millis(1)).await.expect_err("it never comes");
+        assert_eq!(problem.into_response().status(), StatusCode::REQUEST_TIMEOUT);
+    }
+}

@@ -1,0 +1,278 @@
+//! THE operations of charging over HTTP.
+
+use super::operation::{Method, Operation, Parameter, Retry, SchemaOf};
+use super::quantity::Amount;
+use super::text::Name;
+use super::{answer, body, build, reading};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+const DONE: SchemaOf = of::<answer::Done>;
+const MOVED: SchemaOf = of::<answer::Moved>;
+const SESSION: SchemaOf = of::<answer::SessionAnswer>;
+
+const ACCOUNT: &str = "/v1/accounts/{account}";
+const OF_SESSION: &str = "/v1/accounts/{account}/sessions/{session}";
+
+const BLANK: Operation = Operation {
+    id: "",
+    method: Method::Post,
+    path: ACCOUNT,
+    command: "",
+    notes: "",
+    status: 200,
+    retry: Retry::Key,
+    query: &[],
+    body: None,
+    build: build::get,
+    read: reading::moved,
+    answer: MOVED,
+};
+
+pub(crate) static OPERATIONS: &[Operation] = &[
+    Operation {
+        id: "createAccount",
+        method: Method::Put,
+        command: "SCUR.CREATE",
+        notes: "An account that exists is 409 and stays as it is.",
+        status: 201,
+        retry: Retry::State,
+        body: Some((
+            of::<body::NewAccount>,
+            r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},{"bucket":"data","unit":"octet","amount":5000000}]}"#,
+        )),
+        build: build::create,
+        read: reading::done,
+        answer: DONE,
+        ..BLANK
+    },
+    Operation {
+        id: "getAccount",
+        method: Method::Get,
+        command: "SCUR.GET",
+        retry: Retry::Read,
+        build: build::get,
+        read: reading::account,
+        answer: of::<answer::Account>,
+        ..BLANK
+    },
+    Operation {
+        id: "deleteAccount",
+        method: Method::Delete,
+        command: "SCUR.DELETE",
+        retry: Retry::State,
+        query: &[Parameter { name: "force", required: false, schema: of::<bool> }],
+        build: build::delete,
+        read: reading::done,
+        answer: DONE,
+        ..BLANK
+    },
+    Operation {
+        id: "setStatus",
+        method: Method::Put,
+        path: "/v1/accounts/{account}/status",
+        command: "SCUR.STATUS",
+        retry: Retry::State,
+        body: Some((of::<body::NewStatus>, r#"{"status":"active"}"#)),
+        build: build::status,
+        read: reading::done,
+        answer: DONE,
+        ..BLANK
+    },
+    Operation {
+        id: "auditAccount",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/audit",
+        command: "SCUR.AUDIT",
+        retry: Retry::Read,
+        build: build::audit,
+        read: reading::audit,
+        answer: of::<answer::Audit>,
+        ..BLANK
+    },
+    Operation {
+        id: "checkCredit",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/check",
+        command: "SCUR.CHECK",
+        notes: "The code is in the answer: 200 also says no.",
+        retry: Retry::Read,
+        query: &[
+            Parameter { name: "unit", required: true, schema: of::<Name> },
+            Parameter { name: "amount", required: true, schema: of::<Amount<1>> },
+        ],
+        build: build::check,
+        read: reading::checked,
+        answer: of::<answer::Checked>,
+        ..BLANK
+    },
+    Operation {
+        id: "topUp",
+        path: "/v1/accounts/{account}/top-ups",
+        command: "SCUR.TOPUP",
+        body: Some((of::<body::TopUp>, r#"{"bucket":"main","amount":500}"#)),
+        build: build::top_up,
+        ..BLANK
+    },
+    Operation {
+        id: "adjust",
+        path: "/v1/accounts/{account}/adjustments",
+        command: "SCUR.ADJUST",
+        body: Some((of::<body::Adjustment>, r#"{"bucket":"main","amount":-20}"#)),
+        build: build::adjust,
+        ..BLANK
+    },
+    Operation {
+        id: "changeBucket",
+        method: Method::Patch,
+        path: "/v1/accounts/{account}/buckets/{bucket}",
+        command: "SCUR.BUCKET",
+        body: Some((of::<body::BucketChange>, r#"{"floor":-100}"#)),
+        build: build::change_bucket,
+        ..BLANK
+    },
+    Operation {
+        id: "removeBucket",
+        method: Method::Delete,
+        path: "/v1/accounts/{account}/buckets/{bucket}",
+        command: "SCUR.BUCKET",
+        notes: "This one removes it.",
+        build: build::remove_bucket,
+        ..BLANK
+    },
+    Operation {
+        id: "debit",
+        path: "/v1/accounts/{account}/debits",
+        command: "SCUR.DEBIT",
+        body: Some((of::<body::Debit>, r#"{"unit":"cent","amount":30}"#)),
+        build: build::debit,
+        ..BLANK
+    },
+    Operation {
+        id: "refund",
+        path: "/v1/accounts/{account}/refunds",
+        command: "SCUR.REFUND",
+        body: Some((of::<body::Refund>, r#"{"debit":"order-77","amount":10}"#)),
+        build: build::refund,
+        ..BLANK
+    },
+    Operation {
+        id: "count",
+        path: "/v1/accounts/{account}/counters/{counter}",
+        command: "SCUR.COUNTER",
+        body: Some((of::<body::Count>, r#"{"amount":1,"period":"day"}"#)),
+        build: build::count,
+        ..BLANK
+    },
+    Operation {
+        id: "listSessions",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/sessions",
+        command: "SCUR.GET",
+        notes: "This one shows the open sessions alone.",
+        retry: Retry::Read,
+        build: build::get,
+        read: reading::sessions,
+        answer: of::<answer::Sessions>,
+        ..BLANK
+    },
+    Operation {
+        id: "createSession",
+        path: OF_SESSION,
+        command: "SCUR.RESERVE",
+        status: 201,
+        retry: Retry::Request,
+        body: Some((
+            of::<body::NewSession>,
+            r#"{"request":0,"items":[{"key":1,"unit":"octet","requested":1000000}]}"#,
+        )),
+        build: build::reserve,
+        read: reading::session,
+        answer: SESSION,
+        ..BLANK
+    },
+    Operation {
+        id: "getSession",
+        method: Method::Get,
+        path: OF_SESSION,
+        command: "SCUR.SESSION",
+        retry: Retry::Read,
+        build: build::get_session,
+        read: reading::open_session,
+        answer: of::<answer::OpenSession>,
+        ..BLANK
+    },
+    Operation {
+        id: "updateSession",
+        path: "/v1/accounts/{account}/sessions/{session}/update",
+        command: "SCUR.UPDATE",
+        retry: Retry::Request,
+        body: Some((
+            of::<body::SessionUpdate>,
+            r#"{"request":1,"items":[{"key":1,"unit":"octet","used":800000,"requested":1000000}]}"#,
+        )),
+        build: build::update,
+        read: reading::session,
+        answer: SESSION,
+        ..BLANK
+    },
+    Operation {
+        id: "terminateSession",
+        path: "/v1/accounts/{account}/sessions/{session}/terminate",
+        command: "SCUR.TERMINATE",
+        retry: Retry::Request,
+        body: Some((
+            of::<body::SessionEnd>,
+            r#"{"request":2,"items":[{"key":1,"unit":"octet","used":1200}]}"#,
+        )),
+        build: build::terminate,
+        read: reading::session,
+        answer: SESSION,
+        ..BLANK
+    },
+    Operation {
+        id: "releaseSession",
+        method: Method::Delete,
+        path: OF_SESSION,
+        command: "SCUR.RELEASE",
+        retry: Retry::State,
+        build: build::release,
+        read: reading::session,
+        answer: SESSION,
+        ..BLANK
+    },
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::charging::input::Input;
+    use axum::http::{HeaderMap, HeaderValue};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_operation_has_its_command_and_an_example_that_is_one() {
+        let mut ids = BTreeSet::new();
+        for operation in OPERATIONS {
+            assert!(ids.insert(operation.id), "{} stands twice", operation.id);
+            let spec = scurry_resp::table::find(operation.command.as_bytes());
+            assert_eq!(spec.expect(operation.id).name, operation.command);
+            let mut headers = HeaderMap::new();
+            headers.insert("content-type", HeaderValue::from_static("application/json"));
+            headers.insert("idempotency-key", HeaderValue::from_static("key-1"));
+            let input = Input {
+                params: operation.parameters().map(|name| (name.into(), "x".into())).collect(),
+                query: (operation.id == "checkCredit").then(|| "unit=cent&amount=1".into()),
+                headers,
+                body: operation.body.map_or("", |(_, example)| example).into(),
+            };
+            let command = (operation.build)(&input).expect(operation.id);
+            assert_eq!(command.0[0], operation.command.as_bytes(), "{}", operation.id);
+            let words: Vec<&[u8]> = command.0.iter().map(Vec::as_slice).collect();
+            assert!(spec.expect("it is there").accepts(words.len()), "{}", operation.id);
+        }
+    }
+}

@@ -1,0 +1,57 @@
+//! Ids and names in JSON and in paths: printable ASCII without space.
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use scurry_ledger::{ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, NAME_LEN_MAX, is_printable};
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize};
+use std::borrow::Cow;
+
+/// 1 to `MAX` printable ASCII characters without space.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(transparent)]
+pub(crate) struct Text<const MAX: usize>(String);
+
+pub(crate) type AccountId = Text<ACCOUNT_ID_LEN_MAX>;
+/// A session, a transaction id, the value of an identity.
+pub(crate) type Id = Text<ID_LEN_MAX>;
+/// A unit, a bucket, a counter, the kind of an identity.
+pub(crate) type Name = Text<NAME_LEN_MAX>;
+
+impl<const MAX: usize> Text<MAX> {
+    /// What is wrong, in words, when it is none.
+    pub(crate) fn new(text: String) -> Result<Self, String> {
+        if text.is_empty() || text.len() > MAX || !is_printable(text.as_bytes()) {
+            return Err(format!("must be 1 to {MAX} printable ASCII characters without space"));
+        }
+        Ok(Text(text))
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl<'de, const MAX: usize> Deserialize<'de> for Text<MAX> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Text::new(String::deserialize(deserializer)?).map_err(D::Error::custom)
+    }
+}
+
+impl<const MAX: usize> JsonSchema for Text<MAX> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("Text{MAX}").into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "minLength": 1,
+            "maxLength": MAX,
+            "pattern": "^[!-~]+$",
+        })
+    }
+}

@@ -1,0 +1,76 @@
+//! ProblemDetails (TS 29.571) with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
+
+use crate::charging::{Place, Refused, field_problem};
+use crate::problem::Problem;
+use axum::http::StatusCode;
+use scurry_ledger::Code;
+use serde_json::{Value, json};
+
+/// A member is there and is wrong.
+pub(crate) fn incorrect(pointer: &str, why: &str) -> Problem {
+    with_cause(field_problem(Place::Body(pointer), why), "MANDATORY_IE_INCORRECT")
+}
+
+/// A member is needed.
+pub(crate) fn missing(pointer: &str, why: &str) -> Problem {
+    with_cause(field_problem(Place::Body(pointer), why), "MANDATORY_IE_MISSING")
+}
+
+/// A body could not be read.
+pub(crate) fn unreadable(problem: Problem) -> Problem {
+    let cause = match problem.member("errors").map(|errors| &errors[0]) {
+        Some(error) if error["pointer"] == "" => "INVALID_MSG_FORMAT",
+        Some(error) if error["detail"].as_str().is_some_and(|why| why.starts_with("missing")) => {
+            "MANDATORY_IE_MISSING"
+        }
+        Some(_) => "MANDATORY_IE_INCORRECT",
+        None => "INVALID_MSG_FORMAT",
+    };
+    with_cause(problem, cause)
+}
+
+/// A denial of the whole request.
+pub(crate) fn denied(code: Code) -> Problem {
+    of_code(code, code.meaning())
+}
+
+/// The store has refused, or is not there.
+pub(crate) fn refused(refused: Refused) -> Problem {
+    match refused {
+        Refused::Rejected(code, why) => of_code(code, &why),
+        otherwise => with_cause(otherwise.into(), "CHARGING_FAILED"),
+    }
+}
+
+/// The resource is not one of ours.
+pub(crate) fn unknown_reference() -> Problem {
+    of_code(Code::UnknownSession, "no charging data resource has this reference")
+}
+
+/// The status is that of the cause: these differ from the door's own.
+fn of_code(code: Code, why: &str) -> Problem {
+    let status = match code.nchf() {
+        "USER_UNKNOWN" | "CONTEXT_NOT_FOUND" => StatusCode::NOT_FOUND,
+        "QUOTA_LIMIT_REACHED" | "END_USER_REQUEST_DENIED" | "CHARGING_NOT_APPLICABLE" => {
+            StatusCode::FORBIDDEN
+        }
+        _ if code == Code::Busy => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::BAD_REQUEST,
+    };
+    with_cause(Problem::of_code(code.name(), status, why), code.nchf())
+}
+
+fn with_cause(problem: Problem, cause: &str) -> Problem {
+    let wrong = problem.member("errors").and_then(Value::as_array).map(|errors| {
+        let params = errors.iter().map(|error| {
+            let name = ["pointer", "header", "parameter"].iter().find_map(|name| error.get(*name));
+            json!({ "param": name, "reason": error["detail"] })
+        });
+        params.collect::<Vec<Value>>()
+    });
+    let problem = problem.with("cause", cause);
+    match wrong {
+        Some(wrong) => problem.with("invalidParams", wrong),
+        None => problem,
+    }
+}

@@ -1,0 +1,162 @@
+//! ChargingDataRequest (TS 32.291 clause 6.1.6.2.1.1), as far as the ledger takes part in it. What
+//! else a consumer says is for charging records, and is not looked at.
+
+use super::consumer::Consumer;
+use super::problem::{incorrect, missing};
+use super::units::{Kind, Units};
+use crate::charging::Command;
+use crate::problem::Problem;
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChargingDataRequest {
+    /// The SUPI, as `imsi-001010000000001`: the account.
+    pub(crate) subscriber_identifier: Option<String>,
+    pub(crate) nf_consumer_identification: Consumer,
+    invocation_time_stamp: String,
+    /// The request number of the ledger.
+    pub(crate) invocation_sequence_number: u32,
+    #[serde(default)]
+    one_time_event: bool,
+    charging_id: Option<u32>,
+    #[serde(rename = "pDUSessionChargingInformation")]
+    pdu_session: Option<PduSession>,
+    #[serde(default)]
+    multiple_unit_usage: Vec<Usage>,
+}
+
+/// PDUSessionChargingInformation.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct PduSession {
+    charging_id: Option<u32>,
+    #[serde(rename = "sMFchargingId")]
+    smf_charging_id: Option<String>,
+}
+
+/// MultipleUnitUsage.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Usage {
+    rating_group: u32,
+    requested_unit: Option<Units>,
+    /// Release 15 wrote it with a capital.
+    #[serde(default, alias = "UsedUnitContainer")]
+    used_unit_container: Vec<Container>,
+}
+
+/// UsedUnitContainer.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Container {
+    #[expect(dead_code, reason = "it is mandatory, and says nothing that the ledger needs")]
+    local_sequence_number: i64,
+    quota_management_indicator: Option<String>,
+    #[serde(flatten)]
+    units: Units,
+}
+
+/// What one rating group says: what an item of a command is.
+#[derive(Debug)]
+pub(crate) struct Item {
+    pub(crate) rating_group: u32,
+    pub(crate) kind: Kind,
+    pub(crate) used: Option<i64>,
+    pub(crate) requested: Option<i64>,
+}
+
+impl ChargingDataRequest {
+    /// What stands in every request, and is wrong or not served.
+    pub(crate) fn check(&self) -> Result<(), Problem> {
+        if OffsetDateTime::parse(&self.invocation_time_stamp, &Rfc3339).is_err() {
+            return Err(incorrect("/invocationTimeStamp", "is not a date-time of RFC 3339"));
+        }
+        if self.one_time_event {
+            let why = "events without a session are not served: use a session, or a direct debit \
+                       (POST /v1/accounts/{account}/debits)";
+            return Err(incorrect("/oneTimeEvent", why));
+        }
+        let mut groups = BTreeSet::new();
+        for (number, usage) in self.multiple_unit_usage.iter().enumerate() {
+            if !groups.insert(usage.rating_group) {
+                let place = format!("/multipleUnitUsage/{number}/ratingGroup");
+                return Err(incorrect(&place, "stands twice"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The id that the consumer charges under.
+    pub(crate) fn charging_id(&self) -> Result<String, Problem> {
+        let pdu = self.pdu_session.as_ref();
+        let number = self.charging_id.or_else(|| pdu?.charging_id).map(|id| id.to_string());
+        number.or_else(|| pdu?.smf_charging_id.clone()).ok_or_else(|| {
+            let why = "is needed here or in pDUSessionChargingInformation: a Create that is sent \
+                       again is known by it";
+            missing("/chargingId", why)
+        })
+    }
+
+    /// The kind that is asked for first; volume where none is said.
+    pub(crate) fn first_kind(&self) -> Kind {
+        let asked = self.multiple_unit_usage.iter().filter_map(|usage| usage.requested_unit);
+        asked.flat_map(|units| units.kinds().next()).next().unwrap_or(Kind::Volume)
+    }
+
+    /// What each rating group says; a report of several kinds is read as `preferred`.
+    pub(crate) fn items(&self, preferred: Kind) -> Result<Vec<Item>, Problem> {
+        let usages = self.multiple_unit_usage.iter().enumerate();
+        usages.map(|(number, usage)| usage.item(number, preferred)).collect()
+    }
+}
+
+impl Usage {
+    fn item(&self, number: usize, preferred: Kind) -> Result<Item, Problem> {
+        let at = |member: &str| format!("/multipleUnitUsage/{number}/{member}");
+        let too_many = |member| incorrect(&at(member), "has an amount of more than 63 bits");
+        let asked: Vec<Kind> = self.requested_unit.iter().flat_map(Units::kinds).collect();
+        if asked.len() > 1 {
+            return Err(incorrect(&at("requestedUnit"), "asks for several kinds of units"));
+        }
+        // What is reported without quota is for records.
+        let counted = self.used_unit_container.iter().filter(|container| {
+            container.quota_management_indicator.as_deref() != Some("OFFLINE_CHARGING")
+        });
+        let counted: Vec<&Units> = counted.map(|container| &container.units).collect();
+        let reported = |kind: Kind| counted.iter().any(|units| units.kinds().any(|k| k == kind));
+        let others = [preferred, Kind::Volume, Kind::Time, Kind::Service];
+        let kind = asked.first().copied();
+        let kind = kind.or_else(|| others.into_iter().find(|kind| reported(*kind)));
+        let kind = kind.unwrap_or(preferred);
+        let mut used = (!counted.is_empty()).then_some(0i64);
+        for units in &counted {
+            let amount = units.of(kind).map_err(|_| too_many("usedUnitContainer"))?;
+            let sum = used.unwrap_or_default().checked_add(amount.unwrap_or_default());
+            used = Some(sum.ok_or_else(|| too_many("usedUnitContainer"))?);
+        }
+        let requested = match &self.requested_unit {
+            Some(units) => {
+                let said = units.of(kind).map_err(|_| too_many("requestedUnit"))?;
+                Some(said.unwrap_or(kind.default_amount()))
+            }
+            None => None,
+        };
+        Ok(Item { rating_group: self.rating_group, kind, used, requested })
+    }
+}
+
+impl Item {
+    /// As an ITEM of a command.
+    pub(crate) fn add_to(&self, command: Command) -> Command {
+        command
+            .word("ITEM")
+            .integer(self.rating_group)
+            .word(self.kind.unit())
+            .number("USED", self.used)
+            .number("REQUESTED", self.requested)
+    }
+}

@@ -1,0 +1,87 @@
+//! ChargingDataResponse (TS 32.291 clause 6.1.6.2.1.2).
+
+use super::request::Item;
+use super::units::Kind;
+use crate::charging::SessionReply;
+use crate::clock::now;
+use scurry_ledger::Code;
+use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// How long a grant is good for, s. The session expires after twice that without a request.
+pub(crate) const VALIDITY_S: u32 = 600;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ChargingDataResponse {
+    invocation_time_stamp: String,
+    invocation_sequence_number: u32,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    multiple_unit_information: Vec<Information>,
+}
+
+/// MultipleUnitInformation.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Information {
+    result_code: &'static str,
+    rating_group: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    granted_unit: Option<Granted>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    validity_time: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    final_unit_indication: Option<FinalUnitIndication>,
+}
+
+/// GrantedUnit, with the one kind that was asked for.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+enum Granted {
+    Time(i64),
+    TotalVolume(i64),
+    ServiceSpecificUnits(i64),
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct FinalUnitIndication {
+    final_unit_action: &'static str,
+}
+
+impl ChargingDataResponse {
+    /// The answer to a request with these items, in their order.
+    pub(crate) fn new(sequence: u32, asked: &[Item], reply: &SessionReply) -> ChargingDataResponse {
+        let information = asked.iter().zip(&reply.items).map(|(item, answer)| {
+            let granted = item.requested.filter(|requested| *requested > 0 && answer.granted > 0);
+            Information {
+                result_code: result_code(answer.code),
+                rating_group: item.rating_group,
+                granted_unit: granted.map(|_| match item.kind {
+                    Kind::Volume => Granted::TotalVolume(answer.granted),
+                    Kind::Time => Granted::Time(answer.granted),
+                    Kind::Service => Granted::ServiceSpecificUnits(answer.granted),
+                }),
+                validity_time: granted.map(|_| VALIDITY_S),
+                final_unit_indication: (granted.is_some() && answer.last)
+                    .then_some(FinalUnitIndication { final_unit_action: "TERMINATE" }),
+            }
+        });
+        let at = i128::from(now().0) * 1_000_000;
+        let at = OffsetDateTime::from_unix_timestamp_nanos(at).ok();
+        ChargingDataResponse {
+            invocation_time_stamp: at.and_then(|at| at.format(&Rfc3339).ok()).unwrap_or_default(),
+            invocation_sequence_number: sequence,
+            multiple_unit_information: information.collect(),
+        }
+    }
+}
+
+/// ResultCode of a rating group (clause 6.1.6.3.14), whose words differ from those of a cause.
+fn result_code(code: Code) -> &'static str {
+    match code {
+        Code::ServiceDenied => "END_USER_SERVICE_DENIED",
+        code => code.nchf(),
+    }
+}

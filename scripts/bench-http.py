@@ -1,0 +1,119 @@
+"""The measurement of bench-http.sh: starts a store and a door, debits through each, and compares the
+CPU time that their processes took. The loader is not measured; it only has to keep them busy."""
+
+import itertools
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def start(*arguments):
+    """A process that has said where it listens, and its port."""
+    process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
+    for line in process.stderr:
+        found = re.search(r"listening on 127\.0\.0\.1:(\d+)", line)
+        if found:
+            threading.Thread(target=process.stderr.read, daemon=True).start()
+            return process, int(found[1])
+    sys.exit(f"bench-http: {arguments[1]} did not start")
+
+
+def cpu_s(process):
+    """User and system time of a process so far, s."""
+    with open(f"/proc/{process.pid}/stat") as stat:
+        fields = stat.read().rsplit(") ", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def resp(*words):
+    parts = [f"*{len(words)}\r\n"] + [f"${len(word)}\r\n{word}\r\n" for word in words]
+    return "".join(parts).encode()
+
+
+def resp_debit(account, key):
+    return resp("SCUR.DEBIT", account, key, "cent", "1")
+
+
+def http_debit(account, key):
+    body = '{"unit":"cent","amount":1}'
+    return (
+        f"POST /v1/accounts/{account}/debits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"Idempotency-Key: {key}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
+    ).encode()
+
+
+def resp_answered(answer):
+    assert answer.startswith((b"*4\r\n+OK", b"*4\r\n+CREDIT")), answer
+    return answer.count(b"\r\n") >= 5
+
+
+def http_answered(answer):
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 200"[: len(head)]), answer
+    length = re.search(rb"content-length: (\d+)", head)
+    return bool(length) and len(body) >= int(length[1])
+
+
+def load(port, make, answered, run, seconds, connections):
+    """How many operations were answered."""
+    until = time.monotonic() + seconds
+    counts = []
+
+    def one(number):
+        stream = socket.create_connection(("127.0.0.1", port))
+        stream.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        count = 0
+        for turn in itertools.count():
+            if time.monotonic() >= until:
+                break
+            # Each account takes a few keys only: they are remembered for an hour.
+            account = f"{run}-{number}-{turn // 200}"
+            if turn % 200 == 0:
+                creator = socket.create_connection(("127.0.0.1", store_port))
+                creator.sendall(resp("SCUR.CREATE", account, "BUCKET", "main", "cent", "1000000"))
+                assert creator.recv(100).startswith(b"*2\r\n+OK")
+                creator.close()
+            stream.sendall(make(account, f"k{turn % 200}"))
+            answer = b""
+            while not answered(answer) if answer else True:
+                answer += stream.recv(4096)
+            count += 1
+        counts.append(count)
+
+    threads = [threading.Thread(target=one, args=(n,)) for n in range(connections)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(counts) == connections, "a connection failed"
+    return sum(counts)
+
+
+scurry, seconds, connections = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
+store, store_port = start(scurry, "serve", "--listen", "127.0.0.1:0", "--durability", "none", "--log", "warn")
+door, door_port = start(
+    scurry, "http", "--listen", "127.0.0.1:0", "--store", f"127.0.0.1:{store_port}", "--log", "warn"
+)
+try:
+    print(f"{'interface':9} {'operations':>11} {'door us/op':>11} {'store us/op':>12} {'both us/op':>11}")
+    for run in range(3):
+        for name, port, make, answered in (
+            ("resp", store_port, resp_debit, resp_answered),
+            ("http", door_port, http_debit, http_answered),
+        ):
+            before = cpu_s(door), cpu_s(store)
+            count = load(port, make, answered, f"{name}{run}", seconds, connections)
+            door_us = (cpu_s(door) - before[0]) / count * 1e6
+            store_us = (cpu_s(store) - before[1]) / count * 1e6
+            both_us = door_us + store_us
+            print(f"{name:9} {count:11} {door_us:11.1f} {store_us:12.1f} {both_us:11.1f}")
+finally:
+    for process in (door, store):
+        process.terminate()
+        process.wait()
