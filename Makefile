@@ -11,9 +11,12 @@ CONNECTIONS ?= 50
 DEPTH ?= 64
 ACCOUNTS ?= 100000
 DEMO_SECONDS ?= 5
+# For instance --full, or --within 60 (minutes).
+LAB_ARGS ?=
+LAB_DIR ?= $(TARGET_DIR)/lab
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-http test serve bench lab-peers clean cargo
+.PHONY: help demo demo-http test serve bench lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
@@ -21,6 +24,8 @@ help:
 	@echo "make test    install what is missing, run everything that CI runs"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
+	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"
+	@echo "             (half an hour; the long form: make lab LAB_ARGS=--full)"
 	@echo "make lab-peers  install the stores that the laboratory measures beside us (Debian, Maven)"
 	@echo "make clean   remove what was built"
 	@echo "make help    this list"
@@ -46,6 +51,16 @@ serve: cargo
 bench: cargo
 	@scripts/install-tools.sh all
 	scripts/bench.sh
+
+# The module is built alone, so that no feature that other packages ask of a crate gets into it.
+lab: cargo lab-peers
+	cargo build --release --locked -p scurry-cli -p scurry-lab
+	cargo build --release --locked -p scurry-valkey-module
+	@mkdir -p "$(LAB_DIR)"
+	"$(TARGET_DIR)/release/scurry-lab" ladder --accounts 100000 --seconds 1 --runs 3 \
+	  --json "$(LAB_DIR)/ladder.json"
+	"$(TARGET_DIR)/release/scurry-lab" compare --all $(LAB_ARGS) --out "$(LAB_DIR)" \
+	  --with "$(LAB_DIR)/ladder.json"
 
 lab-peers:
 	@scripts/install-tools.sh lab-peers

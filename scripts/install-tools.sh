@@ -4,13 +4,13 @@
 #
 # usage: scripts/install-tools.sh [demo|tests|all|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
-#   tests  what `make test` needs: also Redis, Valkey, valgrind, Chromium and the linter of Prometheus
-#          for the HTTP door, the client libraries of testing/clients, schemathesis, the checker of
-#          testing/linearizability and cargo-fuzz
+#   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
+#          testing/clients, schemathesis, the checker of testing/linearizability, cargo-fuzz, Chromium
+#          with the library that drives it, and the linter of Prometheus
 #   all    both (the default)
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
-#   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, and the driver
-#          and servers of lab/jvm (Hazelcast, Ignite), into .cache
+#   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
+#          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -275,17 +275,17 @@ install_go() { # install_go SOURCE
   cp "$source/go.mod" "$source/go.sum" "$directory/"
 }
 
-install_node() { # install_node SOURCE DIRECTORY
-  local source=$1 directory=$2
+install_node() { # install_node SOURCE
+  local source=$1 directory=$libraries/${1##*/}
   ! is_installed "$directory/node_modules" "$source/package.json" "$source/package-lock.json" ||
     return 0
   check_version Node "$node_least" "$(node --version 2>/dev/null | sed 's/^v//')"
-  has npm || fail "npm is missing: $source needs it to install its libraries"
+  has npm || fail "npm is missing: the tests need it to install the libraries of $source"
   say "installing the Node libraries of $source into .cache"
   mkdir -p "$directory"
   cp "$source/package.json" "$source/package-lock.json" "$directory/"
   (cd "$directory" && quietly npm ci --ignore-scripts --no-audit --no-fund) ||
-    fail "cannot install the Node libraries: see the lines above"
+    fail "cannot install the Node libraries of $source: see the lines above"
   cp "$source/package.json" "$source/package-lock.json" "$directory/node_modules/"
 }
 
@@ -422,6 +422,12 @@ need_demo() {
   need taskset util-linux
 }
 
+# The server's API for libscurry.so is read from its C header.
+need_module() {
+  need clang clang
+  compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || missing+=(libclang-dev)
+}
+
 need_tests() {
   need_demo
   need git git
@@ -431,11 +437,10 @@ need_tests() {
   need valkey-server valkey-server
   need valkey-cli valkey-tools
   need valgrind valgrind
+  need_module
+  # The console and the laboratory's page are shown in a real browser.
   need chromium chromium
   need promtool prometheus
-  # The server's API for libscurry.so is read from its C header.
-  need clang clang
-  compgen -G '/usr/lib/llvm-*/lib/libclang*.so*' >/dev/null || missing+=(libclang-dev)
   need python3 python3
   need curl curl
   need javac default-jdk-headless
@@ -444,6 +449,8 @@ need_tests() {
 }
 
 need_lab_peers() {
+  need_demo
+  need_module
   need redis-server redis-server
   need valkey-server valkey-server
   need tarantool tarantool
@@ -481,8 +488,9 @@ case "${1:-all}" in
     install_venv
     install_go testing/clients/go
     install_go testing/linearizability
-    install_node testing/clients/node "$libraries/node"
-    install_node testing/console "$PWD/.cache/console"
+    install_node testing/clients/node
+    install_node testing/console
+    install_node lab/report-test
     install_java
     install_fuzz
     ;;

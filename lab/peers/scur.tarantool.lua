@@ -8,7 +8,7 @@
 --  * buckets are kept in burn order, and one `due` time says whether anything has to expire;
 --  * memtx does not yield before a commit, so a call needs no lock.
 -- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE).
--- `settings`, a global: port, wal_mode. Amounts and times are exact up to 10^14, where Tarantool
+-- `settings`, a global: host, port, wal_mode. Amounts and times are exact up to 10^14, where Tarantool
 -- begins to make boxed numbers of integers. Left out, because the scenario never uses it: OVERRUN
 -- clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities, any status but active.
 
@@ -600,4 +600,4 @@ function info()
 end
 
 -- Nobody connects before everything is there.
-box.cfg { listen = '127.0.0.1:' .. settings.port }
+box.cfg { listen = settings.host .. ':' .. settings.port }

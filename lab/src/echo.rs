@@ -7,7 +7,7 @@ mod sizes;
 
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 
 use anyhow::{Context, Result};
@@ -23,8 +23,7 @@ const READ_BUFFER: usize = 262_144;
 ///
 /// # Errors
 /// When the port is taken or the kernel refuses.
-pub fn serve(port: u16, sizes: &ReplySizes) -> Result<()> {
-    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+pub fn serve(address: SocketAddr, sizes: &ReplySizes) -> Result<()> {
     let listener = TcpListener::bind(address).with_context(|| format!("listening on {address}"))?;
     listener.set_nonblocking(true)?;
     let epoll = epoll::create(CreateFlags::CLOEXEC)?;

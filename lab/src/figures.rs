@@ -24,6 +24,11 @@ pub fn median_index(values: &[f64]) -> Option<usize> {
     order.get(values.len().saturating_sub(1) / 2).copied()
 }
 
+/// The value at [`median_index`].
+pub fn median(values: &[f64]) -> Option<f64> {
+    median_index(values).map(|index| values[index])
+}
+
 /// The least and the greatest.
 pub fn range(values: &[f64]) -> (f64, f64) {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);

@@ -9,10 +9,12 @@ use crate::figures::rounded;
 use crate::filling::Filling;
 use crate::host::Host;
 use crate::measure::{Bench, Copies};
+use crate::progress::Step;
 use crate::report::{Grid, duration, grouped};
 use crate::routes::Door;
 use crate::row::Figures;
 use crate::scenario::{Bucket, Scenario};
+use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::{Testbed, allow_files, write_json};
 
@@ -82,6 +84,7 @@ pub fn fill(arguments: &FillArguments) -> Result<()> {
 fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<StoreRow> {
     let scenario = scenario(accounts, arguments.buckets, arguments.seconds)?;
     let bench = Bench {
+        stand: &Stand::Loopback,
         scenario: &scenario,
         target: Target::Scurry,
         durability: Durability::None,
@@ -97,6 +100,7 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         echo_sizes: "",
         library: None,
         interrupted: &testbed.interrupted,
+        step: Step::default(),
         quiet: testbed.quiet,
     };
     let measured = bench.measure(1, 1).with_context(|| format!("{accounts} accounts"))?;

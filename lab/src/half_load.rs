@@ -4,9 +4,11 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::measure::{Bench, Copies};
+use crate::progress::Step;
 use crate::routes::Door;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
+use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
 
@@ -98,6 +100,7 @@ impl<'a> HalfLoad<'a> {
         let testbed = self.testbed;
         testbed.go_on()?;
         let bench = Bench {
+            stand: &Stand::Loopback,
             scenario: &self.scenario,
             target: Target::Scurry,
             durability: self.durability,
@@ -113,6 +116,7 @@ impl<'a> HalfLoad<'a> {
             echo_sizes: "",
             library: None,
             interrupted: &testbed.interrupted,
+            step: Step::default(),
             quiet: testbed.quiet,
         };
         let run = bench.measure(number, runs)?.run;

@@ -1,13 +1,16 @@
 //! The load laboratory. It starts each system under test, checks that it keeps the rules, loads
 //! it, samples it, audits what it acknowledged, and prints one table. docs/lab.md is its manual.
 
+pub mod ammo;
 pub mod arguments;
 pub mod audit;
 pub mod client;
 pub mod clock;
 pub mod commit;
+pub mod compare;
 pub mod cores;
 pub mod dialect;
+pub mod diff;
 pub mod echo;
 pub mod echo_sizes;
 pub mod errors;
@@ -19,6 +22,7 @@ pub mod fleet;
 pub mod half_load;
 pub mod healthy;
 pub mod host;
+pub mod html;
 pub mod ladder;
 pub mod latency;
 pub mod launcher;
@@ -36,6 +40,8 @@ pub mod random;
 pub mod recovery;
 pub mod report;
 pub mod resp;
+pub mod results;
+pub mod rivals;
 pub mod routes;
 pub mod row;
 pub mod run;
@@ -43,6 +49,8 @@ pub mod sampler;
 pub mod scenario;
 pub mod snapshots;
 pub mod snapshotter;
+pub mod stand;
+pub mod statistics;
 pub mod target;
 pub mod testbed;
 pub mod wire;

@@ -125,7 +125,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             connection.register(&epoll, u64::from(index))?;
             connections.push(connection);
         }
-        let recorder = Recorder::new(workload.operations())?;
+        let recorder = Recorder::new(workload.operations(), plan.rate.is_some())?;
         Ok(Loader {
             plan,
             workload,
@@ -169,7 +169,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         self.recorder.begin_measuring(started);
         self.run_until(end, observer)?;
         let (ended, cpu_ended) = (self.clock.nanos(), thread_cpu_nanos());
-        self.recorder.end_measuring(ended);
+        self.recorder.end_measuring(ended, self.workload.errors().count);
         observer.measuring(false)?;
         self.stage = Stage::Draining;
         self.drain()?;
@@ -177,7 +177,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         self.send_all()?;
         self.drain()?;
         let is_asked = self.plan.copies.is_some();
-        Ok(self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked))
+        self.recorder.finish(ended - started, cpu_ended - cpu_started, is_asked)
     }
 
     fn send_all(&mut self) -> Result<()> {
@@ -189,7 +189,8 @@ impl<'a, W: Workload> Loader<'a, W> {
         loop {
             let now = self.clock.nanos();
             if now >= tick.min(end) {
-                observer.second(&self.recorder.close_interval(now));
+                let errors = self.workload.errors().count;
+                observer.second(&self.recorder.close_interval(now, errors));
                 tick = self.recorder.next_tick();
             }
             if now >= end {
@@ -265,8 +266,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                 let copies = reply_copies(&bytes[at..at + length])?;
                 let is_enough = self.plan.copies.is_none_or(|wanted| copies >= wanted);
                 for request in connection.acknowledged() {
-                    let nanos = now.saturating_sub(request.sent);
-                    self.recorder.record(request.operation, nanos);
+                    self.recorder.record(&request, now);
                     self.recorder.not_enough(u64::from(!is_enough));
                 }
                 at += length;
@@ -279,7 +279,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                     if self.plan.copies.is_some() && self.stage != Stage::Closing {
                         connection.hold();
                     } else {
-                        self.recorder.record(request.operation, now.saturating_sub(request.sent));
+                        self.recorder.record(&request, now);
                         connection.answered();
                     }
                     self.in_flight -= 1;
@@ -338,7 +338,7 @@ impl<'a, W: Workload> Loader<'a, W> {
                 "a reply is not what was asked for: {}",
                 self.translated.escape_ascii()
             );
-            self.recorder.record(request.operation, now.saturating_sub(request.sent));
+            self.recorder.record(&request, now);
             self.in_flight -= 1;
         }
         connection.keep_unread(&bytes[at..]);
@@ -409,10 +409,10 @@ impl<'a, W: Workload> Loader<'a, W> {
         let now = self.clock.nanos();
         match &mut self.pace {
             Some(pace) if self.stage != Stage::Closing => {
-                connection.stamp(count, |number| pace.time_of(number));
+                connection.stamp(count, now, |number| pace.time_of(number));
                 pace.sent(count);
             }
-            _ => connection.stamp(count, |_| now),
+            _ => connection.stamp(count, now, |_| now),
         }
         if let Some(copies) = self.plan.copies.filter(|_| self.stage != Stage::Closing) {
             self.out.extend(encode(&["WAIT", &(copies - 1).to_string(), COPIES_PATIENCE_MS]));

@@ -1,7 +1,7 @@
 //! How scurry's log grows under load, by the server's own counts.
 
 use anyhow::Result;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::client::Client;
 use crate::figures::{per, rounded};
@@ -23,7 +23,8 @@ pub struct LogCounts {
 }
 
 /// The log between two looks.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct LogGrowth {
     /// Changes per second.
     pub changes_per_s: f64,

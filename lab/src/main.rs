@@ -4,11 +4,15 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use clap::Parser;
+use scurry_lab::ammo::ammo;
 use scurry_lab::arguments::{Arguments, LabCommand};
 use scurry_lab::commit::commit;
+use scurry_lab::compare::compare;
+use scurry_lab::diff::diff;
 use scurry_lab::echo::{ReplySizes, serve};
 use scurry_lab::expiry::expiry;
 use scurry_lab::fill::fill;
+use scurry_lab::html::report;
 use scurry_lab::ladder::ladder;
 use scurry_lab::launcher::{Launch, launch};
 use scurry_lab::list::list;
@@ -32,6 +36,10 @@ fn main() -> ExitCode {
 fn dispatch(command: LabCommand) -> Result<bool> {
     match command {
         LabCommand::Run(arguments) => return run(&arguments),
+        LabCommand::Compare(arguments) => return compare(&arguments),
+        LabCommand::Diff(arguments) => return diff(&arguments),
+        LabCommand::Report(arguments) => report(&arguments)?,
+        LabCommand::Ammo(arguments) => ammo(&arguments)?,
         LabCommand::Ladder(arguments) => ladder(&arguments)?,
         LabCommand::Neighbours(arguments) => return neighbours(&arguments),
         LabCommand::Expiry(arguments) => return expiry(&arguments),
@@ -40,9 +48,9 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Recovery(arguments) => recovery(&arguments)?,
         LabCommand::Snapshots(arguments) => snapshots(&arguments)?,
         LabCommand::List { scurry_bin } => print!("{}", list(scurry_bin.as_deref())?),
-        LabCommand::EchoServer { port, sizes } => serve(port, &ReplySizes::parse(&sizes)?)?,
-        LabCommand::Launch { cores, parent, command } => {
-            launch(&Launch { cores, parent, command })?
+        LabCommand::EchoServer { listen, sizes } => serve(listen, &ReplySizes::parse(&sizes)?)?,
+        LabCommand::Launch { cores, namespace, parent, command } => {
+            launch(&Launch { cores, namespace, parent, command })?
         }
     }
     Ok(true)

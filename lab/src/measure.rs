@@ -20,13 +20,14 @@ use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
 use crate::log_growth::LogCounts;
 use crate::names::{account_text, key_text};
 use crate::populate::{create_accounts, set_hashes, set_keys};
-use crate::process::{ServerProcess, free_address};
-use crate::progress::Progress;
+use crate::process::{ServerCommand, ServerProcess};
+use crate::progress::{Progress, Step};
 use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::sampler::{Sample, cpu_seconds};
 use crate::scenario::{Charging, KeyValue, Kind, Scenario};
 use crate::snapshotter::Snapshotter;
+use crate::stand::Stand;
 use crate::target::{
     Durability, Identity, ScurryOptions, Start, Target, probe_charging, probe_key_value,
 };
@@ -41,6 +42,8 @@ const IDLE_PERCENT_MIN: f64 = 10.0;
 /// What one run needs.
 #[derive(Clone, Debug)]
 pub struct Bench<'a> {
+    /// Where it meets the loader.
+    pub stand: &'a Stand,
     /// What to run.
     pub scenario: &'a Scenario,
     /// Against what.
@@ -71,6 +74,8 @@ pub struct Bench<'a> {
     pub library: Option<&'a str>,
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
+    /// Where this run stands among others.
+    pub step: Step,
     /// No live line.
     pub quiet: bool,
 }
@@ -94,11 +99,14 @@ pub struct Measured {
     pub identity: Identity,
     /// How it was filled; none of the echo server.
     pub filling: Option<Filling>,
+    /// How the lab started it; empty where it did not.
+    pub configuration: Vec<String>,
 }
 
 /// Samples the kernel's view as the measured interval begins and ends.
 struct Watch<'a> {
     pids: Vec<u32>,
+    interface: &'static str,
     samples: Vec<Sample>,
     replica_pids: Vec<u32>,
     /// CPU seconds of the replicas.
@@ -111,7 +119,7 @@ struct Watch<'a> {
 
 impl Observer for Watch<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
-        self.samples.push(Sample::take(&self.pids)?);
+        self.samples.push(Sample::take(&self.pids, self.interface)?);
         self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
         if let Some(client) = &mut self.client {
             self.log.extend(LogCounts::ask(client)?);
@@ -133,7 +141,7 @@ impl Bench<'_> {
         let name = format!("{}:{}", self.target.name(), self.durability.word());
         let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
         let total = self.scenario.warmup_seconds + self.scenario.seconds;
-        let progress = Progress::new(&prefix, self.quiet, total);
+        let progress = Progress::new(&prefix, self.quiet, total).with_step(self.step);
         if let Some(cores) = self.cores {
             bind_this_thread(cores.loader)?;
         }
@@ -168,7 +176,11 @@ impl Bench<'_> {
             tail if tail.is_empty() => error,
             tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
         })?;
-        Ok(Measured { run, identity, filling })
+        let configuration = match self.address {
+            Some(_) => Vec::new(),
+            None => self.command(fleet.address()).words(),
+        };
+        Ok(Measured { run, identity, filling, configuration })
     }
 
     /// Starts the target on its core, and its replicas on the loader's.
@@ -176,16 +188,7 @@ impl Bench<'_> {
     /// # Errors
     /// When it does not start.
     pub fn start(&self) -> Result<Fleet> {
-        let first = self.target.command(Start {
-            program: self.program.clone(),
-            address: free_address(self.port)?,
-            cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
-            durability: self.durability,
-            place: self.place.to_owned(),
-            echo_sizes: self.echo_sizes,
-            scurry: self.scurry,
-            library: self.library,
-        });
+        let first = self.command(self.stand.address(self.port)?);
         Fleet::start(&Plan {
             first,
             is_cluster: self.target.is_cluster(),
@@ -193,6 +196,21 @@ impl Bench<'_> {
             replica_core: self.cores.map(|cores| cores.loader),
             interrupted: self.interrupted,
         })
+    }
+
+    /// How it is started.
+    fn command(&self, address: SocketAddr) -> ServerCommand {
+        let command = self.target.command(Start {
+            program: self.program.clone(),
+            address,
+            cores: self.cores.map(|cores| cores.target.clone()).unwrap_or_default(),
+            durability: self.durability,
+            place: self.place.to_owned(),
+            echo_sizes: self.echo_sizes,
+            scurry: self.scurry,
+            library: self.library,
+        });
+        ServerCommand { namespace: self.stand.namespace(), ..command }
     }
 
     fn charge(
@@ -369,6 +387,7 @@ impl Bench<'_> {
         let has_log = self.target == Target::Scurry && self.durability.keeps();
         let mut watch = Watch {
             pids: fleet.pids(),
+            interface: self.stand.interface(),
             samples: Vec::new(),
             replica_pids: fleet.replica_pids(),
             replica_cpu: Vec::new(),
@@ -383,7 +402,7 @@ impl Bench<'_> {
         if let Some(snapshotter) = snapshotter {
             snapshotter.finish()?;
         }
-        let &[begin, end] = watch.samples.as_slice() else {
+        let [begin, end] = watch.samples.as_slice() else {
             anyhow::bail!("the measured interval was not sampled");
         };
         let log = match watch.log.as_slice() {
@@ -397,12 +416,12 @@ impl Bench<'_> {
         };
         Ok(Run {
             run: number,
-            figures: Figures { log, ..figures(&result, &begin, &end, memory, replicas) },
+            figures: Figures { log, ..figures(&result, begin, end, memory, replicas) },
             audit: String::new(),
             errors: workload.errors().clone(),
             by_operation: result.by_operation,
             timeline: result.timeline,
-            histogram: None,
+            histogram: result.histogram,
         })
     }
 
@@ -474,6 +493,8 @@ fn figures(
         tx_packets_per_s: Some(rate(end.tx_packets, begin.tx_packets)),
         rx_kb_per_s: Some(kilobytes(end.rx_bytes, begin.rx_bytes)),
         tx_kb_per_s: Some(kilobytes(end.tx_bytes, begin.tx_bytes)),
+        core_use: end.core_use(begin),
+        latency_uncorrected_us: result.uncorrected_us.clone(),
         memory_bytes: memory,
         memory_bytes_per_account: None,
         operations: Some(result.operations),

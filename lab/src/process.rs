@@ -45,6 +45,29 @@ pub struct ServerCommand {
     pub wire: Wire,
     /// Where its directory is made, which goes with it.
     pub place: PathBuf,
+    /// The network namespace to run in; the lab's without.
+    pub namespace: Option<PathBuf>,
+}
+
+impl ServerCommand {
+    /// The program and its arguments as a reader needs them: files by their names alone, and a text
+    /// of several lines by their number.
+    pub fn words(&self) -> Vec<String> {
+        let program = [self.program.clone().into_os_string()];
+        let brief = |word: &OsString| {
+            let word = word.to_string_lossy();
+            let lines = word.lines().count();
+            if lines > 1 {
+                return format!("<{lines} lines>");
+            }
+            let parts = word.split(':').map(|part| match part.rsplit_once('/') {
+                Some((_, name)) if part.starts_with('/') => name.to_owned(),
+                _ => part.to_owned(),
+            });
+            parts.collect::<Vec<_>>().join(":")
+        };
+        program.iter().chain(&self.arguments).map(brief).collect()
+    }
 }
 
 /// A running server. Dropping it stops it.
@@ -71,6 +94,9 @@ impl ServerProcess {
         launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
         for core in &command.cores {
             launcher.arg("--core").arg(core.to_string());
+        }
+        if let Some(namespace) = &command.namespace {
+            launcher.arg("--namespace").arg(namespace);
         }
         // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
         let mut child = launcher
@@ -235,6 +261,22 @@ pub fn free_address(port: Option<u16>) -> Result<SocketAddr> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_command_is_shown_without_where_things_lie() {
+        let words = ["--bind", "127.0.0.1", "-cp", "/a/b/classes:/a/b/jars/*", "-e", "a\nb\nc"];
+        let command = ServerCommand {
+            program: "/usr/bin/java".into(),
+            arguments: words.iter().map(OsString::from).collect(),
+            cores: Vec::new(),
+            address: SocketAddr::from((Ipv4Addr::LOCALHOST, 1)),
+            wire: Wire::Resp,
+            place: PathBuf::new(),
+            namespace: None,
+        };
+        let expected = "java --bind 127.0.0.1 -cp classes:* -e <3 lines>";
+        assert_eq!(command.words().join(" "), expected);
+    }
 
     #[test]
     fn a_port_is_free_with_those_behind_it() {

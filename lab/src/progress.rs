@@ -1,86 +1,125 @@
-//! What a person sees while the lab works: one line on stderr, rewritten on a terminal, written
-//! anew once a second elsewhere.
+//! What a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no
+//! terminal nothing is shown but what must stay.
 
-use std::io::{IsTerminal, Write, stderr};
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::clock::Clock;
 use crate::figures::per;
 use crate::loader::Second;
+use crate::report::grouped;
+
+/// Where a run stands among those of one command.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Step {
+    /// Runs that are done.
+    pub done: u32,
+    /// Runs that were asked for; 0 where nobody counts.
+    pub of: u32,
+    /// How long those took that are done.
+    pub taken: Duration,
+}
 
 /// The live line.
 #[derive(Clone, Debug)]
 pub struct Progress {
     prefix: String,
     quiet: bool,
-    terminal: bool,
     total_seconds: f64,
+    step: Step,
     clock: Clock,
+    bar: ProgressBar,
 }
 
-const BAR_WIDTH: usize = 30;
-
-/// How much is done, as a picture.
-fn bar(done: usize, total: usize) -> String {
-    let full = (BAR_WIDTH * done.min(total)).checked_div(total).unwrap_or(BAR_WIDTH);
-    format!("[{}{}]", "#".repeat(full), "-".repeat(BAR_WIDTH - full))
-}
+const TEMPLATE: &str = "{prefix} [{bar:24}] {msg}";
+/// The bar's length in steps, whatever it shows.
+const LENGTH: u64 = 1_000;
 
 impl Progress {
     /// A line for one run of one target.
     pub fn new(prefix: &str, quiet: bool, total_seconds: f64) -> Progress {
-        let terminal = stderr().is_terminal();
-        Progress {
-            prefix: prefix.to_owned(),
-            quiet,
-            terminal,
-            total_seconds,
-            clock: Clock::start(),
-        }
+        // Hidden by itself where stderr is no terminal.
+        let target =
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(Some(LENGTH), target);
+        let style = ProgressStyle::with_template(TEMPLATE);
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("##-"));
+        bar.set_prefix(prefix.to_owned());
+        let (prefix, step, clock) = (prefix.to_owned(), Step::default(), Clock::start());
+        Progress { prefix, quiet, total_seconds, step, clock, bar }
+    }
+
+    /// The same with the runs before and behind it.
+    pub fn with_step(self, step: Step) -> Progress {
+        Progress { step, ..self }
     }
 
     /// Says something that stays.
     pub fn note(&self, text: &str) {
         if !self.quiet {
-            self.write(&format!("{}: {text}", self.prefix), true);
+            let line = format!("{}: {text}", self.prefix);
+            self.bar.suspend(|| eprintln!("{line}"));
         }
     }
 
     /// Shows how far the filling is.
     pub fn filling(&self, done: usize, total: usize) {
-        // On a file every step would be noise.
-        if !self.quiet && (self.terminal || done == total) {
-            let rate = per(done as u64, self.clock.elapsed().as_secs_f64());
-            let line = format!(
-                "{}: {} {done} of {total}, {rate:.0} a second since the start",
-                self.prefix,
-                bar(done, total)
-            );
-            self.write(&line, done == total);
-        }
+        let rate = per(done as u64, self.clock.elapsed().as_secs_f64());
+        self.show(per(done as u64, total as f64));
+        self.bar.set_message(format!(
+            "filling {} of {}, {} a second",
+            grouped(done as f64),
+            grouped(total as f64),
+            grouped(rate)
+        ));
     }
 
     /// Shows the last second of the load.
     pub fn second(&self, second: &Second) {
-        if self.quiet {
-            return;
-        }
-        let stage = if second.measured { "measuring" } else { "warm-up" };
-        let line = format!(
-            "{}: {:>5.1} of {:.1} s  {stage:<9}  {:>9.0} ops/s  p99 {:>8.0} us",
-            self.prefix, second.elapsed, self.total_seconds, second.ops_per_s, second.p99_us
-        );
-        self.write(&line, second.elapsed >= self.total_seconds);
+        self.show(if self.total_seconds > 0.0 { second.elapsed / self.total_seconds } else { 0.0 });
+        self.bar.set_message(self.words(second));
     }
 
-    fn write(&self, line: &str, last: bool) {
-        let mut out = stderr().lock();
-        // Progress that cannot be shown must not end a run.
-        let _ = if self.terminal {
-            write!(out, "\r\x1b[K{line}{}", if last { "\n" } else { "" }).and_then(|()| out.flush())
-        } else {
-            writeln!(out, "{line}")
-        };
+    fn words(&self, second: &Second) -> String {
+        let stage = if second.measured { "measuring" } else { "warm-up" };
+        let left = self.left(second.elapsed);
+        format!(
+            "{stage} {:.0} of {:.0} s, {} ops/s, p99 {:.0} us, {} errors, {} left",
+            second.elapsed,
+            self.total_seconds,
+            grouped(second.ops_per_s),
+            second.p99_us,
+            second.errors,
+            clock_words(left)
+        )
     }
+
+    /// Seconds until all is done: the rest of this run, and for those behind it as long as those before
+    /// it took, or as this one is meant to.
+    fn left(&self, elapsed: f64) -> f64 {
+        let behind = f64::from(self.step.of.saturating_sub(self.step.done + 1));
+        let each = match self.step.done {
+            0 => self.total_seconds,
+            done => self.step.taken.as_secs_f64() / f64::from(done),
+        };
+        (self.total_seconds - elapsed).max(0.0) + behind * each
+    }
+
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a share of a bar of a thousand steps"
+    )]
+    fn show(&self, share: f64) {
+        self.bar.set_position((share.clamp(0.0, 1.0) * LENGTH as f64) as u64);
+    }
+}
+
+/// 75 seconds as 1:15.
+fn clock_words(seconds: f64) -> String {
+    let seconds = Duration::try_from_secs_f64(seconds.round()).unwrap_or_default().as_secs();
+    format!("{}:{:02}", seconds / 60, seconds % 60)
 }
 
 #[cfg(test)]
@@ -88,9 +127,28 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_bar_fills_from_the_left() {
-        let filled = |done, total| bar(done, total).matches('#').count();
-        assert_eq!([filled(0, 10), filled(5, 10), filled(10, 10), filled(0, 0)], [0, 15, 30, 30]);
-        assert_eq!(bar(1, 3).len(), BAR_WIDTH + 2);
+    fn the_line_says_how_it_goes_and_what_is_left() {
+        let second = Second {
+            elapsed: 4.0,
+            ops_per_s: 86_187.4,
+            p99_us: 812.3,
+            errors: 3,
+            measured: true,
+            ..Second::default()
+        };
+        let alone = Progress::new("a", true, 12.0);
+        let expected = "measuring 4 of 12 s, 86 187 ops/s, p99 812 us, 3 errors, 0:08 left";
+        assert_eq!(alone.words(&second), expected);
+        // Two are done in a minute, and three of five are left with this one.
+        let step = Step { done: 2, of: 5, taken: Duration::from_secs(60) };
+        let one = alone.with_step(step);
+        assert!(one.words(&second).ends_with("1:08 left"), "{}", one.words(&second));
+    }
+
+    #[test]
+    fn nothing_is_drawn_where_nobody_looks() {
+        // Tests have no terminal.
+        assert!(Progress::new("a", false, 1.0).bar.is_hidden());
+        assert!(Progress::new("a", true, 1.0).bar.is_hidden());
     }
 }

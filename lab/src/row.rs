@@ -1,6 +1,6 @@
 //! The rows of a result, as `--json` writes them. docs/lab.md describes every field.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::errors::ErrorTally;
 use crate::figures::{median_index, range};
@@ -8,21 +8,25 @@ use crate::host::Host;
 use crate::latency::LatencySummary;
 use crate::loader::{OperationResult, Second};
 use crate::log_growth::LogGrowth;
+use crate::sampler::CoreUse;
 
+/// Runs of one target that differ by more than this, in percent of the median, support no claim.
+pub const SPREAD_PERCENT_MAX: f64 = 20.0;
 /// What an audit that passed says.
 pub const AUDIT_OK: &str = "ok";
 /// What stands where there is nothing to audit.
 pub const AUDIT_NONE: &str = "n/a";
 
 /// Everything that `--json` writes.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Report {
     /// One row per target.
     pub rows: Vec<Row>,
 }
 
 /// One target under one scenario.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Row {
     /// The scenario's name.
     pub scenario: String,
@@ -48,6 +52,11 @@ pub struct Row {
     pub notes: Vec<String>,
     /// Product and version of the system under test.
     pub version: String,
+    /// The words that it was started with; empty where the lab did not start it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub configuration: Vec<String>,
+    /// `loopback` or `namespaces`; empty in older results, which are of the loopback.
+    pub stand: String,
     /// The load.
     #[serde(flatten)]
     pub load: Load,
@@ -63,7 +72,8 @@ pub struct Row {
 }
 
 /// The load of a row.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Load {
     /// Sessions at a time.
     pub sessions: u32,
@@ -86,7 +96,7 @@ pub struct Load {
     /// Threads that scurry was told to use; none where it was not told.
     pub threads: Option<u32>,
     /// Which of scurry's ports were used: `main` or `cores`; none of other targets.
-    pub door: Option<&'static str>,
+    pub door: Option<String>,
     /// The cores of the system under test; none where nothing was bound.
     pub target_cores: Vec<usize>,
     /// The core of the loader.
@@ -94,12 +104,17 @@ pub struct Load {
 }
 
 /// What was measured. All empty in a row that failed.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Figures {
     /// Business operations per second.
     pub business_ops_per_s: Option<f64>,
     /// Latency, microseconds.
     pub latency_us: Option<LatencySummary>,
+    /// Latency of an open loop from when each request was written, beside that from when it was meant
+    /// to be sent; none of a closed loop, where they are the same.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub latency_uncorrected_us: Option<LatencySummary>,
     /// CPU of all processes of the system under test, 100 per core.
     pub cpu_percent: Option<f64>,
     /// CPU microseconds of the system under test per operation.
@@ -113,13 +128,16 @@ pub struct Figures {
     pub loader_idle_percent: Option<f64>,
     /// The loader had less than 10 % left: the figure is its limit, not the target's.
     pub loader_bound: Option<bool>,
-    /// Packets per second received over `lo`.
+    /// What each core of the machine did, whoever it was for.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub core_use: Vec<CoreUse>,
+    /// Packets per second received over the interface.
     pub rx_packets_per_s: Option<f64>,
-    /// Packets per second sent over `lo`.
+    /// Packets per second sent over the interface.
     pub tx_packets_per_s: Option<f64>,
-    /// Kilobytes (1000) per second received over `lo`.
+    /// Kilobytes (1000) per second received over the interface.
     pub rx_kb_per_s: Option<f64>,
-    /// Kilobytes (1000) per second sent over `lo`.
+    /// Kilobytes (1000) per second sent over the interface.
     pub tx_kb_per_s: Option<f64>,
     /// Resident memory of the system under test as the load ended.
     pub memory_bytes: Option<u64>,
@@ -132,7 +150,8 @@ pub struct Figures {
 }
 
 /// One run of a row.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Run {
     /// Counted from 1.
     pub run: u32,
@@ -148,13 +167,13 @@ pub struct Run {
     /// Second by second.
     pub timeline: Vec<Second>,
     /// All latencies as an HdrHistogram of nanoseconds, as its logs hold it (V2, compressed,
-    /// base64); of targets with a driver.
+    /// base64).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub histogram: Option<String>,
 }
 
 /// Least and greatest throughput of the runs.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// The least.
     pub min: f64,
@@ -165,7 +184,7 @@ pub struct Spread {
 }
 
 /// Throughput against another target, over the pairs of runs of the same number.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Ratio {
     /// The other target.
     pub to: String,

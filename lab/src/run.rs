@@ -3,10 +3,12 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
 use crate::arguments::RunArguments;
+use crate::clock::Clock;
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
@@ -14,10 +16,12 @@ use crate::host::Host;
 use crate::log_growth::LogGrowth;
 use crate::measure::{Bench, Copies};
 use crate::place::Place;
+use crate::progress::Step;
 use crate::report;
 use crate::routes::Door;
 use crate::row::{Load, Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
+use crate::stand::Stand;
 use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
 
@@ -25,6 +29,8 @@ use crate::testbed::{allow_files, catch_signals, write_json};
 const BUSY_PERCENT: f64 = 95.0;
 /// An open loop that answers less than this share of its rate has not kept it.
 const KEPT_RATE_MIN: f64 = 0.99;
+/// Interrupts are no work of others; above this it was more than those.
+const OTHER_PERCENT_MAX: f64 = 25.0;
 /// Files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
 
@@ -35,17 +41,38 @@ const FILES_SPARE: u64 = 200;
 /// When the arguments contradict each other, or no target could be measured.
 pub fn run(arguments: &RunArguments) -> Result<bool> {
     let scenario = arguments.scenario()?;
+    let report = measure(arguments, &scenario, None)?;
+    print!("{}", report::render(&scenario, &report)?);
+    write_json(arguments.common.json.as_deref(), &report)?;
+    if report.rows.iter().all(|row| row.not_measured.is_some()) {
+        bail!("no target could be measured here");
+    }
+    Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
+}
+
+/// Measures the targets under a scenario. No round of runs begins after `within`, but the first.
+///
+/// # Errors
+/// When the arguments contradict each other, or the run is interrupted.
+pub(crate) fn measure(
+    arguments: &RunArguments,
+    scenario: &Scenario,
+    within: Option<Duration>,
+) -> Result<Report> {
     let targets = arguments.targets()?;
     let scurry = arguments.scurry()?;
     allow_files(u64::from(scenario.connections) + FILES_SPARE)?;
     let interrupted = catch_signals()?;
     let session = Session {
         arguments,
-        scenario: &scenario,
+        scenario,
+        clock: Clock::start(),
+        within,
         one_core: Cores::choose(1)?,
         cores: Cores::choose(scurry.threads.unwrap_or(1) as usize)?,
         scurry,
         place: Place::find(arguments.common.directory.as_deref())?,
+        stand: Stand::build(arguments.stand)?,
         host: Host::look(),
         library: library(arguments)?,
         interrupted: &interrupted,
@@ -53,13 +80,7 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     session.greet();
     let mut rows = session.rows(&targets)?;
     compare(&mut rows);
-    let report = Report { rows };
-    print!("{}", report::render(&scenario, &report)?);
-    write_json(arguments.common.json.as_deref(), &report)?;
-    if report.rows.iter().all(|row| row.not_measured.is_some()) {
-        bail!("no target could be measured here");
-    }
-    Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
+    Ok(Report { rows })
 }
 
 fn library(arguments: &RunArguments) -> Result<Option<String>> {
@@ -71,12 +92,16 @@ fn library(arguments: &RunArguments) -> Result<Option<String>> {
 struct Session<'a> {
     arguments: &'a RunArguments,
     scenario: &'a Scenario,
+    clock: Clock,
+    /// No round of runs begins later, but the first.
+    within: Option<Duration>,
     /// The placement of targets that have one thread.
     one_core: Option<Cores>,
     /// The placement of scurry.
     cores: Option<Cores>,
     scurry: ScurryOptions,
     place: Place,
+    stand: Stand,
     host: Host,
     library: Option<String>,
     interrupted: &'a AtomicBool,
@@ -112,9 +137,17 @@ impl Session<'_> {
         let mut entries: Vec<Entry> =
             targets.iter().flat_map(|target| self.entries(*target)).collect();
         let sizes = self.echo_sizes(targets);
+        let measurable = entries.iter().filter(|entry| entry.program.is_some()).count();
+        let mut step =
+            Step { of: self.arguments.runs * u32::try_from(measurable)?, ..Step::default() };
         for number in 1..=self.arguments.runs {
-            for entry in &mut entries {
-                self.one(entry, number, &sizes.text)?;
+            if number > 1 && self.within.is_some_and(|within| self.clock.elapsed() >= within) {
+                break;
+            }
+            for entry in entries.iter_mut().filter(|entry| entry.program.is_some()) {
+                self.one(entry, number, &sizes.text, step)?;
+                step.done += 1;
+                step.taken = self.clock.elapsed();
             }
         }
         for entry in &mut entries {
@@ -145,6 +178,10 @@ impl Session<'_> {
                 }
                 Ok(program)
             });
+            let located = located.and_then(|program| {
+                target.meets_on(self.arguments.stand)?;
+                Ok(program)
+            });
             let mut row = self.blank(variant, *door);
             if let Err(missing) = &located {
                 row.not_measured = Some(missing.to_string());
@@ -155,14 +192,16 @@ impl Session<'_> {
         doors.iter().map(entry).collect()
     }
 
-    fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str) -> Result<()> {
+    fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str, step: Step) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
         let Variant { target, durability, .. } = entry.variant;
-        let bench = Bench { durability, ..self.bench(target, entry.door, program, echo_sizes) };
+        let bench =
+            Bench { durability, step, ..self.bench(target, entry.door, program, echo_sizes) };
         let row = &mut entry.row;
         row.runs.push(match bench.measure(number, self.arguments.runs) {
             Ok(measured) => {
                 row.version = measured.identity.version;
+                row.configuration = measured.configuration;
                 row.durability = measured.identity.durability;
                 measured.run
             }
@@ -188,6 +227,7 @@ impl Session<'_> {
         echo_sizes: &'b str,
     ) -> Bench<'b> {
         Bench {
+            stand: &self.stand,
             scenario: self.scenario,
             target,
             durability: Durability::None,
@@ -206,6 +246,7 @@ impl Session<'_> {
             echo_sizes,
             library: self.library.as_deref(),
             interrupted: self.interrupted,
+            step: Step::default(),
             quiet: self.arguments.common.quiet,
         }
     }
@@ -261,7 +302,7 @@ impl Session<'_> {
                 seed: scenario.seed,
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
                 threads: self.scurry.threads.filter(|_| is_scurry),
-                door: is_scurry.then(|| door.name()),
+                door: is_scurry.then(|| door.name().to_owned()),
                 target_cores: cores
                     .filter(|_| !is_addressed)
                     .map(|cores| cores.target.clone())
@@ -271,6 +312,7 @@ impl Session<'_> {
             replicas: if target.replicates() { self.arguments.replicas } else { 0 },
             acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             host: self.host.clone(),
+            stand: self.arguments.stand.name().to_owned(),
             ..Row::default()
         }
     }
@@ -284,6 +326,11 @@ impl Session<'_> {
                 note.push_str(", though the target's core was full as well");
             }
             row.notes.push(note);
+        }
+        if let Some(percent) = other_work(row) {
+            row.notes.push(format!(
+                "other work took {percent:.0} % of a core meanwhile: the figures are disturbed"
+            ));
         }
         let rate = row.figures.business_ops_per_s;
         if let (Some(wanted), Some(found)) = (row.load.rate, rate)
@@ -360,7 +407,49 @@ impl Session<'_> {
     }
 }
 
+/// What ran on the cores of the loader and of the target beside these two, 100 per core; none where it
+/// is little, or not known.
+fn other_work(row: &Row) -> Option<f64> {
+    let figures = &row.figures;
+    let is_ours =
+        |core: usize| row.load.loader_core == Some(core) || row.load.target_cores.contains(&core);
+    // What replicas take is on the loader's core too, and told apart.
+    if row.load.loader_core.is_none() || row.replicas > 0 || figures.core_use.is_empty() {
+        return None;
+    }
+    let busy: f64 =
+        figures.core_use.iter().filter(|one| is_ours(one.core)).map(|one| one.busy_percent).sum();
+    let other = busy - figures.cpu_percent? - (100.0 - figures.loader_idle_percent?);
+    (other > OTHER_PERCENT_MAX).then_some(other)
+}
+
 /// Numbers of cores as text.
 fn joined(cores: &[usize]) -> String {
     cores.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::Figures;
+    use crate::sampler::CoreUse;
+
+    #[test]
+    fn work_of_others_is_what_neither_loader_nor_target_did() {
+        let core = |core, busy_percent| CoreUse { core, busy_percent, ..CoreUse::default() };
+        let row = |core_use: Vec<CoreUse>| Row {
+            load: Load { loader_core: Some(0), target_cores: vec![1], ..Load::default() },
+            figures: Figures {
+                cpu_percent: Some(90.0),
+                loader_idle_percent: Some(60.0),
+                core_use,
+                ..Figures::default()
+            },
+            ..Row::default()
+        };
+        assert_eq!(other_work(&row(vec![core(0, 45.0), core(1, 99.0)])), None);
+        let disturbed = row(vec![core(0, 99.0), core(1, 99.0), core(2, 99.0)]);
+        assert_eq!(other_work(&disturbed), Some(68.0));
+        assert_eq!(other_work(&row(vec![])), None);
+    }
 }

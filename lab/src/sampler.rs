@@ -1,38 +1,90 @@
-//! What the kernel says about the system under test: its CPU time and memory, and the packets
-//! over the loopback interface.
+//! What the kernel says about the system under test: its CPU time and memory, what each core did,
+//! and the packets over the interface.
 
 use std::fs;
 
 use anyhow::{Context, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::figures::{percent, rounded};
 
 /// Clock ticks of /proc per second: USER_HZ, 100 on every Linux that matters.
 const TICKS_PER_S: f64 = 100.0;
 
 /// One look.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sample {
     /// CPU seconds of the process and its children since they began.
     pub cpu_seconds: f64,
-    /// Packets received over `lo`.
+    /// Packets received over the interface.
     pub rx_packets: u64,
-    /// Packets sent over `lo`.
+    /// Packets sent over the interface.
     pub tx_packets: u64,
-    /// Bytes received over `lo`.
+    /// Bytes received over the interface.
     pub rx_bytes: u64,
-    /// Bytes sent over `lo`.
+    /// Bytes sent over the interface.
     pub tx_bytes: u64,
+    /// What each core has done since it began.
+    cores: Vec<CoreTicks>,
+}
+
+/// What one core did over an interval.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CoreUse {
+    /// Its number.
+    pub core: usize,
+    /// The share of the interval in which it was not idle, percent.
+    pub busy_percent: f64,
+    /// The part of that in which it handled interrupts, packets among them, percent of the interval.
+    pub interrupts_percent: f64,
+    /// The share that the machine below gave to others, percent; not part of `busy_percent`.
+    pub stolen_percent: f64,
+}
+
+/// A line of /proc/stat.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct CoreTicks {
+    core: usize,
+    all: u64,
+    idle: u64,
+    interrupts: u64,
+    stolen: u64,
 }
 
 impl Sample {
-    /// Looks at these processes and at the loopback interface now.
+    /// Looks at these processes, at the interface on the host of the first of them, and at the cores
+    /// now.
     ///
     /// # Errors
     /// When one of them has gone.
-    pub fn take(pids: &[u32]) -> Result<Sample> {
-        let mut sample = read_loopback(&fs::read_to_string("/proc/net/dev")?)
-            .context("/proc/net/dev has no line for lo")?;
+    pub fn take(pids: &[u32], interface: &str) -> Result<Sample> {
+        let devices = match pids.first() {
+            Some(pid) => format!("/proc/{pid}/net/dev"),
+            None => "/proc/net/dev".to_owned(),
+        };
+        let devices = fs::read_to_string(devices).context("the system under test has ended")?;
+        let mut sample = read_interface(&devices, interface)
+            .with_context(|| format!("the kernel counts nothing for {interface}"))?;
         sample.cpu_seconds = cpu_seconds(pids)?;
+        sample.cores = read_cores(&fs::read_to_string("/proc/stat")?);
         Ok(sample)
+    }
+
+    /// What the cores did since an earlier look.
+    pub fn core_use(&self, earlier: &Sample) -> Vec<CoreUse> {
+        let since = |now: &CoreTicks| {
+            let then = earlier.cores.iter().find(|then| then.core == now.core)?;
+            let all = now.all.saturating_sub(then.all) as f64;
+            let share = |now: u64, then: u64| percent(now.saturating_sub(then) as f64, all);
+            let (idle, stolen) = (share(now.idle, then.idle), share(now.stolen, then.stolen));
+            Some(CoreUse {
+                core: now.core,
+                busy_percent: rounded(100.0 - idle - stolen, 1),
+                interrupts_percent: rounded(share(now.interrupts, then.interrupts), 1),
+                stolen_percent: rounded(stolen, 1),
+            })
+        };
+        self.cores.iter().filter_map(since).collect()
     }
 }
 
@@ -100,8 +152,29 @@ fn read_resident(status: &str) -> Option<u64> {
     Some(kilobytes * 1_024)
 }
 
-fn read_loopback(devices: &str) -> Option<Sample> {
-    let line = devices.lines().find_map(|line| line.trim_start().strip_prefix("lo:"))?;
+/// user nice system idle iowait irq softirq steal, of each core.
+fn read_cores(stat: &str) -> Vec<CoreTicks> {
+    let core = |line: &str| {
+        let (name, ticks) = line.strip_prefix("cpu")?.split_once(' ')?;
+        let core = name.parse().ok()?;
+        let ticks: Vec<u64> =
+            ticks.split_whitespace().map_while(|tick| tick.parse().ok()).collect();
+        let &[user, nice, system, idle, iowait, irq, softirq, stolen, ..] = ticks.as_slice() else {
+            return None;
+        };
+        let idle = idle + iowait;
+        let interrupts = irq + softirq;
+        let all = user + nice + system + idle + interrupts + stolen;
+        Some(CoreTicks { core, all, idle, interrupts, stolen })
+    };
+    stat.lines().filter_map(core).collect()
+}
+
+fn read_interface(devices: &str, interface: &str) -> Option<Sample> {
+    let of_interface = |line: &str| {
+        line.trim_start().strip_prefix(interface)?.strip_prefix(':').map(str::to_owned)
+    };
+    let line = devices.lines().find_map(of_interface)?;
     let fields: Vec<u64> = line.split_whitespace().filter_map(|field| field.parse().ok()).collect();
     Some(Sample {
         cpu_seconds: 0.0,
@@ -109,6 +182,7 @@ fn read_loopback(devices: &str) -> Option<Sample> {
         rx_packets: *fields.get(1)?,
         tx_bytes: *fields.get(8)?,
         tx_packets: *fields.get(9)?,
+        cores: Vec::new(),
     })
 }
 
@@ -124,9 +198,21 @@ mod tests {
     }
 
     #[test]
+    fn cores_are_busy_where_they_are_not_idle() {
+        let line = |user, idle, softirq, steal| {
+            format!("cpu  9 9\ncpu1 {user} 0 0 {idle} 0 0 {softirq} {steal} 0 0\nintr 5\n")
+        };
+        let sample = |text: String| Sample { cores: read_cores(&text), ..Sample::default() };
+        let found = sample(line(150, 330, 15, 25)).core_use(&sample(line(100, 300, 10, 10)));
+        let expected =
+            CoreUse { core: 1, busy_percent: 55.0, interrupts_percent: 5.0, stolen_percent: 15.0 };
+        assert_eq!(found, [expected]);
+    }
+
+    #[test]
     fn the_loopback_line_and_the_resident_line() {
         let devices = "Inter-|\n face |\n  eth0: 9 9 0 0 0 0 0 0 9 9 0\n    lo:    3193      29    0    0    0     0          0         0     3194      30    0\n";
-        let sample = read_loopback(devices).unwrap();
+        let sample = read_interface(devices, "lo").unwrap();
         assert_eq!((sample.rx_bytes, sample.rx_packets), (3193, 29));
         assert_eq!((sample.tx_bytes, sample.tx_packets), (3194, 30));
         assert_eq!(read_resident("Name:\tx\nVmRSS:\t  12 kB\n"), Some(12_288));
@@ -135,7 +221,7 @@ mod tests {
     #[test]
     fn this_process_can_be_sampled() {
         let pid = std::process::id();
-        assert!(Sample::take(&[pid]).is_ok());
+        assert!(Sample::take(&[pid], "lo").is_ok());
         assert!(resident_bytes(pid).unwrap() > 0);
     }
 }

@@ -1,27 +1,36 @@
 //! The command line: each flag beside its help, one file per sub-command.
 
 mod address;
+mod ammo;
 mod common;
+mod compare;
+mod diff;
 mod expiry;
 mod fill;
 mod half_load;
 mod ladder;
 mod neighbours;
 mod recovery;
+mod report;
 mod run;
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
 
+pub use ammo::{AmmoArguments, AmmoFormat};
 pub use common::{CommonArguments, HealthyArguments};
+pub use compare::CompareArguments;
+pub use diff::DiffArguments;
 pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
 pub use half_load::HalfLoadArguments;
 pub use ladder::LadderArguments;
 pub use neighbours::NeighboursArguments;
 pub use recovery::RecoveryArguments;
+pub use report::ReportArguments;
 pub use run::{Choice, RunArguments};
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
@@ -38,6 +47,14 @@ pub struct Arguments {
 pub enum LabCommand {
     /// Load targets with a scenario, audit each, and print one table.
     Run(Box<RunArguments>),
+    /// Measure all targets that suit a scenario, in the columns of what others have published for it.
+    Compare(Box<CompareArguments>),
+    /// Compare two files of results, row by row: what differs by more than chance.
+    Diff(DiffArguments),
+    /// Write one self-contained page of HTML from files of results.
+    Report(ReportArguments),
+    /// Write requests for the HTTP door in the formats of yandex-tank's phantom and pandora.
+    Ammo(AmmoArguments),
     /// Show what each layer costs: the ledger, the engine, the bytes around it, the sockets.
     Ladder(LadderArguments),
     /// Show what a healthy client feels while another one misbehaves.
@@ -61,9 +78,9 @@ pub enum LabCommand {
     /// The echo server, started by `run`.
     #[command(hide = true)]
     EchoServer {
-        /// Port on loopback.
+        /// Where it listens.
         #[arg(long)]
-        port: u16,
+        listen: SocketAddr,
         /// Reply lengths, NAME=BYTES,...
         #[arg(long, default_value = "")]
         sizes: String,
@@ -74,6 +91,9 @@ pub enum LabCommand {
         /// A core that it may run on; any core without.
         #[arg(long = "core")]
         cores: Vec<usize>,
+        /// The network namespace to run in; the lab's without.
+        #[arg(long)]
+        namespace: Option<PathBuf>,
         /// Process id of the lab.
         #[arg(long)]
         parent: i32,
@@ -84,7 +104,7 @@ pub enum LabCommand {
 }
 
 #[cfg(test)]
-fn parse_words(line: &str) -> anyhow::Result<LabCommand> {
+pub(crate) fn parse_words(line: &str) -> anyhow::Result<LabCommand> {
     let words = format!("scurry-lab {line}");
     Ok(Arguments::try_parse_from(words.split_whitespace())?.command)
 }

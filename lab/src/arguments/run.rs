@@ -11,6 +11,7 @@ use super::address::TargetAddress;
 use crate::fleet::REPLICAS_MAX;
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
+use crate::stand::StandKind;
 use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
@@ -113,6 +114,11 @@ pub struct RunArguments {
     #[arg(long, value_name = "N")]
     pub threads: Option<u32>,
 
+    /// Where loader and target meet: `loopback`, or `namespaces`, two network namespaces with a cable
+    /// of 1 Gbit/s (as root).
+    #[arg(long, value_enum, default_value_t)]
+    pub stand: StandKind,
+
     /// Which ports of scurry are used: `main`, the one that plain clients know; or `cores`, as a
     /// client of a cluster does, each request to the core that owns its key. Give both to compare.
     #[arg(long = "door", value_name = "main|cores", default_values = ["main"])]
@@ -210,6 +216,11 @@ impl RunArguments {
 
     /// Refuses what no target can do.
     fn check_copies(&self) -> Result<()> {
+        let is_apart = self.stand == StandKind::Namespaces;
+        ensure!(
+            !is_apart || self.replicas == 0 && self.addresses.is_empty(),
+            "--stand namespaces has one host for the target: leave --replicas and --address out"
+        );
         ensure!(self.replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
         if let Some(copies) = self.acknowledged_copies {
             let most = 1 + REPLICAS_MAX;

@@ -7,8 +7,10 @@ use anyhow::{Context, Result, ensure};
 use super::report::Point;
 use crate::echo_sizes::learn;
 use crate::measure::{Bench, Copies};
+use crate::progress::Step;
 use crate::routes::Door;
 use crate::scenario::{Kind, Scenario};
+use crate::stand::Stand;
 use crate::target::{Durability, Target};
 use crate::testbed::Testbed;
 
@@ -55,6 +57,7 @@ impl Loopback<'_> {
         scenario.depth = form.depth;
         let target = if echo { Target::Echo } else { Target::Scurry };
         let bench = Bench {
+            stand: &Stand::Loopback,
             scenario: &scenario,
             target,
             durability: Durability::None,
@@ -70,6 +73,7 @@ impl Loopback<'_> {
             echo_sizes: &self.echo_sizes,
             library: None,
             interrupted: &self.testbed.interrupted,
+            step: Step::default(),
             quiet: self.testbed.quiet,
         };
         let name = target.name();

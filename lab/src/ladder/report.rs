@@ -1,17 +1,14 @@
 //! The ladder as JSON and as text. docs/lab.md describes the fields.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::figures::{median_index, percent, range, rounded};
 use crate::host::Host;
 use crate::report::{Grid, grouped};
-use crate::row::Spread;
-
-/// Runs of one rung that differ by more than this support no claim.
-const SPREAD_PERCENT_MAX: f64 = 20.0;
+use crate::row::{SPREAD_PERCENT_MAX, Spread};
 
 /// The whole ladder.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ladder {
     /// Accounts of every rung above the ledger.
     pub accounts: u32,
@@ -27,7 +24,8 @@ pub struct Ladder {
 }
 
 /// One rung. Its figures are those of the median run by throughput.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct RungRow {
     /// Its name.
     pub rung: String,
@@ -50,7 +48,8 @@ pub struct RungRow {
 }
 
 /// One run of a rung.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Point {
     /// Counted from 1.
     pub run: u32,

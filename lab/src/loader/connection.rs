@@ -17,7 +17,10 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// A request without its reply.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
+    /// From when its latency counts: in an open loop when it was meant to be sent.
     pub(super) sent: u64,
+    /// When it was written.
+    pub(super) written: u64,
     pub(super) session: u32,
     pub(super) operation: u8,
 }
@@ -79,14 +82,16 @@ impl Connection {
     }
 
     pub(super) fn sending(&mut self, session: u32, operation: u8) {
-        self.in_flight.push_back(Request { sent: 0, session, operation });
+        self.in_flight.push_back(Request { sent: 0, written: 0, session, operation });
     }
 
-    /// Gives each of the last `count` requests the time from which its latency counts.
-    pub(super) fn stamp(&mut self, count: usize, time: impl Fn(u64) -> u64) {
+    /// Gives each of the last `count` requests the time from which its latency counts, and that of
+    /// the write.
+    pub(super) fn stamp(&mut self, count: usize, now: u64, time: impl Fn(u64) -> u64) {
         let first = self.in_flight.len() - count;
         for (request, number) in self.in_flight.range_mut(first..).zip(0..) {
             request.sent = time(number);
+            request.written = now;
         }
     }
 

@@ -3,19 +3,25 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use super::connection::Request;
 use super::{SECOND_NS, seconds};
 use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
 
 /// The interval between two ticks of the live line.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Second {
     /// Seconds since the load began.
     pub elapsed: f64,
     /// Operations per second in this interval.
     pub ops_per_s: f64,
+    /// The interval's median, microseconds; 0 in results that do not have it.
+    pub p50_us: f64,
     /// The interval's 99th percentile, microseconds.
     pub p99_us: f64,
+    /// Error replies since the load began.
+    pub errors: u64,
     /// Part of the measured interval.
     pub measured: bool,
 }
@@ -48,6 +54,11 @@ pub struct LoadResult {
     pub not_enough_copies: Option<u64>,
     /// Second by second.
     pub timeline: Vec<Second>,
+    /// Latencies of an open loop from when each request was written, microseconds; none of a closed
+    /// loop, where they are those above.
+    pub uncorrected_us: Option<LatencySummary>,
+    /// All latencies: [`LatencyRecorder::encode`].
+    pub histogram: Option<String>,
 }
 
 impl Second {
@@ -56,7 +67,9 @@ impl Second {
         Second {
             elapsed: rounded(self.elapsed, 3),
             ops_per_s: rounded(self.ops_per_s, 1),
+            p50_us: rounded(self.p50_us, 2),
             p99_us: rounded(self.p99_us, 2),
+            errors: self.errors,
             measured: self.measured,
         }
     }
@@ -69,6 +82,8 @@ pub(super) struct Recorder {
     names: Vec<String>,
     interval: Vec<LatencyRecorder>,
     totals: Vec<LatencyRecorder>,
+    /// Of an open loop.
+    uncorrected: Option<LatencyRecorder>,
     interval_started: u64,
     measuring: bool,
     not_enough: u64,
@@ -76,12 +91,13 @@ pub(super) struct Recorder {
 }
 
 impl Recorder {
-    pub(super) fn new(names: &[String]) -> Result<Recorder> {
+    pub(super) fn new(names: &[String], is_open: bool) -> Result<Recorder> {
         let recorders = || names.iter().map(|_| LatencyRecorder::new()).collect::<Result<Vec<_>>>();
         Ok(Recorder {
             names: names.to_vec(),
             interval: recorders()?,
             totals: recorders()?,
+            uncorrected: is_open.then(LatencyRecorder::new).transpose()?,
             interval_started: 0,
             measuring: false,
             not_enough: 0,
@@ -90,8 +106,14 @@ impl Recorder {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, operation: u8, nanos: u64) {
-        self.interval[usize::from(operation)].record(nanos);
+    pub(super) fn record(&mut self, request: &Request, now: u64) {
+        let nanos = now.saturating_sub(request.sent);
+        self.interval[usize::from(request.operation)].record(nanos);
+        if self.measuring
+            && let Some(uncorrected) = &mut self.uncorrected
+        {
+            uncorrected.record(now.saturating_sub(request.written));
+        }
     }
 
     /// So many operations are not on enough copies.
@@ -114,21 +136,23 @@ impl Recorder {
     }
 
     /// Nothing that is answered from now on counts.
-    pub(super) fn end_measuring(&mut self, now: u64) {
-        self.close_interval(now);
+    pub(super) fn end_measuring(&mut self, now: u64, errors: u64) {
+        self.close_interval(now, errors);
         // The rest that was answered in the same instant has no throughput of its own.
         self.timeline.pop_if(|second| second.ops_per_s == 0.0);
         self.measuring = false;
     }
 
-    pub(super) fn close_interval(&mut self, now: u64) -> Second {
+    pub(super) fn close_interval(&mut self, now: u64, errors: u64) -> Second {
         let length = seconds(now.saturating_sub(self.interval_started).max(1));
         let mut all = self.interval[0].clone();
         self.interval[1..].iter().for_each(|recorder| all.add(recorder));
         let second = Second {
             elapsed: seconds(now),
             ops_per_s: per(all.count(), length),
+            p50_us: all.quantile_us(0.5),
             p99_us: all.quantile_us(0.99),
+            errors,
             measured: self.measuring,
         };
         if self.measuring {
@@ -142,7 +166,12 @@ impl Recorder {
         second
     }
 
-    pub(super) fn finish(self, length: u64, loader_cpu: u64, copies_asked: bool) -> LoadResult {
+    pub(super) fn finish(
+        self,
+        length: u64,
+        loader_cpu: u64,
+        copies_asked: bool,
+    ) -> Result<LoadResult> {
         let mut all = self.totals[0].clone();
         self.totals[1..].iter().for_each(|recorder| all.add(recorder));
         let by_operation = self
@@ -155,7 +184,7 @@ impl Recorder {
                 latency_us: total.summary().rounded(),
             })
             .collect();
-        LoadResult {
+        Ok(LoadResult {
             seconds: seconds(length),
             operations: all.count(),
             latency_us: all.summary().rounded(),
@@ -163,6 +192,8 @@ impl Recorder {
             loader_cpu_seconds: seconds(loader_cpu),
             not_enough_copies: copies_asked.then_some(self.not_enough),
             timeline: self.timeline,
-        }
+            uncorrected_us: self.uncorrected.map(|uncorrected| uncorrected.summary().rounded()),
+            histogram: Some(all.encode()?),
+        })
     }
 }

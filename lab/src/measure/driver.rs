@@ -55,6 +55,7 @@ impl Bench<'_> {
             address,
             wire: self.target.wire(),
             place: self.place.to_owned(),
+            namespace: None,
         };
         ServerProcess::start(&command, self.interrupted).context("starting the driver").map(Some)
     }
@@ -71,6 +72,7 @@ impl Bench<'_> {
     ) -> Result<(Run, Tally)> {
         let mut watch = Watch {
             pids: server.pids(),
+            interface: self.stand.interface(),
             replica_pids: Vec::new(),
             replica_cpu: Vec::new(),
             samples: Vec::new(),
@@ -101,7 +103,7 @@ impl Bench<'_> {
             format!("the driver's result is {}", String::from_utf8_lossy(&json))
         })?;
         let Value::Bulk(tally) = client.receive()? else { bail!("the driver sends no tally") };
-        let (&[begin, end], &[cpu_begin, cpu_end]) =
+        let ([begin, end], &[cpu_begin, cpu_end]) =
             (watch.samples.as_slice(), driver_cpu.as_slice())
         else {
             bail!("the driver did not say when it measured");
@@ -114,15 +116,17 @@ impl Bench<'_> {
             loader_cpu_seconds: cpu_end - cpu_begin,
             timeline,
             not_enough_copies: None,
+            uncorrected_us: None,
+            histogram: Some(driven.histogram),
         };
         let run = Run {
             run: number,
-            figures: figures(&result, &begin, &end, server.resident_bytes()?, None),
+            figures: figures(&result, begin, end, server.resident_bytes()?, None),
             audit: String::new(),
             errors: driven.errors,
             by_operation: result.by_operation,
             timeline: result.timeline,
-            histogram: Some(driven.histogram),
+            histogram: result.histogram,
         };
         let (amounts, rest) = tally.as_chunks();
         ensure!(rest.is_empty(), "the driver's tally is cut off");
@@ -161,7 +165,7 @@ fn second(figures: &[Value], measured: bool) -> Result<Second> {
     let figure = |index: usize| figures.get(index)?.text()?.parse().ok();
     match (figure(0), figure(1), figure(2)) {
         (Some(elapsed), Some(ops_per_s), Some(p99_us)) => {
-            Ok(Second { elapsed, ops_per_s, p99_us, measured })
+            Ok(Second { elapsed, ops_per_s, p99_us, measured, ..Second::default() })
         }
         _ => bail!("the driver's second has another shape"),
     }

@@ -1,11 +1,8 @@
 //! The measured rows, their notes and their ratios.
 
 use super::grid::{Grid, grouped};
-use crate::row::{Ratio, Row};
+use crate::row::{Ratio, Row, SPREAD_PERCENT_MAX};
 use crate::target::Target;
-
-/// Runs of one target that differ by more than this support no claim.
-const SPREAD_PERCENT_MAX: f64 = 20.0;
 
 const VERDICT_CHARS_MAX: usize = 60;
 
@@ -33,19 +30,24 @@ const HEADINGS: &[&str] = &[
     "<audit",
 ];
 
-pub(super) fn render(rows: &[Row]) -> String {
+/// All of it.
+pub(crate) fn render(rows: &[Row]) -> String {
     let mut grid = Grid::new(HEADINGS);
     for row in rows {
         grid.push(cells(row));
     }
     let mut out = grid.render();
-    if let Some(row) = rows.first() {
-        out.push_str(&conditions(row));
-    }
+    out.push_str(&behind(rows));
+    out.push_str(&ratios(rows));
+    out
+}
+
+/// The load, and what a reader must know of each row.
+pub(crate) fn behind(rows: &[Row]) -> String {
+    let mut out = rows.first().map(conditions).unwrap_or_default();
     for row in rows {
         out.push_str(&details(row));
     }
-    out.push_str(&ratios(rows));
     out
 }
 
@@ -124,13 +126,14 @@ fn conditions(row: &Row) -> String {
     };
     format!(
         "{} sessions over {} connections, depth {}{loop_length}, {} accounts or keys, {} s after {} s \
-         of warm-up, {pacing}, loopback\n{}, {} cores, Linux {}, {cores}{commit}\n",
+         of warm-up, {pacing}, {}\n{}, {} cores, Linux {}, {cores}{commit}\n",
         load.sessions,
         load.connections,
         load.depth,
         grouped(f64::from(load.accounts)),
         load.seconds,
         load.warmup_seconds,
+        if row.stand.is_empty() { "loopback" } else { &row.stand },
         row.host.cpu,
         row.host.cores,
         row.host.kernel

@@ -8,6 +8,8 @@ use anyhow::Result;
 
 pub(crate) use grid::{Grid, grouped};
 pub(crate) use measured::duration;
+pub(crate) use measured::{behind, render as measured_table};
+pub(crate) use published::{render as published_text, tables as published_tables};
 
 use crate::row::Report;
 use crate::scenario::Scenario;

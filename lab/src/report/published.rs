@@ -16,19 +16,24 @@ struct Tables {
 }
 
 #[derive(Debug, Deserialize)]
-struct Table {
-    source: String,
-    hardware: String,
-    scenario: String,
-    columns: Vec<String>,
+pub(crate) struct Table {
+    pub(crate) source: String,
+    pub(crate) hardware: String,
+    pub(crate) scenario: String,
+    pub(crate) columns: Vec<String>,
     rows: Vec<Vec<toml::Value>>,
 }
 
 /// The published tables of a scenario; nothing when there are none.
-pub(super) fn render(scenario: &str) -> Result<String> {
+pub(crate) fn tables(scenario: &str) -> Result<Vec<Table>> {
     let tables: Tables = toml::from_str(PUBLISHED).context("reading the published figures")?;
+    Ok(tables.table.into_iter().filter(|table| table.scenario == scenario).collect())
+}
+
+/// They as text.
+pub(crate) fn render(scenario: &str) -> Result<String> {
     let mut out = String::new();
-    for table in tables.table.iter().filter(|table| table.scenario == scenario) {
+    for table in &tables(scenario)? {
         writeln!(out, "\npublished, other hardware, never in a ratio: {}", table.source)?;
         writeln!(out, "{}", table.hardware)?;
         let headings: Vec<String> = table
@@ -49,6 +54,16 @@ pub(super) fn render(scenario: &str) -> Result<String> {
         out.push_str(&grid.render());
     }
     Ok(out)
+}
+
+impl Table {
+    /// The rows as text, each cell with whether its column is one of text.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Vec<(String, bool)>> {
+        let cells = |row: &Vec<toml::Value>| {
+            row.iter().enumerate().map(|(at, value)| (cell(value), is_text(self, at))).collect()
+        };
+        self.rows.iter().map(cells)
+    }
 }
 
 fn is_text(table: &Table, column: usize) -> bool {

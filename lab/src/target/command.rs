@@ -34,7 +34,7 @@ impl Target {
         let port = start.address.port().to_string();
         let words = match self {
             Target::Scurry => scurry(&start),
-            Target::Echo => words(&["echo-server", "--port", &port, "--sizes", start.echo_sizes]),
+            Target::Echo => echo(&start),
             Target::TarantoolLua | Target::TarantoolClient => tarantool(&start, &port),
             Target::HazelcastJava
             | Target::HazelcastClient
@@ -48,8 +48,21 @@ impl Target {
         };
         let arguments = words.into_iter().map(OsString::from).collect();
         let Start { program, address, cores, place, .. } = start;
-        ServerCommand { program, arguments, cores, address, wire: self.wire(), place }
+        ServerCommand {
+            program,
+            arguments,
+            cores,
+            address,
+            wire: self.wire(),
+            place,
+            namespace: None,
+        }
     }
+}
+
+fn echo(start: &Start<'_>) -> Vec<String> {
+    let address = start.address.to_string();
+    words(&["echo-server", "--listen", &address, "--sizes", start.echo_sizes])
 }
 
 fn scurry(start: &Start<'_>) -> Vec<String> {
@@ -70,7 +83,10 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
 /// It has no file of settings: a script says them, and then what the procedures are.
 fn tarantool(start: &Start<'_>, port: &str) -> Vec<String> {
     let mode = start.durability.word();
-    let settings = format!("settings = {{ port = {port}, wal_mode = '{mode}' }}");
+    let settings = format!(
+        "settings = {{ host = '{}', port = {port}, wal_mode = '{mode}' }}",
+        start.address.ip()
+    );
     words(&["-e", &settings, "-e", start.library.unwrap_or(PROCEDURES)])
 }
 
@@ -84,6 +100,10 @@ fn family(target: Target, start: &Start<'_>, port: &str) -> Vec<String> {
         all.extend(words(&["--auto-aof-rewrite-percentage", "0"]));
     } else {
         all.extend(words(&["--appendonly", "no"]));
+    }
+    if !start.address.ip().is_loopback() {
+        // On the stand's own wire, where nobody else is.
+        all.extend(words(&["--protected-mode", "no"]));
     }
     all.extend(words(&["--loglevel", "warning", "--maxclients", "10100"]));
     // Small hashes in one block: 5 % less CPU for the Lua library, and less memory.
@@ -133,7 +153,9 @@ mod tests {
     fn tarantool_is_told_its_way_with_the_log() {
         let line = line(Target::TarantoolLua, Durability::Write);
         assert!(
-            line.starts_with("-e settings = { port = 7, wal_mode = 'write' } -e -- "),
+            line.starts_with(
+                "-e settings = { host = '127.0.0.1', port = 7, wal_mode = 'write' } -e -- "
+            ),
             "{line}"
         );
     }

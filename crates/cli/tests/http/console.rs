@@ -14,7 +14,7 @@ use tempfile::TempDir;
 /// Runs the script; what it found.
 fn drive(base: &str, task: &[&str]) -> serde_json::Value {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let libraries = root.join(".cache/console/node_modules");
+    let libraries = root.join(".cache/clients/console/node_modules");
     let missing = "run scripts/install-tools.sh tests";
     assert!(libraries.join("playwright-core").is_dir(), "no playwright-core: {missing}");
     let profile = TempDir::new().expect("a directory");

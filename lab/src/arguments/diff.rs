@@ -1,0 +1,44 @@
+//! `scurry-lab diff`.
+
+use std::path::PathBuf;
+
+use anyhow::{Result, ensure};
+use clap::Args;
+
+use crate::row::SPREAD_PERCENT_MAX;
+
+/// `scurry-lab diff`.
+#[derive(Debug, Args)]
+pub struct DiffArguments {
+    /// The results before, as `run --json` or `compare` wrote them.
+    pub before: PathBuf,
+
+    /// The results after.
+    pub after: PathBuf,
+
+    /// Fail when the throughput of a row is below this multiple of what it was, unless the test
+    /// takes the difference for chance, or when a row has no figures any more.
+    #[arg(long, value_name = "RATIO")]
+    pub fail_below: Option<f64>,
+
+    /// Runs of one row that differ by more than so many percent of their median support no claim.
+    #[arg(long, value_name = "PERCENT", default_value_t = SPREAD_PERCENT_MAX)]
+    pub spread_max: f64,
+
+    /// Write the comparison there as JSON (docs/lab.md has the fields).
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+}
+
+impl DiffArguments {
+    /// Checks every bound.
+    ///
+    /// # Errors
+    /// The first that does not hold, in words.
+    pub fn check(&self) -> Result<()> {
+        let is_ratio = self.fail_below.is_none_or(|ratio| ratio > 0.0 && ratio.is_finite());
+        ensure!(is_ratio, "--fail-below must be above 0, for instance 0.95");
+        ensure!(self.spread_max > 0.0, "--spread-max must be above 0");
+        Ok(())
+    }
+}

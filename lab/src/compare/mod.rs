@@ -1,0 +1,255 @@
+//! `scurry-lab compare`: all targets that suit a scenario side by side, in the columns of what
+//! others have published for it, ours against the best of the others, and what could not be
+//! measured here with the cure.
+
+mod columns;
+
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+
+use crate::arguments::{Arguments, CompareArguments, LabCommand, RunArguments};
+use crate::clock::Clock;
+use crate::html::{Source, write};
+use crate::report::{behind, measured_table, published_text};
+use crate::results::Results;
+use crate::rivals::{Finding, findings};
+use crate::row::{Report, Row};
+use crate::run::measure;
+use crate::scenario::{Kind, Scenario};
+use crate::target::{Durability, Target};
+use crate::testbed::write_json;
+
+/// The short form: seconds of a run, those before, and accounts or keys.
+const SHORT_SECONDS: f64 = 2.0;
+const SHORT_WARMUP: f64 = 0.5;
+const SHORT_ACCOUNTS: u32 = 100_000;
+const SHORT_RUNS: u32 = 3;
+const FULL_RUNS: u32 = 5;
+/// All scenarios in the short form, so that what is built and installed before has room in half an
+/// hour.
+const ALL_MINUTES: f64 = 18.0;
+/// Durable rows of the short form: of the long one there are more.
+const DURABLE: &[(Target, Durability)] = &[
+    (Target::Scurry, Durability::Fsync),
+    (Target::ValkeyLua, Durability::Always),
+    (Target::Valkey, Durability::Always),
+    (Target::TarantoolLua, Durability::Fsync),
+];
+/// Published systems that no target stands for, and why.
+const ABSENT: &[(&str, &str)] = &[
+    ("Aerospike", "no package registry of the lab has it; measure it with its own tools"),
+    ("MySQL NDB", "no package registry of the lab has it; measure it with its own tools"),
+    ("NCache", "no package registry of the lab has it; measure it with its own tools"),
+    ("Volt", "its licence asks for a key; measure it with voltdb-charglt"),
+];
+
+/// Compares, and says whether every target that was measured passed its audit.
+///
+/// # Errors
+/// When the arguments contradict each other, or no target of a scenario could be measured.
+pub fn compare(arguments: &CompareArguments) -> Result<bool> {
+    arguments.check()?;
+    let scenarios: Vec<String> = match &arguments.scenario {
+        Some(name) => vec![name.clone()],
+        None => Scenario::all()?.into_iter().map(|scenario| scenario.name).collect(),
+    };
+    if let Some(directory) = &arguments.out {
+        std::fs::create_dir_all(directory)
+            .with_context(|| format!("making {}", directory.display()))?;
+    }
+    let minutes = arguments.within.or((arguments.all && !arguments.full).then_some(ALL_MINUTES));
+    let clock = Clock::start();
+    let mut sources = Vec::new();
+    let mut is_sound = true;
+    for (index, name) in scenarios.iter().enumerate() {
+        let share = minutes.map(|minutes| {
+            let left = (60.0 * minutes - clock.elapsed().as_secs_f64()).max(0.0);
+            Duration::from_secs_f64(left / (scenarios.len() - index) as f64)
+        });
+        let (scenario, report) = one(arguments, name, share)?;
+        print!("{}", text(&scenario, &report)?);
+        // Of several scenarios one says so in its rows.
+        if !arguments.all && report.rows.iter().all(|row| row.not_measured.is_some()) {
+            bail!("no target of {name} could be measured here: run `make lab-peers`");
+        }
+        is_sound &= report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound());
+        write_json(arguments.common.json.as_deref(), &report)?;
+        if let Some(directory) = &arguments.out {
+            let file = format!("{}.json", scenario.name);
+            write_json(Some(&directory.join(&file)), &report)?;
+            sources.push(Source { name: file, results: Results::Rows(report) });
+        }
+    }
+    if let Some(directory) = &arguments.out {
+        page(directory, arguments, sources)?;
+    }
+    Ok(is_sound)
+}
+
+fn page(directory: &Path, arguments: &CompareArguments, mut sources: Vec<Source>) -> Result<()> {
+    for path in &arguments.with {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        sources.push(Source { name, results: Results::read(path)? });
+    }
+    let page = directory.join("report.html");
+    write(&page, "Scurry measured", &sources)?;
+    println!("\n{}", page.display());
+    Ok(())
+}
+
+/// Measures one scenario.
+fn one(
+    arguments: &CompareArguments,
+    name: &str,
+    share: Option<Duration>,
+) -> Result<(Scenario, Report)> {
+    let run = words(arguments, name)?;
+    let mut scenario = run.scenario()?;
+    if !arguments.full {
+        shorten(&mut scenario, &run);
+    }
+    let report = measure(&run, &scenario, share).with_context(|| format!("measuring {name}"))?;
+    Ok((scenario, report))
+}
+
+/// As the command line of `run` would have it.
+fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> {
+    let mut words: Vec<String> = vec!["scurry-lab".into(), "run".into(), name.into()];
+    let runs = arguments.runs.unwrap_or(if arguments.full { FULL_RUNS } else { SHORT_RUNS });
+    words.extend(["--runs".to_owned(), runs.to_string()]);
+    words.extend(arguments.run.iter().cloned());
+    let LabCommand::Run(mut run) = Arguments::try_parse_from(&words)?.command else {
+        bail!("these are no arguments of `scurry-lab run`: {}", arguments.run.join(" "));
+    };
+    run.target = match arguments.target.as_slice() {
+        [] => targets(run.scenario()?.kind, arguments.full),
+        targets => targets.to_vec(),
+    };
+    run.common = arguments.common.clone();
+    Ok(run)
+}
+
+/// What the command line says stays as it is.
+fn shorten(scenario: &mut Scenario, run: &RunArguments) {
+    if run.seconds.is_none() {
+        scenario.seconds = scenario.seconds.min(SHORT_SECONDS);
+    }
+    if run.warmup.is_none() {
+        scenario.warmup_seconds = scenario.warmup_seconds.min(SHORT_WARMUP);
+    }
+    if run.accounts.is_none() && run.keys.is_none() {
+        scenario.accounts = scenario.accounts.min(SHORT_ACCOUNTS);
+        if let Some(kv) = &mut scenario.kv {
+            kv.keys = kv.keys.min(SHORT_ACCOUNTS);
+        }
+    }
+}
+
+/// The targets that suit a kind of load, each that keeps nothing first.
+fn targets(kind: Kind, full: bool) -> Vec<String> {
+    let suit = |target: &&Target| match kind {
+        Kind::Charging => target.dialect().is_some() && !target.is_cluster(),
+        // Plain commands need no logic: one target of each server.
+        Kind::Kv => {
+            target.dialect().is_none() && !target.is_yardstick()
+                || matches!(target, Target::Scurry | Target::TarantoolLua | Target::Echo)
+        }
+    };
+    let suiting: Vec<Target> = Target::ALL.iter().filter(suit).copied().collect();
+    let durable = suiting.iter().flat_map(|target| {
+        let words = Durability::of(*target).iter().filter(|one| one.keeps());
+        let wanted = |one: &&Durability| full || DURABLE.contains(&(*target, **one));
+        words.filter(wanted).map(|one| format!("{}:{}", target.name(), one.word()))
+    });
+    suiting.iter().map(|target| target.name().to_owned()).chain(durable).collect()
+}
+
+/// All that is printed of one scenario.
+fn text(scenario: &Scenario, report: &Report) -> Result<String> {
+    let rows = &report.rows;
+    let mut out = format!("\n{}: {}\n", scenario.name, scenario.description);
+    let tables = columns::render(&scenario.name, rows)?;
+    out.push_str(&if tables.is_empty() { measured_table(rows) } else { tables });
+    out.push('\n');
+    out.push_str(&behind(rows));
+    let found = findings(rows);
+    if !found.is_empty() {
+        out.push_str("\nours against the best peer that promises the same\n");
+    }
+    for one in &found {
+        out.push_str(&format!("  {}\n", Finding::words(one)));
+    }
+    let missing: Vec<&Row> = rows.iter().filter(|row| row.not_measured.is_some()).collect();
+    let published = published_text(&scenario.name)?;
+    let absent: Vec<_> = ABSENT.iter().filter(|(system, _)| published.contains(system)).collect();
+    if !missing.is_empty() || !absent.is_empty() {
+        out.push_str("\nnot measured here\n");
+    }
+    for row in missing {
+        let why = row.not_measured.as_deref().unwrap_or_default();
+        out.push_str(&format!("  {}: {why}\n", row.target));
+    }
+    for (system, why) in absent {
+        out.push_str(&format!("  {system}: {why}\n"));
+    }
+    Ok(out + &published)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::parse_words;
+
+    fn parse(line: &str) -> Result<CompareArguments> {
+        let LabCommand::Compare(compare) = parse_words(&format!("compare {line}"))? else {
+            bail!("not a comparison");
+        };
+        Ok(*compare)
+    }
+
+    #[test]
+    fn every_kind_has_scurry_its_rivals_and_the_limit() {
+        for (kind, rival) in [(Kind::Charging, "valkey+lua"), (Kind::Kv, "valkey")] {
+            let short = targets(kind, false);
+            for name in ["scurry", "echo", "scurry:fsync", rival] {
+                assert!(short.iter().any(|target| target == name), "{name}: {short:?}");
+            }
+            assert_eq!(short.iter().filter(|target| *target == "scurry").count(), 1);
+            assert!(targets(kind, true).len() > short.len());
+        }
+        assert!(targets(Kind::Kv, false).contains(&"dragonfly".to_owned()));
+        assert!(!targets(Kind::Charging, true).contains(&"redis".to_owned()));
+    }
+
+    #[test]
+    fn the_short_form_is_short_and_the_command_line_wins() {
+        let scenario = |line: &str| {
+            let arguments = parse(line).unwrap();
+            let run = words(&arguments, "moaf-scur").unwrap();
+            let mut scenario = run.scenario().unwrap();
+            shorten(&mut scenario, &run);
+            (scenario.seconds, scenario.accounts, scenario.depth, run.runs)
+        };
+        assert_eq!(scenario("moaf-scur"), (2.0, 100_000, 1, 3));
+        let asked = "moaf-scur --runs 4 -- --seconds 9 --depth 64 --sessions 600 --accounts 5";
+        assert_eq!(scenario(asked), (9.0, 5, 64, 4));
+    }
+
+    #[test]
+    fn mistakes_are_refused_in_words() {
+        for (line, expected) in [
+            ("--all kv", "cannot be used with"),
+            ("", "required arguments"),
+            ("--all --json x", "say --out DIR"),
+            ("kv --within 0", "--within must be"),
+        ] {
+            let error = parse(line).and_then(|arguments| arguments.check()).unwrap_err();
+            assert!(error.to_string().contains(expected), "{line}: {error}");
+        }
+        let error = words(&parse("kv -- --no-such").unwrap(), "kv").unwrap_err().to_string();
+        assert!(error.contains("--no-such"), "{error}");
+    }
+}

@@ -1,0 +1,264 @@
+//! What the lab shows: two files compared, one page of HTML, and a comparison from the servers to the
+//! page. The results that docs/results holds were written by several releases of the lab.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::{Value, json};
+
+fn lab(words: &[&str], files: &[&Path]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_scurry-lab")).args(words).args(files).output().unwrap()
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8([output.stdout.as_slice(), &output.stderr].concat()).unwrap()
+}
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every kept file of rows or of a ladder.
+fn kept() -> Vec<PathBuf> {
+    let all = std::fs::read_dir(repository().join("docs/results")).unwrap();
+    let mut files: Vec<PathBuf> = all
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .filter(|path| {
+            let value: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+            value["rows"][0]["scenario"].is_string() || value["rungs"].is_array()
+        })
+        .collect();
+    files.sort();
+    assert!(files.len() >= 10, "docs/results has results of runs and a ladder: {files:?}");
+    files
+}
+
+/// The page of these files.
+fn page(directory: &Path, files: &[PathBuf]) -> PathBuf {
+    let page = directory.join("report.html");
+    let mut paths: Vec<&Path> = files.iter().map(PathBuf::as_path).collect();
+    paths.extend([Path::new("--out"), &page]);
+    let output = lab(&["report"], &paths);
+    assert!(output.status.success(), "{}", said(&output));
+    page
+}
+
+/// Rows of one target, with these rates as its runs.
+fn rows(directory: &Path, name: &str, audit: &str, rates: &[f64]) -> PathBuf {
+    let mut sorted = rates.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let runs: Vec<Value> = rates
+        .iter()
+        .map(|rate| json!({"run": 1, "business_ops_per_s": rate, "audit": "ok"}))
+        .collect();
+    let row = json!({
+        "scenario": "kv", "target": "scurry", "durability": "none", "version": "scurry 0.1.0",
+        "audit": audit, "business_ops_per_s": sorted.get(sorted.len() / 2), "runs": runs,
+        "cpu": "one", "cores": 2,
+    });
+    let path = directory.join(name);
+    std::fs::write(&path, json!({"rows": [row]}).to_string()).unwrap();
+    path
+}
+
+#[test]
+fn a_difference_is_told_from_chance_and_fails_a_gate() {
+    let directory = tempfile::tempdir().unwrap();
+    let rows = |name: &str, rates: &[f64]| rows(directory.path(), name, "ok", rates);
+    let before = rows("before", &[100.0, 101.0, 102.0, 103.0]);
+    let slower = rows("slower", &[80.0, 81.0, 82.0, 83.0]);
+    let same = rows("same", &[101.5, 100.5, 102.5, 99.5]);
+    let few = rows("few", &[80.0, 81.0]);
+    let json = directory.path().join("diff.json");
+    for (after, word, passes) in [
+        (&slower, "WORSE", false),
+        (&same, "not significant", true),
+        (&few, "too few runs to tell", false),
+        (&before, "not significant", true),
+    ] {
+        let words = ["diff", "--fail-below", "1"];
+        let output = lab(&words, &[&before, after, Path::new("--json"), &json]);
+        assert!(said(&output).contains(word), "{word}: {}", said(&output));
+        assert_eq!(output.status.success(), passes, "{}", said(&output));
+    }
+    let output = lab(&["diff"], &[&before, &slower, Path::new("--json"), &json]);
+    assert!(output.status.success(), "without a bound nothing fails: {}", said(&output));
+    let change: Value = serde_json::from_slice(&std::fs::read(&json).unwrap()).unwrap();
+    assert_eq!(change["changes"][0]["verdict"], "worse");
+    assert!(change["changes"][0]["p"].as_f64().unwrap() < 0.05);
+    let kept = kept();
+    let ladder = kept.iter().find(|path| path.ends_with("ladder.json")).unwrap();
+    let output = lab(&["diff"], &[&before, ladder]);
+    assert!(!output.status.success() && said(&output).contains("is a ladder"), "{}", said(&output));
+}
+
+#[test]
+fn the_page_needs_nothing_but_itself_and_hides_no_terms() {
+    let directory = tempfile::tempdir().unwrap();
+    let files = kept();
+    let html = std::fs::read_to_string(page(directory.path(), &files)).unwrap();
+    for outside in ["<script", "<link", "<img", "src=", "http:", "https:", "url(", "@import"] {
+        assert!(!html.contains(outside), "the page has {outside}");
+    }
+    for shown in
+        ["Where scurry loses", "The ladder", "<svg", "prefers-color-scheme", "@media print"]
+    {
+        assert!(html.contains(shown), "the page lacks {shown}");
+    }
+    let measured = html.find("Measured here").unwrap();
+    let published = html.find("Published by others").unwrap();
+    assert!(measured < published && html.rfind("Measured here").unwrap() < published);
+    for path in files {
+        let value: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+        for row in value["rows"].as_array().into_iter().flatten() {
+            let (target, version) =
+                (row["target"].as_str().unwrap(), row["version"].as_str().unwrap());
+            assert!(html.contains(&format!("{target}: {version}")), "{}: {target}", path.display());
+        }
+    }
+}
+
+#[test]
+fn a_row_without_its_audit_is_no_row() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = rows(directory.path(), "rows", "", &[1.0]);
+    let output = lab(&["report", "--out", "/nowhere/x.html"], &[&path]);
+    assert!(!output.status.success(), "{}", said(&output));
+    assert!(said(&output).contains("without an audit"), "{}", said(&output));
+}
+
+/// The page of these two targets under one load, each with these rates as its runs.
+fn duel(ours: &[f64], peer: &[f64]) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let mut all = Vec::new();
+    for (target, rates) in [("scurry", ours), ("valkey+lua", peer)] {
+        let path = rows(directory.path(), "one", "ok", rates);
+        let text = std::fs::read(path).unwrap();
+        let mut row = serde_json::from_slice::<Value>(&text).unwrap()["rows"][0].clone();
+        row["target"] = target.into();
+        all.push(row);
+    }
+    let path = directory.path().join("both.json");
+    std::fs::write(&path, json!({"rows": all}).to_string()).unwrap();
+    std::fs::read_to_string(page(directory.path(), &[path])).unwrap()
+}
+
+#[test]
+fn a_loss_is_said_first_and_wild_runs_have_no_ratio() {
+    let lost = duel(&[90.0, 91.0, 92.0], &[100.0, 101.0, 102.0]);
+    let loss = lost.find("scurry loses to valkey+lua on throughput").unwrap();
+    assert!(loss < lost.find("Where scurry wins").unwrap());
+    assert!(!lost.contains("beats"));
+    let wild = duel(&[200.0, 300.0, 250.0], &[100.0, 101.0, 102.0]);
+    assert!(wild.contains("no claim: the runs of scurry differ by 40 %, more than 20 %"));
+    assert!(!wild.contains("beats") && !wild.contains("loses to"));
+    // It is behind by the median, and that is not hidden behind its wild runs.
+    let behind = duel(&[60.0, 99.0, 80.0], &[100.0, 101.0, 102.0]);
+    assert!(behind.contains("Behind by the median, and the runs support no claim"));
+}
+
+/// What the browser needs, or why there is none. `SCURRY_NO_BROWSER` leaves it out.
+fn browser() -> Result<(PathBuf, PathBuf), String> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let chromium = std::env::split_paths(&path)
+        .flat_map(|directory| ["chromium", "chromium-browser"].map(|name| directory.join(name)))
+        .find(|path| path.is_file())
+        .ok_or("chromium is not installed")?;
+    let libraries = repository().join(".cache/clients/report-test");
+    if !libraries.join("node_modules/playwright-core").is_dir() {
+        return Err("playwright-core is not in .cache: run scripts/install-tools.sh".to_owned());
+    }
+    Ok((chromium, libraries))
+}
+
+#[test]
+fn a_browser_shows_the_page_on_a_desk_on_a_phone_in_the_dark_and_in_print() {
+    let (chromium, libraries) = match browser() {
+        Ok(found) => found,
+        Err(why) => {
+            println!("skipped: {why}");
+            return;
+        }
+    };
+    let directory = tempfile::tempdir().unwrap();
+    let page = page(directory.path(), &kept());
+    let output = Command::new("node")
+        .arg(repository().join("lab/report-test/check.mjs"))
+        .args([&libraries, &chromium, &page])
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", said(&output));
+    let text = said(&output);
+    let views: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(views.len(), 4, "{views:?}");
+    assert!(views[0]["charts"].as_u64().unwrap() >= 10, "{views:?}");
+}
+
+#[test]
+fn a_comparison_writes_its_rows_and_its_page() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    let words = "compare kv --runs 2 --target redis --target dragonfly --target echo --out";
+    let words: Vec<&str> = words.split(' ').collect();
+    let rest = "-- --sessions 8 --connections 4 --depth 2 --seconds 1 --keys 1000";
+    let rest: Vec<&Path> = rest.split(' ').map(Path::new).collect();
+    let output = lab(&words, &[&[out.as_path()], rest.as_slice()].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let text = said(&output);
+    assert!(text.contains("not measured here\n  dragonfly: "), "{text}");
+    // Nobody looks: the live line is not written into a file.
+    assert!(!text.contains("measuring") && !text.contains('\u{1b}'), "{text}");
+    let json = std::fs::read(out.join("kv.json")).unwrap();
+    let report: Value = serde_json::from_slice(&json).unwrap();
+    let redis = &report["rows"][0];
+    assert_eq!(redis["runs"].as_array().unwrap().len(), 2);
+    assert!(redis["configuration"][0] == "redis-server" && redis["stand"] == "loopback", "{redis}");
+    assert!(!redis["core_use"].as_array().unwrap().is_empty());
+    assert!(redis["runs"][0]["histogram"].as_str().is_some_and(|text| text.len() > 100));
+    let html = std::fs::read_to_string(out.join("report.html")).unwrap();
+    assert!(html.contains("redis-server --bind 127.0.0.1") && html.contains("dragonfly"));
+    // Two files of the same rows differ by nothing.
+    let file = out.join("kv.json");
+    let output = lab(&["diff", "--fail-below", "0.9"], &[&file, &file]);
+    assert!(output.status.success(), "{}", said(&output));
+}
+
+#[test]
+fn an_open_loop_shows_what_correction_hides() {
+    let directory = tempfile::tempdir().unwrap();
+    let json = directory.path().join("rows.json");
+    // Far more than one connection with one request in flight can carry, so that requests wait.
+    let words = "run kv --target echo --rate 1000000 --sessions 1 --connections 1 --depth 1 --seconds 1 \
+                 --warmup 0 --keys 100 --quiet --json";
+    let words: Vec<&str> = words.split_whitespace().collect();
+    let output = lab(&words, &[&json]);
+    assert!(output.status.success(), "{}", said(&output));
+    let report: Value = serde_json::from_slice(&std::fs::read(json).unwrap()).unwrap();
+    let row = &report["rows"][0];
+    let p50 = |figures: &str| row[figures]["p50"].as_f64().unwrap();
+    // Half a second of waiting stands in the one and not in the other.
+    assert!(p50("latency_us") > 100_000.0, "{row}");
+    assert!(p50("latency_uncorrected_us") < 50_000.0, "{row}");
+}
+
+#[test]
+fn a_terminal_shows_how_a_run_goes() {
+    let lab = env!("CARGO_BIN_EXE_scurry-lab");
+    let run = format!(
+        "{lab} run kv --target echo --sessions 4 --connections 2 --seconds 3 --warmup 0 --keys 100"
+    );
+    // util-linux's `script` gives the lab a terminal.
+    let output = match Command::new("script").args(["-qec", &run, "/dev/null"]).output() {
+        Ok(output) => output,
+        Err(why) => {
+            println!("skipped: `script` does not run: {why}");
+            return;
+        }
+    };
+    let text = said(&output);
+    assert!(output.status.success(), "{text}");
+    for shown in ["measuring 1 of 3 s", "ops/s, p99", "0 errors", "0:02 left"] {
+        assert!(text.contains(shown), "{shown}: {text:?}");
+    }
+}
