@@ -16,10 +16,11 @@ LAB_ARGS ?=
 LAB_DIR ?= $(TARGET_DIR)/lab
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test serve bench lab lab-peers clean cargo
+.PHONY: help demo demo-http test serve bench lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
+	@echo "make demo-http  run the store with its console under a little load, and say what to open"
 	@echo "make test    install what is missing, run everything that CI runs"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
@@ -34,6 +35,11 @@ demo: cargo
 	cargo build --release --locked -p scurry-cli -p scurry-lab
 	@"$(TARGET_DIR)/release/scurry-lab" run moaf-scur --target scurry --sessions $(SESSIONS) \
 	  --connections $(CONNECTIONS) --depth $(DEPTH) --accounts $(ACCOUNTS) --seconds $(DEMO_SECONDS)
+
+demo-http: cargo
+	@scripts/install-tools.sh demo
+	cargo build --release --locked -p scurry-cli -p scurry-lab
+	@scripts/demo-http.sh "$(TARGET_DIR)/release"
 
 test: cargo
 	@scripts/install-tools.sh tests

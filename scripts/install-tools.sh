@@ -5,8 +5,8 @@
 # usage: scripts/install-tools.sh [demo|tests|all|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
-#          testing/clients, schemathesis, the checker of testing/linearizability, cargo-fuzz, and
-#          Chromium with the library that drives it
+#          testing/clients, schemathesis, the checker of testing/linearizability, cargo-fuzz, Chromium
+#          with the library that drives it, and the linter of Prometheus
 #   all    both (the default)
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
@@ -178,7 +178,7 @@ install_packages() { # install_packages PACKAGE...
     ! dpkg-query -W -f '${Status}' "$package" 2>/dev/null | grep -q ' installed$' || continue
     say "installing $package $(candidate "$package")"
     quietly apt install --no-install-recommends "$package" || fail "cannot install $package"
-    case "$package" in redis-server | valkey-server | tarantool)
+    case "$package" in redis-server | valkey-server | tarantool | prometheus)
       # Nor may it start with the machine.
       if [ -d /run/systemd/system ]; then quietly as_root systemctl disable "$package" || true; fi ;;
     esac
@@ -438,8 +438,9 @@ need_tests() {
   need valkey-cli valkey-tools
   need valgrind valgrind
   need_module
-  # The laboratory's page is shown in a real browser.
+  # The console and the laboratory's page are shown in a real browser.
   need chromium chromium
+  need promtool prometheus
   need python3 python3
   need curl curl
   need javac default-jdk-headless
@@ -488,6 +489,7 @@ case "${1:-all}" in
     install_go testing/clients/go
     install_go testing/linearizability
     install_node testing/clients/node
+    install_node testing/console
     install_node lab/report-test
     install_java
     install_fuzz

@@ -37,6 +37,8 @@ pub(crate) struct File {
     pub(crate) durability: Option<Mode>,
     pub(crate) snapshot_log: Option<Size>,
     pub(crate) keep_log: Option<Size>,
+    pub(crate) http_listen: Option<SocketAddr>,
+    pub(crate) http_max_clients: Option<usize>,
     #[serde(default)]
     users: Vec<UserTable>,
     #[serde(default)]
@@ -48,8 +50,20 @@ pub(crate) struct File {
 #[serde(deny_unknown_fields)]
 struct UserTable {
     name: String,
-    password_hash: String,
+    password_hash: Option<String>,
+    token_hash: Option<String>,
     roles: Vec<String>,
+}
+
+impl UserTable {
+    fn entry(&self) -> UserEntry {
+        UserEntry {
+            name: self.name.clone(),
+            password_hash: self.password_hash.clone(),
+            token_hash: self.token_hash.clone(),
+            roles: self.roles.clone(),
+        }
+    }
 }
 
 /// The bounds of accounts, by the names that `Limits` gives them.
@@ -87,14 +101,24 @@ impl File {
         toml::from_str(&text).with_context(|| format!("wrong settings in {}", path.display()))
     }
 
+    /// The users of a file that has nothing else; at least one.
+    pub(crate) fn read_users(path: &Path) -> Result<Vec<UserEntry>> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct UsersFile {
+            users: Vec<UserTable>,
+        }
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the users in {}", path.display()))?;
+        let file: UsersFile =
+            toml::from_str(&text).with_context(|| format!("wrong users in {}", path.display()))?;
+        ensure!(!file.users.is_empty(), "there are no [[users]] in {}", path.display());
+        Ok(file.users.iter().map(UserTable::entry).collect())
+    }
+
     /// The users, not checked yet.
     pub(crate) fn users(&self) -> Vec<UserEntry> {
-        let entry = |user: &UserTable| UserEntry {
-            name: user.name.clone(),
-            password_hash: user.password_hash.clone(),
-            roles: user.roles.clone(),
-        };
-        self.users.iter().map(entry).collect()
+        self.users.iter().map(UserTable::entry).collect()
     }
 
     /// The defaults with what the file says instead.

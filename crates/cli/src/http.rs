@@ -1,18 +1,25 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
+use crate::file::File;
 use crate::log::Log;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_http::{Door, Settings};
+use scurry_http::{Door, Front, Settings};
+use scurry_server::{TlsSettings, Users, make_room};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 use tracing_subscriber::filter::LevelFilter;
 
 /// A value at most, bytes: what a node takes in one argument is set there (--max-argument).
 const VALUE_LEN_LIMIT: u64 = 512 << 20;
+
+/// How long a TLS handshake may take, ms.
+const HANDSHAKE_MS_MAX: i64 = 10_000;
 
 const EXAMPLES: &str = "Examples:
   scurry http --store 127.0.0.1:6389
@@ -72,9 +79,26 @@ pub(crate) struct Http {
     #[arg(long)]
     trust_old_nodes: bool,
 
+    /// File with [[users]] as in the settings of `scurry serve`: who may come in, and what they may do.
+    /// Without it everybody may do everything
+    #[arg(long, value_name = "FILE")]
+    users: Option<PathBuf>,
+
     /// Listen on addresses beyond this machine although this door asks nobody who they are
     #[arg(long)]
     allow_open_access: bool,
+
+    /// Certificate of this door and those between it and its root (PEM): speak HTTPS
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_key: Option<PathBuf>,
+
+    /// Clients must show a certificate that one of these has signed (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    tls_client_ca: Option<PathBuf>,
 
     /// Connections at most
     #[arg(long, value_name = "N", default_value_t = 10_000)]
@@ -91,19 +115,39 @@ pub(crate) struct Http {
 }
 
 impl Http {
+    fn front(&self) -> Result<Front> {
+        let entries = match &self.users {
+            None => Vec::new(),
+            Some(path) => File::read_users(path)?,
+        };
+        let of_the_file = || format!("wrong users in {:?}", self.users.as_deref());
+        let users = Users::new(None, &entries).with_context(of_the_file)?;
+        let tls = self.tls_cert.clone().zip(self.tls_key.clone());
+        Ok(Front {
+            listen: self.listen,
+            connections_max: make_room(self.max_clients),
+            threads: usize::from(self.threads),
+            tls: tls.map(|(certificate, key)| TlsSettings {
+                certificate,
+                key,
+                client_ca: self.tls_client_ca.clone(),
+                listen: None,
+                handshake_ms_max: HANDSHAKE_MS_MAX,
+            }),
+            users: Arc::new(users),
+            open_access_allowed: self.allow_open_access,
+            open_access_option: "--allow-open-access",
+        })
+    }
+
     pub(crate) fn run(self) -> Result<()> {
-        ensure!(
-            self.listen.ip().is_loopback() || self.allow_open_access,
-            "{} is reached from other machines, and this door asks nobody for a password: put a \
-             proxy that does before it, or say --allow-open-access",
-            self.listen
-        );
         ensure!(self.max_value.0 <= VALUE_LEN_LIMIT, "--max-value must be at most 512mb");
         ensure!(self.max_clients > 0, "--max-clients must be at least 1");
         let _log = Log::start(self.log).context("cannot start the log")?;
         let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?;
+        let front = self.front()?;
         let door = Door::open(Settings {
-            listen: self.listen,
+            front,
             store: self.store,
             nodes: self.nodes,
             number: self.number,
@@ -113,11 +157,10 @@ impl Http {
             user: self.user,
             password: self.password,
             trust_old_nodes: self.trust_old_nodes,
-            connections_max: self.max_clients,
-            threads: usize::from(self.threads),
         })?;
         // Not a log line: whoever starts a door waits for it, at any log level.
-        eprintln!("listening on {}", door.address());
+        let tls = if door.has_tls() { " with TLS" } else { "" };
+        eprintln!("listening on {}{tls}", door.address());
         signals.forever().next();
         door.close();
         Ok(())

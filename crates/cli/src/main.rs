@@ -7,6 +7,7 @@ mod hash_password;
 mod http;
 mod inspect;
 mod log;
+mod make_token;
 mod mode;
 mod recovery;
 mod restore;
@@ -47,6 +48,12 @@ enum Command {
     ///
     /// From a terminal it is asked for twice and not shown; else the first line of stdin is taken.
     HashPassword,
+
+    /// Make a token for HTTP (Authorization: Bearer) and print it, and its hash for a user in the
+    /// settings file.
+    ///
+    /// The token is shown once and kept nowhere.
+    MakeToken,
 
     /// Say what is in a data directory, a log segment or a snapshot, and whether it is whole.
     ///
@@ -94,6 +101,7 @@ fn main() -> ExitCode {
         Command::Serve(serve) => serve.run(),
         Command::Http(http) => http.run(),
         Command::HashPassword => hash_password::run(),
+        Command::MakeToken => make_token::run(),
         Command::Inspect(inspect) => inspect.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),

@@ -7,13 +7,19 @@ use crate::recovery::Bar;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
-use scurry_server::{DEFAULT_LISTEN, Password, Server, Settings, Storage, TlsSettings, Users};
+use scurry_http::{Door, Front};
+use scurry_server::{
+    DEFAULT_LISTEN, Password, Server, Settings, Storage, TlsSettings, Users, make_room,
+};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
+use std::sync::Arc;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Threads at most.
 const THREADS_MAX: u16 = 256;
+/// Connections of the HTTP door, unless told otherwise: people and Prometheus.
+const HTTP_CLIENTS_DEFAULT: usize = 1_000;
 /// A request must have room for at least this much, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
 /// How long a handshake may take, and the most that can be set, ms.
@@ -121,6 +127,15 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "SIZE")]
     keep_log: Option<Size>,
 
+    /// Open the HTTP door here too: /metrics, /healthz, /readyz and the console at /. With
+    /// --tls-cert it speaks HTTPS; users and roles are those of RESP [default: no HTTP door]
+    #[arg(long, value_name = "ADDR:PORT")]
+    http_listen: Option<SocketAddr>,
+
+    /// Connections of the HTTP door at most [default: 1000]
+    #[arg(long, value_name = "N")]
+    http_max_clients: Option<usize>,
+
     /// File of settings (TOML); the command line goes before it. See scurry.example.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -139,7 +154,17 @@ impl Serve {
         })?;
         let _log = Log::start(level).context("cannot start the log")?;
         let bar = Bar::new();
-        let server = Server::bind(self.settings(&file)?, &|progress| bar.show(progress))?;
+        let mut settings = self.settings(&file)?;
+        let front = self.front(&file, &settings)?;
+        if let Some(front) = &front {
+            // Both kinds of connections are open files.
+            let both = settings.clients_max.saturating_add(front.connections_max);
+            let possible = make_room(both);
+            settings.clients_max = settings
+                .clients_max
+                .min(possible.saturating_sub(front.connections_max).max(possible / 2));
+        }
+        let server = Server::bind(settings, &|progress| bar.show(progress))?;
         if let Some(report) = server.recovered() {
             bar.end(report);
         }
@@ -159,7 +184,36 @@ impl Serve {
                 if main_has_tls { " with TLS" } else { "" }
             );
         }
-        server.run().context("the event loop failed")
+        let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
+        if let Some(door) = &door {
+            let tls = if door.has_tls() { "https" } else { "http" };
+            eprintln!("{tls}://{} is open", door.address());
+        }
+        let outcome = server.run().context("the event loop failed");
+        if let Some(door) = door {
+            door.close();
+        }
+        outcome
+    }
+
+    /// Where the HTTP door listens; none when nobody has asked for one.
+    fn front(&self, file: &File, settings: &Settings) -> Result<Option<Front>> {
+        let connections_max = self.http_max_clients.or(file.http_max_clients);
+        let Some(listen) = self.http_listen.or(file.http_listen) else {
+            ensure!(connections_max.is_none(), "--http-max-clients is for --http-listen");
+            return Ok(None);
+        };
+        let connections_max = connections_max.unwrap_or(HTTP_CLIENTS_DEFAULT);
+        ensure!(connections_max > 0, "--http-max-clients must be at least 1");
+        Ok(Some(Front {
+            listen,
+            connections_max,
+            threads: 1,
+            tls: settings.tls.clone(),
+            users: Arc::clone(&settings.users),
+            open_access_allowed: settings.open_access_allowed,
+            open_access_option: "--allow-open-access-without-password",
+        }))
     }
 
     /// The default user with its password, and those of the file.

@@ -25,12 +25,18 @@ pub struct Stats {
     pub commits: u64,
     /// Denials.
     pub denials: u64,
+    /// Of these, because the account is suspended or closed; the others are for want of credit.
+    pub service_denials: u64,
     /// Duplicates that got their stored answer.
     pub replays: u64,
     /// Refusals.
     pub rejects: u64,
     /// Commits made by timers.
     pub expiries: u64,
+    /// Sessions that these ended.
+    pub sessions_expired: u64,
+    /// Buckets whose available amount these expired.
+    pub buckets_expired: u64,
     /// Plain values and entities that expired, and tombstones that were forgotten.
     pub expired: u64,
     /// Commands refused for want of memory.
@@ -80,13 +86,17 @@ impl Stats {
         self.accounts += other.accounts;
         self.values += other.values;
         self.entities += other.entities;
+        self.expiring += other.expiring;
         self.tombstones += other.tombstones;
         self.timers += other.timers;
         self.commits += other.commits;
         self.denials += other.denials;
+        self.service_denials += other.service_denials;
         self.replays += other.replays;
         self.rejects += other.rejects;
         self.expiries += other.expiries;
+        self.sessions_expired += other.sessions_expired;
+        self.buckets_expired += other.buckets_expired;
         self.expired += other.expired;
         self.out_of_memory += other.out_of_memory;
     }

@@ -1,8 +1,13 @@
 //! The door itself: a socket, connections within bounds, and which path goes where.
 
+use crate::beside;
 use crate::charging;
 use crate::coordinator::Coordinator;
+use crate::door_metrics;
 use crate::entity;
+use crate::front::{self, Front};
+use crate::gate::Gate;
+use crate::listener::Listener;
 use crate::membership::Membership;
 use crate::nchf;
 use crate::node::Node;
@@ -11,36 +16,29 @@ use crate::resp_store::RespStore;
 use crate::service::Service;
 use crate::settings::{Settings, StartError};
 use crate::status::{self, status};
+use crate::traffic::Traffic;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::routing::get;
+use axum::routing::{get, put};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
-use hyper_util::service::TowerToHyperService;
+use scurry_resp::table::Role;
+use scurry_server::Inside;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
-/// How long a connection may take to send the head of a request, or be idle.
-const HEAD_PATIENCE: Duration = Duration::from_secs(60);
 /// How long the rest of a request may take.
 const BODY_PATIENCE: Duration = Duration::from_secs(30);
-/// Of the head of a request, bytes.
-const HEAD_LEN_MAX: usize = 128 * 1024;
-const HEADERS_MAX: usize = 64;
 /// How long requests under way may take at the end.
-const DRAIN: Duration = Duration::from_secs(5);
-/// After a connection could not be accepted: most likely there are too many open files.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+pub(crate) const DRAIN: Duration = Duration::from_secs(5);
+/// Of the threads of a door beside an engine, as `nice` counts.
+const NICE: i32 = 5;
 
 /// What every request can reach.
 pub(crate) struct Shared {
@@ -54,6 +52,7 @@ pub(crate) struct Shared {
 pub struct Door {
     runtime: Runtime,
     address: SocketAddr,
+    has_tls: bool,
     stop: oneshot::Sender<()>,
     served: JoinHandle<()>,
 }
@@ -62,12 +61,8 @@ impl Door {
     /// Listens, and begins to reach for the nodes.
     pub fn open(settings: Settings) -> Result<Door, StartError> {
         settings.check()?;
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        builder.worker_threads(settings.threads).thread_name("http").enable_all();
-        let runtime = builder.build().map_err(StartError::Threads)?;
-        let refused = |error| StartError::Listen(settings.listen, error);
-        let listener = runtime.block_on(TcpListener::bind(settings.listen)).map_err(refused)?;
-        let address = listener.local_addr().map_err(refused)?;
+        let open = Open::listen(&settings.front, || {})?;
+        let runtime = &open.runtime;
 
         let (user, password) = (settings.user.clone(), settings.password.clone());
         let store: Option<Arc<dyn Service>> = (!settings.store.is_empty()).then(|| {
@@ -89,15 +84,32 @@ impl Door {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
         let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
-        let (stop, stopped) = oneshot::channel();
-        let serving = serve(listener, routes(shared), settings.connections_max, stopped);
-        let served = runtime.spawn(serving);
-        Ok(Door { runtime, address, stop, served })
+        let gate = Gate::new(&settings.front.users);
+        let traffic = Arc::new(Traffic::default());
+        let routes = routes(&shared, &gate, &traffic);
+        Ok(open.serve(&settings.front, routes, traffic))
+    }
+
+    /// Listens beside the server that this is the inside of, in its process.
+    ///
+    /// # Errors
+    /// When it must not or cannot listen, with what to do about it.
+    pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
+        let open = Open::listen(front, step_back)?;
+        let gate = Gate::new(&front.users);
+        let traffic = Arc::new(Traffic::default());
+        let routes = beside::routes(inside, &gate, &traffic);
+        Ok(open.serve(front, routes, traffic))
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether it speaks HTTPS.
+    pub fn has_tls(&self) -> bool {
+        self.has_tls
     }
 
     /// Takes no more requests, lets those under way end for a few seconds, and closes.
@@ -109,29 +121,35 @@ impl Door {
     }
 }
 
-fn routes(shared: Arc<Shared>) -> Router {
-    let mut routes = Router::new()
-        .route("/healthz", get(|| async { "ok\n" }))
-        .route("/readyz", get(status::ready));
+/// The door to nodes and to a store: who may ask what of them.
+fn routes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
+    let mut own = Router::new().route("/readyz", get(status::ready));
     if !shared.coordinator.nodes.is_empty() {
-        let entity = get(entity::get).put(entity::put).delete(entity::delete);
-        routes = routes.route("/v0/entity", entity).route("/v0/status", get(status));
+        let entity = gate.only(Role::Read, get(entity::get));
+        let write = put(entity::put).delete(entity::delete);
+        let entity = entity.merge(gate.only(Role::Charge, write));
+        own =
+            own.route("/v0/entity", entity).route("/v0/status", gate.only(Role::Read, get(status)));
     }
-    let mut routes = routes.with_state(Arc::clone(&shared));
-    if let Some(store) = &shared.store {
-        for role in charging::ROLES {
-            routes = routes.merge(charging::routes(role, store)).merge(nchf::routes(role, store));
-        }
+    let metrics = get(door_metrics::page).with_state((Arc::clone(shared), Arc::clone(traffic)));
+    let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
+    let own = match &shared.store {
+        None => own,
+        Some(store) => own.merge(charged(store, gate)),
+    };
+    let shared = Arc::clone(shared);
+    front::routes(own, move |path| why_not_found(&shared, path), traffic)
+}
+
+/// The resources of charging, each for the role of its command. What tells of the interface itself is
+/// for everybody.
+pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
+    let mut all = Router::new();
+    for role in charging::ROLES {
+        let routes = charging::routes(role, store).merge(nchf::routes(role, store));
+        all = all.merge(if role == Role::Anyone { routes } else { gate.guard(role, routes) });
     }
-    routes
-        .fallback(|request: Request| async move {
-            let why = why_not_found(&shared, request.uri().path());
-            Problem::new(StatusCode::NOT_FOUND, "Not Found", why)
-        })
-        .method_not_allowed_fallback(|| async {
-            let why = "this method means nothing here: see the header Allow";
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed", why)
-        })
+    all
 }
 
 fn why_not_found(shared: &Shared, path: &str) -> &'static str {
@@ -143,6 +161,42 @@ fn why_not_found(shared: &Shared, path: &str) -> &'static str {
         (false, None) => "this door has no charging: start it with --store, or see /v0/entity",
         (false, Some(_)) => "see /v1/openapi.json",
     }
+}
+
+/// A socket that listens, and threads that will serve it.
+struct Open {
+    runtime: Runtime,
+    listener: Listener,
+}
+
+impl Open {
+    fn listen(
+        front: &Front,
+        on_start: impl Fn() + Send + Sync + 'static,
+    ) -> Result<Open, StartError> {
+        front.check()?;
+        let tls = front.tls()?;
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(front.threads).thread_name("http").enable_all();
+        builder.on_thread_start(on_start);
+        let runtime = builder.build().map_err(StartError::Threads)?;
+        let listener = runtime.block_on(Listener::open(front, tls))?;
+        Ok(Open { runtime, listener })
+    }
+
+    fn serve(self, front: &Front, routes: Router, traffic: Arc<Traffic>) -> Door {
+        let (stop, stopped) = oneshot::channel();
+        let address = self.listener.address;
+        let serving = self.listener.serve(routes, front.connections_max, traffic, stopped);
+        let served = self.runtime.spawn(serving);
+        Door { runtime: self.runtime, address, has_tls: front.tls.is_some(), stop, served }
+    }
+}
+
+/// The threads of a door beside an engine give way to those that charge.
+fn step_back() {
+    // Of no consequence where the system refuses.
+    let _ = rustix::process::setpriority_process(None, NICE);
 }
 
 impl Shared {
@@ -162,66 +216,4 @@ impl Shared {
             }
         }
     }
-}
-
-async fn serve(
-    listener: TcpListener,
-    routes: Router,
-    connections_max: usize,
-    mut stopped: oneshot::Receiver<()>,
-) {
-    let graceful = GracefulShutdown::new();
-    let places = Arc::new(Semaphore::new(connections_max));
-    let mut full = false;
-    loop {
-        let stream = tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection is not accepted");
-                    sleep(ACCEPT_PAUSE).await;
-                    continue;
-                }
-            },
-            _ = &mut stopped => break,
-        };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
-            if !full {
-                tracing::warn!(
-                    connections_max,
-                    "connections are closed at once: there are too many"
-                );
-            }
-            full = true;
-            continue;
-        };
-        full = false;
-        let connection = graceful.watch(converse(stream, routes.clone()));
-        tokio::spawn(async move {
-            // A client that goes away is no fault of anybody's.
-            if let Err(error) = connection.await {
-                tracing::debug!(%error, "a connection ended");
-            }
-            drop(place);
-        });
-    }
-    drop(listener);
-    tokio::select! {
-        () = graceful.shutdown() => {}
-        () = sleep(DRAIN) => {}
-    }
-}
-
-fn converse(
-    stream: TcpStream,
-    routes: Router,
-) -> http1::Connection<TokioIo<TcpStream>, TowerToHyperService<Router>> {
-    // Without it an answer may wait for the acknowledgement of the one before.
-    let _ = stream.set_nodelay(true);
-    http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
-        .max_buf_size(HEAD_LEN_MAX)
-        .max_headers(HEADERS_MAX)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(routes))
 }

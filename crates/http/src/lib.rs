@@ -5,27 +5,39 @@
 //! [`Quorum`] says how many copies a request means, `coordinator.rs` reads and writes them, and
 //! `membership.rs` decides which nodes count.
 
+mod beside;
 mod charging;
 mod clock;
+mod console;
 mod coordinator;
 mod copy;
 mod door;
+mod door_metrics;
+mod engine;
 mod entity;
+mod front;
+mod gate;
+mod listener;
+mod lookup;
 mod mark;
 mod membership;
 mod nchf;
 mod node;
+mod patience;
 mod placement;
 mod problem;
 mod query;
 mod quorum;
+mod reply;
 mod resp_store;
 mod service;
 mod settings;
 mod status;
 mod sync;
+mod traffic;
 
 pub use door::Door;
+pub use front::Front;
 pub use quorum::{Quorum, QuorumError};
 pub use redis::Value;
 pub use service::{Service, ServiceError};

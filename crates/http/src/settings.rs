@@ -1,6 +1,8 @@
 //! What a door is opened with.
 
+use crate::front::Front;
 use scurry_engine::NODE_MAX;
+use scurry_server::TlsError;
 use std::collections::BTreeSet;
 use std::io;
 use std::net::SocketAddr;
@@ -13,8 +15,8 @@ const NODES_MAX: usize = 64;
 /// How a door is opened.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where it listens.
-    pub listen: SocketAddr,
+    /// Where it listens, and for whom.
+    pub front: Front,
     /// The store of accounts, as `HOST:PORT`: a server, or any nodes of a Valkey Cluster. Without
     /// it there is no charging here.
     pub store: Vec<String>,
@@ -35,10 +37,6 @@ pub struct Settings {
     pub password: Option<String>,
     /// Nodes that were away for longer than deletions are remembered count as they are.
     pub trust_old_nodes: bool,
-    /// Connections at most.
-    pub connections_max: usize,
-    /// Threads.
-    pub threads: usize,
 }
 
 /// Why a door does not open.
@@ -64,6 +62,16 @@ pub enum StartError {
     /// The port is taken, or not this machine's.
     #[error("cannot listen on {0}: {1}")]
     Listen(SocketAddr, #[source] io::Error),
+    /// Everybody could come in.
+    #[error(
+        "refusing to open the HTTP door on {0} to everybody: anyone who reaches this address could \
+         see and change what is kept. Give users (docs/access.md), or demand certificates of clients \
+         (--tls-client-ca), or say so in as many words with {1}"
+    )]
+    OpenAccess(SocketAddr, &'static str),
+    /// The files of TLS.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// No threads.
     #[error("cannot start threads: {0}")]
     Threads(#[source] io::Error),

@@ -1,6 +1,7 @@
 //! The one place where the server reads clocks: once per turn of the loop for everything that
 //! happens in it, and more often only to find out what took long.
 
+use nix::time::{ClockId, clock_gettime};
 use scurry_ledger::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
@@ -42,5 +43,11 @@ impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
     pub(crate) fn monotonic_ns(&self) -> u64 {
         u64::try_from(Instant::now().duration_since(self.started).as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Nanoseconds that the calling thread has had a processor; 0 where the system does not tell.
+    pub(crate) fn thread_cpu_ns() -> u64 {
+        let Ok(time) = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID) else { return 0 };
+        u64::try_from(std::time::Duration::from(time).as_nanos()).unwrap_or(u64::MAX)
     }
 }

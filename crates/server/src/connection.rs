@@ -103,6 +103,10 @@ pub(crate) struct Connection<T> {
     /// Something was answered since draining began.
     answered: bool,
     discarded: usize,
+    /// When the first of the requests came that were not answered yet; 0 when there is none.
+    since_ns: u64,
+    /// Requests that were executed and whose replies are not sent.
+    unanswered: u64,
     /// What the core counts of its memory.
     counted_bytes: u64,
 }
@@ -125,6 +129,8 @@ impl<T: Transport> Connection<T> {
             arrived_ms: 0,
             answered: false,
             discarded: 0,
+            since_ns: 0,
+            unanswered: 0,
             counted_bytes: 0,
         }
     }
@@ -375,11 +381,26 @@ impl<T: Transport> Connection<T> {
         if before > 0 {
             self.blocked = !self.transport.publish()?;
             node.counters.bytes_out += (before - self.transport.unsent()) as u64;
+            if self.transport.unsent() == 0 && !self.is_paused() {
+                self.note_answered(node);
+            }
         }
         Ok(())
     }
 
+    /// The replies of all that was executed are sent. Those that were sent together count alike.
+    fn note_answered(&mut self, node: &mut Node) {
+        if self.unanswered > 0 {
+            let duration_ns = node.now_ns.saturating_sub(self.since_ns);
+            node.measures.requests.note_each(duration_ns, self.unanswered);
+        }
+        (self.since_ns, self.unanswered) = (0, 0);
+    }
+
     fn receive(&mut self, node: &mut Node, pool: &mut Pool) -> io::Result<()> {
+        if self.since_ns == 0 {
+            self.since_ns = node.now_ns;
+        }
         match self.transport.progress(pool)? {
             Arrival::More(len) => {
                 node.counters.bytes_in += len as u64;
@@ -455,6 +476,7 @@ impl<T: Transport> Connection<T> {
                     }
                 }
             }
+            self.unanswered += executed as u64;
             let (len, parsed) = reader.executed(executed);
             done += len;
             match (stop, parsed) {

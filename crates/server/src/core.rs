@@ -18,13 +18,14 @@ use crate::report::{Answer, Question};
 use crate::signals::Signals;
 use crate::socket::Socket;
 use crate::tls::Fault;
-use crate::users::Ticket;
+use crate::users::{Ticket, User};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 use turns::Group;
@@ -315,6 +316,8 @@ impl Core {
             Message::Watch(ask) => self.node.durable.watch(ask, self.node.now.uptime_ms),
             Message::Watched(sender, reply) => self.hand_over(sender, &reply),
             Message::Unwatch(sender) => self.node.durable.unwatch(sender),
+            // Who has asked may have gone away.
+            Message::Measure(asker) => drop(asker.send(self.node.core_report())),
             Message::Drain => self.drain(),
         }
     }
@@ -452,8 +455,13 @@ impl Core {
     }
 
     fn register(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) -> io::Result<()> {
-        listener::tune(&stream)?;
-        let local = stream.local_addr()?;
+        let local = match port.inside {
+            Some(_) => self.node.shared.main,
+            None => {
+                listener::tune(&stream)?;
+                stream.local_addr()?
+            }
+        };
         let mut transport = port.transport(stream)?;
         let entry = self.connections.vacant_entry();
         let key = entry.key();
@@ -461,7 +469,10 @@ impl Core {
         self.poll.registry().register(transport.stream(), Token(key), interest)?;
         let ticket = Ticket { key, client: self.node.shared.next_client() };
         let users = &self.node.settings.users;
-        let client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
+        let mut client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
+        if let Some(roles) = port.inside {
+            client.become_user(Arc::new(User::inside(roles)));
+        }
         if transport.is_handshaking()
             && let Some(tls) = &self.node.settings.tls
         {

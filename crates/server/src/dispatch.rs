@@ -183,7 +183,7 @@ pub(crate) fn execute(
         (None, None) => Effect::None,
     };
     if !matches!(effect, Effect::Ask(_) | Effect::Every) {
-        count(node, out.get(begin));
+        count(node, spec, out.get(begin));
     }
     effect
 }
@@ -214,7 +214,7 @@ pub(crate) fn check(
         None => true,
         Some(refusal) => {
             refusal.write(&mut Reply::new(out, client.protocol));
-            count(node, Some(&b'-'));
+            count(node, Some(spec), Some(&b'-'));
             false
         }
     }
@@ -246,12 +246,14 @@ pub(crate) fn run_here(
     if node.watch.stopwatch.ends_after(alone, spec.name) {
         node.span_ended(Origin::Core(caller), Some((spec, args)));
     }
-    count(node, out.get(begin));
+    count(node, Some(spec), out.get(begin));
 }
 
-fn count(node: &mut Node, first: Option<&u8>) {
+fn count(node: &mut Node, spec: Option<&Spec>, first: Option<&u8>) {
+    let is_error = first == Some(&b'-');
     node.counters.commands += 1;
-    node.counters.errors += u64::from(first == Some(&b'-'));
+    node.counters.errors += u64::from(is_error);
+    node.measures.count(spec, is_error);
 }
 
 /// A request that is refused before any command runs.

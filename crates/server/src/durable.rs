@@ -15,7 +15,9 @@ pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use trouble::Trouble;
 
+use crate::clock::Clock;
 use crate::events::{Ask, Events};
+use crate::histogram::Histogram;
 use crate::mesh::Bell;
 use crate::message::{Message, Sender};
 use clerk::{Clerk, Said};
@@ -79,6 +81,12 @@ pub(crate) struct Durable {
     /// When the log was last synced behind the clients, ms of uptime.
     behind_ms: i64,
     syncing_behind: bool,
+    /// What measures batches; none without a log.
+    clock: Option<Clock>,
+    /// When the batch that is under way was given to the log.
+    given_ns: u64,
+    /// From there until it was as durable as it had to be.
+    writes: Histogram,
 }
 
 impl Durable {
@@ -102,11 +110,18 @@ impl Durable {
             written_ms: 0,
             behind_ms: 0,
             syncing_behind: false,
+            clock: None,
+            given_ns: 0,
+            writes: Histogram::default(),
         }
     }
 
     /// What recovery has left goes on: threads are started that ring this bell.
-    pub(crate) fn start(start: CoreStart, bell: &Arc<Bell>) -> io::Result<(Shard, Durable)> {
+    pub(crate) fn start(
+        start: CoreStart,
+        bell: &Arc<Bell>,
+        clock: Clock,
+    ) -> io::Result<(Shard, Durable)> {
         let CoreStart { mut shard, log, next, durability, directories, retention, .. } = start;
         shard.keep_journal(log, next);
         let [for_log, for_keeper, for_events] = directories;
@@ -124,7 +139,12 @@ impl Durable {
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let durable = Durable::with(commits, way, Some(keeper), snapshots);
-        Ok((shard, Durable { events: Some(events), shortage, ..durable }))
+        Ok((shard, Durable { events: Some(events), shortage, clock: Some(clock), ..durable }))
+    }
+
+    /// How long batches took.
+    pub(crate) fn writes(&self) -> &Histogram {
+        &self.writes
     }
 
     /// The mode.
@@ -394,6 +414,7 @@ impl Durable {
     }
 
     fn send(&mut self, mut batch: scurry_engine::Batch, uptime_ms: i64) {
+        self.given_ns = self.clock.map_or(0, |clock| clock.monotonic_ns());
         match &mut self.way {
             Way::None => {}
             Way::Here(writer) => {
@@ -442,6 +463,11 @@ impl Durable {
                 self.trouble = Some(Trouble::Failed(failed.to_string()));
             }
             Ok(()) => {
+                if said.is_none()
+                    && let Some(clock) = self.clock
+                {
+                    self.writes.note(clock.monotonic_ns().saturating_sub(self.given_ns));
+                }
                 self.full = said;
                 self.retry_ms = uptime_ms + FULL_RETRY_MS;
             }

@@ -15,13 +15,18 @@ mod deadlines;
 mod dispatch;
 mod durable;
 mod events;
+mod exposition;
 mod gather;
 mod glob;
+mod histogram;
+mod inside;
 mod latency;
 mod listener;
 mod live_setting;
+mod measures;
 mod mesh;
 mod message;
+mod metrics;
 mod monitor;
 mod node;
 mod open_files;
@@ -47,10 +52,17 @@ mod users;
 mod watch;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
+pub use exposition::{Exposition, Kind, Labels};
+pub use histogram::Histogram;
+pub use inside::{Inside, InsideError, Measurement};
+pub use open_files::make_room;
 pub use password::Password;
 pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, Settings, Storage};
 pub use start_error::StartError;
 pub use tls::{TlsError, TlsSettings};
-pub use users::{HashFault, Roles, USERS_MAX, UserEntry, UserError, Users, hash_password};
+pub use users::{
+    Admission, Admitted, HashFault, MadeToken, Roles, USERS_MAX, UserEntry, UserError, Users,
+    hash_password, make_token,
+};

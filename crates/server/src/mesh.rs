@@ -23,6 +23,27 @@ struct Peer {
     outbox: Packet,
 }
 
+/// The way to a core from outside of the mesh.
+pub(crate) struct Letterbox {
+    mailbox: SyncSender<Packet>,
+    bell: Arc<Bell>,
+}
+
+impl Letterbox {
+    /// Gives a core a message; gives it back when the core has too many, or has ended.
+    pub(crate) fn post(&self, message: Message) -> Result<(), Box<Message>> {
+        match self.mailbox.try_send(vec![message]) {
+            Ok(()) => {
+                self.bell.ring();
+                Ok(())
+            }
+            Err(TrySendError::Full(mut packet) | TrySendError::Disconnected(mut packet)) => {
+                Err(Box::new(packet.pop().expect("the message is in it")))
+            }
+        }
+    }
+}
+
 /// Wakes a core that sleeps.
 pub(crate) struct Bell {
     asleep: AtomicBool,
@@ -75,6 +96,13 @@ impl Mesh {
     pub(crate) fn others(&self) -> impl Iterator<Item = u16> + use<> {
         let (core, cores) = (self.core, u16::try_from(self.peers.len()).unwrap_or(u16::MAX));
         (0..cores).filter(move |&other| other != core)
+    }
+
+    /// The way to every core, by core.
+    pub(crate) fn letterboxes(&self) -> Vec<Letterbox> {
+        let way =
+            |peer: &Peer| Letterbox { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
+        self.peers.iter().map(way).collect()
     }
 
     /// What wakes this core.

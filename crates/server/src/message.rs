@@ -4,9 +4,10 @@ use crate::bundle::Bundle;
 use crate::events::Ask;
 use crate::monitor::Lines;
 use crate::port::Port;
-use crate::report::{Answer, Question};
+use crate::report::{Answer, CoreReport, Question};
 use mio::net::TcpStream;
 use std::net::SocketAddr;
+use std::sync::mpsc;
 
 /// Where an answer goes: a connection of a core, and the client that it was, because the
 /// connection's number may have passed to another client since.
@@ -38,6 +39,8 @@ pub(crate) enum Message {
     Watched(Sender, Vec<u8>),
     /// Who has wanted to read this core's events is gone.
     Unwatch(Sender),
+    /// Somebody outside wants to know what this core has counted.
+    Measure(mpsc::Sender<CoreReport>),
     /// The server stops.
     Drain,
 }

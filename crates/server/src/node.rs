@@ -4,10 +4,11 @@ use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
 use crate::durable::Durable;
+use crate::measures::Measures;
 use crate::mesh::Mesh;
 use crate::message::Message;
 use crate::monitor::Monitor;
-use crate::report::Report;
+use crate::report::{CoreReport, Report};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::tls::Faults;
@@ -31,6 +32,10 @@ pub(crate) struct Node {
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
+    /// What is counted for `/metrics` alone.
+    pub(crate) measures: Measures,
+    /// When the present part of the turn began, for what requests take.
+    pub(crate) now_ns: u64,
     /// Open connections of this core.
     pub(crate) clients: usize,
     pub(crate) scratch: Scratch<'static>,
@@ -68,6 +73,8 @@ impl Node {
             shared,
             mesh,
             counters: Counters::default(),
+            measures: Measures::default(),
+            now_ns: 0,
             clients: 0,
             scratch: Scratch::default(),
             desk,
@@ -88,6 +95,19 @@ impl Node {
             clients: self.clients,
             connection_bytes: self.connection_bytes,
             durable: self.durable.report(&self.shard),
+        }
+    }
+
+    /// What this core knows for `/metrics`. It is told at once, also what is not durable yet, and also
+    /// when the log has failed: it is no promise.
+    pub(crate) fn core_report(&self) -> CoreReport {
+        CoreReport {
+            core: self.core,
+            report: self.report(),
+            cpu_ns: Clock::thread_cpu_ns(),
+            measures: self.measures.clone(),
+            log_writes: self.durable.writes().clone(),
+            now: self.now,
         }
     }
 

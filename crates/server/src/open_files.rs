@@ -6,7 +6,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 const RESERVED: u64 = 64;
 
 /// How many connections can be open, at most `clients_max`.
-pub(crate) fn make_room(clients_max: usize) -> usize {
+pub fn make_room(clients_max: usize) -> usize {
     let wanted = clients_max as u64 + RESERVED;
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return clients_max;

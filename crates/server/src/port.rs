@@ -7,6 +7,7 @@ use crate::settings::Settings;
 use crate::socket::Socket;
 use crate::tcp::Tcp;
 use crate::tls::Handshaker;
+use crate::users::Roles;
 use mio::net::TcpStream;
 use std::io;
 use std::net::SocketAddr;
@@ -18,6 +19,8 @@ pub(crate) struct Port {
     pub(crate) door: Door,
     /// None for plain TCP.
     pub(crate) tls: Option<Handshaker>,
+    /// A connection from within this process, and the roles that it has.
+    pub(crate) inside: Option<Roles>,
 }
 
 impl Port {

@@ -25,7 +25,9 @@ impl Ports {
         let tls = settings.tls.as_ref().map(Handshaker::new).transpose()?;
         let beside = settings.tls.as_ref().and_then(|tls| tls.listen);
         let first = if beside.is_some() { None } else { tls.clone() };
-        let open = |address, door, tls| Acceptor::open(address, Port { door, tls }, settings);
+        let open = |address, door, tls| {
+            Acceptor::open(address, Port { door, tls, inside: None }, settings)
+        };
         let mut main = vec![open(settings.listen, Door::Main, first.clone())?];
         let main_address = main[0].address;
         let own = listener::core_addresses(settings, main_address)?.into_iter();

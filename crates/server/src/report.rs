@@ -1,8 +1,11 @@
 //! What only a core knows about itself, for commands that show the whole server.
 
+use crate::clock::Reading;
 use crate::counters::Counters;
 use crate::durable::DurableReport;
+use crate::histogram::Histogram;
 use crate::latency::Latency;
+use crate::measures::Measures;
 use crate::slowlog::SlowCommand;
 use scurry_engine::Stats;
 use scurry_ledger::Totals;
@@ -43,6 +46,20 @@ pub(crate) struct Report {
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
     pub(crate) durable: DurableReport,
+}
+
+/// What one core says for `/metrics`.
+#[derive(Clone, Debug)]
+pub(crate) struct CoreReport {
+    pub(crate) core: u16,
+    pub(crate) report: Report,
+    /// Time that its thread has had a processor, ns.
+    pub(crate) cpu_ns: u64,
+    pub(crate) measures: Measures,
+    /// From when a batch was given to the log until it was as durable as it had to be.
+    pub(crate) log_writes: Histogram,
+    /// Its time.
+    pub(crate) now: Reading,
 }
 
 impl Report {

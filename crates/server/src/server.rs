@@ -9,7 +9,7 @@ use crate::ports::Ports;
 use crate::shared::Shared;
 use crate::signals::{Signals, survive_file_limit};
 use crate::users::Checker;
-use crate::{Settings, StartError, mesh, open_files};
+use crate::{Inside, Settings, StartError, mesh, open_files};
 use mio::Poll;
 use scurry_disk::Store;
 use scurry_engine::{Config, Shard};
@@ -24,6 +24,7 @@ pub struct Server {
     /// The first one has the main port and the signals.
     cores: Vec<Core>,
     shared: Arc<Shared>,
+    inside: Inside,
     /// Holds the lock of the directory.
     _store: Option<Store>,
     recovered: Option<RecoveryReport>,
@@ -88,12 +89,15 @@ impl Server {
         // A poller has one waker: whoever wakes the core rings the same bell.
         let desks: Vec<_> = wakers.iter().map(|waker| checker.desk(Arc::clone(waker))).collect();
         let (mut main, mut own) = (ports.main, ports.own.into_iter());
-        let places = polls.into_iter().zip(Mesh::places(wakers)).zip(desks);
+        let meshes = Mesh::places(wakers);
+        let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
+        let inside = Inside::new(letterboxes, Arc::clone(&shared), &settings);
+        let places = polls.into_iter().zip(meshes).zip(desks);
         let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
             let mut acceptors = std::mem::take(&mut main);
             acceptors.extend(own.next());
             let state = match starts.next() {
-                Some(start) => Durable::start(start, &mesh.bell())?,
+                Some(start) => Durable::start(start, &mesh.bell(), clock)?,
                 None => (Shard::new(config.clone()), Durable::none()),
             };
             let node = Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
@@ -104,12 +108,17 @@ impl Server {
             Some(Opened { store, report, .. }) => (Some(store), Some(report)),
             None => (None, None),
         };
-        Ok(Server { cores, shared, _store: store, recovered, tls_address })
+        Ok(Server { cores, shared, inside, _store: store, recovered, tls_address })
     }
 
     /// Where it listens, with the port that was chosen.
     pub fn local_addr(&self) -> SocketAddr {
         self.shared.main
+    }
+
+    /// The way in for what runs in the same process.
+    pub fn inside(&self) -> Inside {
+        self.inside.clone()
     }
 
     /// What was recovered, when there is a store.

@@ -30,6 +30,7 @@ pub(crate) struct Stopwatch {
 pub(crate) struct Span {
     pub(crate) commands: u32,
     pub(crate) duration_us: u64,
+    pub(crate) duration_ns: u64,
 }
 
 impl Stopwatch {
@@ -67,10 +68,8 @@ impl Stopwatch {
 
     /// The span ends now and the next one begins; none when there was no command in it.
     pub(crate) fn end(&mut self, now_ns: u64) -> Option<Span> {
-        let span = Span {
-            commands: self.commands,
-            duration_us: now_ns.saturating_sub(self.began_ns) / 1_000,
-        };
+        let duration_ns = now_ns.saturating_sub(self.began_ns);
+        let span = Span { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
         self.begin(now_ns);
         (span.commands > 0 && !self.off).then_some(span)
     }

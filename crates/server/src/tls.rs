@@ -12,6 +12,7 @@ pub(crate) use stream::Tls;
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// How the server speaks TLS 1.2 and 1.3. All files are PEM.
 #[derive(Clone, Debug)]
@@ -26,6 +27,19 @@ pub struct TlsSettings {
     pub listen: Option<SocketAddr>,
     /// A connection whose handshake takes longer is closed, ms.
     pub handshake_ms_max: i64,
+}
+
+impl TlsSettings {
+    /// What other doors of the process speak TLS with: the same certificate, the same demands.
+    /// `protocols` is what ALPN offers.
+    ///
+    /// # Errors
+    /// For files that cannot be used, naming them.
+    pub fn config(&self, protocols: &[&[u8]]) -> Result<Arc<rustls::ServerConfig>, TlsError> {
+        let mut config = rustls::ServerConfig::clone(&Handshaker::new(self)?.config);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        Ok(Arc::new(config))
+    }
 }
 
 /// True for the beginning of a TLS handshake: what a client sends that takes a plain port for

@@ -5,12 +5,14 @@ mod confirmation;
 mod error;
 mod password_hash;
 mod roles;
+mod token;
 mod user;
 
 pub(crate) use checker::{Checker, Desk, Ticket};
 pub use error::{HashFault, UserError};
 pub use password_hash::hash_password;
 pub use roles::Roles;
+pub use token::{MadeToken, make_token};
 pub(crate) use user::User;
 
 use crate::Password;
@@ -20,6 +22,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use token::TokenHash;
 use user::{Secret, is_user_name};
 
 /// Users at most.
@@ -32,8 +35,10 @@ const DEFAULT: &str = "default";
 pub struct UserEntry {
     /// Printable ASCII without space, 1 to 64 bytes.
     pub name: String,
-    /// A PHC string of Argon2, as [`hash_password`] makes it.
-    pub password_hash: String,
+    /// A PHC string of Argon2, as [`hash_password`] makes it; none for a user without password.
+    pub password_hash: Option<String>,
+    /// Hash of a token of HTTP, as [`make_token`] makes it; none for a user without one.
+    pub token_hash: Option<String>,
     /// Names of roles.
     pub roles: Vec<String>,
 }
@@ -48,11 +53,33 @@ pub(crate) enum Judgement {
     Unknown,
 }
 
+/// Who has come in through another door than RESP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admitted {
+    /// The user's name.
+    pub name: String,
+    /// What the user may do.
+    pub roles: Roles,
+}
+
+/// What can be said at once about a name and a password, to another door than RESP.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Admission {
+    /// They are right.
+    Granted(Admitted),
+    /// They are wrong.
+    Refused,
+    /// [`Users::check_slowly`] can tell.
+    Unknown,
+}
+
 /// All users. They do not change while the server runs.
 pub struct Users {
     default: Arc<User>,
     /// Those with a hash, perhaps the default user among them.
     hashed: BTreeMap<String, Arc<User>>,
+    /// Those with a token.
+    tokens: Vec<(TokenHash, Arc<User>)>,
     /// What unknown names are checked against; none when no user has a hash.
     decoy: Option<PasswordHash>,
     key: ConfirmationKey,
@@ -79,12 +106,13 @@ impl Users {
         let roles = if matches!(secret, Secret::Never) { Roles::NONE } else { Roles::ALL };
         let mut default = Arc::new(User { name: DEFAULT.to_owned(), roles, secret });
         let mut hashed = BTreeMap::new();
-        let mut decoy = None;
+        let (mut decoy, mut tokens) = (None, Vec::new());
         for (index, entry) in entries.iter().enumerate() {
-            let (user, hash) = read(index + 1, entry)?;
-            if decoy.is_none() {
+            let (user, token) = read(index + 1, entry)?;
+            if let (None, Secret::Hash(hash, _)) = (&decoy, &user.secret) {
                 decoy = Some(hash.decoy()?);
             }
+            tokens.extend(token.map(|token| (token, Arc::clone(&user))));
             if entry.name == DEFAULT {
                 if has_password {
                     return Err(UserError::DefaultTwice);
@@ -96,12 +124,46 @@ impl Users {
             }
         }
         let key = ConfirmationKey::random()?;
-        Ok(Users { default, hashed, decoy, key, computed: AtomicU64::new(0) })
+        Ok(Users { default, hashed, tokens, decoy, key, computed: AtomicU64::new(0) })
     }
 
     /// True when connections need no password.
     pub fn is_open(&self) -> bool {
         matches!(self.default.secret, Secret::Nothing)
+    }
+
+    /// Who comes without saying a name; none where that is nobody.
+    pub fn anyone(&self) -> Option<Admitted> {
+        self.is_open().then(|| Admitted::from(&*self.default))
+    }
+
+    /// Whose token it is. Compares it with every one, in a time that does not depend on how much of
+    /// it is right.
+    pub fn of_token(&self, token: &[u8]) -> Option<Admitted> {
+        let given = TokenHash::of(token);
+        let mut found = None;
+        for (hash, user) in &self.tokens {
+            if hash.is(&given) {
+                found = Some(user);
+            }
+        }
+        found.map(|user| Admitted::from(&**user))
+    }
+
+    /// What can be told about a name and a password without computing a hash.
+    pub fn admit(&self, name: &[u8], password: &[u8]) -> Admission {
+        match self.judge(name, password) {
+            Judgement::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
+            Judgement::Refused => Admission::Refused,
+            Judgement::Unknown => Admission::Unknown,
+        }
+    }
+
+    /// Who it is, where only a hash can tell. Takes tens of milliseconds and 19 MiB: call it where
+    /// it holds nobody up, and not more than once at a time.
+    pub fn check_slowly(&self, name: &[u8], password: &[u8]) -> Option<Admitted> {
+        let user = self.check(name, password, &mut Workspace::default())?;
+        Some(Admitted::from(&*user))
     }
 
     /// Whom every connection begins as.
@@ -176,8 +238,14 @@ impl Users {
     }
 }
 
-/// The user of an entry, and its hash again.
-fn read(place: usize, entry: &UserEntry) -> Result<(Arc<User>, PasswordHash), UserError> {
+impl From<&User> for Admitted {
+    fn from(user: &User) -> Admitted {
+        Admitted { name: user.name.clone(), roles: user.roles }
+    }
+}
+
+/// The user of an entry, and the token.
+fn read(place: usize, entry: &UserEntry) -> Result<(Arc<User>, Option<TokenHash>), UserError> {
     let name = entry.name.clone();
     if !is_user_name(&name) {
         return Err(UserError::Name { place, name });
@@ -187,10 +255,21 @@ fn read(place: usize, entry: &UserEntry) -> Result<(Arc<User>, PasswordHash), Us
         let unknown = || UserError::Role { user: name.clone(), role: role.clone() };
         roles = roles.with(Roles::named(role).ok_or_else(unknown)?);
     }
-    let hash = PasswordHash::parse(&entry.password_hash)
-        .map_err(|fault| UserError::Hash { user: name.clone(), fault })?;
-    let secret = Secret::Hash(hash.clone(), Confirmation::default());
-    Ok((Arc::new(User { name, roles, secret }), hash))
+    if entry.password_hash.is_none() && entry.token_hash.is_none() {
+        return Err(UserError::NoSecret(name));
+    }
+    let secret = match &entry.password_hash {
+        None => Secret::Never,
+        Some(text) => {
+            let wrong = |fault| UserError::Hash { user: name.clone(), fault };
+            Secret::Hash(PasswordHash::parse(text).map_err(wrong)?, Confirmation::default())
+        }
+    };
+    let token = match &entry.token_hash {
+        None => None,
+        Some(text) => Some(TokenHash::parse(text).ok_or_else(|| UserError::Token(name.clone()))?),
+    };
+    Ok((Arc::new(User { name, roles, secret }), token))
 }
 
 impl fmt::Debug for Users {

@@ -99,6 +99,7 @@ impl Node {
             return;
         }
         if let Some(span) = self.watch.stopwatch.end(self.clock.monotonic_ns()) {
+            self.measures.executions.note_together(span.duration_ns, span.commands);
             let slow = self.watch.slowlog.wants(span.duration_us);
             let late = self.watch.latency.is_on();
             if slow || late {
@@ -151,8 +152,8 @@ impl Node {
 
     /// A turn of the event loop begins.
     pub(crate) fn turn_began(&mut self) {
-        let on = self.watch.latency.is_on();
-        self.watch.turn_began_ns = on.then(|| self.clock.monotonic_ns());
+        self.now_ns = self.clock.monotonic_ns();
+        self.watch.turn_began_ns = self.watch.latency.is_on().then_some(self.now_ns);
     }
 
     /// A turn of the event loop has ended, before it waits.

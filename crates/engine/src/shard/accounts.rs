@@ -33,13 +33,20 @@ impl Shard {
             }
             Decision::Commit(change, answer) => {
                 self.stats.commits += 1;
-                self.stats.denials += u64::from(is_denial(&answer));
+                self.count_denial(&answer);
                 self.record(key, &change);
                 self.store(key, place);
                 self.spare_ops = change.ops;
                 Outcome::Answer { answer, replayed: false }
             }
         }
+    }
+
+    #[inline]
+    fn count_denial(&mut self, answer: &Answer) {
+        let code = code_of(answer);
+        self.stats.denials += u64::from(code != Code::Ok);
+        self.stats.service_denials += u64::from(code == Code::ServiceDenied);
     }
 
     /// An account as it is at `now`: what is due is applied, nothing is written.
@@ -112,8 +119,10 @@ fn takes_memory(command: &Command<'_>) -> bool {
     )
 }
 
-fn is_denial(answer: &Answer) -> bool {
-    let (Answer::Account { code, .. } | Answer::Amount { code, .. } | Answer::Session { code, .. }) =
-        answer;
-    *code != Code::Ok
+fn code_of(answer: &Answer) -> Code {
+    match answer {
+        Answer::Account { code, .. }
+        | Answer::Amount { code, .. }
+        | Answer::Session { code, .. } => *code,
+    }
 }

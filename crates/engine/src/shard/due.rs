@@ -3,7 +3,7 @@
 
 use super::Shard;
 use crate::timers::{Lane, tick_of};
-use scurry_ledger::{Change, Time, next_due, tick_in_place};
+use scurry_ledger::{Change, Op, Time, next_due, tick_in_place};
 
 /// Steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
 const TICK_STEPS_MAX: usize = 128;
@@ -103,6 +103,13 @@ impl Shard {
                 let change = change.expect("what is due gives a Change");
                 self.stats.commits += 1;
                 self.stats.expiries += 1;
+                for op in &change.ops {
+                    match op {
+                        Op::CloseSession(_) => self.stats.sessions_expired += 1,
+                        Op::Expire(_) => self.stats.buckets_expired += 1,
+                        _ => {}
+                    }
+                }
                 self.record(key, &change);
                 self.store(key, Some(place));
                 committed(&id, &change);

@@ -137,3 +137,8 @@ pub enum CommandId {
     ReadOnly,
     ReadWrite,
 }
+
+impl CommandId {
+    /// How many there are: `id as usize` is below it, so that counts by command are an array.
+    pub const COUNT: usize = CommandId::ReadWrite as usize + 1;
+}

@@ -120,7 +120,7 @@ fn memory(source: &Source<'_>, lines: &mut Lines) {
 }
 
 /// Memory of the process, 0 where the system does not tell.
-fn resident_bytes() -> u64 {
+pub(crate) fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
     let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     pages.unwrap_or(0).saturating_mul(4096)

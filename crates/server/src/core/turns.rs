@@ -47,6 +47,8 @@ impl Core {
             if self.node.durable.is_batch_full(&mut self.node.shard) {
                 self.node.commit();
             }
+            // What follows is sent now, and those who come next have come by now.
+            self.node.now_ns = self.node.clock.monotonic_ns();
             for (key, executed) in group.drain(..) {
                 self.leave(key, executed);
             }

@@ -19,7 +19,7 @@ const OTHERS: u32 = 0o007;
 /// The server's side of every handshake. Cheap to clone: it goes with a connection to its core.
 #[derive(Clone)]
 pub(crate) struct Handshaker {
-    config: Arc<ServerConfig>,
+    pub(super) config: Arc<ServerConfig>,
     /// Clients must show a certificate.
     pub(crate) demands_certificate: bool,
 }

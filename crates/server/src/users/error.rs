@@ -43,6 +43,18 @@ pub enum UserError {
         /// What is wrong with it.
         fault: HashFault,
     },
+    /// Neither a password nor a token.
+    #[error(
+        "user {0}: there is neither a password_hash nor a token_hash: make one with `scurry \
+         hash-password` or `scurry make-token`"
+    )]
+    NoSecret(String),
+    /// The hash of the token.
+    #[error(
+        "user {0}: the token_hash is not sha256: and 64 hexadecimal digits: make one with `scurry \
+         make-token`"
+    )]
+    Token(String),
     /// The system has no randomness.
     #[error("cannot take random bytes from the system: {0}")]
     Randomness(#[from] getrandom::Error),

@@ -37,7 +37,7 @@ impl Roles {
 
     /// True when a command that needs this role may be run.
     #[inline]
-    pub(crate) const fn permit(self, role: Role) -> bool {
+    pub const fn permit(self, role: Role) -> bool {
         self.0 & bit(role) == bit(role)
     }
 }

@@ -8,7 +8,12 @@ pub(super) const CHEAP: &str =
 
 pub(super) fn entry(name: &str, hash: &str, roles: &[&str]) -> UserEntry {
     let roles = roles.iter().map(|&role| role.to_owned()).collect();
-    UserEntry { name: name.to_owned(), password_hash: hash.to_owned(), roles }
+    UserEntry {
+        name: name.to_owned(),
+        password_hash: Some(hash.to_owned()),
+        token_hash: None,
+        roles,
+    }
 }
 
 fn alice() -> Vec<UserEntry> {

@@ -16,6 +16,13 @@ pub(crate) struct User {
     pub(crate) secret: Secret,
 }
 
+impl User {
+    /// Who comes from within this process, with these roles.
+    pub(crate) fn inside(roles: Roles) -> User {
+        User { name: "(http)".to_owned(), roles, secret: Secret::Never }
+    }
+}
+
 /// What a user must show.
 pub(crate) enum Secret {
     /// Nothing: every connection begins as this user.
@@ -24,7 +31,7 @@ pub(crate) enum Secret {
     Word(Password),
     /// A password of which only the hash is known.
     Hash(PasswordHash, Confirmation),
-    /// This user is off.
+    /// This user is off, or comes with a token alone.
     Never,
 }
 

@@ -1,0 +1,98 @@
+//! The console, driven in a headless Chromium by testing/console.
+
+use crate::store::Store;
+use crate::support::{Door, keeping};
+use serde_json::json;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// Runs the script; what it found.
+fn drive(base: &str, task: &[&str]) -> serde_json::Value {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let libraries = root.join(".cache/clients/console/node_modules");
+    let missing = "run scripts/install-tools.sh tests";
+    assert!(libraries.join("playwright-core").is_dir(), "no playwright-core: {missing}");
+    let profile = TempDir::new().expect("a directory");
+    let output = Command::new("timeout")
+        .args(["--kill-after=5", "150", "node"])
+        .arg(root.join("testing/console/console.mjs"))
+        .arg(base)
+        .arg(profile.path())
+        .args(task)
+        .env("CONSOLE_LIBRARIES", &libraries)
+        .stdin(Stdio::null())
+        .output()
+        .expect("timeout runs node");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}\n(without a browser: {missing})");
+    serde_json::from_slice(&output.stdout).expect("a line of JSON")
+}
+
+fn ask(connection: &mut redis::Connection, line: &str) {
+    let mut words = line.split(' ');
+    let mut command = redis::cmd(words.next().expect("a word"));
+    command.arg(words.collect::<Vec<&str>>());
+    command.query::<redis::Value>(connection).expect("an answer");
+}
+
+#[test]
+fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard() {
+    let store = Store::start(&["--threads", "2"]);
+    let mut client = store.connect();
+    for number in 0..20 {
+        ask(&mut client, &format!("SCUR.CREATE user-{number} BUCKET main cent 1000"));
+    }
+    ask(&mut client, "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000");
+    for number in 0..12 {
+        ask(&mut client, &format!("SCUR.RESERVE user-{number} call 0 ITEM 1 cent REQUESTED 200"));
+    }
+    ask(&mut client, "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200");
+    ask(&mut client, "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 300");
+    // Something goes on all the while.
+    let ends = Arc::new(AtomicBool::new(false));
+    let ended = Arc::clone(&ends);
+    let load = thread::spawn(move || {
+        while !ended.load(Ordering::Relaxed) {
+            ask(&mut client, "SCUR.CHECK alice cent 10");
+            thread::sleep(Duration::from_millis(2)); // tidy: allow (a pace, not a wait for something)
+        }
+    });
+    let want = json!({
+        "accounts": "21", "sessions": "13", "cores": 2, "account": "alice",
+        "unit": { "Credited": "21,000", "Held": "2,700", "Consumed": "150", "Available": "18,150",
+            "Conservation": "holds" },
+        "lookup": { "Buckets": ["main", "cent", "550", "octet", "5,000,000"],
+            "Open sessions": ["call-1", "300", "150"],
+            "Last events": ["reserved", "settled", "session-opened", "credited"] },
+    });
+    let found = drive(&store.url(""), &["figures", &want.to_string()]);
+    ends.store(true, Ordering::Relaxed);
+    load.join().expect("the load ends");
+    assert_eq!(found["cores"], 2);
+}
+
+#[test]
+fn who_has_no_token_sees_nothing_and_who_has_one_signs_in() {
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry")).arg("make-token").output();
+    let text = String::from_utf8(output.expect("it runs").stdout).expect("text");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let directory = TempDir::new().expect("a directory");
+    let path = directory.path().join("scurry.toml");
+    let entry =
+        format!("[[users]]\nname = \"r\"\ntoken_hash = \"{}\"\nroles = [\"read\"]\n", words[3]);
+    std::fs::write(&path, entry).expect("a file");
+    let store = Store::start(&["--config", path.to_str().expect("UTF-8")]);
+    assert_eq!(drive(&store.url(""), &["signin", words[1]])["signedIn"], true);
+}
+
+#[test]
+fn a_door_to_nodes_shows_its_nodes() {
+    let nodes = keeping(2);
+    let door = Door::open(&nodes);
+    assert_eq!(drive(&door.url(""), &["nodes", "2 of 2"])["ready"], "2 of 2");
+}

@@ -1,0 +1,262 @@
+//! `/metrics`, `/healthz` and `/readyz`: what is done is what is counted, in the form that
+//! Prometheus reads.
+
+use crate::store::{Page, Store};
+use crate::support::{Door, keeping};
+use redis::{RedisResult, Value};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::net::TcpStream;
+use std::process::{Command, Stdio};
+
+fn ask(connection: &mut redis::Connection, line: &str) -> RedisResult<Value> {
+    let mut words = line.split(' ');
+    let mut command = redis::cmd(words.next().expect("a word"));
+    command.arg(words.collect::<Vec<&str>>());
+    command.query(connection)
+}
+
+/// `promtool check metrics` of Prometheus itself: form and naming conventions.
+fn lint(page: &str) {
+    let mut linter = Command::new("promtool")
+        .args(["check", "metrics"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("no promtool: run scripts/install-tools.sh tests");
+    linter.stdin.take().expect("stdin").write_all(page.as_bytes()).expect("it reads");
+    let output = linter.wait_with_output().expect("it ends");
+    let said = [&output.stdout[..], &output.stderr].concat();
+    assert!(output.status.success() && said.is_empty(), "{}", String::from_utf8_lossy(&said));
+}
+
+#[test]
+fn what_is_done_is_what_is_counted() {
+    let store = Store::start(&["--threads", "2", "--durability", "fsync"]);
+    let mut client = store.connect();
+    let before = store.metrics();
+    let mut done = 0;
+    let mut run = |lines: &[&str], good: bool| {
+        for line in lines {
+            assert_eq!(ask(&mut client, line).is_ok(), good, "{line}");
+            done += 1;
+        }
+    };
+    for account in ["a", "b", "c", "d", "e"] {
+        run(&[&format!("SCUR.CREATE {account} BUCKET main cent 1000")], true);
+    }
+    let reserve = "SCUR.RESERVE a call 0 ITEM 1 cent REQUESTED 200";
+    run(&[reserve, reserve, reserve], true);
+    run(&["SCUR.RESERVE b brief 0 VALIDITY 50 TCC 50 ITEM 1 cent REQUESTED 300"], true);
+    run(&["SCUR.DEBIT c t cent 5000", "SCUR.DEBIT c u cent 5000"], true);
+    run(&["SCUR.STATUS d suspended", "SCUR.DEBIT d t cent 1"], true);
+    run(&["SCUR.DEBIT nobody t cent 1", "SCUR.NOTHING"], false);
+    run(&["SCUR.CREATE a BUCKET main cent 1"], false);
+    run(&["SET plain value"], true);
+    let expired = |page: &Page| page.sum("scurry_expiries_total", &[("kind", "session")]) > 0.0;
+    let page = store.metrics_when(expired);
+    let grown =
+        |name: &str, labels: &[(&str, &str)]| page.sum(name, labels) - before.sum(name, labels);
+    let commands = "scurry_commands_total";
+    for (command, count) in [
+        ("scur.create", 6.0),
+        ("scur.reserve", 4.0),
+        ("scur.debit", 4.0),
+        ("scur.status", 1.0),
+        ("set", 1.0),
+        ("unknown", 1.0),
+    ] {
+        assert_eq!(grown(commands, &[("command", command)]), count, "{command}");
+    }
+    for (name, labels, count) in [
+        ("scurry_command_errors_total", &[("command", "scur.debit")][..], 1.0),
+        ("scurry_command_errors_total", &[("command", "scur.create")], 1.0),
+        ("scurry_duplicates_total", &[], 2.0),
+        ("scurry_denials_total", &[("code", "CREDIT_LIMIT_REACHED")], 2.0),
+        ("scurry_denials_total", &[("code", "SERVICE_DENIED")], 1.0),
+        ("scurry_rejections_total", &[], 2.0),
+        ("scurry_expiries_total", &[("kind", "session")], 1.0),
+        ("scurry_accounts", &[], 5.0),
+        ("scurry_sessions_open", &[], 1.0),
+        ("scurry_holds_units", &[("unit", "cent")], 200.0),
+        ("scurry_available_units", &[("unit", "cent")], 4_800.0),
+        ("scurry_credited_units", &[("unit", "cent")], 5_000.0),
+        ("scurry_conservation_error_units", &[("unit", "cent")], 0.0),
+    ] {
+        assert_eq!(grown(name, labels), count, "{name} {labels:?}");
+    }
+    let at_least = f64::from(done);
+    // Every request was timed, from its arrival to its reply; those that no command is are too.
+    assert!(grown("scurry_request_duration_seconds_count", &[]) >= at_least, "{}", page.0);
+    assert!(grown("scurry_command_duration_seconds_count", &[]) >= at_least - 1.0);
+    assert!(
+        page.sum("scurry_request_duration_seconds_sum", &[])
+            > page.sum("scurry_command_duration_seconds_sum", &[])
+    );
+    // Each batch of the log was timed, and is as durable as it was asked to be.
+    let batches = page.sum("scurry_log_batches_total", &[]);
+    assert!(batches >= 2.0);
+    let settled = store.metrics_when(|page| {
+        page.sum("scurry_log_write_duration_seconds_count", &[])
+            == page.sum("scurry_log_batches_total", &[])
+    });
+    assert_eq!(
+        settled.sum("scurry_log_sequence", &[]),
+        settled.sum("scurry_log_durable_sequence", &[])
+    );
+    assert_eq!(page.sum("scurry_core_up", &[]), 2.0);
+    assert!(page.sum("scurry_core_cpu_seconds_total", &[]) > 0.0);
+}
+
+#[test]
+fn bytes_memory_and_snapshots_are_told() {
+    let store = Store::start(&["--max-memory", "64mb"]);
+    let mut client = store.connect();
+    let before = store.metrics();
+    assert_eq!(before.sum("scurry_snapshot_age_seconds", &[]), 0.0);
+    assert!(!before.0.contains("\nscurry_snapshot_age_seconds{"), "there is none yet");
+    ask(&mut client, &format!("SET big {}", "x".repeat(100_000))).expect("it is set");
+    ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
+    ask(&mut client, "SCUR.SNAPSHOT").expect("it begins");
+    let page = store.metrics_when(|page| page.sum("scurry_snapshots_total", &[]) == 1.0);
+    assert!(page.0.contains("\nscurry_snapshot_age_seconds{core=\"0\"} "), "{}", page.0);
+    let grown =
+        |name: &str, labels: &[(&str, &str)]| page.sum(name, labels) - before.sum(name, labels);
+    for (name, labels) in [
+        ("scurry_received_bytes_total", &[][..]),
+        ("scurry_memory_bytes", &[("kind", "values")]),
+        ("scurry_log_bytes_total", &[]),
+    ] {
+        assert!(grown(name, labels) >= 100_000.0, "{name}");
+    }
+    assert_eq!(page.sum("scurry_memory_max_bytes", &[]), 64.0 * 1_048_576.0);
+    assert_eq!(page.sum("scurry_keys", &[]), 2.0);
+}
+
+#[test]
+fn the_linter_of_prometheus_finds_no_fault() {
+    let store = Store::start(&["--threads", "2"]);
+    let mut client = store.connect();
+    ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
+    assert_eq!(store.get("/nowhere").0, 404);
+    let first = store.metrics();
+    lint(&first.0);
+    let counted = store.metrics().sum("scurry_http_requests_total", &[("route", "/metrics")]);
+    assert_eq!(counted, 1.0, "the page before this one");
+    assert_eq!(
+        first.sum("scurry_http_requests_total", &[("route", "other"), ("status", "404")]),
+        1.0
+    );
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    assert_eq!(door.put("/v0/entity?id=x", b"v").0, 201);
+    assert_eq!(door.get("/v0/entity?id=x").0, 200);
+    assert_eq!(door.get("/v0/entity?id=y").0, 404);
+    let (status, body) = door.get("/metrics");
+    assert_eq!(status, 200);
+    let page = Page(String::from_utf8(body).expect("text"));
+    lint(&page.0);
+    for (labels, count) in [
+        (&[("route", "/v0/entity"), ("method", "PUT"), ("status", "201")][..], 1.0),
+        (&[("route", "/v0/entity"), ("method", "GET"), ("status", "200")], 1.0),
+        (&[("route", "/v0/entity"), ("method", "GET"), ("status", "404")], 1.0),
+    ] {
+        assert_eq!(page.sum("scurry_http_requests_total", labels), count, "{labels:?}");
+    }
+    let timed = page.sum("scurry_http_request_duration_seconds_count", &[("route", "/v0/entity")]);
+    assert_eq!(timed, 3.0);
+    assert_eq!(page.sum("scurry_http_node_state", &[("state", "ready")]), 1.0);
+    assert_eq!(page.sum("scurry_http_ready", &[]), 1.0);
+}
+
+#[test]
+fn a_store_charges_over_its_own_door() {
+    let store = Store::start(&["--threads", "2"]);
+    let mut client = store.connect();
+    for account in ["a", "b", "c", "d"] {
+        ask(&mut client, &format!("SCUR.CREATE {account} BUCKET main cent 1000")).expect("made");
+        let (status, body) = store.get(&format!("/v1/accounts/{account}"));
+        assert_eq!(status, 200, "{body}");
+        assert!(body.contains("\"main\"") && body.contains("1000"), "{body}");
+    }
+    assert_eq!(store.get("/v1/accounts/nobody").0, 404);
+}
+
+#[test]
+fn a_store_is_ready_until_it_stops_and_then_says_so_in_its_status() {
+    let store = Store::start(&[]);
+    assert_eq!(store.get("/healthz"), (200, "ok\n".to_owned()));
+    assert_eq!(store.get("/readyz"), (200, "ready\n".to_owned()));
+    // Both doors end with the process, and it ends well.
+    let (status, log) = store.stop();
+    assert_eq!(status.code(), Some(0), "{log}");
+    assert!(!log.contains("ERROR") && !log.contains("WARN"), "{log}");
+}
+
+#[test]
+fn a_store_whose_log_has_no_room_is_not_ready_and_goes_on_telling() {
+    let store = Store::start(&["--durability", "fsync"]);
+    let limit = |size: &str| {
+        let arguments = ["--pid", &store.pid().to_string(), &format!("--fsize={size}:unlimited")];
+        let status = Command::new("prlimit").args(arguments).status().expect("prlimit is there");
+        assert!(status.success());
+    };
+    let mut client = store.connect();
+    ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
+    limit("100");
+    // It is executed and cannot be written, so its answer waits.
+    let mut waits = TcpStream::connect(("127.0.0.1", store.port)).expect("it listens");
+    waits.write_all(b"SCUR.DEBIT a t cent 30\r\n").expect("it is sent");
+    let page = store.metrics_when(|page| page.sum("scurry_log_trouble", &[]) == 1.0);
+    let ahead = page.sum("scurry_log_sequence", &[]) - page.sum("scurry_log_durable_sequence", &[]);
+    assert_eq!(ahead, 1.0, "what is not durable is told as such");
+    let (status, body) = store.get("/readyz");
+    assert_eq!(status, 503);
+    assert!(body.contains("the log of core 0 has no room: writes are refused"), "{body}");
+    assert_eq!(store.get("/healthz").0, 200);
+    limit("unlimited");
+    store.metrics_when(|page| page.sum("scurry_log_trouble", &[]) == 0.0);
+    assert_eq!(store.get("/readyz"), (200, "ready\n".to_owned()));
+}
+
+#[test]
+fn the_port_of_the_door_is_taken_or_the_store_does_not_start() {
+    let store = Store::start(&[]);
+    let taken = format!("127.0.0.1:{}", store.http_port);
+    let output = Command::new(env!("CARGO_BIN_EXE_scurry"))
+        .args(["serve", "--listen", "127.0.0.1:0", "--durability", "none"])
+        .args(["--http-listen", &taken])
+        .output()
+        .expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(!output.status.success());
+    assert!(said.contains(&format!("cannot listen on {taken}")), "{said}");
+}
+
+/// Every name of a metric that stands in the dashboard is one that a store has.
+#[test]
+fn the_dashboard_asks_for_what_there_is() {
+    let text = include_str!("../../../../docs/grafana/scurry.json");
+    let dashboard: serde_json::Value = serde_json::from_str(text).expect("it is JSON");
+    let mut asked = BTreeSet::new();
+    let panels = dashboard["panels"].as_array().expect("panels");
+    let targets = panels.iter().flat_map(|panel| panel["targets"].as_array().into_iter().flatten());
+    for target in targets {
+        let query = target["expr"].as_str().expect("a query");
+        let words = query.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        asked.extend(words.filter(|word| word.contains("scurry_") || word.starts_with("process_")));
+    }
+    assert!(asked.len() > 15, "{asked:?}");
+    let store = Store::start(&[]);
+    let page = store.metrics();
+    for name in asked {
+        let base = ["_bucket", "_sum", "_count"].iter().find_map(|part| name.strip_suffix(part));
+        let is_histogram =
+            base.is_some_and(|base| page.0.contains(&format!("# TYPE {base} histogram")));
+        assert!(
+            page.has(name) || is_histogram,
+            "the dashboard asks for {name}, which is not there"
+        );
+    }
+}

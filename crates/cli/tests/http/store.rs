@@ -1,0 +1,180 @@
+//! A store with its HTTP door: `scurry serve --http-listen`.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fmt::Write as _;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+use tempfile::TempDir;
+use ureq::Agent;
+
+/// How often something is looked for that has to come, and how long between.
+const LOOKS_MAX: usize = 400;
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// No answer takes longer.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running store, stopped when dropped.
+pub(crate) struct Store {
+    child: Child,
+    pub(crate) port: u16,
+    pub(crate) http_port: u16,
+    agent: Agent,
+    log: mpsc::Receiver<String>,
+    _directory: TempDir,
+}
+
+/// The command that starts one, with its directory.
+pub(crate) fn command(directory: &TempDir, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.env_remove("SCURRY_PASSWORD").env_remove("SCURRY_REQUIREPASS");
+    command.args(["serve", "--listen", "127.0.0.1:0", "--http-listen", "127.0.0.1:0"]);
+    command.args(["--log", "warn", "--dir"]).arg(directory.path().join("store"));
+    command.args(arguments);
+    command
+}
+
+impl Store {
+    pub(crate) fn start(arguments: &[&str]) -> Store {
+        let directory = TempDir::new().expect("a directory");
+        let command = command(&directory, arguments);
+        Store::run(command, directory)
+    }
+
+    pub(crate) fn run(mut command: Command, directory: TempDir) -> Store {
+        let mut child =
+            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
+        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
+        let (mut said, mut port, mut http_port) = (String::new(), None, None);
+        while http_port.is_none() {
+            let begin = said.len();
+            log.read_line(&mut said).expect("a line is read");
+            assert!(said.len() > begin, "it did not start: {said}");
+            let line = &said[begin..];
+            if let Some(rest) = line.strip_prefix("listening on 127.0.0.1:") {
+                port = rest.split_whitespace().next().and_then(|digits| digits.parse().ok());
+            }
+            if let Some((_, rest)) = line.split_once("://127.0.0.1:") {
+                http_port = rest.split_whitespace().next().and_then(|digits| digits.parse().ok());
+            }
+        }
+        let (sender, lines) = mpsc::channel();
+        thread::spawn(move || {
+            for line in log.lines().map_while(Result::ok) {
+                let _ = sender.send(line);
+            }
+        });
+        let config = Agent::config_builder().http_status_as_error(false);
+        let agent = config.timeout_global(Some(PATIENCE)).build().into();
+        let (port, http_port) = (port.expect("a port"), http_port.expect("a port"));
+        Store { child, port, http_port, agent, log: lines, _directory: directory }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    pub(crate) fn url(&self, path: &str) -> String {
+        format!("http://127.0.0.1:{}{path}", self.http_port)
+    }
+
+    /// Status and body.
+    pub(crate) fn get(&self, path: &str) -> (u16, String) {
+        self.get_as("", path)
+    }
+
+    /// With this header `Authorization`, none when empty.
+    pub(crate) fn get_as(&self, authorization: &str, path: &str) -> (u16, String) {
+        let request = self.agent.get(self.url(path));
+        let request = match authorization {
+            "" => request,
+            value => request.header("Authorization", value),
+        };
+        let mut answer = request.call().expect("an answer");
+        let body = answer.body_mut().read_to_string().expect("text");
+        (answer.status().as_u16(), body)
+    }
+
+    pub(crate) fn connect(&self) -> redis::Connection {
+        let client = redis::Client::open(format!("redis://127.0.0.1:{}", self.port));
+        let client = client.expect("an address");
+        client.get_connection_with_timeout(PATIENCE).expect("it listens")
+    }
+
+    /// The page of metrics.
+    pub(crate) fn metrics(&self) -> Page {
+        let (status, text) = self.get("/metrics");
+        assert_eq!(status, 200, "{text}");
+        Page(text)
+    }
+
+    /// The page once this holds of it.
+    pub(crate) fn metrics_when(&self, holds: impl Fn(&Page) -> bool) -> Page {
+        for _ in 0..LOOKS_MAX {
+            let page = self.metrics();
+            if holds(&page) {
+                return page;
+            }
+            thread::sleep(LOOK_EVERY); // tidy: allow (the other process has to get there)
+        }
+        panic!("it never came: {}", self.metrics().0);
+    }
+
+    /// Stops it as an operator does; how it ended, and what it had logged.
+    pub(crate) fn stop(mut self) -> (ExitStatus, String) {
+        let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a pid"));
+        kill(pid, Signal::SIGTERM).expect("it runs");
+        let status = self.child.wait().expect("it ends");
+        let mut log = String::new();
+        while let Ok(line) = self.log.recv_timeout(PATIENCE) {
+            let _ = writeln!(log, "{line}");
+        }
+        (status, log)
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // It may have ended already; either way it is gone afterwards.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Metrics as text.
+pub(crate) struct Page(pub(crate) String);
+
+impl Page {
+    /// The sum of all samples of a name that have these labels.
+    pub(crate) fn sum(&self, name: &str, labels: &[(&str, &str)]) -> f64 {
+        let own = |line: &&str| {
+            let rest = line.strip_prefix(name);
+            rest.is_some_and(|rest| rest.starts_with([' ', '{']))
+                && labels.iter().all(|(key, value)| line.contains(&format!("{key}=\"{value}\"")))
+        };
+        let value = |line: &str| line.rsplit(' ').next().and_then(|text| text.parse::<f64>().ok());
+        self.0.lines().filter(own).map(|line| value(line).expect("a number")).sum()
+    }
+
+    /// Whether a metric of this name was announced.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.lines().any(|line| {
+            line.strip_prefix("# TYPE ").is_some_and(|rest| rest.split(' ').next() == Some(name))
+        })
+    }
+}
+
+/// What comes back until the end of a connection on which these bytes are sent.
+pub(crate) fn say(port: u16, bytes: &[u8]) -> String {
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
+    stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");
+    // It may close before it has read everything.
+    let _ = stream.write_all(bytes);
+    let mut answer = Vec::new();
+    let _ = stream.read_to_end(&mut answer);
+    String::from_utf8_lossy(&answer).into_owned()
+}

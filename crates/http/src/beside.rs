@@ -1,0 +1,66 @@
+//! The door beside an embedded engine: how it is, what it has counted, and what the console looks
+//! up.
+
+use crate::door::charged;
+use crate::engine::Engine;
+use crate::front;
+use crate::gate::Gate;
+use crate::lookup;
+use crate::problem::Problem;
+use crate::service::Service;
+use crate::traffic::Traffic;
+use axum::Router;
+use axum::extract::State;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use axum::routing::get;
+use scurry_resp::table::Role;
+use scurry_server::{Exposition, Inside, Measurement, Roles};
+use std::sync::Arc;
+use tokio::task::spawn_blocking;
+
+/// What the requests of this door can reach.
+pub(crate) struct Beside {
+    inside: Inside,
+    pub(crate) engine: Engine,
+    traffic: Arc<Traffic>,
+}
+
+pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
+    let engine = Engine::new(inside.clone(), Roles::NONE.with(Role::Read));
+    let charges = Roles::NONE.with(Role::Read).with(Role::Charge).with(Role::Provision);
+    let store: Arc<dyn Service> = Arc::new(Engine::new(inside.clone(), charges));
+    let beside = Arc::new(Beside { inside, engine, traffic: Arc::clone(traffic) });
+    let guarded = Router::new()
+        .route("/metrics", get(metrics))
+        .route("/v1/console/account", get(lookup::account));
+    let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
+    let own = own.merge(charged(&store, gate));
+    front::routes(own, |_| "see /v1/openapi.json, /metrics and the console at /", traffic)
+}
+
+impl Beside {
+    async fn measure(&self) -> Result<Measurement, Problem> {
+        let inside = self.inside.clone();
+        spawn_blocking(move || inside.measure()).await.map_err(|_| unavailable("it stops"))
+    }
+}
+
+/// 503: nobody should send work here.
+pub(crate) fn unavailable(why: impl ToString) -> Problem {
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why)
+}
+
+async fn metrics(State(beside): State<Arc<Beside>>) -> Result<impl IntoResponse, Problem> {
+    let mut page = beside.measure().await?.page();
+    beside.traffic.show(&mut page);
+    Ok(([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text()))
+}
+
+/// 200 when every core answers and its log takes changes, else 503 with the reason.
+async fn ready(State(beside): State<Arc<Beside>>) -> Result<&'static str, Problem> {
+    match beside.measure().await?.trouble() {
+        None => Ok("ready\n"),
+        Some(why) => Err(unavailable(why)),
+    }
+}

@@ -1,0 +1,81 @@
+//! What every door has in front of its own routes: where it listens and for whom, the console, a
+//! sign of life, and answers to what leads nowhere.
+
+use crate::console;
+use crate::problem::Problem;
+use crate::settings::StartError;
+use crate::traffic::{self, Traffic};
+use axum::Router;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::from_fn_with_state;
+use axum::routing::get;
+use rustls::ServerConfig;
+use scurry_server::{TlsSettings, Users};
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Where a door listens, and for whom.
+#[derive(Clone, Debug)]
+pub struct Front {
+    /// Address and port; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// Connections at most.
+    pub connections_max: usize,
+    /// Threads.
+    pub threads: usize,
+    /// With a certificate the door speaks HTTPS, and nothing else.
+    pub tls: Option<TlsSettings>,
+    /// Who may come in, and what they may do.
+    pub users: Arc<Users>,
+    /// Listen beyond this machine although everybody may come in.
+    pub open_access_allowed: bool,
+    /// The option that says so.
+    pub open_access_option: &'static str,
+}
+
+/// TLS as a door speaks it.
+pub(crate) struct Tls {
+    pub(crate) config: Arc<ServerConfig>,
+    /// How long a handshake may take.
+    pub(crate) patience: Duration,
+}
+
+impl Front {
+    /// Refuses to listen where everybody could come in who reaches the address.
+    pub(crate) fn check(&self) -> Result<(), StartError> {
+        let demands = self.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some());
+        let is_guarded = !self.users.is_open() || demands;
+        if is_guarded || self.listen.ip().is_loopback() || self.open_access_allowed {
+            return Ok(());
+        }
+        Err(StartError::OpenAccess(self.listen, self.open_access_option))
+    }
+
+    pub(crate) fn tls(&self) -> Result<Option<Tls>, StartError> {
+        let Some(settings) = &self.tls else { return Ok(None) };
+        let ms = u64::try_from(settings.handshake_ms_max).unwrap_or_default();
+        let config = settings.config(&[b"http/1.1"])?;
+        Ok(Some(Tls { config, patience: Duration::from_millis(ms) }))
+    }
+}
+
+/// A door's own routes, with what all doors have around them. `hint` tells who is lost where to go.
+pub(crate) fn routes(
+    own: Router,
+    hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
+    traffic: &Arc<Traffic>,
+) -> Router {
+    own.merge(console::routes())
+        .route("/healthz", get(|| async { "ok\n" }))
+        .fallback(move |request: Request| {
+            let why = hint(request.uri().path());
+            async move { Problem::new(StatusCode::NOT_FOUND, "Not Found", why) }
+        })
+        .method_not_allowed_fallback(|| async {
+            let why = "this method means nothing here: see the header Allow";
+            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed", why)
+        })
+        .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))
+}

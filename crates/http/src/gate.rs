@@ -1,0 +1,150 @@
+//! Who may come in through the door: the users of the settings, with the roles that they have over
+//! RESP, by a token or by name and password.
+
+use crate::problem::Problem;
+use axum::Router;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::MethodRouter;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use scurry_resp::table::Role;
+use scurry_server::{Admission, Admitted, Users};
+use std::sync::Arc;
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
+
+/// Passwords that wait to be checked, at most; one is checked at a time.
+const WAITING_MAX: usize = 64;
+
+/// The users, and the queue for checks of passwords.
+pub(crate) struct Gate {
+    users: Arc<Users>,
+    /// Places of those that wait, the one that is checked included.
+    waiting: Semaphore,
+    checking: Semaphore,
+}
+
+/// Why a request does not come in.
+enum Refusal {
+    /// It says nobody, in a form that is understood.
+    Nobody,
+    /// Name, password or token are wrong.
+    Wrong,
+    /// Too many passwords are being checked.
+    Busy,
+    /// The user has not the role.
+    Lacks { user: String, role: Role },
+}
+
+impl Gate {
+    pub(crate) fn new(users: &Arc<Users>) -> Arc<Gate> {
+        Arc::new(Gate {
+            users: Arc::clone(users),
+            waiting: Semaphore::new(WAITING_MAX),
+            checking: Semaphore::new(1),
+        })
+    }
+
+    /// These methods only for users that have the role.
+    pub(crate) fn only<S>(self: &Arc<Gate>, role: Role, methods: MethodRouter<S>) -> MethodRouter<S>
+    where
+        S: Clone + Send + Sync + 'static,
+    {
+        methods.route_layer(from_fn_with_state((Arc::clone(self), role), pass))
+    }
+
+    /// All routes of this router only for users that have the role.
+    pub(crate) fn guard<S>(self: &Arc<Gate>, role: Role, routes: Router<S>) -> Router<S>
+    where
+        S: Clone + Send + Sync + 'static,
+    {
+        routes.route_layer(from_fn_with_state((Arc::clone(self), role), pass))
+    }
+
+    async fn admit(&self, headers: &HeaderMap, role: Role) -> Result<Admitted, Refusal> {
+        let admitted = match headers.get(header::AUTHORIZATION) {
+            None => self.users.anyone().ok_or(Refusal::Nobody)?,
+            Some(value) => self.who(value).await?,
+        };
+        if admitted.roles.permit(role) {
+            return Ok(admitted);
+        }
+        Err(Refusal::Lacks { user: admitted.name, role })
+    }
+
+    async fn who(&self, authorization: &HeaderValue) -> Result<Admitted, Refusal> {
+        let (scheme, rest) = authorization
+            .to_str()
+            .ok()
+            .and_then(|text| text.split_once(' '))
+            .ok_or(Refusal::Nobody)?;
+        if scheme.eq_ignore_ascii_case("bearer") {
+            return self.users.of_token(rest.trim().as_bytes()).ok_or(Refusal::Wrong);
+        }
+        if !scheme.eq_ignore_ascii_case("basic") {
+            return Err(Refusal::Nobody);
+        }
+        let pair = STANDARD.decode(rest.trim()).map_err(|_| Refusal::Nobody)?;
+        let colon = pair.iter().position(|&byte| byte == b':').ok_or(Refusal::Nobody)?;
+        let (name, password) = (pair[..colon].to_vec(), pair[colon + 1..].to_vec());
+        match self.users.admit(&name, &password) {
+            Admission::Granted(admitted) => Ok(admitted),
+            Admission::Refused => Err(Refusal::Wrong),
+            Admission::Unknown => self.check(name, password).await,
+        }
+    }
+
+    /// Computes the hash, on a thread that nobody else waits for.
+    async fn check(&self, name: Vec<u8>, password: Vec<u8>) -> Result<Admitted, Refusal> {
+        let _place = self.waiting.try_acquire().map_err(|_| Refusal::Busy)?;
+        let _turn = self.checking.acquire().await.map_err(|_| Refusal::Busy)?;
+        let users = Arc::clone(&self.users);
+        let checked = spawn_blocking(move || users.check_slowly(&name, &password)).await;
+        checked.map_err(|_| Refusal::Busy)?.ok_or(Refusal::Wrong)
+    }
+}
+
+/// Lets a request in, or answers it.
+async fn pass(
+    State((gate, role)): State<(Arc<Gate>, Role)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    match gate.admit(request.headers(), role).await {
+        Ok(_) => next.run(request).await,
+        Err(refusal) => refusal.into_response(),
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let unauthorized = |why| Problem::new(StatusCode::UNAUTHORIZED, "Unauthorized", why);
+        let problem = match &self {
+            Refusal::Nobody => {
+                unauthorized("say who you are: a bearer token, or name and password")
+            }
+            Refusal::Wrong => unauthorized("no user has this token, or this name and password"),
+            Refusal::Busy => Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "Service Unavailable",
+                "too many passwords are being checked: try again in a second",
+            ),
+            Refusal::Lacks { user, role } => Problem::new(
+                StatusCode::FORBIDDEN,
+                "Forbidden",
+                format!("the user {user} has not the role {}", role.name()),
+            ),
+        };
+        let mut response = problem.into_response();
+        if matches!(self, Refusal::Nobody | Refusal::Wrong) {
+            let headers = response.headers_mut();
+            for scheme in ["Bearer realm=\"scurry\"", "Basic realm=\"scurry\", charset=\"UTF-8\""] {
+                headers.append(header::WWW_AUTHENTICATE, HeaderValue::from_static(scheme));
+            }
+        }
+        response
+    }
+}

@@ -1,0 +1,139 @@
+//! Connections within bounds: how many there may be, how long each may take to say something or to
+//! take what it is told, and how they end.
+
+use crate::door::DRAIN;
+use crate::front::{Front, Tls};
+use crate::patience::Patient;
+use crate::settings::StartError;
+use crate::traffic::Traffic;
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
+use hyper_util::service::TowerToHyperService;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, oneshot};
+use tokio::time::{sleep, timeout};
+use tokio_rustls::TlsAcceptor;
+
+/// How long a connection may take to send the head of a request, or be idle.
+const HEAD_PATIENCE: Duration = Duration::from_secs(60);
+/// How long a connection may take nothing of its answer.
+const TAKE_PATIENCE: Duration = Duration::from_secs(30);
+/// Of the head of a request, bytes.
+const HEAD_LEN_MAX: usize = 128 * 1024;
+const HEADERS_MAX: usize = 64;
+/// After a connection could not be accepted: most likely there are too many open files.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A socket that listens.
+pub(crate) struct Listener {
+    socket: TcpListener,
+    tls: Option<(TlsAcceptor, Duration)>,
+    pub(crate) address: SocketAddr,
+}
+
+impl Listener {
+    pub(crate) async fn open(front: &Front, tls: Option<Tls>) -> Result<Listener, StartError> {
+        let refused = |error| StartError::Listen(front.listen, error);
+        let socket = TcpListener::bind(front.listen).await.map_err(refused)?;
+        let address = socket.local_addr().map_err(refused)?;
+        let tls = tls.map(|tls| (TlsAcceptor::from(tls.config), tls.patience));
+        Ok(Listener { socket, tls, address })
+    }
+
+    /// Until it is stopped, and then for a few seconds more.
+    pub(crate) async fn serve(
+        self,
+        routes: Router,
+        connections_max: usize,
+        traffic: Arc<Traffic>,
+        mut stopped: oneshot::Receiver<()>,
+    ) {
+        let graceful = GracefulShutdown::new();
+        let places = Arc::new(Semaphore::new(connections_max));
+        // Each trouble is told when it begins.
+        let (mut full, mut failing) = (false, false);
+        loop {
+            let stream = tokio::select! {
+                accepted = self.socket.accept() => match accepted {
+                    Ok((stream, _)) => stream,
+                    Err(error) => {
+                        if !failing {
+                            tracing::warn!(%error, "connections are not accepted");
+                        }
+                        failing = true;
+                        sleep(ACCEPT_PAUSE).await;
+                        continue;
+                    }
+                },
+                _ = &mut stopped => break,
+            };
+            failing = false;
+            let Ok(place) = Arc::clone(&places).try_acquire_owned() else {
+                if !full {
+                    tracing::warn!(
+                        connections_max,
+                        "connections are closed at once: there are too many"
+                    );
+                }
+                full = true;
+                traffic.refused();
+                continue;
+            };
+            full = false;
+            let (tls, routes, watcher) = (self.tls.clone(), routes.clone(), graceful.watcher());
+            let traffic = Arc::clone(&traffic);
+            tokio::spawn(async move {
+                let _counted = traffic.connected();
+                // A client that goes away is no fault of anybody's.
+                if let Err(error) = talk(stream, tls, routes, watcher).await {
+                    tracing::debug!(%error, "a connection ended");
+                }
+                drop(place);
+            });
+        }
+        drop(self.socket);
+        tokio::select! {
+            () = graceful.shutdown() => {}
+            () = sleep(DRAIN) => {}
+        }
+    }
+}
+
+type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+async fn talk(
+    stream: TcpStream,
+    tls: Option<(TlsAcceptor, Duration)>,
+    routes: Router,
+    watcher: Watcher,
+) -> Ended {
+    // Without it an answer may wait for the acknowledgement of the one before.
+    stream.set_nodelay(true)?;
+    match tls {
+        None => converse(stream, routes, watcher).await,
+        Some((acceptor, patience)) => {
+            let stream = timeout(patience, acceptor.accept(stream)).await??;
+            converse(stream, routes, watcher).await
+        }
+    }
+}
+
+async fn converse<S>(stream: S, routes: Router, watcher: Watcher) -> Ended
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let stream = TokioIo::new(Patient::new(stream, TAKE_PATIENCE));
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_PATIENCE)
+        .max_buf_size(HEAD_LEN_MAX)
+        .max_headers(HEADERS_MAX)
+        .serve_connection(stream, TowerToHyperService::new(routes));
+    Ok(watcher.watch(connection).await?)
+}

@@ -1,0 +1,198 @@
+//! `/v1/console/account?id=ID`: one account with its buckets, its sessions and its last events.
+
+use crate::beside::Beside;
+use crate::problem::Problem;
+use crate::query;
+use crate::reply::{field, fields, named, text};
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::http::StatusCode;
+use redis::{Cmd, Value, cmd};
+use serde_json::{Map, Value as Json_, json};
+use std::sync::Arc;
+
+/// Sessions that are shown in full.
+const SESSIONS_MAX: usize = 16;
+/// Events that are shown, the newest.
+const EVENTS_MAX: usize = 50;
+/// Changes of the thread's log that are looked through for them.
+const CHANGES_MAX: u64 = 50_000;
+/// Readings of the log for one request, each of a bounded part.
+const READS_MAX: usize = 64;
+
+const BUCKET: [&str; 8] =
+    ["id", "unit", "available", "held", "floor", "priority", "valid_from", "valid_to"];
+const ITEM: [&str; 9] = [
+    "key",
+    "unit",
+    "granted",
+    "outstanding",
+    "used",
+    "from_hold",
+    "direct",
+    "released",
+    "uncollected",
+];
+const AUDIT: [&str; 10] = [
+    "id",
+    "unit",
+    "available",
+    "held",
+    "credited",
+    "refunded",
+    "consumed",
+    "expired",
+    "voided",
+    "overdrawn",
+];
+
+/// 200 with the account as one atomic read shows it, and beside it what was read after.
+pub(crate) async fn account(
+    State(beside): State<Arc<Beside>>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<Json_>, Problem> {
+    let [id] = query::read(query.as_deref(), ["id"])?;
+    let id = id.filter(|id| !id.is_empty());
+    let id = id.ok_or_else(|| Problem::bad_request("id is missing or empty: say ?id=ID"))?;
+    let ask = |name: &str| {
+        let mut command = cmd(name);
+        command.arg(&id[..]);
+        command
+    };
+    let shown = read(&beside, &ask("SCUR.GET")).await?;
+    let mut answer = fields(&shown);
+    rename(&mut answer, &shown, "buckets", &BUCKET);
+    rename(&mut answer, &shown, "identities", &["kind", "value"]);
+    rename(&mut answer, &shown, "counters", &["id", "unit", "value", "period", "resets_at"]);
+    answer.insert("id".to_owned(), json!(String::from_utf8_lossy(&id)));
+    let mut sessions = Vec::new();
+    let open: Vec<Value> = match field(&shown, "sessions") {
+        Some(Value::Array(open)) => open.clone(),
+        _ => Vec::new(),
+    };
+    answer.insert("sessions_open".to_owned(), json!(open.len()));
+    for session in open.iter().take(SESSIONS_MAX) {
+        let Value::Array(session) = session else { continue };
+        let Some(name) = session.first() else { continue };
+        let mut command = ask("SCUR.SESSION");
+        command.arg(bytes(name));
+        // It may have ended since.
+        let Ok(shown) = read(&beside, &command).await else { continue };
+        let Some(session) = field(&shown, "session") else { continue };
+        let mut one = fields(session);
+        rename(&mut one, session, "items", &ITEM);
+        sessions.push(Json_::Object(one));
+    }
+    answer.insert("sessions".to_owned(), Json_::Array(sessions));
+    let audit = read(&beside, &ask("SCUR.AUDIT")).await?;
+    let mut audited = fields(&audit);
+    rename(&mut audited, &audit, "buckets", &AUDIT);
+    rename(&mut audited, &audit, "uncollected", &["unit", "amount"]);
+    answer.insert("audit".to_owned(), Json_::Object(audited));
+    match events(&beside, &id).await {
+        Ok(events) => answer.insert("events".to_owned(), Json_::Array(events)),
+        Err(why) => answer.insert("events_missing".to_owned(), json!(why)),
+    };
+    Ok(Json(Json_::Object(answer)))
+}
+
+/// Gives the positions of rows the names that they have in docs/commands.md.
+fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&str]) {
+    if let Some(Value::Array(rows)) = field(shown, name) {
+        let rows = rows.iter().map(|row| named(row, names)).collect();
+        answer.insert(name.to_owned(), Json_::Array(rows));
+    }
+}
+
+async fn read(beside: &Beside, command: &Cmd) -> Result<Value, Problem> {
+    match beside.engine.ask(command).await.map_err(crate::beside::unavailable)? {
+        Value::ServerError(error) => Err(match error.code() {
+            "UNKNOWN_ACCOUNT" => {
+                Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such account")
+            }
+            "WRONGTYPE" => {
+                Problem::new(StatusCode::NOT_FOUND, "Not Found", "this key is no account")
+            }
+            "INVALID" | "ERR" => Problem::bad_request(error.details().unwrap_or(error.code())),
+            code => crate::beside::unavailable(format!(
+                "{code} {}",
+                error.details().unwrap_or_default()
+            )),
+        }),
+        value => Ok(value),
+    }
+}
+
+/// The newest events of the account, oldest first, or why there are none to be had.
+async fn events(beside: &Beside, id: &[u8]) -> Result<Vec<Json_>, String> {
+    let watch = |position: &str| {
+        let mut command = cmd("SCUR.WATCH");
+        command.arg(position).arg("COUNT").arg(1_000).arg("ACCOUNT").arg(id);
+        command
+    };
+    let ask = async |position: &str| match beside.engine.ask(&watch(position)).await {
+        Ok(Value::ServerError(error)) => Err(error.details().unwrap_or(error.code()).to_owned()),
+        Ok(value) => Ok(value),
+        Err(_) => Err("the engine does not answer".to_owned()),
+    };
+    let now = ask("$").await?;
+    let end = field(&now, "end").map(text).unwrap_or_default();
+    let oldest = field(&now, "oldest").map(text).unwrap_or_default();
+    let mut position = begin(&end, &oldest).unwrap_or_else(|| oldest.clone());
+    let mut newest = Vec::new();
+    for _ in 0..READS_MAX {
+        if position == end {
+            break;
+        }
+        let part = ask(&position).await?;
+        if let Some(Value::Array(events)) = field(&part, "events") {
+            newest.extend(events.iter().filter_map(event));
+            let excess = newest.len().saturating_sub(EVENTS_MAX);
+            newest.drain(..excess);
+        }
+        let next = field(&part, "next").map(text).unwrap_or_default();
+        if next == position {
+            break;
+        }
+        position = next;
+    }
+    Ok(newest)
+}
+
+/// So many changes before the end, and not before the oldest. Positions are
+/// `generation.thread:sequence`: docs/events.md.
+fn begin(end: &str, oldest: &str) -> Option<String> {
+    let sequence = |position: &str| position.rsplit_once(':')?.1.parse::<u64>().ok();
+    let (log, _) = end.rsplit_once(':')?;
+    let first = sequence(end)?.saturating_sub(CHANGES_MAX);
+    (first > sequence(oldest)?).then(|| format!("{log}:{first}"))
+}
+
+/// `[id, [field, value, ...]]` as an object.
+fn event(value: &Value) -> Option<Json_> {
+    let Value::Array(parts) = value else { return None };
+    let [id, told] = &parts[..] else { return None };
+    let mut event = fields(told);
+    event.insert("position".to_owned(), json!(text(id)));
+    Some(Json_::Object(event))
+}
+
+fn bytes(value: &Value) -> Vec<u8> {
+    match value {
+        Value::BulkString(bytes) => bytes.clone(),
+        other => text(other).into_bytes(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_begins_so_far_before_the_end_and_not_before_the_oldest() {
+        assert_eq!(begin("1.0:60000", "1.0:1").as_deref(), Some("1.0:10000"));
+        assert_eq!(begin("1.0:60000", "1.0:20000"), None);
+        assert_eq!(begin("1.0:7", "1.0:1"), None);
+        assert_eq!(begin("nonsense", "1.0:1"), None);
+    }
+}

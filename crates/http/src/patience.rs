@@ -1,0 +1,113 @@
+//! A stream whose peer has to take what is written within some time: who asks and does not read
+//! would keep its place for ever.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep, sleep_until};
+
+/// A stream, and how long its peer may take nothing.
+pub(crate) struct Patient<S> {
+    stream: S,
+    patience: Duration,
+    /// Runs while the peer takes nothing.
+    limit: Option<Pin<Box<Sleep>>>,
+}
+
+impl<S> Patient<S> {
+    pub(crate) fn new(stream: S, patience: Duration) -> Patient<S> {
+        Patient { stream, patience, limit: None }
+    }
+
+    /// What the stream has said, unless it has said too long that it waits.
+    fn judge<T>(
+        &mut self,
+        said: Poll<io::Result<T>>,
+        context: &mut Context<'_>,
+    ) -> Poll<io::Result<T>> {
+        if said.is_ready() {
+            self.limit = None;
+            return said;
+        }
+        let patience = self.patience;
+        let limit =
+            self.limit.get_or_insert_with(|| Box::pin(sleep_until(Instant::now() + patience)));
+        ready!(limit.as_mut().poll(context));
+        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Patient<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        room: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, room)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Patient<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let said = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.judge(said, context)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        parts: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let said = Pin::new(&mut self.stream).poll_write_vectored(context, parts);
+        self.judge(said, context)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let said = Pin::new(&mut self.stream).poll_flush(context);
+        self.judge(said, context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let said = Pin::new(&mut self.stream).poll_shutdown(context);
+        self.judge(said, context)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    #[test]
+    fn who_takes_nothing_is_given_up_and_who_takes_slowly_is_not() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let patience = Duration::from_millis(200);
+            let (near, mut far) = duplex(16);
+            let mut near = Patient::new(near, patience);
+            let slow = tokio::spawn(async move {
+                let mut taken = [0; 8];
+                for _ in 0..8 {
+                    tokio::time::sleep(patience / 4).await;
+                    far.read_exact(&mut taken).await.expect("it is there");
+                }
+                far
+            });
+            near.write_all(&[7; 64]).await.expect("it is taken in time, piece by piece");
+            let _far = slow.await.expect("the reader ends");
+            near.write_all(&[7; 16]).await.expect("there is room");
+            let error = near.write_all(&[7]).await.expect_err("nobody reads");
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        });
+    }
+}

@@ -1,0 +1,116 @@
+//! What a door counts about itself: requests by route, method and status, how long they took, and
+//! connections.
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::Method;
+use axum::middleware::Next;
+use axum::response::Response;
+use scurry_server::{Exposition, Histogram, Kind};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Instant;
+
+/// Routes, methods and statuses are few: paths as the door knows them, not as clients write them.
+type Label = (String, &'static str, u16);
+
+/// What one door counts.
+#[derive(Default)]
+pub(crate) struct Traffic {
+    requests: Mutex<Requests>,
+    connections: AtomicU64,
+    accepted: AtomicU64,
+    refused: AtomicU64,
+}
+
+#[derive(Default)]
+struct Requests {
+    answered: BTreeMap<Label, u64>,
+    durations: BTreeMap<String, Histogram>,
+}
+
+/// An open connection, which counts until it is dropped.
+pub(crate) struct Connected(Arc<Traffic>);
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.0.connections.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Traffic {
+    pub(crate) fn connected(self: &Arc<Traffic>) -> Connected {
+        self.accepted.fetch_add(1, Ordering::Relaxed);
+        self.connections.fetch_add(1, Ordering::Relaxed);
+        Connected(Arc::clone(self))
+    }
+
+    /// A connection was closed because there are too many.
+    pub(crate) fn refused(&self) {
+        self.refused.fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn requests(&self) -> MutexGuard<'_, Requests> {
+        self.requests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Adds what was counted to a page.
+    pub(crate) fn show(&self, page: &mut Exposition) {
+        let requests = self.requests();
+        let help = "Requests that were answered, by the door's own name of the path.";
+        page.metric("scurry_http_requests_total", Kind::Counter, help);
+        for ((route, method, status), count) in &requests.answered {
+            let status = status.to_string();
+            let labels = [("route", &route[..]), ("method", method), ("status", &status)];
+            page.sample(&labels, count);
+        }
+        let help = "From the head of a request until its answer was made.";
+        page.metric("scurry_http_request_duration_seconds", Kind::Histogram, help);
+        for (route, histogram) in &requests.durations {
+            page.histogram(&[("route", route)], histogram.cumulative(), histogram.sum_seconds());
+        }
+        let load = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        let help = "Open connections of the HTTP door.";
+        page.single("scurry_http_connections", Kind::Gauge, help, load(&self.connections));
+        let help = "Connections that the HTTP door has taken in.";
+        let name = "scurry_http_connections_accepted_total";
+        page.single(name, Kind::Counter, help, load(&self.accepted));
+        let help = "Connections that were closed at once because there were too many.";
+        let name = "scurry_http_connections_refused_total";
+        page.single(name, Kind::Counter, help, load(&self.refused));
+    }
+}
+
+/// Counts a request, whatever its answer is.
+#[expect(clippy::disallowed_methods, reason = "a duration, which decides nothing")]
+pub(crate) async fn count(
+    State(traffic): State<Arc<Traffic>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    let began = Instant::now();
+    let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let route = route.unwrap_or_else(|| "other".to_owned());
+    let method = known(request.method());
+    let response = next.run(request).await;
+    let duration_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    let mut requests = traffic.requests();
+    requests.durations.entry(route.clone()).or_default().note(duration_ns);
+    *requests.answered.entry((route, method, response.status().as_u16())).or_default() += 1;
+    drop(requests);
+    response
+}
+
+/// A method as a label: clients may write any word for one.
+fn known(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::PATCH => "PATCH",
+        Method::DELETE => "DELETE",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}

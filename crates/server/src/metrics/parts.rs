@@ -1,0 +1,249 @@
+//! The metrics themselves, part by part.
+
+use super::Source;
+use crate::exposition::{Exposition, Kind};
+use crate::histogram::Histogram;
+use crate::report::{CoreReport, Report};
+use scurry_engine::Durability;
+use scurry_ledger::{Totals, UnitTotals};
+use scurry_resp::table;
+use std::collections::BTreeMap;
+
+use Kind::{Counter, Gauge};
+
+pub(super) fn process(source: &Source<'_>, page: &mut Exposition) {
+    page.metric("scurry_info", Gauge, "Always 1; the labels say what runs.");
+    let durability = match source.measurement.settings.storage.as_ref().map(|it| it.durability) {
+        None | Some(Durability::None) => "none",
+        Some(Durability::Write) => "write",
+        Some(Durability::Fsync) => "fsync",
+    };
+    let labels = [("version", env!("CARGO_PKG_VERSION")), ("durability", durability)];
+    page.sample(&labels, 1);
+    let uptime_ms = source.cores.iter().map(|(_, core)| core.now.uptime_ms).max().unwrap_or(0);
+    let help = "Since the server was started.";
+    page.single("scurry_uptime_seconds", Gauge, help, uptime_ms as f64 / 1e3);
+    let help = "1 when the core has answered within a second.";
+    page.metric("scurry_core_up", Gauge, help);
+    for (core, report) in source.measurement.cores.iter().enumerate() {
+        page.sample(&[("core", &core.to_string())], u8::from(report.is_some()));
+    }
+    let help = "Time that the core's thread has had a processor.";
+    let metric = ("scurry_core_cpu_seconds_total", Counter, help);
+    source.each_core(page, metric, |core| core.cpu_ns as f64 / 1e9);
+    let metric =
+        ("scurry_connections", Gauge, "Open connections, those of the HTTP door included.");
+    source.each_core(page, metric, |core| core.report.clients);
+    let metric = ("scurry_connections_accepted_total", Counter, "Connections that came.");
+    source.each_core(page, metric, |core| core.report.counters.connections_accepted);
+    let help = "Connections that were turned away because there were too many.";
+    let metric = ("scurry_connections_refused_total", Counter, help);
+    source.each_core(page, metric, |core| core.report.counters.connections_refused);
+    let metric = ("scurry_received_bytes_total", Counter, "Read from clients.");
+    source.each_core(page, metric, |core| core.report.counters.bytes_in);
+    let metric = ("scurry_sent_bytes_total", Counter, "Sent to clients.");
+    source.each_core(page, metric, |core| core.report.counters.bytes_out);
+    let metric = ("scurry_protocol_errors_total", Counter, "Connections that did not speak RESP.");
+    source.each_core(page, metric, |core| core.report.counters.protocol_errors);
+    let help = "Hashes of passwords that were computed: many without new clients are guesses.";
+    let hashes = source.measurement.password_hashes;
+    page.single("scurry_password_hashes_total", Counter, help, hashes);
+}
+
+pub(super) fn commands(source: &Source<'_>, page: &mut Exposition) {
+    let specs = || table::all().flat_map(|spec| [spec].into_iter().chain(spec.subcommands));
+    let help = "Requests executed or refused. A command over keys of several cores counts on each.";
+    page.metric("scurry_commands_total", Counter, help);
+    for (core, report) in &source.cores {
+        let counted = specs().map(|spec| (spec.lower_name(), report.measures.of(spec.id).calls));
+        let unknown = [("unknown".to_owned(), report.measures.unknown)];
+        for (command, calls) in counted.chain(unknown).filter(|&(_, calls)| calls > 0) {
+            page.sample(&[("command", &command), ("core", core)], calls);
+        }
+    }
+    let help = "Requests answered with an error, those with an unknown command included.";
+    page.metric("scurry_command_errors_total", Counter, help);
+    for (core, report) in &source.cores {
+        let counted = specs().map(|spec| (spec.lower_name(), report.measures.of(spec.id).errors));
+        let unknown = [("unknown".to_owned(), report.measures.unknown)];
+        for (command, errors) in counted.chain(unknown).filter(|&(_, errors)| errors > 0) {
+            page.sample(&[("command", &command), ("core", core)], errors);
+        }
+    }
+    let help = "From when a request was read until its reply was sent, the wait for the log \
+                included; requests that are answered together count alike.";
+    let name = "scurry_request_duration_seconds";
+    histograms(source, page, (name, help), |core| &core.measures.requests);
+    let help = "Execution alone, without any wait. Up to 16 commands are timed together, and each \
+                counts with its share. Nothing is timed while both the slow log and the latency \
+                monitor are off.";
+    let name = "scurry_command_duration_seconds";
+    histograms(source, page, (name, help), |core| &core.measures.executions);
+}
+
+fn histograms(
+    source: &Source<'_>,
+    page: &mut Exposition,
+    (name, help): (&'static str, &str),
+    of: impl Fn(&CoreReport) -> &Histogram,
+) {
+    page.metric(name, Kind::Histogram, help);
+    for (core, report) in &source.cores {
+        let histogram = of(report);
+        page.histogram(&[("core", core)], histogram.cumulative(), histogram.sum_seconds());
+    }
+}
+
+pub(super) fn accounts(source: &Source<'_>, page: &mut Exposition) {
+    let metric = ("scurry_keys", Gauge, "Keys that exist, of all kinds.");
+    source.each_core(page, metric, |core| core.report.stats.keys);
+    let metric = ("scurry_entities", Gauge, "Entities that live.");
+    source.each_core(page, metric, |core| core.report.stats.entities);
+    let metric = ("scurry_commits_total", Counter, "Changes, denials and expiries included.");
+    source.each_core(page, metric, |core| core.report.stats.commits);
+    let metric = ("scurry_duplicates_total", Counter, "Duplicates that got their stored answer.");
+    source.each_core(page, metric, |core| core.report.stats.replays);
+    page.metric("scurry_denials_total", Counter, "Requests that were denied, by result code.");
+    for (core, report) in &source.cores {
+        let stats = &report.report.stats;
+        let credit = stats.denials - stats.service_denials;
+        for (code, count) in
+            [("CREDIT_LIMIT_REACHED", credit), ("SERVICE_DENIED", stats.service_denials)]
+        {
+            page.sample(&[("code", code), ("core", core)], count);
+        }
+    }
+    let help = "Requests that changed nothing, such as those to unknown accounts.";
+    source.each_core(page, ("scurry_rejections_total", Counter, help), |core| {
+        core.report.stats.rejects
+    });
+    let help = "What timers have ended: open sessions, buckets with something in them, values and \
+                entities. What a command finds due it ends itself, and is not counted.";
+    page.metric("scurry_expiries_total", Counter, help);
+    for (core, report) in &source.cores {
+        let stats = &report.report.stats;
+        for (kind, count) in [
+            ("session", stats.sessions_expired),
+            ("bucket", stats.buckets_expired),
+            ("key", stats.expired),
+        ] {
+            page.sample(&[("kind", kind), ("core", core)], count);
+        }
+    }
+    let help = "Accounts, values and entities in which something will expire or be forgotten.";
+    source.each_core(page, ("scurry_timers", Gauge, help), |core| core.report.stats.timers);
+    let metric = ("scurry_out_of_memory_total", Counter, "Commands refused for want of memory.");
+    source.each_core(page, metric, |core| core.report.stats.out_of_memory);
+}
+
+pub(super) fn totals(source: &Source<'_>, page: &mut Exposition) {
+    let mut totals = Totals::default();
+    source.cores.iter().for_each(|(_, core)| totals.add(&core.report.totals));
+    page.single("scurry_accounts", Gauge, "Accounts that exist.", totals.accounts);
+    page.single("scurry_sessions_open", Gauge, "Sessions that are open.", totals.sessions);
+    let units: BTreeMap<&str, &UnitTotals> =
+        totals.units.iter().map(|unit| (unit.unit.as_str(), unit)).collect();
+    let help = "Held for sessions now, in minor units.";
+    units_gauge(page, &units, ("scurry_holds_units", help), |unit| unit.held);
+    let help = "Available now, in minor units.";
+    units_gauge(page, &units, ("scurry_available_units", help), |unit| unit.available);
+    // Accounts that are deleted leave these sums, so they are no counters.
+    type Sum = (&'static str, &'static str, fn(&UnitTotals) -> i128);
+    let sums: [Sum; 7] = [
+        ("scurry_credited_units", "Credited to accounts that exist.", |unit| unit.credited),
+        ("scurry_refunded_units", "Refunded to accounts that exist.", |unit| unit.refunded),
+        ("scurry_consumed_units", "Debited from accounts that exist.", |unit| unit.consumed),
+        ("scurry_expired_units", "Expired in accounts that exist.", |unit| unit.expired),
+        ("scurry_voided_units", "Voided in accounts that exist.", |unit| unit.voided),
+        ("scurry_overdrawn_units", "Of the debits, those below a floor.", |unit| unit.overdrawn),
+        ("scurry_uncollected_units", "Used and not debited.", |unit| unit.uncollected),
+    ];
+    for (name, help, value) in sums {
+        units_gauge(page, &units, (name, help), value);
+    }
+    let help = "available + held - credited - refunded + consumed + expired + voided: 0, or the \
+                store has lost or made units.";
+    units_gauge(page, &units, ("scurry_conservation_error_units", help), |unit| {
+        unit.available + unit.held - unit.credited - unit.refunded
+            + unit.consumed
+            + unit.expired
+            + unit.voided
+    });
+}
+
+fn units_gauge(
+    page: &mut Exposition,
+    units: &BTreeMap<&str, &UnitTotals>,
+    (name, help): (&'static str, &str),
+    value: impl Fn(&UnitTotals) -> i128,
+) {
+    page.metric(name, Gauge, help);
+    for (unit, totals) in units {
+        page.sample(&[("unit", unit)], value(totals));
+    }
+}
+
+pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
+    let durable = |core: &CoreReport| core.report.durable.clone();
+    let help = "0 when the log takes changes, 1 when it has no room, 2 when it has failed.";
+    source.each_core(page, ("scurry_log_trouble", Gauge, help), |core| {
+        let durable = &core.report.durable;
+        if durable.failed { 2 } else { u8::from(durable.full) }
+    });
+    let metric = ("scurry_log_sequence", Gauge, "Sequence of the last change.");
+    source.each_core(page, metric, |core| durable(core).sequence);
+    let help = "Changes up to this sequence are as durable as --durability says.";
+    let metric = ("scurry_log_durable_sequence", Gauge, help);
+    source.each_core(page, metric, |core| durable(core).durable);
+    let metric = ("scurry_log_bytes_total", Counter, "Bytes that were given to the log.");
+    source.each_core(page, metric, |core| durable(core).bytes);
+    let help = "Writes of the log: with fsync each is a sync of the device too.";
+    let metric = ("scurry_log_batches_total", Counter, help);
+    source.each_core(page, metric, |core| durable(core).batches);
+    let help = "From when a batch of changes was given to the log until it was as durable as \
+                --durability says.";
+    let name = "scurry_log_write_duration_seconds";
+    histograms(source, page, (name, help), |core| &core.log_writes);
+    let metric = ("scurry_snapshot_running", Gauge, "1 while a snapshot is written.");
+    source.each_core(page, metric, |core| u8::from(durable(core).snapshot_running));
+    let metric = ("scurry_snapshots_total", Counter, "Snapshots that were written.");
+    source.each_core(page, metric, |core| durable(core).snapshots);
+    let metric = ("scurry_snapshots_failed_total", Counter, "Snapshots that were not.");
+    source.each_core(page, metric, |core| durable(core).snapshots_failed);
+    let help = "Since the last snapshot of this run was written; absent when there is none.";
+    page.metric("scurry_snapshot_age_seconds", Gauge, help);
+    for (core, report) in &source.cores {
+        let Report { durable, .. } = &report.report;
+        if durable.snapshots > 0 {
+            let age_ms = (report.now.time.0 - durable.snapshot_time.0).max(0);
+            page.sample(&[("core", core)], age_ms as f64 / 1e3);
+        }
+    }
+    let metric = ("scurry_snapshot_sequence", Gauge, "Sequence at which that snapshot began.");
+    source.each_core(page, metric, |core| durable(core).snapshot_sequence);
+}
+
+pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
+    let help = "Memory by what it is for, as the server counts it.";
+    page.metric("scurry_memory_bytes", Gauge, help);
+    for (core, report) in &source.cores {
+        let memory = &report.report.stats.memory;
+        for (kind, bytes) in [
+            ("accounts", memory.accounts),
+            ("values", memory.values),
+            ("entities", memory.entities),
+            ("table", memory.table),
+            ("timers", memory.timers),
+            ("index", memory.index),
+            ("connections", report.report.connection_bytes),
+        ] {
+            page.sample(&[("kind", kind), ("core", core)], bytes);
+        }
+    }
+    let help = "Bound on memory (--max-memory); 0 for none.";
+    let max = source.measurement.settings.memory_max.unwrap_or(0);
+    page.single("scurry_memory_max_bytes", Gauge, help, max);
+    let help = "Resident memory of the process.";
+    let resident = crate::commands::info::resident_bytes();
+    page.single("process_resident_memory_bytes", Gauge, help, resident);
+}
