@@ -2,16 +2,19 @@
 //! for on PATH and in .cache/load-tools/bin, where `go install` with GOBIN puts them; where one is
 //! missing its test says so and ends.
 
+mod support;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use scurry_lab::client::Client;
 use scurry_lab::clock::Clock;
 use scurry_lab::process::free_address;
+use support::scurry;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -30,25 +33,6 @@ fn tool(name: &str) -> Option<PathBuf> {
         println!("skipped: {name} is not installed: docs/lab.md says how");
     }
     found
-}
-
-/// The binary that `SCURRY_BIN` names, else the one of this build, brought up to date first.
-fn scurry() -> &'static Path {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        if let Some(binary) = std::env::var_os("SCURRY_BIN") {
-            return PathBuf::from(binary);
-        }
-        let directory = Path::new(env!("CARGO_BIN_EXE_scurry-lab")).parent().unwrap();
-        let profile = directory.file_name().and_then(|name| name.to_str()).unwrap();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "scurry-cli", "--bin", "scurry"]);
-        cargo.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
-        cargo.arg("--target-dir").arg(directory.parent().unwrap());
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().unwrap().success(), "scurry does not build: set SCURRY_BIN");
-        directory.join("scurry")
-    })
 }
 
 /// One test at a time: a free port is free until another takes it, and a load tool takes both cores.

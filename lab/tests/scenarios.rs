@@ -1,30 +1,13 @@
 //! Every scenario in small, end to end, against real servers: what each writes is audited, and what
 //! a target cannot do is a row that says so. Only functions are tested, never figures.
 
-use std::path::{Path, PathBuf};
+mod support;
+
+use std::path::Path;
 use std::process::{Command, Output};
-use std::sync::OnceLock;
 
 use serde_json::Value;
-
-/// The binary that `SCURRY_BIN` names, else the one of this build, brought up to date first.
-fn scurry() -> &'static Path {
-    static FOUND: OnceLock<PathBuf> = OnceLock::new();
-    FOUND.get_or_init(|| {
-        if let Some(binary) = std::env::var_os("SCURRY_BIN") {
-            return PathBuf::from(binary);
-        }
-        let directory = Path::new(env!("CARGO_BIN_EXE_scurry-lab")).parent().unwrap();
-        let profile = directory.file_name().and_then(|name| name.to_str()).unwrap();
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "scurry-cli", "--bin", "scurry"]);
-        cargo.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
-        cargo.arg("--target-dir").arg(directory.parent().unwrap());
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().unwrap().success(), "scurry does not build: set SCURRY_BIN");
-        directory.join("scurry")
-    })
-}
+use support::scurry;
 
 /// Runs the lab's short form with these words. Gives the rows and all that it said.
 fn lab(line: &str) -> (Vec<Value>, Output) {
