@@ -26,6 +26,8 @@ pub(super) struct File {
 struct Case {
     name: String,
     values: Table,
+    /// The short form has it too.
+    in_short: bool,
 }
 
 impl File {
@@ -68,13 +70,14 @@ impl File {
         for axis in &self.axes {
             let mut next = Vec::new();
             for (names, values) in &steps {
-                for case in axis {
+                for case in axis.iter().filter(|case| case.in_short || !is_short) {
                     let (mut names, mut values) = (names.clone(), values.clone());
                     names.push(case.name.as_str());
                     merge(&mut values, case.values.clone());
                     next.push((names, values));
                 }
             }
+            ensure!(!next.is_empty(), "an axis has no value in the short form");
             ensure!(next.len() <= STEPS_MAX, "a scenario has more than {STEPS_MAX} steps");
             steps = next;
         }
@@ -98,7 +101,12 @@ fn axis(value: Value) -> Result<Vec<Case>> {
         let Some(Value::String(name)) = values.remove("name") else {
             bail!("a value of an axis has no name")
         };
-        Ok(Case { name, values })
+        let in_short = match values.remove(SHORT) {
+            None => true,
+            Some(Value::Boolean(is)) => is,
+            Some(_) => bail!("{SHORT} of a value of an axis is neither true nor false"),
+        };
+        Ok(Case { name, values, in_short })
     };
     cases.iter().map(case).collect()
 }
@@ -173,6 +181,20 @@ mod tests {
     }
 
     #[test]
+    fn the_short_form_leaves_out_what_says_so() {
+        let text = TWO_AXES.replace("name = \"one\"", "name = \"one\"\nshort = false");
+        let file = File::read(&text).unwrap();
+        let names = |is_short| -> Vec<String> {
+            file.steps(is_short).unwrap().into_iter().filter_map(|step| step.step).collect()
+        };
+        assert_eq!(names(true), ["get two", "set two"]);
+        assert_eq!(names(false).len(), 4);
+        let none = text.replace("name = \"two\"\n        s", "name = \"two\"\nshort = false\ns");
+        let error = File::read(&none).unwrap().steps(true).unwrap_err().to_string();
+        assert!(error.contains("no value in the short form"), "{error}");
+    }
+
+    #[test]
     fn files_of_another_shape_are_refused() {
         for (text, expected) in [
             ("base = \"mongo\"", "no scenario `mongo`"),
@@ -180,6 +202,7 @@ mod tests {
             ("base = \"kv\"\n[[axis]]\nname = \"x\"", "write [[axis.value]]"),
             ("base = \"kv\"\n[[axis]]\n[[axis.value]]\nsessions = 1", "has no name"),
             ("short = 1", "write [short]"),
+            ("[[axis]]\n[[axis.value]]\nname = \"x\"\nshort = 1", "neither true nor false"),
             ("axis = 1", "write [[axis]]"),
         ] {
             let error = File::read(text).unwrap_err().to_string();
