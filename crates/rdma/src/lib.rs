@@ -24,6 +24,7 @@ mod memory;
 mod raw;
 mod refusal;
 mod registration;
+mod slots;
 
 pub use budget::Budget;
 pub use connection::{Connection, Settings};
