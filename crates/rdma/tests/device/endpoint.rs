@@ -7,12 +7,12 @@ use std::os::fd::AsFd as _;
 use std::thread;
 
 /// Committed bytes that may wait to be sent.
-const UNSENT_MAX: usize = 64 * 1024;
+pub(crate) const UNSENT_MAX: usize = 64 * 1024;
 
-type End = Endpoint<Connection>;
+pub(crate) type End = Endpoint<Connection>;
 
 /// One turn of a loop with one connection; true when something happened.
-fn turn(hub: &mut Hub, end: &mut End, now_ms: i64) -> bool {
+pub(crate) fn turn(hub: &mut Hub, end: &mut End, now_ms: i64) -> bool {
     let mut hand = |_, notice: Notice<'_>| match notice {
         Notice::Established => end.open(now_ms).unwrap(),
         Notice::Event(event) => end.event(event, now_ms).unwrap(),
@@ -23,7 +23,7 @@ fn turn(hub: &mut Hub, end: &mut End, now_ms: i64) -> bool {
 }
 
 /// Takes what has arrived as long as there is more, and gives it to `f`, which says what it has taken.
-fn take(end: &mut End, mut f: impl FnMut(&mut End) -> usize) {
+pub(crate) fn take(end: &mut End, mut f: impl FnMut(&mut End) -> usize) {
     loop {
         let progress = end.progress();
         let taken = f(end);
@@ -34,7 +34,7 @@ fn take(end: &mut End, mut f: impl FnMut(&mut End) -> usize) {
     }
 }
 
-fn echo(end: &mut End) -> usize {
+pub(crate) fn echo(end: &mut End) -> usize {
     if end.unsent() > UNSENT_MAX {
         return 0;
     }

@@ -3,6 +3,7 @@
 
 mod connections;
 mod endpoint;
+mod hosts;
 mod limits;
 mod queue;
 mod support;

@@ -29,14 +29,13 @@ fn follow(batch: &mut Batch) -> Vec<Read> {
     while !next.is_null() {
         // SAFETY: the chain was just made, and its parts point at memory of this test.
         let (request, part) = unsafe { (*next, *(*next).sg_list) };
-        let bytes = match request.num_sge {
-            0 => Vec::new(),
+        let mut bytes = Vec::new();
+        if request.num_sge > 0 {
             // SAFETY: as above.
-            _ => {
-                unsafe { std::slice::from_raw_parts(part.addr as *const u8, part.length as usize) }
-                    .to_vec()
-            }
-        };
+            let carried =
+                unsafe { std::slice::from_raw_parts(part.addr as *const u8, part.length as usize) };
+            bytes.extend_from_slice(carried);
+        }
         read.push(Read {
             number: request.wr_id,
             opcode: request.opcode,
