@@ -5,6 +5,7 @@ mod ci;
 mod fix;
 mod fuzz;
 mod host;
+mod rdma;
 mod sim;
 mod steps;
 mod tidy;
@@ -31,6 +32,7 @@ usage: cargo xtask COMMAND
                  kills the server under load, 200 times unless told otherwise: testing/crash
   cluster-test [--short] [--rounds N] [--seed S] [--fault NAME]...
                  a Valkey Cluster under load and under faults: testing/cluster
+  rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -76,6 +78,10 @@ fn run(args: &[String]) -> Result<()> {
             Host::find()?.cargo(&own.into_iter().chain(rest).collect::<Vec<_>>())
         }
         "cluster-test" => cluster_test(&Host::find()?, rest),
+        "rdma" => match rdma::run(&Host::find()?)? {
+            Outcome::Passed => Ok(()),
+            Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),
+        },
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => ci::mutants(&Host::find()?),

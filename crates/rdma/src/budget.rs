@@ -1,0 +1,106 @@
+//! How much memory may be pinned, all connections together. The system's own limit, where there is
+//! one, counts too.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is pinned is pinned in pages of so many bytes.
+pub(crate) const PAGE: usize = 4096;
+
+/// Bytes that may be pinned, and those that are. The queues of the device itself are not counted.
+#[derive(Debug)]
+pub struct Budget {
+    limit: u64,
+    used: AtomicU64,
+}
+
+impl Budget {
+    /// One of so many bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Arc<Budget> {
+        Arc::new(Budget { limit, used: AtomicU64::new(0) })
+    }
+
+    /// Bytes that may be pinned.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes that are pinned.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes bytes until the share is dropped.
+    pub(crate) fn take(self: &Arc<Budget>, bytes: u64) -> io::Result<Share> {
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+            Ok(_) => Ok(Share { budget: Arc::clone(self), bytes }),
+            Err(used) => Err(io::Error::new(
+                io::ErrorKind::QuotaExceeded,
+                format!(
+                    "cannot pin {bytes} bytes: {used} of {} that may be pinned for RDMA are in use",
+                    self.limit
+                ),
+            )),
+        }
+    }
+}
+
+/// A part of a budget.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Share {
+    /// Bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The bytes of the pages that memory touches.
+pub(crate) fn pinned_bytes(address: usize, len: usize) -> u64 {
+    let first = address / PAGE;
+    let end = (address + len).div_ceil(PAGE);
+    ((end - first) * PAGE) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_is_taken_to_its_last_byte_and_given_back() {
+        let budget = Budget::new(3 * 4096);
+        let first = budget.take(2 * 4096).unwrap();
+        let error = budget.take(4096 + 1).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::QuotaExceeded);
+        assert!(error.to_string().contains("8192 of 12288"), "{error}");
+        let second = budget.take(4096).unwrap();
+        assert_eq!((budget.used(), second.bytes()), (3 * 4096, 4096));
+        drop(first);
+        assert_eq!(budget.used(), 4096);
+        assert!(budget.take(u64::MAX).is_err());
+        assert_eq!(budget.used(), 4096, "a refusal takes nothing");
+    }
+
+    #[test]
+    fn pages_are_pinned_whole() {
+        assert_eq!(pinned_bytes(0x1000, 1), 4096);
+        assert_eq!(pinned_bytes(0x1000, 4096), 4096);
+        assert_eq!(pinned_bytes(0x1fff, 2), 8192);
+        assert_eq!(pinned_bytes(0x1fff, 4098), 3 * 4096);
+    }
+}
