@@ -92,7 +92,7 @@ fn unmodified_peers_are_understood_and_understand() {
         talk.finish(&mut random);
         assert_eq!(talk.fabric.cause(talk.ours.end), None);
         assert!(talk.ours.fault.is_none(), "{:?}", talk.ours.fault);
-        assert!(talk.ours.is_done() && talk.theirs.is_done(), "{:?}", talk.ours);
+        assert!(talk.ours.is_done() && talk.theirs.is_done(), "it stands still: {own:?}");
     }
 }
 
