@@ -24,6 +24,7 @@ mod memory;
 mod raw;
 mod refusal;
 mod registration;
+mod stream;
 
 pub use budget::Budget;
 pub use connection::{Connection, Settings};
@@ -32,3 +33,4 @@ pub use device::{Device, Unavailable};
 pub use hub::{Hub, Notice};
 pub use listener::{Listener, Request};
 pub use memory::{Staging, Window};
+pub use stream::Stream;
