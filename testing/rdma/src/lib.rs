@@ -3,6 +3,7 @@
 //! checked. Beside it programs that talk over it, peers as others have them, and hostile ones.
 #![forbid(unsafe_code)]
 
+mod fabric;
 mod net;
 mod queue;
 mod raw;
@@ -11,7 +12,8 @@ mod side;
 mod stream;
 mod valkey;
 
-pub use net::{Cause, Fabric, Limits, Told};
+pub use fabric::Fabric;
+pub use net::{Cause, Limits, Told};
 pub use queue::{SimQueue, SimStaging, SimWindow};
 pub use raw::Raw;
 pub use run::{Report, run, settings};

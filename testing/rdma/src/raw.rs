@@ -1,6 +1,7 @@
 //! A peer that drives the wire by hand, and so can do what no endpoint does.
 
-use crate::net::{Fabric, Told};
+use crate::fabric::Fabric;
+use crate::net::Told;
 use crate::queue::{SimQueue, SimWindow};
 use scurry_rdma_proto::fabric::{Queue, Target, Window};
 use scurry_rdma_proto::{Memory, Message};

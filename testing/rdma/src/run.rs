@@ -1,7 +1,8 @@
 //! A run: some connections on one fabric, with settings at random, until everything that was said
 //! is heard, or a fault was made that allows less. One u64 is a whole run.
 
-use crate::net::{Fabric, Limits};
+use crate::fabric::Fabric;
+use crate::net::Limits;
 use crate::side::{Pace, Side};
 use crate::stream::{Sizes, Stream};
 use scurry_model::Random;

@@ -2,7 +2,8 @@
 //! again when it is full and read; a write with an immediate for each piece; feature messages
 //! answered by the server and refused by the client.
 
-use crate::net::{Fabric, Told};
+use crate::fabric::Fabric;
+use crate::net::Told;
 use crate::queue::SimWindow;
 use crate::raw::Raw;
 use crate::stream::Stream;

@@ -1,101 +1,15 @@
 //! Peers that break the rules: their connection ends with one line, others go on, and nothing stays
 //! registered.
 
+mod world;
+
 use scurry_model::Random;
-use scurry_rdma_fabric::{Cause, Fabric, Limits, Pace, Raw, Side, Sizes, Stream, Told};
-use scurry_rdma_proto::fabric::{Event, Target, Window};
-use scurry_rdma_proto::{Endpoint, Fault, Feature, Message, Role, Settings, WINDOW_LEN_MIN};
-
-type Victim = Endpoint<scurry_rdma_fabric::SimQueue>;
-
-/// An endpoint and a peer by hand; beside them two programs that talk to each other.
-struct World {
-    fabric: Fabric,
-    end: usize,
-    victim: Option<Victim>,
-    attacker: Raw,
-    /// The window that the attacker may write.
-    window: Target,
-    others: [Side; 2],
-    now_ms: i64,
-}
-
-impl World {
-    fn new(role: Role) -> World {
-        World::with(role, Settings { window_len: WINDOW_LEN_MIN, ..Settings::default() })
-    }
-
-    fn with(role: Role, settings: Settings) -> World {
-        let fabric = Fabric::default();
-        let limits = Limits { send_depth: 10_000, ..Limits::default() };
-        let [end, raw] = fabric.connect([Limits::default(), limits]);
-        let queue = scurry_rdma_fabric::SimQueue::new(&fabric, end);
-        let mut victim = Endpoint::new(queue, role, settings, 0).expect("there is memory");
-        victim.open(0).expect("nothing is wrong yet");
-        let mut attacker = Raw::new(&fabric, raw, 256);
-        while fabric.carry(end) {}
-        let memory = attacker.announced().expect("the first window");
-        let window = Target { address: memory.address, key: memory.key };
-        let ends = fabric.connect([Limits::default(), Limits::default()]);
-        let [up, down] = [1, 2].map(|seed| Stream::new(seed, Sizes::Mixed, 300_000));
-        let others = [
-            Side::new(&fabric, ends[0], Role::Server, settings, [down.clone(), up.clone()]),
-            Side::new(&fabric, ends[1], Role::Client, settings, [up, down]),
-        ];
-        World { fabric, end, victim: Some(victim), attacker, window, others, now_ms: 0 }
-    }
-
-    /// The victim takes all events; the fault that it ends with.
-    fn listen(&mut self) -> Option<Fault> {
-        self.fabric.carry(self.end);
-        let victim = self.victim.as_mut()?;
-        while let Some(told) = self.fabric.take(self.end) {
-            if let Err(fault) = victim.event(told.event(), self.now_ms) {
-                return Some(fault);
-            }
-        }
-        None
-    }
-
-    /// The victim ends with this fault, which is one line, does nothing any more, and the others go on.
-    fn ends(mut self, is: impl Fn(&Fault) -> bool) {
-        let fault = self.listen().expect("a fault");
-        assert!(is(&fault), "{fault:?}");
-        let line = fault.to_string();
-        assert!(line.len() < 120 && !line.contains('\n'), "{line}");
-        let victim = self.victim.as_mut().expect("it is there");
-        assert!(matches!(victim.event(Event::Immediate(1), 0), Err(Fault::Gone)));
-        assert!(matches!(victim.publish(), Err(Fault::Gone)));
-        assert!(!victim.is_writable() && victim.next_due_ms().is_none());
-        drop(self.victim.take());
-        self.go_on();
-    }
-
-    /// The others say and hear everything; nothing stays registered.
-    fn go_on(mut self) {
-        let all = Pace { read: usize::MAX, formed: 10, publish: true };
-        let mut rounds = 0;
-        while !self.others.iter().all(Side::is_done) {
-            rounds += 1;
-            assert!(rounds < 10_000, "the others come to no end");
-            for side in &mut self.others {
-                while self.fabric.carry(side.end) || self.fabric.complete(side.end) {}
-                while side.listen(&self.fabric, 0) {}
-                side.turn(all);
-            }
-        }
-        assert!(self.others.iter().all(|side| side.fault.is_none()));
-        let World { fabric, victim, attacker, others, .. } = self;
-        drop((victim, attacker, others));
-        assert_eq!(fabric.registered(), (0, 0));
-    }
-
-    fn write(&mut self, len: usize, told: u32) {
-        let to = self.window;
-        self.attacker.write(&vec![b'x'; len], to, Some(told));
-        self.window.address += len as u64;
-    }
-}
+use scurry_rdma_fabric::{Cause, Limits, Raw, SimQueue, Told};
+use scurry_rdma_proto::fabric::{Target, Window};
+use scurry_rdma_proto::{
+    Endpoint, Fault, Feature, Message, Progress, Role, Settings, WINDOW_LEN_MIN,
+};
+use world::World;
 
 #[test]
 fn an_immediate_beyond_the_window() {
@@ -228,7 +142,7 @@ fn writes_by_the_key_of_another_connection() {
     let mut world = World::new(Role::Server);
     let victim = world.window;
     let [stranger, mine] = world.fabric.connect([Limits::default(), Limits::default()]);
-    let queue = scurry_rdma_fabric::SimQueue::new(&world.fabric, stranger);
+    let queue = SimQueue::new(&world.fabric, stranger);
     let stranger_side = Endpoint::new(queue, Role::Server, Settings::default(), 0).expect("memory");
     let mut thief = Raw::new(&world.fabric, mine, 8);
     thief.write(&[b'x'; 100], victim, Some(100));
@@ -253,7 +167,7 @@ fn writes_beyond_the_window() {
     assert_eq!(world.fabric.cause(world.end), Some(Cause::Access));
     assert!(world.listen().is_none());
     let endpoint = world.victim.as_mut().expect("it is there");
-    assert_eq!(endpoint.progress(), scurry_rdma_proto::Progress::End);
+    assert_eq!(endpoint.progress(), Progress::End);
     assert!(matches!(endpoint.publish(), Err(Fault::Gone)));
     world.victim = None;
     world.go_on();
