@@ -64,7 +64,7 @@ impl<Q: Queue> Endpoint<Q> {
 
     fn watch(&mut self, now_ms: i64) -> Result<(), Fault> {
         let silence_ms = self.settings.silence_ms;
-        if silence_ms == 0 || !self.is_waiting() {
+        if silence_ms <= 0 || !self.is_waiting() {
             self.waiting_since_ms = None;
             return Ok(());
         }

@@ -1,7 +1,8 @@
 //! The seam of the protocol over the simulated fabric. It watches over the contract of the seam: a
 //! vector is left alone while it is sent from, and nothing is posted that a device would refuse.
 
-use crate::net::{Act, Fabric, Work};
+use crate::fabric::Fabric;
+use crate::net::{Act, Work};
 use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging, Target, Window};
 use std::cell::Cell;
 use std::io;

@@ -1,7 +1,8 @@
 //! A run: some connections on one fabric, with settings at random, until everything that was said
 //! is heard, or a fault was made that allows less. One u64 is a whole run.
 
-use crate::net::{Fabric, Limits};
+use crate::fabric::Fabric;
+use crate::net::Limits;
 use crate::side::{Pace, Side};
 use crate::stream::{Sizes, Stream};
 use scurry_model::Random;
@@ -232,14 +233,16 @@ fn finish(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
 fn close(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
     for side in &mut pair.sides {
         assert!(side.fault.is_none(), "{:?}", side.fault);
-        assert!(side.is_done(), "it stands still: {side:?}");
+        let endpoint = side.endpoint.as_ref().expect("no fault");
+        let (settings, counts) = (endpoint.settings(), endpoint.counts());
+        assert!(side.is_done(), "it stands still: {settings:?} {counts:?}");
         side.endpoint.as_mut().expect("no fault").finish();
     }
     while pair.settle(fabric, now_ms) {}
     for side in &mut pair.sides {
         let endpoint = side.endpoint.as_ref().expect("no fault");
-        assert!(endpoint.is_finished(), "the end of a request is not told: {endpoint:?}");
         let (counts, settings) = (endpoint.counts(), endpoint.settings());
+        assert!(endpoint.is_finished(), "an end is not told: {settings:?} {counts:?}");
         assert!(counts.queue_high <= settings.send_depth as u64, "{counts:?}");
         // Control messages come beside them.
         assert!(counts.in_flight_high <= settings.in_flight_max as u64 + 16, "{counts:?}");
@@ -265,7 +268,11 @@ fn give_up(pair: &mut Pair, now_ms: i64) -> u64 {
         } else {
             let endpoint = side.endpoint.as_ref().expect("no fault");
             let due = endpoint.next_due_ms();
-            assert!(due.is_none_or(|due| due > now_ms), "it is always due: {endpoint:?}");
+            assert!(
+                due.is_none_or(|due| due > now_ms),
+                "it is always due: {:?}",
+                endpoint.counts()
+            );
         }
     }
     given_up

@@ -2,7 +2,7 @@
 //! whole requests, forms its own and publishes them, and is woken by nothing but what the endpoint
 //! says.
 
-use crate::net::Fabric;
+use crate::fabric::Fabric;
 use crate::queue::SimQueue;
 use crate::stream::Stream;
 use scurry_model::Random;
