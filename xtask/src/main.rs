@@ -26,6 +26,8 @@ usage: cargo xtask COMMAND
                  the properties of testing/fuzz: their seeds, then each target for N seconds
   sim [--seconds N] [--theme NAME] [--seed S]
                  durability on a faulty disk: seeds from S on for N seconds, or S alone
+  rdma-sim [--seeds N] [--seed S]
+                 RESP over a simulated RDMA fabric: N seeds, 10,000 unless told otherwise
   crash [--rounds N] [--seed S]
                  kills the server under load, 200 times unless told otherwise: testing/crash
   cluster-test [--short] [--rounds N] [--seed S] [--fault NAME]...
@@ -52,7 +54,10 @@ fn run(args: &[String]) -> Result<()> {
         return Ok(());
     };
     if !rest.is_empty()
-        && !matches!(command.as_str(), "ci" | "cluster-test" | "crash" | "fuzz" | "sim")
+        && !matches!(
+            command.as_str(),
+            "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "sim"
+        )
     {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
@@ -65,7 +70,8 @@ fn run(args: &[String]) -> Result<()> {
             }
             Ok(())
         }
-        "sim" => sim::run(&Host::find()?, rest),
+        "sim" => sim::run(&Host::find()?, sim::DURABILITY, rest),
+        "rdma-sim" => sim::run(&Host::find()?, sim::RDMA, rest),
         "crash" => {
             let own = ["run", "--release", "--locked", "-p", "scurry-crash", "--"];
             let rest = rest.iter().map(String::as_str);

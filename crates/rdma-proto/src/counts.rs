@@ -50,3 +50,57 @@ pub struct Counts {
     /// Requests at most whose end was not known.
     pub queue_high: u64,
 }
+
+impl Counts {
+    /// Adds those of another endpoint; of what is a maximum the greater stays.
+    pub fn add(&mut self, other: &Counts) {
+        let Counts {
+            bytes_in,
+            bytes_out,
+            messages_in,
+            copies_in,
+            copied_in_bytes,
+            copies_out,
+            copied_out_bytes,
+            registered_anew,
+            registrations,
+            writes,
+            immediates,
+            inline,
+            sends,
+            announcements,
+            doorbells,
+            receive_posts,
+            signalled,
+            completions,
+            stalls_out,
+            stalls_in,
+            windows_refused,
+            in_flight_high,
+            queue_high,
+        } = *other;
+        self.bytes_in += bytes_in;
+        self.bytes_out += bytes_out;
+        self.messages_in += messages_in;
+        self.copies_in += copies_in;
+        self.copied_in_bytes += copied_in_bytes;
+        self.copies_out += copies_out;
+        self.copied_out_bytes += copied_out_bytes;
+        self.registered_anew += registered_anew;
+        self.registrations += registrations;
+        self.writes += writes;
+        self.immediates += immediates;
+        self.inline += inline;
+        self.sends += sends;
+        self.announcements += announcements;
+        self.doorbells += doorbells;
+        self.receive_posts += receive_posts;
+        self.signalled += signalled;
+        self.completions += completions;
+        self.stalls_out += stalls_out;
+        self.stalls_in += stalls_in;
+        self.windows_refused += windows_refused;
+        self.in_flight_high = self.in_flight_high.max(in_flight_high);
+        self.queue_high = self.queue_high.max(queue_high);
+    }
+}

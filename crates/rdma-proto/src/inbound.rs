@@ -13,8 +13,8 @@ use std::collections::VecDeque;
 /// Appended to a carry at once, at least, bytes. More when it is longer, so that the copying of a
 /// long request takes time in proportion to its length.
 const CARRY_STEP: usize = 512;
-/// A tail of so many bytes is carried at once. A longer one is looked at again first: it may hold
-/// requests that had to wait.
+/// A tail of so many bytes is carried at once. A longer one, of which something was just consumed, is
+/// looked at again first: it may hold whole requests that had to wait.
 const CARRY_AT_ONCE: usize = 4 * 1024;
 /// Copied at once when all input is copied, bytes.
 const COPY_STEP: usize = 64 * 1024;
@@ -126,12 +126,15 @@ impl<W: Window> Inbound<W> {
 
     /// Shows more of what has arrived.
     pub(crate) fn progress(&mut self, counts: &mut Counts) -> Progress {
+        // Something of it could be used: it is looked at again before more is copied behind it.
         let consumed = std::mem::take(&mut self.consumed);
-        if self.copied {
-            return self.copy(COPY_STEP, counts);
-        }
-        if !self.carry.is_empty() {
-            return self.copy(CARRY_STEP.max(self.carry.len() - self.start), counts);
+        let again = consumed && self.input().len() > CARRY_AT_ONCE;
+        if self.copied || !self.carry.is_empty() {
+            if again && !self.is_shown() {
+                return Progress::More(0);
+            }
+            let step = if self.copied { COPY_STEP } else { CARRY_STEP.max(self.input().len()) };
+            return self.copy(step, counts);
         }
         let arrived = self.available();
         let new = arrived - self.shown;
@@ -140,7 +143,7 @@ impl<W: Window> Inbound<W> {
             return Progress::Drained(new);
         }
         let tail = arrived - self.taken;
-        if new > 0 || (consumed && tail > CARRY_AT_ONCE) {
+        if new > 0 || again {
             return Progress::More(new);
         }
         self.append(tail, counts);

@@ -7,6 +7,7 @@
 
 mod allowance;
 mod codec;
+mod control;
 mod counts;
 mod endpoint;
 pub mod fabric;
@@ -17,6 +18,7 @@ mod output;
 mod publish;
 mod remote;
 mod settings;
+mod timers;
 mod wire;
 
 pub use codec::{Feature, Memory, Message};

@@ -133,9 +133,11 @@ impl<S: Staging> Output<S> {
     /// So many bytes of the open vector were posted inline or from a copy.
     pub(crate) fn advance(&mut self, len: usize) {
         self.sent += len;
-        if self.sent == self.formed().len() {
-            self.vector().clear();
-            (self.committed, self.sent) = (0, 0);
+        if self.sent > self.formed().len() / 2 {
+            // What is sent makes room, so that a slow peer does not make the vector grow.
+            let sent = std::mem::take(&mut self.sent);
+            self.vector().drain(..sent);
+            self.committed -= sent;
         }
     }
 

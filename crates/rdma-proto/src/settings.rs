@@ -11,6 +11,12 @@ pub const WINDOW_LEN_MAX: usize = 16 * 1024 * 1024;
 pub(crate) const CONTROL_RESERVE: usize = 8;
 /// The least send queue: as much again for data.
 const SEND_DEPTH_MIN: usize = 2 * CONTROL_RESERVE;
+/// The longest queues: as long as devices have them.
+const QUEUE_MAX: usize = 16 * 1024;
+/// Windows at most.
+const WINDOWS_MAX: usize = 16;
+/// Registered vectors under way at most.
+const STAGINGS_MAX: usize = 64;
 
 /// Which side of the connection this is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,14 +122,16 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The same, with every number in its range.
-    pub(crate) fn bounded(mut self, role: Role) -> Settings {
-        self.windows = self.windows.max(1);
+    /// The same, with every number in its range: what an endpoint works with. Its queue pair has these
+    /// depths at least.
+    #[must_use]
+    pub fn bounded(mut self, role: Role) -> Settings {
+        self.windows = self.windows.clamp(1, WINDOWS_MAX);
         self.window_len = self.window_len.clamp(WINDOW_LEN_MIN, WINDOW_LEN_MAX);
-        self.staging_len = self.staging_len.max(1);
-        self.stagings = self.stagings.max(1);
-        self.send_depth = self.send_depth.max(SEND_DEPTH_MIN);
-        self.receives = self.receives.max(1);
+        self.staging_len = self.staging_len.clamp(1, WINDOW_LEN_MAX);
+        self.stagings = self.stagings.clamp(1, STAGINGS_MAX);
+        self.send_depth = self.send_depth.clamp(SEND_DEPTH_MIN, QUEUE_MAX);
+        self.receives = self.receives.clamp(1, QUEUE_MAX);
         self.in_flight_max = self.in_flight_max.max(1);
         self.control_burst = self.control_burst.max(1);
         self.probes &= role == Role::Client;

@@ -25,6 +25,32 @@ pub struct Counters {
     pub registrations: u64,
 }
 
+impl Counters {
+    /// Adds those of another hub.
+    pub fn add(&mut self, other: &Counters) {
+        let Counters {
+            doorbells,
+            requests,
+            receive_doorbells,
+            completions,
+            arms,
+            completion_events,
+            connection_events,
+            event_reads,
+            registrations,
+        } = *other;
+        self.doorbells += doorbells;
+        self.requests += requests;
+        self.receive_doorbells += receive_doorbells;
+        self.completions += completions;
+        self.arms += arms;
+        self.completion_events += completion_events;
+        self.connection_events += connection_events;
+        self.event_reads += event_reads;
+        self.registrations += registrations;
+    }
+}
+
 /// Those that connections count, wherever they are used.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {

@@ -25,6 +25,7 @@ mod raw;
 mod refusal;
 mod registration;
 mod slots;
+mod stream;
 
 pub use budget::Budget;
 pub use connection::{Connection, Settings};
@@ -33,3 +34,4 @@ pub use device::{Device, Unavailable};
 pub use hub::{Hub, Notice};
 pub use listener::{Listener, Request};
 pub use memory::{Staging, Window};
+pub use stream::Stream;
