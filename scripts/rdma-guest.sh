@@ -9,6 +9,10 @@
 #   run    builds, puts each FILE into the guest's directory /work (or at PATH), runs the command there,
 #          prints what it prints and ends with its status. In the guest the device is rxe0 on dummy0,
 #          whose addresses are 10.77.0.1 and fd77::1, and SCURRY_RDMA_GUEST=1 is set.
+#        scripts/rdma-guest.sh pair [FILE|FILE:PATH]... -- COMMAND [ARGUMENT]... -- COMMAND [ARGUMENT]...
+#   pair   the same with two guests that are joined by a wire: the first command runs in 10.78.0.1, the
+#          second in 10.78.0.2, each with its device rxe0 on eth0. It ends with the second command, with
+#          its status; the first guest is switched off then, unless it has ended before.
 #   RDMA_GUEST_SECONDS  ends it by force after so long, 150
 #   RDMA_GUEST_MEMORY   of the guest, MiB, 1024
 #   RDMA_GUEST_CPUS     of the guest, 2
@@ -19,7 +23,7 @@ export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # What is cached was made by a script of this number.
-edition=2
+edition=3
 cache=$PWD/.cache/rdma-guest
 seconds=${RDMA_GUEST_SECONDS:-150}
 memory=${RDMA_GUEST_MEMORY:-1024}
@@ -38,12 +42,15 @@ cannot() { say "cannot run here: $*"; exit 77; }
 fail() { say "$*"; exit 1; }
 
 work=
-qemu=
+# What was started, by process id.
+qemus=()
 end() {
-  local status=$?
+  local status=$? process
   trap - EXIT INT TERM
-  [ -z "$qemu" ] || kill -TERM "$qemu" 2>/dev/null || true
-  [ -z "$qemu" ] || wait "$qemu" 2>/dev/null || true
+  for process in "${qemus[@]}"; do
+    kill -TERM "$process" 2>/dev/null || true
+    wait "$process" 2>/dev/null || true
+  done
   [ -z "$work" ] || rm -rf "$work"
   exit "$status"
 }
@@ -118,15 +125,22 @@ while read -r module; do
   insmod "/modules/$module" $options || echo "no module $module"
 done </modules/order
 /bin/ip link set lo up
-/bin/ip link add dummy0 type dummy
-/bin/ip addr add 10.77.0.1/24 dev dummy0
-/bin/ip addr add fd77::1/64 nodad dev dummy0
-/bin/ip link set dummy0 up
-/bin/rdma link add rxe0 type rxe netdev dummy0 || echo "no RDMA device"
+host=$(sed -n 's/.*guest.host=\([0-9]*\).*/\1/p' /proc/cmdline)
+if [ -n "$host" ]; then
+  device=eth0
+  /bin/ip addr add 10.78.0.$host/24 dev eth0
+else
+  device=dummy0
+  /bin/ip link add dummy0 type dummy
+  /bin/ip addr add 10.77.0.1/24 dev dummy0
+  /bin/ip addr add fd77::1/64 nodad dev dummy0
+fi
+/bin/ip link set $device up
+/bin/rdma link add rxe0 type rxe netdev $device || echo "no RDMA device"
 # Anyone may use it, as on a host whose administrator has said so.
 chmod 666 /dev/infiniband/* 2>/dev/null
 cd /work
-setsid sh /work/.command
+setsid sh /work/.command$host
 echo "MARKER $?"
 poweroff -f
 INIT
@@ -207,39 +221,97 @@ follow() {
   return 125
 }
 
-run() {
-  local files=() status=0 began=$SECONDS
+# Reads the arguments: the files, and behind each -- a command.
+files=()
+commands=()
+read_arguments() {
+  local command=
   while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
     files+=("$1")
     shift
   done
-  [ "$#" -gt 1 ] || fail "say what to run: scripts/rdma-guest.sh run FILE... -- COMMAND"
-  shift
+  while [ "$#" -gt 1 ] && [ "$1" = -- ]; do
+    shift
+    command=
+    while [ "$#" -gt 0 ] && [ "$1" != -- ]; do
+      command+=$(printf '%q ' "$1")
+      shift
+    done
+    commands+=("$command")
+  done
+}
+
+# The image, and behind it what this run adds: the kernel unpacks one archive after another, each of
+# which begins at a multiple of four bytes.
+make_initrd() {
   mkdir -p "$work/files/work"
   add_files "$work/files" "${files[@]}"
-  printf '%q ' "$@" >"$work/files/work/.command"
-  busybox=$cache/busybox
-  # The kernel unpacks one archive after another; each begins at a multiple of four bytes.
   cp "$cache/image" "$work/initrd"
   truncate -s %4 "$work/initrd"
+  busybox=$cache/busybox
   archive "$work/files" >>"$work/initrd"
-  mkfifo "$work/console"
+}
+
+# Starts a guest that writes to a file or pipe; its process is $started.
+started=
+start() { # start CONSOLE APPEND QEMU_ARGUMENT...
+  local console=$1 append=$2
+  shift 2
   timeout --kill-after=5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "$cpus" \
     -m "$memory" -nodefaults -no-user-config -display none -no-reboot -serial stdio \
-    -kernel "$cache/kernel" -initrd "$work/initrd" \
-    -append "console=ttyS0 quiet loglevel=3 panic=-1 random.trust_cpu=on rdinit=/init" \
-    >"$work/console" </dev/null &
-  qemu=$!
-  follow <"$work/console" || status=$?
+    -kernel "$cache/kernel" -initrd "$work/initrd" "$@" \
+    -append "console=ttyS0 quiet loglevel=3 panic=-1 random.trust_cpu=on rdinit=/init $append" \
+    >"$console" 2>"$work/qemu" </dev/null &
+  started=$!
+  qemus+=("$started")
+}
+
+finish() { # finish STATUS PROCESS
+  local status=$1
   # When the command has ended the guest switches itself off.
-  wait "$qemu" || [ "$?" != 124 ] || [ "$status" != 125 ] || status=124
-  qemu=
+  wait "$2" || [ "$?" != 124 ] || [ "$status" != 125 ] || status=124
   case "$status" in
     124) say "ended by force after $seconds s" ;;
-    125) say "the guest died" ;;
-    *) say "status $status after $((SECONDS - began)) s" ;;
+    125) cat "$work/qemu" >&2; say "the guest died" ;;
+    *) say "status $status after $SECONDS s" ;;
   esac
   return "$status"
+}
+
+run() {
+  local status=0
+  [ "${#commands[@]}" = 1 ] || fail "say what to run: scripts/rdma-guest.sh run FILE... -- COMMAND"
+  mkdir -p "$work/files/work"
+  echo "${commands[0]}" >"$work/files/work/.command"
+  make_initrd
+  mkfifo "$work/console"
+  start "$work/console" ""
+  follow <"$work/console" || status=$?
+  finish "$status" "$started"
+}
+
+pair() {
+  local status=0 wire=$work/wire host
+  [ "${#commands[@]}" = 2 ] || fail "say what to run in both: rdma-guest.sh pair FILE... -- COMMAND -- COMMAND"
+  mkdir -p "$work/files/work"
+  for host in 1 2; do
+    echo "${commands[host - 1]}" >"$work/files/work/.command$host"
+    mkfifo "$work/console$host"
+  done
+  make_initrd
+  start "$work/console1" "guest.host=1" -device virtio-net-pci,netdev=wire,mac=52:54:00:00:00:01 \
+    -netdev "stream,id=wire,server=on,addr.type=unix,addr.path=$wire"
+  # It ends with its guest.
+  { follow || true; } <"$work/console1" | sed 's/^/[1] /' &
+  until [ -S "$wire" ]; do
+    kill -0 "$started" 2>/dev/null || { cat "$work/qemu" >&2; fail "the first guest does not start"; }
+    read -rt 0.1 <> <(:) || true
+  done
+  start "$work/console2" "guest.host=2" -device virtio-net-pci,netdev=wire,mac=52:54:00:00:00:02 \
+    -netdev "stream,id=wire,server=off,addr.type=unix,addr.path=$wire"
+  follow <"$work/console2" | sed 's/^/[2] /' || status=${PIPESTATUS[0]}
+  kill -TERM "${qemus[0]}" 2>/dev/null || true
+  finish "$status" "$started"
 }
 
 work=$(mktemp -d)
@@ -247,12 +319,15 @@ case "${1:-}" in
   build)
     build
     ;;
-  run)
+  run | pair)
     command -v qemu-system-x86_64 >/dev/null ||
       cannot "there is no qemu-system-x86_64: scripts/install-tools.sh rdma"
+    what=$1
     shift
+    read_arguments "$@"
     build
-    run "$@"
+    SECONDS=0
+    "$what"
     ;;
-  *) fail "unknown argument '${1:-}': say build or run" ;;
+  *) fail "unknown argument '${1:-}': say build, run or pair" ;;
 esac

@@ -13,18 +13,49 @@ const QEMU: &str = "qemu-system-x86_64";
 /// The script's status when it cannot run here; it has said why.
 const CANNOT: i32 = 77;
 
-/// Runs the tests of a device in the guest.
+/// All tests of a device, those of two hosts left out by themselves.
+const ONE_HOST: [&str; 4] = ["--", "/work/device", "--test-threads", "1"];
+
+/// The test of two hosts, in both.
+const TWO_HOSTS: [&str; 14] = [
+    "--",
+    "env",
+    "SCURRY_RDMA_HOST=serve 10.78.0.1:6390",
+    "/work/device",
+    "--exact",
+    "hosts::a_lossy_way_loses_nothing_and_a_dead_host_is_noticed",
+    "--nocapture",
+    "--",
+    "env",
+    "SCURRY_RDMA_HOST=ask 10.78.0.1:6390",
+    "/work/device",
+    "--exact",
+    "hosts::a_lossy_way_loses_nothing_and_a_dead_host_is_noticed",
+    "--nocapture",
+];
+
+/// Runs the tests of a device in the guest, and that of two hosts in two.
 pub(crate) fn run(host: &Host) -> Result<Outcome> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&path).any(|dir| dir.join(QEMU).is_file()) {
         return Ok(Outcome::Skipped(format!("{QEMU} is not here: scripts/install-tools.sh rdma")));
     }
     let device = test_binary(host, "scurry-rdma", "device")?;
+    let device = format!("{}:/work/device", device.display());
+    for (what, tests) in [("run", &ONE_HOST[..]), ("pair", &TWO_HOSTS[..])] {
+        let outcome = guest(host, &[&[what, &device], tests].concat())?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
+    println!("$ {GUEST} {}", args.join(" "));
     let mut guest = Command::new(host.root.join(GUEST));
-    guest.arg("run").arg(format!("{}:/work/device", device.display()));
-    guest.args(["--", "/work/device", "--test-threads", "1"]);
-    println!("$ {GUEST} run {} -- /work/device --test-threads 1", device.display());
-    let status = guest.current_dir(&host.root).status().context("cannot start the guest")?;
+    let status = guest.args(args).current_dir(&host.root).status();
+    let status = status.context("cannot start the guest")?;
     match status.code() {
         Some(0) => Ok(Outcome::Passed),
         Some(CANNOT) => Ok(Outcome::Skipped("the guest cannot run here: see above".to_owned())),

@@ -32,8 +32,9 @@ pub struct Settings {
 }
 
 impl Default for Settings {
+    /// What an endpoint with default settings needs.
     fn default() -> Settings {
-        Settings { receive_entries: 128, send_entries: 128, inline_max: 256 }
+        Settings { receive_entries: 256, send_entries: 128, inline_max: 220 }
     }
 }
 
@@ -134,6 +135,15 @@ impl Connection {
     #[must_use]
     pub fn send_entries(&self) -> u32 {
         self.room.max_send_wr
+    }
+
+    /// Accepts the peer whose request this was made of. [`crate::Notice::Established`] follows, or
+    /// [`scurry_rdma_proto::fabric::Event::Broken`].
+    ///
+    /// # Errors
+    /// When the peer has gone, or the device refuses.
+    pub fn accept(&mut self) -> io::Result<()> {
+        self.id.accept()
     }
 
     /// Tells the peer that the connection has ended. What is under way is lost.

@@ -120,28 +120,29 @@ impl Hub {
         self.links.get(&number)?.broken.as_deref()
     }
 
-    /// Accepts who wants to connect. [`Notice::Established`] follows, or [`Event::Broken`]. The
-    /// connection has all its receive entries already: the first calls for them post nothing.
+    /// Accepts who wants to connect: [`Hub::prepare`] and [`Connection::accept`].
+    ///
+    /// # Errors
+    /// As those; the peer is refused then.
+    pub fn accept(&mut self, request: Request, settings: &Settings) -> io::Result<Connection> {
+        let mut connection = self.prepare(request, settings)?;
+        connection.accept()?;
+        Ok(connection)
+    }
+
+    /// A connection for who wants to connect, which may be given memory before it is accepted; when it
+    /// is dropped instead the peer is refused. It has all its receive entries already, so that a quick
+    /// peer finds room: the first calls for them post nothing.
     ///
     /// # Errors
     /// When there is no room, the budget is spent, or the device refuses; the peer is refused then.
-    pub fn accept(&mut self, request: Request, settings: &Settings) -> io::Result<Connection> {
+    pub fn prepare(&mut self, request: Request, settings: &Settings) -> io::Result<Connection> {
+        // Who is dropped on the way is refused by the system.
         let mut id = request.into_id(self.device)?;
-        let made = self.room_for(settings).and_then(|()| self.domain());
-        let domain = match made {
-            Ok(domain) => domain,
-            Err(error) => {
-                let _ = id.reject();
-                return Err(error);
-            }
-        };
+        self.room_for(settings)?;
         id.move_to(&self.channel)?;
-        let connection = self.build(id, domain, settings)?;
+        let connection = self.build(id, self.domain()?, settings)?;
         self.admit(&connection, settings, false);
-        if let Err(error) = connection.id().accept() {
-            self.leaving.push(connection.number());
-            return Err(error);
-        }
         Ok(connection)
     }
 

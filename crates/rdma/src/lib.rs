@@ -24,6 +24,7 @@ mod memory;
 mod raw;
 mod refusal;
 mod registration;
+mod slots;
 mod stream;
 
 pub use budget::Budget;

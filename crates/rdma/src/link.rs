@@ -3,6 +3,7 @@
 use crate::domain::Domain;
 use crate::memory::Block;
 use crate::registration::Writers;
+use crate::slots::free_slots;
 use scurry_rdma_proto::fabric::CONTROL_LEN;
 use std::io;
 use std::sync::Arc;
@@ -67,30 +68,5 @@ impl Drop for Link {
     fn drop(&mut self) {
         // The hub may be gone, too.
         let _ = self.departed.send(self.number);
-    }
-}
-
-/// The count, when there are so many slots whose entries were used or never posted.
-fn free_slots(entries: u32, posted: u64, used: u64, count: usize) -> io::Result<u64> {
-    let free = u64::from(entries) - (posted - used);
-    let count = count as u64;
-    if count > free {
-        let what = format!("{count} more receive entries: there is room for {free} of {entries}");
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-    }
-    Ok(count)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_entry_is_not_posted_over_one_that_waits() {
-        assert_eq!(free_slots(8, 0, 0, 8).unwrap(), 8);
-        assert_eq!(free_slots(8, 8, 0, 0).unwrap(), 0);
-        assert_eq!(free_slots(8, 8, 3, 3).unwrap(), 3);
-        let error = free_slots(8, 8, 3, 4).unwrap_err();
-        assert!(error.to_string().contains("room for 3 of 8"), "{error}");
     }
 }

@@ -25,7 +25,7 @@ fn named(what: &str, error: io::Error) -> io::Error {
 }
 
 /// Too little memory nearly always means that too little of it may be pinned.
-fn no_memory(what: &str, error: &io::Error, limit: Option<u64>) -> io::Error {
+pub(crate) fn no_memory(what: &str, error: &io::Error, limit: Option<u64>) -> io::Error {
     let text = match limit {
         Some(limit) => format!(
             "{what}: {error}; this process may pin {limit} bytes: raise the limit \
@@ -42,26 +42,4 @@ fn locked_limit() -> Option<u64> {
     // SAFETY: there is room for the answer.
     let status = unsafe { libc::getrlimit(libc::RLIMIT_MEMLOCK, &raw mut limit) };
     (status == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn too_little_memory_names_the_limit_and_the_cure() {
-        let error = io::Error::from_raw_os_error(libc::ENOMEM);
-        let text = no_memory("cannot pin 8192 bytes", &error, Some(4096)).to_string();
-        assert!(text.starts_with("cannot pin 8192 bytes: "), "{text}");
-        assert!(text.contains("may pin 4096 bytes: raise the limit (ulimit -l"), "{text}");
-        let text = no_memory("cannot pin 8192 bytes", &error, None).to_string();
-        assert!(!text.contains("limit"), "{text}");
-    }
-
-    #[test]
-    fn a_number_keeps_its_kind() {
-        let error = numbered("cannot do it", -libc::EACCES);
-        assert_eq!(error.kind(), io::ErrorKind::PermissionDenied);
-        assert!(error.to_string().starts_with("cannot do it: "), "{error}");
-    }
 }

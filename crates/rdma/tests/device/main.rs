@@ -2,6 +2,8 @@
 //! `make test-rdma`. On a machine without one each test says so in a line; in the guest it fails.
 
 mod connections;
+mod endpoint;
+mod hosts;
 mod limits;
 mod queue;
 mod support;
