@@ -50,6 +50,8 @@ pub struct Endpoint<Q: Queue> {
     pub(crate) bytes_seen: u64,
     /// Since then something is waited for, as far as ticks have seen it.
     pub(crate) waiting_since_ms: Option<i64>,
+    /// The peer was found to be silent.
+    pub(crate) suspected_ms: Option<i64>,
     pub(crate) keepalive_due_ms: i64,
 }
 
@@ -92,6 +94,7 @@ impl<Q: Queue> Endpoint<Q> {
             active_ms: now_ms,
             bytes_seen: 0,
             waiting_since_ms: None,
+            suspected_ms: None,
             keepalive_due_ms: now_ms.saturating_add(settings.keepalive_ms),
         })
     }

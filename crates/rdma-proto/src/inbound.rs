@@ -184,7 +184,7 @@ impl<W: Window> Inbound<W> {
     }
 
     /// True when everything that has arrived can be read.
-    pub(crate) fn is_shown(&self) -> bool {
+    fn is_shown(&self) -> bool {
         let shown = if self.copied || !self.carry.is_empty() { self.taken } else { self.shown };
         self.available() == shown
             && (self.live.len() < 2 || (self.live.len() == 2 && self.filled == 0))

@@ -68,6 +68,7 @@ impl<Q: Queue> Endpoint<Q> {
                 self.output.close(&mut self.wire.queue, &mut self.wire.counts)?;
             }
         }
+        debug_assert_eq!(untold, 0, "a piece that tells of others follows them");
         Ok(())
     }
 

@@ -7,6 +7,10 @@ use crate::fabric::Queue;
 use crate::fault::Fault;
 use crate::settings::Role;
 
+/// Between finding a peer silent and giving it up, ms. When nobody has looked for a while (a process that
+/// was stopped), what has come meanwhile is handed on in between.
+const SECOND_LOOK_MS: i64 = 100;
+
 impl<Q: Queue> Endpoint<Q> {
     /// Sends what is due, and looks whether the peer is alive. Wanted at [`Endpoint::next_due_ms`]; sooner
     /// and later do no harm.
@@ -34,7 +38,9 @@ impl<Q: Queue> Endpoint<Q> {
         let keepalive = self.sends_keepalives().then_some(self.keepalive_due_ms);
         let watched = self.settings.silence_ms > 0 && self.is_waiting();
         let since = self.waiting_since_ms.unwrap_or(self.heard_ms).max(self.heard_ms);
-        let silence = watched.then(|| since.saturating_add(self.settings.silence_ms));
+        let second = self.suspected_ms.map(|ms| ms.saturating_add(SECOND_LOOK_MS));
+        let first = since.saturating_add(self.settings.silence_ms);
+        let silence = watched.then(|| second.unwrap_or(first));
         let idle = self.output.is_unused();
         let idle = idle.then(|| self.active_ms.saturating_add(self.settings.idle_ms));
         keepalive.into_iter().chain(silence).chain(idle).min()
@@ -65,12 +71,20 @@ impl<Q: Queue> Endpoint<Q> {
     fn watch(&mut self, now_ms: i64) -> Result<(), Fault> {
         let silence_ms = self.settings.silence_ms;
         if silence_ms <= 0 || !self.is_waiting() {
-            self.waiting_since_ms = None;
+            (self.waiting_since_ms, self.suspected_ms) = (None, None);
             return Ok(());
         }
         let since = *self.waiting_since_ms.get_or_insert(now_ms);
         let silent_ms = now_ms.saturating_sub(since.max(self.heard_ms));
-        if silent_ms >= silence_ms { Err(Fault::Silent(silent_ms)) } else { Ok(()) }
+        if silent_ms < silence_ms {
+            self.suspected_ms = None;
+            return Ok(());
+        }
+        let suspected_ms = *self.suspected_ms.get_or_insert(now_ms);
+        if now_ms - suspected_ms < SECOND_LOOK_MS {
+            return Ok(());
+        }
+        Err(Fault::Silent(silent_ms))
     }
 
     /// Gives back what is not needed when no data has come or gone for a while.

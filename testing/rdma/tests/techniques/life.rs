@@ -61,3 +61,26 @@ fn an_end_is_known_when_everything_has_arrived() {
     assert_eq!(client.progress(), Progress::End);
     assert!(matches!(client.publish(), Err(Fault::Gone)));
 }
+
+/// A process that was stopped has heard nothing, because it did not listen.
+#[test]
+fn a_peer_that_nobody_listened_to_is_not_silent() {
+    let mut pair = Pair::new(in_place());
+    pair.server.tick(3_000).expect("a keepalive is due");
+    pair.server.tick(3_100).expect("it is under way");
+    // The clock jumps; its end was told, and is not handed on yet.
+    let now_ms = 60_000;
+    pair.server.tick(now_ms).expect("a second look is due");
+    assert_eq!(pair.server.next_due_ms(), Some(now_ms + 100));
+    pair.now_ms = now_ms + 50;
+    pair.deliver();
+    pair.server.tick(now_ms + 100).expect("the peer is there");
+    assert!(pair.server.next_due_ms().is_some_and(|due_ms| due_ms > now_ms + 1_000));
+    // From now on it is: two looks, the second without anything between.
+    pair.server.tick(now_ms + 3_000).expect("a keepalive is due");
+    pair.server.tick(now_ms + 3_100).expect("it is under way");
+    pair.server.tick(now_ms + 18_100).expect("a second look is due");
+    pair.server.tick(now_ms + 18_199).expect("a second look is due");
+    let found = pair.server.tick(now_ms + 18_200);
+    assert!(matches!(found, Err(Fault::Silent(15_200))), "{found:?}");
+}

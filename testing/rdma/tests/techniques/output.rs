@@ -148,3 +148,29 @@ fn doorbells_are_shared_unless_they_are_not() {
     assert_eq!(bells(true), (4, 1));
     assert_eq!(bells(false), (4, 4));
 }
+
+#[test]
+fn what_is_not_committed_does_not_leave() {
+    for (output, inline_max) in [
+        (Handling::InPlace, 0),
+        (Handling::InPlace, 220),
+        (Handling::Copied, 0),
+        (Handling::Copied, 220),
+    ] {
+        let mut pair = Pair::new(Settings { output, inline_max, ..in_place() });
+        let said = bytes(300);
+        for at in (0..300).step_by(30) {
+            pair.client.parts().1.extend_from_slice(&said[at..at + 20]);
+            pair.client.commit();
+            pair.client.parts().1.extend_from_slice(&said[at + 20..at + 30]);
+            assert!(pair.client.publish().expect("no fault"));
+            pair.deliver();
+            assert_eq!(pair.shown(), &said[..at + 20]);
+            pair.client.commit();
+            assert_eq!(pair.client.unsent(), 10);
+            assert!(pair.client.publish().expect("no fault"));
+            pair.deliver();
+            assert_eq!(pair.shown(), &said[..at + 30]);
+        }
+    }
+}
