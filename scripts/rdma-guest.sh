@@ -15,19 +15,18 @@
 #          its status; the first guest is switched off then, unless it has ended before.
 #   RDMA_GUEST_SECONDS  ends it by force after so long, 150
 #   RDMA_GUEST_MEMORY   of the guest, MiB, 1024
-#   RDMA_GUEST_CPUS     of the guest, 2
+#   RDMA_GUEST_CPUS     of the guest, 2; of each of a pair, 1
 #
 # Status 77: it cannot run on this machine, and says why. 124: the time was over. 125: the guest died.
 set -euo pipefail
 export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What is cached was made by a script of this number.
-edition=3
+# What is cached was made by a script of this number, of this kernel; each has a place of its own.
+edition=4
 cache=$PWD/.cache/rdma-guest
 seconds=${RDMA_GUEST_SECONDS:-150}
 memory=${RDMA_GUEST_MEMORY:-1024}
-cpus=${RDMA_GUEST_CPUS:-2}
 # What the guest prints when the command has ended, before its status.
 marker=rdma-guest-has-ended-with
 
@@ -63,10 +62,8 @@ kernel_package() {
   apt-cache depends linux-image-amd64 2>/dev/null | sed -n 's/^ *Depends: //p' | head -n1
 }
 
-fetch() { # fetch DIRECTORY
-  local kernel closure
-  kernel=$(kernel_package)
-  [ -n "$kernel" ] || cannot "apt knows no linux-image-amd64: run apt-get update as root, on Debian"
+fetch() { # fetch DIRECTORY KERNEL
+  local kernel=$2 closure
   closure=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks \
     --no-replaces --no-enhances "${packages[@]}" | grep -E "$libraries" | sort -u)
   say "fetching $kernel and what goes with it, about 80 MB"
@@ -173,7 +170,7 @@ assemble() { # assemble PACKAGES ROOT
   printf 'root:x:0:0::/tmp:/bin/sh\nnobody:x:65534:65534::/tmp:/bin/sh\n' >"$root/etc/passwd"
   copy_modules "$unpacked/kernel" "$root"
   write_init "$root"
-  cp "$unpacked"/kernel/boot/vmlinuz-* "$work/kernel"
+  cp "$unpacked"/kernel/boot/vmlinuz-* "$work/made/kernel"
 }
 
 archive() { # archive DIRECTORY: prints it as the kernel unpacks it
@@ -181,19 +178,23 @@ archive() { # archive DIRECTORY: prints it as the kernel unpacks it
 }
 
 build() {
-  [ "$(cat "$cache/edition" 2>/dev/null)" != "$edition $(kernel_package)" ] || return 0
   [ "$(dpkg --print-architecture 2>/dev/null)" = amd64 ] && command -v apt-get >/dev/null ||
     cannot "the guest is made of Debian's packages for amd64"
-  mkdir -p "$work/packages" "$work/root"
-  fetch "$work/packages"
+  local kernel
+  kernel=$(kernel_package)
+  [ -n "$kernel" ] || cannot "apt knows no linux-image-amd64: run apt-get update as root, on Debian"
+  image=$cache/$edition-$kernel
+  [ ! -d "$image" ] || return 0
+  mkdir -p "$work/packages" "$work/root" "$work/made" "$cache"
+  fetch "$work/packages" "$kernel"
   assemble "$work/packages" "$work/root"
-  busybox=$work/root/bin/busybox
-  archive "$work/root" | gzip -9 >"$work/image"
-  mkdir -p "$cache"
-  rm -f "$cache/edition"
-  cp "$busybox" "$work/kernel" "$work/image" "$cache/"
-  echo "$edition $(kernel_package)" >"$cache/edition"
-  say "the image has $(wc -c <"$cache/image") bytes, the kernel $(wc -c <"$cache/kernel")"
+  cp "$work/root/bin/busybox" "$work/made/"
+  busybox=$work/made/busybox
+  archive "$work/root" | gzip -9 >"$work/made/image"
+  say "the image has $(wc -c <"$work/made/image") bytes, the kernel $(wc -c <"$work/made/kernel")"
+  # All of it at once, whoever else makes one.
+  cp -r "$work/made" "$image.$$"
+  mv -T "$image.$$" "$image" 2>/dev/null || rm -rf "$image.$$"
 }
 
 # ---- A run -------------------------------------------------------------------------------------
@@ -246,9 +247,9 @@ read_arguments() {
 make_initrd() {
   mkdir -p "$work/files/work"
   add_files "$work/files" "${files[@]}"
-  cp "$cache/image" "$work/initrd"
+  cp "$image/image" "$work/initrd"
   truncate -s %4 "$work/initrd"
-  busybox=$cache/busybox
+  busybox=$image/busybox
   archive "$work/files" >>"$work/initrd"
 }
 
@@ -257,9 +258,9 @@ started=
 start() { # start CONSOLE APPEND QEMU_ARGUMENT...
   local console=$1 append=$2
   shift 2
-  timeout --kill-after=5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "$cpus" \
+  timeout --kill-after=5 "$seconds" qemu-system-x86_64 -accel tcg,thread=multi -cpu max -smp "${RDMA_GUEST_CPUS:-$cpus}" \
     -m "$memory" -nodefaults -no-user-config -display none -no-reboot -serial stdio \
-    -kernel "$cache/kernel" -initrd "$work/initrd" "$@" \
+    -kernel "$image/kernel" -initrd "$work/initrd" "$@" \
     -append "console=ttyS0 quiet loglevel=3 panic=-1 random.trust_cpu=on rdinit=/init $append" \
     >"$console" 2>"$work/qemu" </dev/null &
   started=$!
@@ -279,7 +280,7 @@ finish() { # finish STATUS PROCESS
 }
 
 run() {
-  local status=0
+  local status=0 cpus=2
   [ "${#commands[@]}" = 1 ] || fail "say what to run: scripts/rdma-guest.sh run FILE... -- COMMAND"
   mkdir -p "$work/files/work"
   echo "${commands[0]}" >"$work/files/work/.command"
@@ -291,7 +292,7 @@ run() {
 }
 
 pair() {
-  local status=0 wire=$work/wire host
+  local status=0 cpus=1 wire=$work/wire host
   [ "${#commands[@]}" = 2 ] || fail "say what to run in both: rdma-guest.sh pair FILE... -- COMMAND -- COMMAND"
   mkdir -p "$work/files/work"
   for host in 1 2; do

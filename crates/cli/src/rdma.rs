@@ -3,9 +3,7 @@
 use crate::size::Size;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use scurry_server::{
-    Handling, RDMA_WINDOW_LEN_MAX, RDMA_WINDOW_LEN_MIN, RdmaConnection, RdmaSettings,
-};
+use scurry_server::{Handling, RDMA_WINDOW_LEN_MAX, RDMA_WINDOW_LEN_MIN, RdmaSettings};
 use serde::Deserialize;
 use std::net::SocketAddr;
 
@@ -121,6 +119,7 @@ fn number(name: &str, value: &str, least: u64, most: u64) -> Result<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scurry_server::RdmaConnection;
 
     fn tuned(list: &str) -> Result<RdmaSettings> {
         let mut settings = RdmaSettings::new(([127, 0, 0, 1], 1).into());

@@ -1,4 +1,4 @@
-//! The completion queue of a hub, and the channel that tells of it.
+//! A completion queue, and the channel that tells of those of a hub.
 
 use crate::channel::do_not_wait;
 use crate::device::Device;
@@ -10,35 +10,33 @@ use scurry_rdma_sys::verbs::{ibv_comp_channel, ibv_cq, ibv_wc};
 use std::io;
 use std::os::fd::BorrowedFd;
 use std::ptr;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Events are acknowledged when so many have come: each time takes a lock.
 const ACKNOWLEDGED_AT_ONCE: u32 = 64;
 
-/// A completion queue with its channel.
+/// A completion queue.
 #[derive(Debug)]
 pub(crate) struct CompletionQueue {
     raw: Raw<ibv_cq>,
-    channel: Channel,
     /// Events that were read and are not acknowledged.
     unacknowledged: AtomicU32,
+    // It is ended after the queue.
+    channel: Arc<CompletionChannel>,
 }
 
-/// The channel; it is ended after the queue.
+/// Where a hub's queues tell of completions. Nothing here waits.
 #[derive(Debug)]
-struct Channel {
+pub(crate) struct CompletionChannel {
     raw: Raw<ibv_comp_channel>,
     device: Device,
 }
 
 impl CompletionQueue {
     /// One with room for so many completions.
-    pub(crate) fn new(device: Device, room: u32) -> io::Result<CompletionQueue> {
-        let what = "cannot make a channel for completions";
-        // SAFETY: the device is open.
-        let raw = unsafe { (device.library.ibv_create_comp_channel)(device.context.get()) };
-        let channel = Channel { raw: Raw::new(raw).ok_or_else(|| last(what))?, device };
-        do_not_wait(channel.fd())?;
+    pub(crate) fn new(channel: &Arc<CompletionChannel>, room: u32) -> io::Result<CompletionQueue> {
+        let device = channel.device;
         let room = c_int::try_from(room)
             .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many completions"))?;
         // SAFETY: the device is open, the channel is alive and is ended after the queue.
@@ -47,16 +45,12 @@ impl CompletionQueue {
             (device.library.ibv_create_cq)(context, room, ptr::null_mut(), channel.raw.get(), 0)
         };
         let raw = Raw::new(raw).ok_or_else(|| last("cannot make a completion queue"))?;
-        Ok(CompletionQueue { raw, channel, unacknowledged: AtomicU32::new(0) })
+        let channel = Arc::clone(channel);
+        Ok(CompletionQueue { raw, unacknowledged: AtomicU32::new(0), channel })
     }
 
     pub(crate) fn get(&self) -> *mut ibv_cq {
         self.raw.get()
-    }
-
-    /// Readable when there is an event.
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.channel.fd()
     }
 
     /// Takes completions into the front of `into`; how many. Fewer than there is room for: no more.
@@ -76,25 +70,11 @@ impl CompletionQueue {
         }
     }
 
-    /// Reads one event; false when there is none.
-    pub(crate) fn read_event(&self) -> io::Result<bool> {
-        let (mut queue, mut context) = (ptr::null_mut(), ptr::null_mut());
-        let channel = self.channel.raw.get();
-        let library = self.channel.device.library;
-        // SAFETY: the channel is alive, and there is room for the answers.
-        let status =
-            unsafe { (library.ibv_get_cq_event)(channel, &raw mut queue, &raw mut context) };
-        if status != 0 {
-            let error = io::Error::last_os_error();
-            return match error.kind() {
-                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(false),
-                _ => Err(last("cannot read an event of completions")),
-            };
-        }
+    /// An event of it was read.
+    pub(crate) fn told(&self) {
         if self.unacknowledged.fetch_add(1, Ordering::Relaxed) + 1 >= ACKNOWLEDGED_AT_ONCE {
             self.acknowledge();
         }
-        Ok(true)
     }
 
     fn acknowledge(&self) {
@@ -115,16 +95,42 @@ impl Drop for CompletionQueue {
     }
 }
 
-impl Channel {
-    fn fd(&self) -> BorrowedFd<'_> {
+impl CompletionChannel {
+    pub(crate) fn new(device: Device) -> io::Result<CompletionChannel> {
+        // SAFETY: the device is open.
+        let raw = unsafe { (device.library.ibv_create_comp_channel)(device.context.get()) };
+        let raw = Raw::new(raw).ok_or_else(|| last("cannot make a channel for completions"))?;
+        let channel = CompletionChannel { raw, device };
+        do_not_wait(channel.fd())?;
+        Ok(channel)
+    }
+
+    /// Readable when there is an event.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         // SAFETY: the channel is alive and keeps its descriptor open as long.
         unsafe { BorrowedFd::borrow_raw((*self.raw.get()).fd) }
     }
+
+    /// Reads one event; the queue that it is about, to be compared.
+    pub(crate) fn read_event(&self) -> io::Result<Option<*mut ibv_cq>> {
+        let (mut queue, mut context) = (ptr::null_mut(), ptr::null_mut());
+        let library = self.device.library;
+        // SAFETY: the channel is alive, and there is room for the answers.
+        let status =
+            unsafe { (library.ibv_get_cq_event)(self.raw.get(), &raw mut queue, &raw mut context) };
+        if status == 0 {
+            return Ok(Some(queue));
+        }
+        match io::Error::last_os_error().kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(None),
+            _ => Err(last("cannot read an event of completions")),
+        }
+    }
 }
 
-impl Drop for Channel {
+impl Drop for CompletionChannel {
     fn drop(&mut self) {
-        // SAFETY: its queue is gone; it is ended once.
+        // SAFETY: its queues hold it, so they are gone; it is ended once.
         unsafe { (self.device.library.ibv_destroy_comp_channel)(self.raw.get()) };
     }
 }

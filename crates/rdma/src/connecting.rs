@@ -27,7 +27,7 @@ impl Hub {
         settings: &Settings,
         timeout: Duration,
     ) -> io::Result<Connection> {
-        self.room_for(settings)?;
+        let queue = self.room_for(settings)?;
         let timeout_ms = i32::try_from(timeout.as_millis()).unwrap_or(i32::MAX).max(1);
         // A channel of its own: nothing of other connections is in the way.
         let channel = Arc::new(EventChannel::new(self.device().library)?);
@@ -41,11 +41,10 @@ impl Hub {
         }
         id.resolve_route(timeout_ms)?;
         step.wait(RDMA_CM_EVENT_ROUTE_RESOLVED)?;
-        let domain = self.domain()?;
-        let connection = self.build(id, domain, settings)?;
+        let connection = self.build(id, queue, settings)?;
         connection.id().connect()?;
         step.wait(RDMA_CM_EVENT_ESTABLISHED)?;
-        self.take_in(connection, settings)
+        self.take_in(connection, queue, settings)
     }
 }
 

@@ -1,10 +1,9 @@
-//! The RDMA side of an event loop: one completion queue for all its connections, and what arrives.
+//! The RDMA side of an event loop: the completion queues of all its connections, and what arrives.
 
 mod arrivals;
 
 use crate::budget::Budget;
 use crate::channel::EventChannel;
-use crate::completions::CompletionQueue;
 use crate::connection::{Connection, Parts, Settings};
 use crate::counters::{Counters, Tally};
 use crate::device::Device;
@@ -12,6 +11,7 @@ use crate::domain::Domain;
 use crate::id::Id;
 use crate::link::Link;
 use crate::listener::Request;
+use crate::queues::Queues;
 use scurry_rdma_proto::fabric::Event;
 use scurry_rdma_sys::verbs::ibv_wc;
 use std::collections::BTreeMap;
@@ -40,23 +40,24 @@ pub struct Hub {
     links: BTreeMap<u32, Entry>,
     // These are dropped after the links: a connection that outlives its hub holds them.
     channel: Arc<EventChannel>,
-    completions: Arc<CompletionQueue>,
-    room: u32,
+    queues: Queues,
+    /// The queue that is looked at first.
+    first: usize,
     budget: Arc<Budget>,
     tally: Arc<Tally>,
     counters: Counters,
     departed: (Sender<u32>, Receiver<u32>),
     leaving: Vec<u32>,
     taken: Vec<ibv_wc>,
-    /// True when the next completion is told on the channel.
-    armed: bool,
 }
 
 /// A connection, as its hub sees it.
 #[derive(Debug)]
 struct Entry {
     link: Weak<Link>,
-    /// Completions that it may have waiting.
+    /// Its completion queue.
+    queue: usize,
+    /// Completions that it may have waiting there.
     completions: u32,
     established: bool,
     /// Why it is broken.
@@ -65,33 +66,31 @@ struct Entry {
 
 impl Hub {
     /// One for connections of this device that together have no more than so many completions waiting,
-    /// which is the sum of all their queues ([`Settings`]), and what they pin from this budget.
+    /// which is the sum of all their queues ([`Settings`]), and what they pin from this budget. Room
+    /// for completions is made as connections come.
     ///
     /// # Errors
     /// When the device refuses it.
     pub fn new(device: Device, completions: u32, budget: Arc<Budget>) -> io::Result<Hub> {
-        let (most, _) = device.queue_limits()?;
-        let room = completions.min(most);
         Ok(Hub {
             device,
             links: BTreeMap::new(),
             channel: Arc::new(EventChannel::new(device.library)?),
-            completions: Arc::new(CompletionQueue::new(device, room)?),
-            room,
+            queues: Queues::new(device, completions)?,
+            first: 0,
             budget,
             tally: Arc::default(),
             counters: Counters::default(),
             departed: channel(),
             leaving: Vec::new(),
             taken: vec![ibv_wc::default(); TAKEN_AT_ONCE],
-            armed: false,
         })
     }
 
     /// Readable when completions have come since [`Hub::rest`].
     #[must_use]
     pub fn completions_fd(&self) -> BorrowedFd<'_> {
-        self.completions.fd()
+        self.queues.fd()
     }
 
     /// Readable when connections are made or end.
@@ -139,10 +138,10 @@ impl Hub {
     pub fn prepare(&mut self, request: Request, settings: &Settings) -> io::Result<Connection> {
         // Who is dropped on the way is refused by the system.
         let mut id = request.into_id(self.device)?;
-        self.room_for(settings)?;
+        let queue = self.room_for(settings)?;
         id.move_to(&self.channel)?;
-        let connection = self.build(id, self.domain()?, settings)?;
-        self.admit(&connection, settings, false);
+        let connection = self.build(id, queue, settings)?;
+        self.admit(&connection, queue, settings, false);
         Ok(connection)
     }
 
@@ -150,43 +149,32 @@ impl Hub {
     pub(crate) fn take_in(
         &mut self,
         mut connection: Connection,
+        queue: usize,
         settings: &Settings,
     ) -> io::Result<Connection> {
         connection.id_mut().move_to(&self.channel)?;
-        self.admit(&connection, settings, true);
+        self.admit(&connection, queue, settings, true);
         Ok(connection)
     }
 
-    /// An error unless the completion queue has room for one more connection.
-    pub(crate) fn room_for(&self, settings: &Settings) -> io::Result<()> {
-        let taken: u64 = self.links.values().map(|entry| u64::from(entry.completions)).sum();
-        if taken + u64::from(settings.completions()) <= u64::from(self.room) {
-            return Ok(());
-        }
-        let what = format!(
-            "no room for {} more completions: {taken} of {} are for other connections",
-            settings.completions(),
-            self.room
-        );
-        Err(io::Error::new(io::ErrorKind::QuotaExceeded, what))
+    /// The completion queue that has room for one more connection.
+    pub(crate) fn room_for(&mut self, settings: &Settings) -> io::Result<usize> {
+        self.queues.with_room(settings.completions())
     }
 
     pub(crate) fn device(&self) -> Device {
         self.device
     }
 
-    pub(crate) fn domain(&self) -> io::Result<Arc<Domain>> {
-        Domain::new(self.device, &self.budget, &self.tally).map(Arc::new)
-    }
-
     /// Gives an id its queue pair.
     pub(crate) fn build(
         &self,
         id: Id,
-        domain: Arc<Domain>,
+        queue: usize,
         settings: &Settings,
     ) -> io::Result<Connection> {
-        let (completions, departed) = (&self.completions, &self.departed.0);
+        let domain = Arc::new(Domain::new(self.device, &self.budget, &self.tally)?);
+        let (completions, departed) = (self.queues.get(queue), &self.departed.0);
         let connection = Connection::new(Parts { id, domain, completions, departed }, settings)?;
         let number = connection.number();
         if self.links.contains_key(&number) {
@@ -200,10 +188,17 @@ impl Hub {
         Ok(connection)
     }
 
-    fn admit(&mut self, connection: &Connection, settings: &Settings, established: bool) {
+    fn admit(
+        &mut self,
+        connection: &Connection,
+        queue: usize,
+        settings: &Settings,
+        established: bool,
+    ) {
         let link = Arc::downgrade(connection.link());
         let completions = settings.completions();
-        let entry = Entry { link, completions, established, broken: None };
+        self.queues.take(queue, completions);
+        let entry = Entry { link, queue, completions, established, broken: None };
         self.links.insert(connection.number(), entry);
     }
 }

@@ -1,5 +1,5 @@
 //! Reliable RDMA connections (queue pairs of type RC, made by librdmacm) as safe objects, behind the
-//! seam of `scurry-rdma-proto`. A [`Hub`] per event loop has the completion queue of all its
+//! seam of `scurry-rdma-proto`. A [`Hub`] per event loop has the completion queues of all its
 //! connections, a [`Listener`] hands out who wants to connect, a [`Connection`] is the seam's queue.
 //!
 //! Every connection has a protection domain of its own: what its peer was given a key for is all that
@@ -21,9 +21,11 @@ mod id;
 mod link;
 mod listener;
 mod memory;
+mod queues;
 mod raw;
 mod refusal;
 mod registration;
+mod room;
 mod slots;
 mod stream;
 

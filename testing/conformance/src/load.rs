@@ -17,7 +17,11 @@ pub struct Source {
 
 /// Reads every script of this crate, in the order of their names.
 pub fn scripts() -> Result<Vec<Source>> {
-    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios");
+    // Where the sources are not, somebody has put the scripts elsewhere.
+    let dir = match std::env::var_os("SCURRY_SCENARIOS") {
+        Some(dir) => PathBuf::from(dir),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("scenarios"),
+    };
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(&dir).with_context(|| format!("no {}", dir.display()))? {
         paths.push(entry?.path());

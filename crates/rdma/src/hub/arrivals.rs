@@ -9,6 +9,7 @@ use scurry_rdma_sys::cm::{
 use scurry_rdma_sys::verbs::{IBV_WC_RECV, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_SUCCESS, ibv_wc};
 use std::ffi::CStr;
 use std::io;
+use std::sync::Arc;
 
 /// Completions that one [`Hub::poll`] hands out, so that one connection cannot keep a loop for itself.
 const POLL_MAX: usize = 1024;
@@ -26,25 +27,48 @@ impl Hub {
     fn poll_with(&mut self, f: &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize> {
         // A connection that has gone before is gone with its last completion.
         self.leaving.extend(self.departed.1.try_iter());
-        let mut handed = 0;
-        while handed < POLL_MAX {
+        let (mut handed, count) = (0, self.queues.len());
+        for step in 0..count {
+            let place = (self.first + step) % count;
+            if !self.drain(place, &mut handed, f)? {
+                // The next call begins with another one: none has to wait for ever.
+                self.first = (place + 1) % count;
+                return Ok(handed);
+            }
+        }
+        for number in std::mem::take(&mut self.leaving) {
+            // The number of a connection that was never admitted may be that of a later one.
+            let gone = self.links.get(&number).is_some_and(|entry| entry.link.strong_count() == 0);
+            if gone && let Some(entry) = self.links.remove(&number) {
+                self.queues.give_back(entry.queue, entry.completions);
+            }
+        }
+        Ok(handed)
+    }
+
+    /// Takes the completions of one queue; false when it has handed out as many as it may.
+    fn drain(
+        &mut self,
+        place: usize,
+        handed: &mut usize,
+        f: &mut dyn FnMut(u32, Notice<'_>),
+    ) -> io::Result<bool> {
+        let queue = Arc::clone(self.queues.get(place));
+        while *handed < POLL_MAX {
             let mut taken = std::mem::take(&mut self.taken);
-            let count = self.completions.take(&mut taken);
+            let count = queue.take(&mut taken);
             for completion in &taken[..*count.as_ref().unwrap_or(&0)] {
                 self.hand_out(completion, f);
             }
             self.taken = taken;
             let count = count?;
-            handed += count;
+            *handed += count;
             self.counters.completions += count as u64;
             if count < TAKEN_AT_ONCE {
-                for number in self.leaving.drain(..) {
-                    self.links.remove(&number);
-                }
-                break;
+                return Ok(true);
             }
         }
-        Ok(handed)
+        Ok(false)
     }
 
     fn hand_out(&mut self, completion: &ibv_wc, f: &mut dyn FnMut(u32, Notice<'_>)) {
@@ -90,11 +114,10 @@ impl Hub {
     pub fn notified(&mut self) -> io::Result<()> {
         loop {
             self.counters.event_reads += 1;
-            if !self.completions.read_event()? {
+            if !self.queues.read_event()? {
                 return Ok(());
             }
             self.counters.completion_events += 1;
-            self.armed = false;
         }
     }
 
@@ -104,11 +127,7 @@ impl Hub {
     /// # Errors
     /// When the device has failed.
     pub fn rest(&mut self, f: impl FnMut(u32, Notice<'_>)) -> io::Result<usize> {
-        if !self.armed {
-            self.completions.arm()?;
-            self.counters.arms += 1;
-            self.armed = true;
-        }
+        self.counters.arms += self.queues.arm()?;
         self.poll(f)
     }
 
@@ -138,7 +157,7 @@ impl Hub {
             RDMA_CM_EVENT_ADDR_CHANGE | RDMA_CM_EVENT_TIMEWAIT_EXIT => return Ok(()),
             RDMA_CM_EVENT_ESTABLISHED => {}
             // What came before the end comes before the end.
-            _ => while self.poll_with(f)? == POLL_MAX {},
+            _ => while self.poll_with(f)? >= POLL_MAX {},
         }
         let number = event.number;
         let Some(entry) = self.links.get_mut(&number) else { return Ok(()) };

@@ -7,6 +7,7 @@ use scurry_rdma_proto::{Endpoint, Role, Settings as Protocol};
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 use std::process::Command;
+use std::time::Duration;
 
 /// Says which host this is, `serve` or `ask`, and where the first one listens.
 const ROLE: &str = "SCURRY_RDMA_HOST";
@@ -82,7 +83,7 @@ fn ask(at: SocketAddr) {
         end.publish().unwrap();
         if !turn(&mut side.hub, &mut end, now_ms) {
             let fds = [side.hub.completions_fd(), side.hub.connections_fd()];
-            if !readable(&fds, std::time::Duration::from_millis(500)) {
+            if !readable(&fds, Duration::from_millis(500)) {
                 end.parts().1.extend_from_slice(OFF);
                 end.commit();
             }
@@ -95,12 +96,12 @@ fn ask(at: SocketAddr) {
 /// The other host may still be on its way.
 fn connect(side: &mut Side, at: SocketAddr) -> Connection {
     for _ in 0..60 {
-        match side.hub.connect(at, &Settings::default(), LONG) {
+        match side.hub.connect(at, &Settings::default(), Duration::from_secs(3)) {
             Ok(connection) => return connection,
             Err(error) => eprintln!("{error}"),
         }
         // Nothing is ever readable here: it is a pause.
-        assert!(!readable(&[side.hub.completions_fd()], std::time::Duration::from_secs(1)));
+        assert!(!readable(&[side.hub.completions_fd()], Duration::from_secs(1)));
     }
     panic!("{at} does not answer");
 }

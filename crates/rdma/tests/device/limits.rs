@@ -1,6 +1,6 @@
 //! Limits on memory and on queues.
 
-use crate::support::{LONG, MIB, SMALL, Seen, Side, accept, address, connect, listen};
+use crate::support::{LONG, MIB, SMALL, Seen, Side, accept, address, connect, listen, readable};
 use scurry_rdma::{Budget, Device, Hub, Settings};
 use scurry_rdma_proto::fabric::{Queue, Window as _};
 use std::io::ErrorKind;
@@ -82,6 +82,32 @@ fn more_connections_than_completions_have_room_are_refused() {
     drop((accepted, made));
     server.look();
     connect(address, &mut server, &mut client, &SMALL);
+}
+
+#[test]
+fn more_connections_get_more_completion_queues_that_all_tell() {
+    let Some(address) = address() else { return };
+    // More than half of the first queue, so that each needs another one.
+    let settings = Settings { receive_entries: 2000, send_entries: 1000, inline_max: 64 };
+    let (mut server, mut client) = (Side::new(address, MIB), Side::new(address, MIB));
+    let mut pairs: Vec<_> =
+        (0..3).map(|_| connect(address, &mut server, &mut client, &settings)).collect();
+    // Each in turn is the only one that has something to tell.
+    for round in 0..3 {
+        for (place, (accepted, made)) in pairs.iter_mut().enumerate() {
+            server.quiet();
+            made.send(round, &[place as u8; 32], true);
+            made.ring().unwrap();
+            assert!(readable(&[server.hub.completions_fd()], LONG), "queue {place} does not tell");
+            server.hub.notified().unwrap();
+            server.until_count(accepted.number(), 2 + round as usize);
+            let seen = server.of(accepted.number());
+            assert_eq!(seen.last(), Some(&Seen::Control(vec![place as u8; 32])));
+            client.until(made.number(), &Seen::Sent(round));
+        }
+    }
+    let counters = server.hub.counters();
+    assert!(counters.completion_events >= 9 && counters.arms >= 9, "{counters:?}");
 }
 
 /// Set in a process of this test that may pin little.

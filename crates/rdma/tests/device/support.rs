@@ -92,6 +92,15 @@ impl Side {
         self.hub.poll(note(&mut self.seen)).unwrap();
     }
 
+    /// Until nothing is there, and the next completion will be told.
+    pub(crate) fn quiet(&mut self) {
+        while self.hub.rest(note(&mut self.seen)).unwrap() > 0
+            || readable(&[self.hub.completions_fd()], Duration::ZERO)
+        {
+            self.hub.notified().unwrap();
+        }
+    }
+
     /// What has come by now; nothing is waited for.
     pub(crate) fn look(&mut self) {
         self.hub.poll(note(&mut self.seen)).unwrap();

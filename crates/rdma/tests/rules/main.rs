@@ -6,4 +6,5 @@ mod address;
 mod batch;
 mod budget;
 mod refusal;
+mod room;
 mod slots;

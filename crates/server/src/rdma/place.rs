@@ -49,12 +49,7 @@ impl Door {
     ) -> Result<Door, StartError> {
         port.check_access(settings.listen, all)?;
         let wrong = |reason: String| StartError::Rdma { address: settings.listen, reason };
-        let device = if settings.listen.ip().is_unspecified() {
-            let first = Device::all().map_err(|error| wrong(error.to_string()))?.into_iter().next();
-            first.ok_or_else(|| wrong("there is no RDMA device".to_owned()))?
-        } else {
-            Device::of(settings.listen).map_err(|error| wrong(error.to_string()))?
-        };
+        let device = Device::of(settings.listen).map_err(|error| wrong(error.to_string()))?;
         let listener =
             Listener::bind(settings.listen, BACKLOG).map_err(|error| wrong(error.to_string()))?;
         let address = listener.local_address().unwrap_or(settings.listen);
@@ -172,10 +167,11 @@ impl Place {
         key: usize,
         now_ms: i64,
     ) -> io::Result<Endpoint<Connection>> {
-        let connection = self.hub.accept(request, &queues(&self.settings))?;
+        let connection = self.hub.prepare(request, &queues(&self.settings))?;
         let number = connection.number();
         let made = Endpoint::new(connection, Role::Server, self.settings.connection, now_ms);
-        let endpoint = made.map_err(|fault: Fault| io::Error::other(fault.to_string()))?;
+        let mut endpoint = made.map_err(|fault: Fault| io::Error::other(fault.to_string()))?;
+        endpoint.queue().accept()?;
         self.keys.insert(number, key);
         Ok(endpoint)
     }

@@ -1,7 +1,7 @@
 //! Valkey and Redis with the module: a real server for each script. For scripts that name times the
 //! module has a clock that is set; it runs the others by the server's clock.
 
-use super::server::{Connection, Process, build, profile_dir};
+use super::server::{Connection, Process, build, over_tcp, profile_dir};
 use super::{Door, Visit, is_named};
 use crate::{Script, Value};
 use anyhow::{Context, Result, bail, ensure};
@@ -87,7 +87,12 @@ impl NodeDoor {
         for _ in 0..STARTS_MAX {
             let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
             if let Some(process) = self.start(script, port)? {
-                return Connection::open(&format!("127.0.0.1:{port}"), protocol, process, None);
+                return Connection::open(
+                    over_tcp(&format!("127.0.0.1:{port}"))?,
+                    protocol,
+                    process,
+                    None,
+                );
             }
         }
         bail!("no port is free for {}", self.name)

@@ -1,4 +1,4 @@
-//! The `scurry` binary over TCP: a process of its own for each script. Its clock is the real one,
+//! The `scurry` binary over TCP or RDMA: a process of its own for each script. Its clock is the real one,
 //! so it takes only scripts that name no times.
 
 use super::{Door, Visit, is_named, request};
@@ -8,7 +8,7 @@ use scurry_ledger::Time;
 use scurry_resp::Protocol;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,6 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug)]
 pub struct ServerDoor {
     binary: PathBuf,
+    /// An address of an RDMA device; none for TCP.
+    rdma: Option<IpAddr>,
 }
 
 impl ServerDoor {
@@ -28,14 +30,20 @@ impl ServerDoor {
     /// to date first.
     pub fn find() -> Result<ServerDoor> {
         if let Some(binary) = std::env::var_os("SCURRY_BIN") {
-            return Ok(ServerDoor { binary: PathBuf::from(binary) });
+            return Ok(ServerDoor { binary: PathBuf::from(binary), rdma: None });
         }
         let profile_dir = profile_dir()?;
         let profile = profile_dir.file_name().and_then(|name| name.to_str()).unwrap_or("debug");
         let profile = if profile == "debug" { "dev" } else { profile };
         build(&["--package", "scurry-cli", "--bin", "scurry", "--profile", profile])
             .context("the scurry binary does not build; set SCURRY_BIN")?;
-        Ok(ServerDoor { binary: profile_dir.join("scurry") })
+        Ok(ServerDoor { binary: profile_dir.join("scurry"), rdma: None })
+    }
+
+    /// The same over RDMA, on the device with this address.
+    #[must_use]
+    pub fn over_rdma(self, address: IpAddr) -> ServerDoor {
+        ServerDoor { rdma: Some(address), ..self }
     }
 }
 
@@ -81,17 +89,29 @@ impl Door for ServerDoor {
         if let Some(settings) = &settings {
             command.arg("--config").arg(&settings.0);
         }
+        if let Some(address) = self.rdma {
+            let address = SocketAddr::new(address, 0).to_string();
+            command.args(["--rdma-listen", &address, "--allow-open-access-without-password"]);
+        }
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command
             .spawn()
             .map(Process)
             .with_context(|| format!("cannot start {}", self.binary.display()))?;
         let stderr = child.0.stderr.take().context("no stderr")?;
-        let mut first = String::new();
-        BufReader::new(stderr).read_line(&mut first).context("the server says nothing")?;
-        let address = first.trim().strip_prefix("listening on ");
-        let address = address.with_context(|| format!("the server says {first:?}"))?;
-        Ok(Box::new(Connection::open(address, protocol, child, settings)?))
+        let mut said = BufReader::new(stderr).lines();
+        let end = if self.rdma.is_some() { " over RDMA" } else { "" };
+        // Where RDMA is spoken is said behind where TCP is.
+        let address = loop {
+            let line = said.next().context("the server does not say where it listens")??;
+            let address = line.strip_prefix("listening on ").and_then(|it| it.strip_suffix(end));
+            if let Some(address) = address {
+                break address.to_owned();
+            }
+            ensure!(line.starts_with("listening on "), "the server says {line:?}");
+        };
+        let stream = if self.rdma.is_some() { over_rdma(&address)? } else { over_tcp(&address)? };
+        Ok(Box::new(Connection::open(stream, protocol, child, settings)?))
     }
 }
 
@@ -135,22 +155,39 @@ impl Drop for Settings {
     }
 }
 
+/// What carries a conversation.
+pub(super) trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+pub(super) fn over_tcp(address: &str) -> Result<Box<dyn Stream>> {
+    let stream = TcpStream::connect(address).with_context(|| format!("no {address}"))?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    Ok(Box::new(stream))
+}
+
+fn over_rdma(address: &str) -> Result<Box<dyn Stream>> {
+    let settings = scurry_rdma_proto::Settings::default();
+    let mut stream = scurry_rdma::Stream::connect(address.parse()?, settings, PATIENCE)
+        .with_context(|| format!("no {address} over RDMA"))?;
+    stream.set_timeout(Some(PATIENCE));
+    Ok(Box::new(stream))
+}
+
 pub(super) struct Connection {
-    stream: TcpStream,
+    stream: Box<dyn Stream>,
     _process: Process,
     _settings: Option<Settings>,
 }
 
 impl Connection {
-    /// Connects to a server that ends with the connection.
+    /// A conversation with a server that ends with it.
     pub(super) fn open(
-        address: &str,
+        stream: Box<dyn Stream>,
         protocol: Protocol,
         process: Process,
         settings: Option<Settings>,
     ) -> Result<Connection> {
-        let stream = TcpStream::connect(address).with_context(|| format!("no {address}"))?;
-        stream.set_read_timeout(Some(PATIENCE))?;
         let mut connection = Connection { stream, _process: process, _settings: settings };
         if protocol == Protocol::Resp3 {
             let hello = connection.exchange(&[b"HELLO".to_vec(), b"3".to_vec()])?;
@@ -161,6 +198,7 @@ impl Connection {
 
     pub(super) fn exchange(&mut self, words: &[Vec<u8>]) -> Result<Vec<u8>> {
         self.stream.write_all(&request(words))?;
+        self.stream.flush()?;
         let mut reply = Vec::new();
         let mut chunk = [0; 4096];
         loop {
