@@ -5,6 +5,7 @@
 use scurry_rdma_fabric::{Fabric, Limits, Raw, SimQueue};
 use scurry_rdma_proto::fabric::Target;
 use scurry_rdma_proto::{Endpoint, Handling, Memory, Message, Progress, Role, Settings};
+use std::sync::OnceLock;
 
 /// Window of the endpoint, bytes.
 const WINDOW_LEN: usize = 65_536;
@@ -94,7 +95,7 @@ impl Run {
     fn write(&mut self, len: usize) {
         let Some((memory, filled)) = &mut self.window else { return };
         let len = len.min(WINDOW_LEN - *filled);
-        let bytes: Vec<u8> = (0..len as u64).map(|i| byte(self.written + i)).collect();
+        let bytes = piece(self.written, len).to_vec();
         let to = Target { address: memory.address + *filled as u64, key: memory.key };
         *filled += len;
         self.written += len as u64;
@@ -118,9 +119,7 @@ impl Run {
         }
         let input = self.endpoint.input();
         assert!(self.read + input.len() as u64 <= self.written, "more is read than was written");
-        for (i, read) in input.iter().enumerate() {
-            assert_eq!(*read, byte(self.read + i as u64), "byte {i} of what is shown");
-        }
+        assert!(is_stream(self.read, input), "other bytes are shown than were written");
         let len = len.min(input.len());
         self.endpoint.consume(len);
         self.read += len as u64;
@@ -160,7 +159,21 @@ impl Run {
     }
 }
 
-/// The stream's byte at this place.
-fn byte(at: u64) -> u8 {
-    (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).to_le_bytes()[0]
+/// After so many bytes the stream begins again; no multiple of it is near the length of a window.
+const PERIOD: usize = 92_821;
+
+/// A part of the stream, not longer than a window.
+fn piece(at: u64, len: usize) -> &'static [u8] {
+    static STREAM: OnceLock<Vec<u8>> = OnceLock::new();
+    let random = |at: usize| ((at % PERIOD) as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56;
+    let stream = STREAM
+        .get_or_init(|| (0..PERIOD + WINDOW_LEN).map(|at| random(at).to_le_bytes()[0]).collect());
+    let from = usize::try_from(at % PERIOD as u64).unwrap_or_default();
+    &stream[from..from + len]
+}
+
+/// True when these bytes are the stream from there on.
+fn is_stream(at: u64, bytes: &[u8]) -> bool {
+    let mut chunks = (at..).step_by(WINDOW_LEN).zip(bytes.chunks(WINDOW_LEN));
+    chunks.all(|(at, chunk)| piece(at, chunk.len()) == chunk)
 }
