@@ -92,7 +92,7 @@ impl Door {
 }
 
 fn queues(settings: &RdmaSettings) -> scurry_rdma::Settings {
-    let connection = &settings.connection;
+    let connection = settings.connection.bounded(Role::Server);
     let narrow = |number: usize| u32::try_from(number).unwrap_or(u32::MAX);
     scurry_rdma::Settings {
         receive_entries: narrow(connection.receives),
