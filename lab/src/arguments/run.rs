@@ -125,7 +125,7 @@ pub struct RunArguments {
     pub threads: Option<u32>,
 
     /// Where loader and target meet: `loopback`, or `namespaces`, two network namespaces with a cable
-    /// of 1 Gbit/s (as root).
+    /// of 1 Gbit/s (as root); `namespaces-unshaped` is the same without that limit.
     #[arg(long, value_enum, default_value_t)]
     pub stand: StandKind,
 
@@ -135,7 +135,8 @@ pub struct RunArguments {
     pub doors: Vec<Door>,
 
     /// Replicas of each primary of Valkey and Redis: 0 or 1. They run on the loader's core, and their
-    /// CPU is told apart [default: the scenario's].
+    /// CPU is told apart. Under kv Hazelcast and Ignite get a second member on the target's core, and a
+    /// backup of each key [default: the scenario's].
     #[arg(long, value_name = "N")]
     pub replicas: Option<u32>,
 
@@ -254,9 +255,8 @@ impl RunArguments {
     /// Refuses what no target can do.
     fn check_copies(&self) -> Result<()> {
         let replicas = self.replicas.unwrap_or(0);
-        let is_apart = self.stand == StandKind::Namespaces;
         ensure!(
-            !is_apart || replicas == 0 && self.addresses.is_empty(),
+            !self.stand.is_apart() || replicas == 0 && self.addresses.is_empty(),
             "--stand namespaces has one host for the target: leave --replicas and --address out"
         );
         ensure!(replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
