@@ -127,7 +127,7 @@ impl Fleet {
 
     /// Stops the last of those that answer clients, and says whether it has ended.
     pub fn stop_last(&self) -> bool {
-        self.primaries.last().is_some_and(ServerProcess::stop)
+        self.primaries.last().is_some_and(|member| member.stop(TOGETHER_TIMEOUT))
     }
 
     /// Process ids of those that answer clients.

@@ -158,11 +158,11 @@ impl ServerProcess {
         String::from_utf8_lossy(&text[start..]).trim().to_owned()
     }
 
-    /// Asks it to end, waits a while, and says whether it has.
-    pub fn stop(&self) -> bool {
+    /// Asks it to end, waits this long at most, and says whether it has.
+    pub fn stop(&self, time: Duration) -> bool {
         // It may have ended by itself: then there is nothing to do.
         let _ = pidfd_send_signal(&self.handle, Signal::TERM);
-        self.ends_within(STOP_TIMEOUT)
+        self.ends_within(time)
     }
 
     /// Waits this long at most, and says whether the server has ended.
@@ -220,7 +220,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        if !self.stop() {
+        if !self.stop(STOP_TIMEOUT) {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
