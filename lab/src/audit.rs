@@ -1,17 +1,18 @@
 //! The audit: what the store says it consumed against what it acknowledged, unit for unit.
 //! A fast store that loses a unit gets no number.
 
+mod keys;
+
 use anyhow::{Context, Result, ensure};
 
 use crate::client::Client;
 use crate::dialect::Dialect;
 use crate::names::account_text;
 use crate::random::Random;
-use crate::resp::{Value, encode};
+use crate::resp::Value;
 use crate::scenario::Usage;
-use crate::workload::{
-    HashFieldsWorkload, IndexWorkload, KeyCheck, KeyValueWorkload, User, names_only,
-};
+use crate::workload::User;
+pub use keys::{audit_hash_fields, audit_index, audit_key_value};
 
 /// Below this every account is compared; above it, a sample where the store has totals.
 const ACCOUNTS_ALL_MAX: u32 = 1_000_000;
@@ -177,96 +178,6 @@ pub fn audit_usage(
     }
     let every: Vec<u32> = (0..count).collect();
     accounts(client, dialect, &every, of)?.check(&whole, "the sum of all accounts")
-}
-
-/// Audits a key-value store: each key holds its last acknowledged write.
-///
-/// # Errors
-/// What differed first, or why the store could not be asked.
-pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u64) -> Result<()> {
-    ensure!(workload.wrong() == 0, "{} GET replies were no value of this load", workload.wrong());
-    let keys = sample(workload.keys(), seed);
-    let append = |index: usize, out: &mut Vec<u8>| {
-        out.extend(encode(&[b"GET".as_slice(), &crate::names::key_text(keys[index])]));
-    };
-    client.pipeline(keys.len(), append, |index, reply| {
-        let (_, value) = Value::read(reply)?;
-        let expected = match workload.check(keys[index]) {
-            KeyCheck::Unknown => return Ok(()),
-            KeyCheck::Absent => Value::Nil,
-            KeyCheck::Value(bytes) => Value::Bulk(bytes),
-        };
-        ensure!(
-            value == expected,
-            "key {} holds {value}, but {expected} was acknowledged",
-            keys[index]
-        );
-        Ok(())
-    })
-}
-
-/// Audits an index: the last acknowledged value of each record finds that record alone, and one
-/// that it had before finds nothing.
-///
-/// # Errors
-/// What differed first, or why the store could not be asked.
-pub fn audit_index(client: &mut Client, workload: &IndexWorkload, seed: u64) -> Result<()> {
-    ensure!(workload.wrong() == 0, "{} FINDs did not give their record", workload.wrong());
-    let mut questions: Vec<(u32, Option<Vec<u8>>, Vec<u8>)> = Vec::new();
-    for key in sample(workload.keys(), seed) {
-        let mut request = Vec::new();
-        if let Some(value) = workload.append_check(key, &mut request) {
-            questions.push((key, Some(value), std::mem::take(&mut request)));
-        }
-        if workload.append_check_old(key, &mut request) {
-            questions.push((key, None, request));
-        }
-    }
-    let append = |index: usize, out: &mut Vec<u8>| out.extend_from_slice(&questions[index].2);
-    client.pipeline(questions.len(), append, |index, reply| {
-        let (key, value, _) = &questions[index];
-        let shown = || reply.escape_ascii().to_string();
-        match value {
-            Some(value) => ensure!(
-                names_only(reply, *key),
-                "{} finds {}, but record {key} has it",
-                value.escape_ascii(),
-                shown()
-            ),
-            None => ensure!(
-                !reply.windows(4).any(|window| window == b"key:"),
-                "the first value of record {key} still finds {}",
-                shown()
-            ),
-        }
-        Ok(())
-    })
-}
-
-/// Audits the yardstick: each account holds its last acknowledged fields.
-///
-/// # Errors
-/// What differed first, or why the store could not be asked.
-pub fn audit_hash_fields(
-    client: &mut Client,
-    workload: &HashFieldsWorkload,
-    seed: u64,
-) -> Result<()> {
-    let accounts = sample(workload.accounts(), seed);
-    let append = |index: usize, out: &mut Vec<u8>| {
-        let account = account_text(accounts[index]);
-        let words: [&[u8]; 6] =
-            [b"HMGET", &account, b"available", b"held", b"consumed", b"version"];
-        out.extend(encode(&words));
-    };
-    client.pipeline(accounts.len(), append, |index, reply| {
-        let (_, value) = Value::read(reply)?;
-        let account = accounts[index];
-        let Some(fields) = workload.check(account) else { return Ok(()) };
-        let expected = Value::Array(fields.into_iter().map(Value::Bulk).collect());
-        ensure!(value == expected, "account {account} holds {value}, but {expected} was written");
-        Ok(())
-    })
 }
 
 /// All up to a bound, else some of them.

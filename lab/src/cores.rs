@@ -43,6 +43,27 @@ impl Cores {
     }
 }
 
+/// The cores that the calling thread may use, which it may use again when this is dropped, wherever it
+/// was bound meanwhile.
+pub struct Allowed(CpuSet);
+
+impl Allowed {
+    /// Looks.
+    ///
+    /// # Errors
+    /// When the kernel does not say.
+    pub fn look() -> Result<Allowed> {
+        sched_getaffinity(None).map(Allowed).context("asking which cores may be used")
+    }
+}
+
+impl Drop for Allowed {
+    fn drop(&mut self) {
+        // They were allowed before: where they are not any more, others must do.
+        let _ = sched_setaffinity(None, &self.0);
+    }
+}
+
 /// Binds the calling thread, and whatever it starts, to one core.
 ///
 /// # Errors

@@ -43,7 +43,9 @@ pub struct Plan<'a> {
     pub first: ServerCommand,
     /// The primaries are a cluster.
     pub is_cluster: bool,
-    /// Servers that share the keys, and do not know it.
+    /// The servers know each other, share the keys by themselves and are each other's backups.
+    pub has_members: bool,
+    /// Servers that share the keys; where they are no members they do not know it.
     pub nodes: u32,
     /// Replicas of each primary.
     pub replicas: u32,
@@ -60,8 +62,11 @@ impl Fleet {
     /// When one does not start, or they do not come together.
     pub fn start(plan: &Plan<'_>) -> Result<Fleet> {
         let nodes = plan.nodes as usize;
-        let primaries = if plan.is_cluster { CLUSTER_PRIMARIES } else { nodes };
-        let replicas = primaries * plan.replicas as usize;
+        let (primaries, replicas) = match nodes * plan.replicas as usize {
+            _ if plan.is_cluster => (CLUSTER_PRIMARIES, CLUSTER_PRIMARIES * plan.replicas as usize),
+            backups if plan.has_members => (nodes + backups, 0),
+            replicas => (nodes, replicas),
+        };
         ensure!(nodes == 1 || replicas == 0, "servers that share the keys have no replicas here");
         let mut fleet = Fleet {
             primaries: Vec::new(),
@@ -75,7 +80,7 @@ impl Fleet {
             let server = ServerProcess::start(&command, plan.interrupted)?;
             if is_primary { &mut fleet.primaries } else { &mut fleet.replicas }.push(server);
         }
-        if nodes > 1 {
+        if nodes > 1 && !plan.has_members {
             let addresses = fleet.primaries.iter().map(ServerProcess::address).collect();
             fleet.partition = Some(Routes::partition(addresses)?);
         }
@@ -118,6 +123,11 @@ impl Fleet {
     /// The server, or the first node of a cluster.
     pub fn first(&self) -> &ServerProcess {
         &self.primaries[0]
+    }
+
+    /// Stops the last of those that answer clients, and says whether it has ended.
+    pub fn stop_last(&self) -> bool {
+        self.primaries.last().is_some_and(|member| member.stop(TOGETHER_TIMEOUT))
     }
 
     /// Process ids of those that answer clients.
@@ -208,8 +218,8 @@ impl Fleet {
 /// How the server of this number is started.
 fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     let mut command = plan.first.clone();
-    // A server of ours listens behind its port as well.
-    let step = if plan.nodes > 1 { NODE_PORTS } else { 1 };
+    // A server of ours listens behind its port as well, and so does a member.
+    let step = if plan.nodes > 1 || plan.has_members { NODE_PORTS } else { 1 };
     let port = command.address.port() + index * step;
     let first = command.address.port().to_string();
     let listens = command.address.to_string();
@@ -220,6 +230,14 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     let at = command.arguments.iter().position(|word| word == "--port");
     if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 1)) {
         *place = port.to_string().into();
+    }
+    if plan.has_members {
+        // `serve SYSTEM PORT FIRST ...`: the first one's port is told to all.
+        let at = command.arguments.iter().position(|word| word == "serve");
+        if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 2)) {
+            *place = port.to_string().into();
+        }
+        return command;
     }
     if let Some(script) = command.arguments.iter_mut().find(|word| is_settings(word)) {
         // It has no flags: its settings are a line of its script.

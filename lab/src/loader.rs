@@ -4,22 +4,22 @@
 
 mod connection;
 mod pace;
+mod receive;
 mod recorder;
+mod send;
 
-use std::io::ErrorKind;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rustix::event::{Timespec, epoll};
 
 use crate::clock::{Clock, thread_cpu_nanos};
-use crate::resp::{Stop, Value, encode, skip};
-use crate::wire::{Sink, Step, Wire};
+use crate::wire::Wire;
 use crate::workload::Workload;
-use connection::{COPIES, Connection};
+use connection::Connection;
 use pace::Pace;
 use recorder::Recorder;
 pub use recorder::{LoadResult, OperationResult, Second};
@@ -31,10 +31,6 @@ const WAIT_NS_MAX: u64 = 100_000_000;
 /// A server that answers nothing for this long has failed.
 const SILENCE_NS_MAX: u64 = 20_000_000_000;
 const READ_BUFFER: usize = 262_144;
-const READ_BUFFER_MAX: usize = 64 * 1_048_576;
-
-/// How long a WAIT waits at most.
-const COPIES_PATIENCE_MS: &str = "1000";
 
 /// What to do.
 #[derive(Clone, Debug)]
@@ -257,203 +253,6 @@ impl<'a, W: Workload> Loader<'a, W> {
         }
         Ok(())
     }
-
-    /// Reads once and takes every complete reply.
-    fn receive(&mut self, index: usize) -> Result<()> {
-        let connection = &mut self.connections[index];
-        let kept = connection.take_unread(&mut self.received);
-        let count = match connection.read(&mut self.received[kept..]) {
-            Ok(0) => bail!("the server closed a connection under load"),
-            Ok(count) => count,
-            Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
-            Err(error) => return Err(error).context("reading replies"),
-        };
-        let now = self.clock.nanos();
-        self.answered_at = now;
-        if connection.translator.is_some() {
-            return self.receive_translated(index, kept + count, now);
-        }
-        let bytes = &self.received[..kept + count];
-        let mut at = 0;
-        while let Some(request) = connection.oldest() {
-            if request.session == COPIES {
-                let Ok(length) = skip(&bytes[at..]) else { break };
-                let copies = reply_copies(&bytes[at..at + length])?;
-                let is_enough = self.plan.copies.is_none_or(|wanted| copies >= wanted);
-                for request in connection.acknowledged() {
-                    self.recorder.record(&request, now);
-                    self.recorder.not_enough(u64::from(!is_enough));
-                }
-                at += length;
-                self.in_flight -= 1;
-                continue;
-            }
-            match self.workload.accept(request.session, &bytes[at..]) {
-                Ok(length) => {
-                    at += length;
-                    if self.plan.copies.is_some() && self.stage != Stage::Closing {
-                        connection.hold();
-                    } else {
-                        self.recorder.record(&request, now);
-                        connection.answered();
-                    }
-                    self.in_flight -= 1;
-                }
-                Err(Stop::Incomplete) => break,
-                Err(Stop::Malformed) => bail!(
-                    "a reply is not what was asked for: {}",
-                    bytes[at..].iter().take(80).copied().collect::<Vec<u8>>().escape_ascii()
-                ),
-            }
-        }
-        ensure!(
-            at == bytes.len() || connection.oldest().is_some(),
-            "the server sent more than was asked for"
-        );
-        connection.keep_unread(&bytes[at..]);
-        self.grow(kept + count, at)
-    }
-
-    /// Makes room where a reply fills all there is and is not complete.
-    fn grow(&mut self, filled: usize, taken: usize) -> Result<()> {
-        if filled == self.received.len() && taken == 0 {
-            ensure!(
-                self.received.len() < READ_BUFFER_MAX,
-                "a reply is longer than {READ_BUFFER_MAX} bytes"
-            );
-            self.received.resize(2 * self.received.len(), 0);
-        }
-        Ok(())
-    }
-
-    /// Takes every complete reply of a target that does not speak RESP, and may answer in another
-    /// order than it was asked.
-    fn receive_translated(&mut self, index: usize, filled: usize, now: u64) -> Result<()> {
-        let connection = &mut self.connections[index];
-        let bytes = &self.received[..filled];
-        let mut at = 0;
-        self.out.clear();
-        while let Some(translator) = connection.translator.as_mut().filter(|_| at < filled) {
-            self.translated.clear();
-            let mut sink = Sink { reply: &mut self.translated, again: &mut self.out };
-            let session = match translator.reply(&bytes[at..], &mut sink) {
-                Ok((length, step)) => {
-                    at += length;
-                    let Step::Answer(session) = step else { continue };
-                    session
-                }
-                Err(Stop::Incomplete) => break,
-                Err(Stop::Malformed) => bail!("a reply is not what the target's protocol says"),
-            };
-            let request = connection.answered_by(session);
-            let request = request.context("the server answered what was not asked")?;
-            let read = self.workload.accept(session, &self.translated);
-            ensure!(
-                read == Ok(self.translated.len()),
-                "a reply is not what was asked for: {}",
-                self.translated.escape_ascii()
-            );
-            self.recorder.record(&request, now);
-            self.in_flight -= 1;
-        }
-        connection.keep_unread(&bytes[at..]);
-        if let Some(translator) = &mut connection.translator {
-            translator.flush(&mut self.out);
-        }
-        if !self.out.is_empty() {
-            connection.write(&self.out, &self.epoll)?;
-        }
-        self.grow(filled, at)
-    }
-
-    /// Sends what is due by the clock, on one connection after the other. Gives when the next
-    /// request is due; what finds no session that is free goes when one is, and its latency
-    /// counts from when it was meant to go.
-    fn send_due(&mut self, now: u64) -> Result<u64> {
-        let Some(pace) = self.pace else { return Ok(u64::MAX) };
-        let mut due = pace.due(now, self.plan.sessions as usize);
-        let mut passed = 0;
-        while due > 0 && passed < self.connections.len() {
-            let count = self.send_some(self.turn, due)?;
-            due -= count;
-            passed = if count == 0 { passed + 1 } else { 0 };
-            self.turn = (self.turn + 1) % self.connections.len();
-        }
-        Ok(if due > 0 { u64::MAX } else { self.pace.map_or(u64::MAX, |pace| pace.time_of(0)) })
-    }
-
-    /// Writes as many requests as the depth allows, in one go, where no clock says when.
-    fn send(&mut self, index: usize) -> Result<()> {
-        if self.pace.is_some() && self.stage != Stage::Closing {
-            return Ok(());
-        }
-        self.send_some(index, usize::MAX).map(drop)
-    }
-
-    /// Writes `most` requests at most, and gives how many.
-    fn send_some(&mut self, index: usize, most: usize) -> Result<usize> {
-        let connection = &mut self.connections[index];
-        if self.stage == Stage::Draining || connection.is_blocked() {
-            return Ok(0);
-        }
-        self.out.clear();
-        self.translated.clear();
-        let mut count = 0;
-        while connection.depth() < self.plan.depth as usize && count < most {
-            let Some(session) = connection.next_ready() else { break };
-            let out = match connection.translator {
-                Some(_) => &mut self.translated,
-                None => &mut self.out,
-            };
-            let operation = if self.stage == Stage::Closing {
-                self.workload.emit_closing(session, out)
-            } else {
-                Some(self.workload.emit(session, out))
-            };
-            if let Some(operation) = operation {
-                if let Some(translator) = &mut connection.translator {
-                    translator.request(session, &self.translated, &mut self.out);
-                    self.translated.clear();
-                }
-                connection.sending(session, operation);
-                count += 1;
-            }
-        }
-        if count == 0 {
-            return Ok(0);
-        }
-        if let Some(translator) = &mut connection.translator {
-            translator.flush(&mut self.out);
-        }
-        let was_quiet = self.in_flight == 0;
-        self.in_flight += count as u64;
-        let now = self.clock.nanos();
-        match &mut self.pace {
-            Some(pace) if self.stage != Stage::Closing => {
-                connection.stamp(count, now, |number| pace.time_of(number));
-                pace.sent(count);
-            }
-            _ => connection.stamp(count, now, |_| now),
-        }
-        if let Some(copies) = self.plan.copies.filter(|_| self.stage != Stage::Closing) {
-            self.out.extend(encode(&["WAIT", &(copies - 1).to_string(), COPIES_PATIENCE_MS]));
-            connection.sending(COPIES, 0);
-            self.in_flight += 1;
-        }
-        // Silence is counted from the last answer, or from the first request after a pause.
-        if was_quiet {
-            self.answered_at = now;
-        }
-        connection.write(&self.out, &self.epoll)?;
-        Ok(count)
-    }
-}
-
-/// How many copies there are by the reply to WAIT, which counts replicas.
-fn reply_copies(reply: &[u8]) -> Result<u32> {
-    let (_, value) = Value::read(reply)?;
-    let replicas = value.integer().and_then(|replicas| u32::try_from(replicas).ok());
-    Ok(1 + replicas.with_context(|| format!("WAIT answers {value}"))?)
 }
 
 fn nanos(seconds: f64) -> u64 {

@@ -1,8 +1,11 @@
 //! One run of one target: start it, probe it, fill it, load it, audit it, stop it.
 
+mod charging;
 mod driver;
 mod index;
+mod key_value;
 mod live;
+mod load;
 mod search;
 mod system;
 mod usage;
@@ -11,38 +14,27 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 
-use crate::audit::{Expected, audit_charging, audit_hash_fields, audit_key_value, audit_replicas};
 use crate::client::Client;
 use crate::cores::{Cores, bind_this_thread};
 use crate::errors::ErrorTally;
-use crate::figures::{per, percent, rounded};
 use crate::filling::Filling;
 use crate::fleet::{Fleet, Plan};
-use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
-use crate::log_growth::LogCounts;
-use crate::names::{account_text, key_text};
-use crate::populate::{add_counters, create_accounts, set_hashes, set_keys};
-use crate::process::{ServerCommand, ServerProcess};
+use crate::process::ServerCommand;
 use crate::progress::{Progress, Step};
 use crate::routes::{Door, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
-use crate::sampler::{Sample, cpu_seconds};
-use crate::scenario::{Charging, KeyValue, Kind, Quorum, Scenario};
-use crate::snapshotter::Snapshotter;
+use crate::scenario::{Kind, Quorum, Scenario};
 use crate::stand::Stand;
-use crate::target::{
-    Durability, Identity, ScurryOptions, Start, Target, probe_charging, probe_key_value,
-};
+use crate::target::{Durability, Identity, ScurryOptions, Start, Target};
 use crate::wire::{HttpTarget, Wire};
-use crate::workload::{
-    ChargingPlan, ChargingWorkload, HashFieldsWorkload, KeyValueWorkload, Workload,
-};
+use load::{Watch, figures};
+pub use system::Standing;
 use system::System;
 
-/// Below this idle share of its core the loader may be what is measured.
-const IDLE_PERCENT_MIN: f64 = 10.0;
+/// The audit of a run in whose measured time nothing was acknowledged.
+const AUDIT_IDLE: &str = "failed: nothing was done";
 /// Servers behind the HTTP door.
 const HTTP_NODES: u16 = 3;
 
@@ -110,41 +102,21 @@ pub struct Measured {
     pub configuration: Vec<String>,
 }
 
-/// Samples the kernel's view as the measured interval begins and ends.
-struct Watch<'a> {
-    pids: Vec<u32>,
-    interface: &'static str,
-    samples: Vec<Sample>,
-    replica_pids: Vec<u32>,
-    /// CPU seconds of the replicas.
-    replica_cpu: Vec<f64>,
-    /// To ask the server for the counts of its log; none where it has none.
-    client: Option<&'a mut Client>,
-    log: Vec<LogCounts>,
-    progress: &'a Progress,
-}
-
-impl Observer for Watch<'_> {
-    fn measuring(&mut self, _begins: bool) -> Result<()> {
-        self.samples.push(Sample::take(&self.pids, self.interface)?);
-        self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
-        if let Some(client) = &mut self.client {
-            self.log.extend(LogCounts::ask(client)?);
-        }
-        Ok(())
-    }
-
-    fn second(&mut self, second: &Second) {
-        self.progress.second(second);
-    }
-}
-
 impl Bench<'_> {
     /// Runs it. A target that breaks a rule gives a run whose audit says so.
     ///
     /// # Errors
     /// When the server does not start or the load cannot be carried out.
     pub fn measure(&self, number: u32, runs: u32) -> Result<Measured> {
+        self.measure_on(&mut Standing::default(), number, runs)
+    }
+
+    /// As [`Bench::measure`], on what stands from the run before where that was started alike, and
+    /// leaves what is worth to be kept: a system in a JVM, whose start takes longer than a short load.
+    ///
+    /// # Errors
+    /// As [`Bench::measure`].
+    pub fn measure_on(&self, standing: &mut Standing, number: u32, runs: u32) -> Result<Measured> {
         let name = format!("{}:{}", self.target.name(), self.durability.word());
         let prefix = if runs > 1 { format!("{name} run {number}/{runs}") } else { name.clone() };
         let total = self.scenario.warmup_seconds + self.scenario.seconds;
@@ -152,20 +124,17 @@ impl Bench<'_> {
         if let Some(cores) = self.cores {
             bind_this_thread(cores.loader)?;
         }
-        let fleet = match self.address {
-            Some(address) => System::There { address, wire: self.target.wire() },
-            None => System::Started(self.start()?),
+        let asked = self.asked();
+        let system = match (self.address, standing.take(&asked)) {
+            (Some(address), _) => System::There { address, wire: self.target.wire() },
+            (None, Some(system)) => system,
+            (None, None) => {
+                let fleet = self.start()?;
+                let driver = self.start_driver(fleet.first().address())?;
+                System::Started { fleet, driver, is_used: false }
+            }
         };
-        let mut client = fleet.connect()?;
-        let identity = if self.target.is_http() {
-            Target::Scurry.identify(&mut fleet.connect_behind_door()?)?
-        } else {
-            self.target.identify(&mut client)?
-        };
-        let driver = self.start_driver(fleet.address())?;
-        if let Some(driver) = &driver {
-            client = driver.client()?;
-        }
+        let identity = self.identify(&system)?;
         ensure!(
             identity.durability == self.durability.word()
                 || self.address.is_some() && !self.durability.keeps(),
@@ -173,32 +142,62 @@ impl Bench<'_> {
             self.durability.word(),
             identity.durability
         );
-        let measured = match (&self.scenario.charging, &self.scenario.kv) {
-            (Some(_), _) if self.target.is_yardstick() => {
-                self.hash_fields(number, &fleet, &mut client, &progress)
-            }
-            (Some(charging), _) => {
-                self.charge(charging, number, &fleet, driver.as_ref(), &mut client, &progress)
-            }
-            _ if self.scenario.usage.is_some() => {
-                self.usage(number, &fleet, &mut client, &progress)
-            }
-            _ if self.scenario.live.is_some() => self.live(number, &fleet, &mut client, &progress),
-            (_, Some(kv)) if self.scenario.kind == Kind::Index => {
-                self.index(kv, number, &fleet, &mut client, &progress)
-            }
-            (_, Some(kv)) => self.key_value(kv, number, &fleet, &mut client, &progress),
-            _ => unreachable!("a scenario that was checked has one part"),
-        };
-        let (run, filling) = measured.map_err(|error| match fleet.output_tail() {
+        let measured = self.load_kind(number, &system, &progress);
+        let (run, filling) = measured.map_err(|error| match system.output_tail() {
             tail if tail.is_empty() => error,
             tail => anyhow::anyhow!("{error:#}; the server's last words: {tail}"),
         })?;
         let configuration = match self.address {
             Some(_) => Vec::new(),
-            None => self.command(fleet.address()).words(),
+            None => self.command(system.address()).words(),
         };
+        // Where backups were asked for, the audit has stopped a member.
+        if self.target.jvm_system().is_some() && run.is_sound() && self.copies.replicas == 0 {
+            standing.keep(asked, system);
+        }
         Ok(Measured { run, identity, filling, configuration })
+    }
+
+    /// Probes, fills, loads and audits by the scenario's kind of load.
+    fn load_kind(
+        &self,
+        number: u32,
+        system: &System,
+        progress: &Progress,
+    ) -> Result<(Run, Option<Filling>)> {
+        let scenario = self.scenario;
+        let client = &mut match system.driver() {
+            Some(driver) => driver.client()?,
+            None => system.connect()?,
+        };
+        match (&scenario.charging, &scenario.kv) {
+            (Some(_), _) if self.target.is_yardstick() => {
+                self.hash_fields(number, system, client, progress)
+            }
+            (Some(charging), _) => self.charge(charging, number, system, client, progress),
+            _ if scenario.usage.is_some() => self.usage(number, system, client, progress),
+            _ if scenario.live.is_some() => self.live(number, system, client, progress),
+            (_, Some(kv)) if scenario.kind == Kind::Index => {
+                self.index(kv, number, system, client, progress)
+            }
+            (_, Some(kv)) => self.key_value(kv, number, system, client, progress),
+            _ => unreachable!("a scenario that was checked has one part"),
+        }
+    }
+
+    fn identify(&self, system: &System) -> Result<Identity> {
+        if self.target.is_http() {
+            Target::Scurry.identify(&mut system.connect_behind_door()?)
+        } else {
+            self.target.identify(&mut system.connect()?)
+        }
+    }
+
+    /// How it is started, wherever it listens: what was started alike may be used again, for the same
+    /// kind of load, which its driver was told.
+    fn asked(&self) -> String {
+        let command = self.command(SocketAddr::from(([127, 0, 0, 1], 0)));
+        format!("{} for {:?}", command.words().join(" "), self.scenario.kind)
     }
 
     /// Starts the target on its core, and its replicas on the loader's.
@@ -209,6 +208,7 @@ impl Bench<'_> {
         let plan = Plan {
             first: self.command(self.stand.address(self.port)?),
             is_cluster: self.target.is_cluster(),
+            has_members: self.target.jvm_system().is_some(),
             nodes: self.scenario.nodes,
             replicas: self.copies.replicas,
             replica_core: self.cores.map(|cores| cores.loader),
@@ -244,128 +244,10 @@ impl Bench<'_> {
             scurry: self.scurry,
             library: self.library,
             kind: self.scenario.kind,
+            members: self.scenario.nodes + self.copies.replicas,
+            backups: self.copies.replicas,
         });
         ServerCommand { namespace: self.stand.namespace(), ..command }
-    }
-
-    fn charge(
-        &self,
-        charging: &Charging,
-        number: u32,
-        fleet: &System,
-        driver: Option<&ServerProcess>,
-        client: &mut Client,
-        progress: &Progress,
-    ) -> Result<(Run, Option<Filling>)> {
-        let dialect = self.target.dialect().context("this target does no charging")?;
-        let scenario = self.scenario;
-        self.target.prepare(Kind::Charging, client, self.library)?;
-        if !self.target.is_echo()
-            && let Err(error) = probe_charging(client, dialect)
-        {
-            return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
-        }
-        let accounts = scenario.accounts;
-        let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
-            create_accounts(client, dialect, &charging.create_arguments(), accounts, progress)?;
-            add_counters(client, dialect, charging, accounts, progress)
-        })?;
-        let expected = |consumed, consumed_total| Expected {
-            unit: &charging.unit,
-            credited_per_account: charging.credited_per_account(),
-            consumed,
-            consumed_total,
-            alone: true,
-        };
-        if let Some(driver) = driver {
-            let (mut run, tally) = self.drive(number, charging, fleet, driver, client, progress)?;
-            let verdict = self.verdict(&run.errors, || {
-                replays_are_none(tally.replays)?;
-                let total = tally.consumed.iter().map(|&amount| i128::from(amount)).sum();
-                let expected = expected(tally.consumed.as_slice(), total);
-                audit_charging(client, dialect, &expected, scenario.seed)
-            });
-            settle(&mut run, verdict, filling.as_ref(), progress);
-            return Ok((run, filling));
-        }
-        let routes = self.routes(fleet, client)?;
-        let owners = |routes: &Routes| routes.owners(accounts, scenario.connections, account_text);
-        let mut workload = ChargingWorkload::new(&ChargingPlan {
-            charging,
-            dialect,
-            accounts,
-            sessions: scenario.sessions,
-            seed: scenario.seed,
-            opaque: self.target.is_echo(),
-            routes: routes.as_ref().map(owners).transpose()?,
-        })?;
-        let addresses = addresses(fleet, routes.as_ref());
-        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
-        let verdict = self.verdict(workload.errors(), || {
-            replays_are_none(workload.replays())?;
-            let expected = expected(workload.consumed(), workload.consumed_total());
-            audit_charging(client, dialect, &expected, scenario.seed)?;
-            fleet.wait_until_equal(self.interrupted)?;
-            audit_replicas(&mut fleet.connect_replicas()?, dialect, &expected)
-        });
-        settle(&mut run, verdict, filling.as_ref(), progress);
-        Ok((run, filling))
-    }
-
-    fn hash_fields(
-        &self,
-        number: u32,
-        fleet: &System,
-        client: &mut Client,
-        progress: &Progress,
-    ) -> Result<(Run, Option<Filling>)> {
-        let scenario = self.scenario;
-        let (accounts, seed) = (scenario.accounts, scenario.seed);
-        let mut workload = HashFieldsWorkload::new(accounts, scenario.sessions, seed);
-        let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
-            set_hashes(client, &mut workload, progress)
-        })?;
-        let addresses = addresses(fleet, None);
-        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
-        let verdict =
-            self.verdict(workload.errors(), || audit_hash_fields(client, &workload, seed));
-        settle(&mut run, verdict, filling.as_ref(), progress);
-        Ok((run, filling))
-    }
-
-    fn key_value(
-        &self,
-        kv: &KeyValue,
-        number: u32,
-        fleet: &System,
-        client: &mut Client,
-        progress: &Progress,
-    ) -> Result<(Run, Option<Filling>)> {
-        let scenario = self.scenario;
-        let echo = self.target.is_echo();
-        if !echo && let Err(error) = probe_key_value(client) {
-            return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
-        }
-        let mut workload = KeyValueWorkload::new(kv, scenario.sessions, scenario.seed, echo);
-        let filling = self.fill(fleet, client, kv.filled(), progress, |client, progress| {
-            set_keys(client, &mut workload, progress)
-        })?;
-        let routes = self.routes(fleet, client)?;
-        if let Some(routes) = &routes {
-            workload.route(routes.owners(kv.keys, scenario.connections, key_text)?);
-        }
-        let addresses = addresses(fleet, routes.as_ref());
-        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
-        let verdict = self.verdict(workload.errors(), || {
-            audit_key_value(client, &workload, scenario.seed)?;
-            fleet.wait_until_equal(self.interrupted)?;
-            for replica in &mut fleet.connect_replicas()? {
-                audit_key_value(replica, &workload, scenario.seed).context("a replica")?;
-            }
-            Ok(())
-        });
-        settle(&mut run, verdict, filling.as_ref(), progress);
-        Ok((run, filling))
     }
 
     /// Fills the store, with progress; the echo server has none.
@@ -385,7 +267,8 @@ impl Bench<'_> {
             self.go_on()
         };
         let pids = fleet.pids();
-        if pids.is_empty() {
+        // Of a store that was filled before nothing is seen to grow.
+        if pids.is_empty() || fleet.is_used() {
             return fill(client, &mut step).map(|()| None);
         }
         Filling::watch(&pids, client, records, |client| fill(client, &mut step)).map(Some)
@@ -407,116 +290,6 @@ impl Bench<'_> {
             return Ok(None);
         }
         Routes::ask(client, fleet.address()).map(Some)
-    }
-
-    /// One load at the scenario's rate, or at every rate that the search for the highest tries.
-    fn load<W: Workload>(
-        &self,
-        number: u32,
-        workload: &mut W,
-        fleet: &System,
-        client: &mut Client,
-        addresses: Vec<SocketAddr>,
-        progress: &Progress,
-    ) -> Result<Run> {
-        let mut once = |rate: Option<f64>, autostop_us: Option<f64>| {
-            let addresses = addresses.clone();
-            self.load_once(
-                number,
-                workload,
-                fleet,
-                client,
-                addresses,
-                progress,
-                (rate, autostop_us),
-            )
-        };
-        match &self.scenario.search {
-            Some(search) => {
-                let run = self.seek(search, progress, |rate, limit| once(Some(rate), limit))?;
-                Ok(Run { run: number, ..run })
-            }
-            None => Ok(once(self.scenario.clock_rate(), None)?.0),
-        }
-    }
-
-    /// One load, and whether it was ended early.
-    #[expect(clippy::too_many_arguments, reason = "what one load needs, passed on by one caller")]
-    fn load_once<W: Workload>(
-        &self,
-        number: u32,
-        workload: &mut W,
-        fleet: &System,
-        client: &mut Client,
-        addresses: Vec<SocketAddr>,
-        progress: &Progress,
-        (rate, autostop_us): (Option<f64>, Option<f64>),
-    ) -> Result<(Run, bool)> {
-        let plan = LoadPlan {
-            wire: self.wire()?,
-            addresses,
-            sessions: self.scenario.sessions,
-            connections: self.scenario.connections,
-            depth: self.scenario.depth,
-            rate,
-            warmup_seconds: self.scenario.warmup_seconds,
-            seconds: self.scenario.seconds,
-            copies: self.copies.acknowledged,
-        };
-        let has_log = self.target == Target::Scurry && self.durability.keeps();
-        let mut watch = Watch {
-            pids: fleet.pids(),
-            interface: self.stand.interface(),
-            samples: Vec::new(),
-            replica_pids: fleet.replica_pids(),
-            replica_cpu: Vec::new(),
-            client: has_log.then_some(client),
-            log: Vec::new(),
-            progress,
-        };
-        let mut loader = Loader::connect(plan, workload, self.interrupted)?;
-        if let Some(p99_us) = autostop_us {
-            loader = loader.stop_above(p99_us);
-        }
-        let snapshotter =
-            self.snapshots.then(|| Snapshotter::start(fleet.address())).transpose()?;
-        let result = loader.run(&mut watch)?;
-        if let Some(snapshotter) = snapshotter {
-            snapshotter.finish()?;
-        }
-        let [begin, end] = watch.samples.as_slice() else {
-            anyhow::bail!("the measured interval was not sampled");
-        };
-        let log = match watch.log.as_slice() {
-            [begin, end] => Some(end.since(begin, result.seconds)),
-            _ => None,
-        };
-        let memory = fleet.resident_bytes()?;
-        let replicas = match watch.replica_cpu.as_slice() {
-            [begin, end] if self.copies.replicas > 0 => Some(end - begin),
-            _ => None,
-        };
-        let figures = Figures {
-            log,
-            ops_per_s_per_core: self.per_core(&result),
-            ..figures(&result, begin, end, memory, replicas)
-        };
-        let run = Run {
-            run: number,
-            figures,
-            errors: workload.errors().clone(),
-            by_operation: result.by_operation,
-            timeline: result.timeline,
-            histogram: result.histogram,
-            ..Run::default()
-        };
-        Ok((run, result.stopped))
-    }
-
-    /// Throughput by the cores that the target is bound to.
-    fn per_core(&self, result: &LoadResult) -> Option<f64> {
-        let cores = self.cores.filter(|_| self.address.is_none())?.target.len();
-        Some(rounded(per(result.operations, result.seconds) / cores.max(1) as f64, 1))
     }
 
     /// What stands in the audit's column.
@@ -549,50 +322,15 @@ fn replays_are_none(replays: u64) -> Result<()> {
 fn settle(run: &mut Run, verdict: String, filling: Option<&Filling>, progress: &Progress) {
     run.figures.memory_bytes_per_account = filling.map(Filling::bytes_per_record);
     run.audit = verdict;
+    // A store that keeps every rule by doing nothing has shown nothing.
+    if run.is_sound() && run.figures.operations == Some(0) {
+        run.audit = AUDIT_IDLE.to_owned();
+    }
     if !run.is_sound() {
         progress.note(&run.audit);
         run.figures = Figures::default();
         run.by_operation.clear();
         run.timeline.clear();
         run.histogram = None;
-    }
-}
-
-/// `memory` is none where nothing is known of the system's processes.
-fn figures(
-    result: &LoadResult,
-    begin: &Sample,
-    end: &Sample,
-    memory: Option<u64>,
-    replicas: Option<f64>,
-) -> Figures {
-    let seconds = result.seconds;
-    let cpu = end.cpu_seconds - begin.cpu_seconds;
-    let idle = 100.0 - percent(result.loader_cpu_seconds, seconds);
-    let operations = result.operations.max(1) as f64;
-    let rate = |end: u64, begin: u64| rounded(per(end.saturating_sub(begin), seconds), 1);
-    let kilobytes =
-        |end: u64, begin: u64| rounded(per(end.saturating_sub(begin), seconds) / 1_000.0, 1);
-    let latency = &result.latency_us;
-    Figures {
-        business_ops_per_s: Some(rounded(per(result.operations, seconds), 1)),
-        latency_us: Some(latency.clone()),
-        ops_per_s_per_core: None,
-        cpu_percent: memory.map(|_| rounded(percent(cpu, seconds), 1)),
-        cpu_us_per_op: memory.map(|_| rounded(cpu * 1e6 / operations, 3)),
-        replica_cpu_us_per_op: replicas.map(|cpu| rounded(cpu * 1e6 / operations, 3)),
-        not_enough_copies: result.not_enough_copies,
-        loader_idle_percent: Some(rounded(idle, 1)),
-        loader_bound: Some(idle < IDLE_PERCENT_MIN),
-        rx_packets_per_s: Some(rate(end.rx_packets, begin.rx_packets)),
-        tx_packets_per_s: Some(rate(end.tx_packets, begin.tx_packets)),
-        rx_kb_per_s: Some(kilobytes(end.rx_bytes, begin.rx_bytes)),
-        tx_kb_per_s: Some(kilobytes(end.tx_bytes, begin.tx_bytes)),
-        core_use: end.core_use(begin),
-        latency_uncorrected_us: result.uncorrected_us.clone(),
-        memory_bytes: memory,
-        memory_bytes_per_account: None,
-        operations: Some(result.operations),
-        log: None,
     }
 }

@@ -158,6 +158,13 @@ impl ServerProcess {
         String::from_utf8_lossy(&text[start..]).trim().to_owned()
     }
 
+    /// Asks it to end, waits this long at most, and says whether it has.
+    pub fn stop(&self, time: Duration) -> bool {
+        // It may have ended by itself: then there is nothing to do.
+        let _ = pidfd_send_signal(&self.handle, Signal::TERM);
+        self.ends_within(time)
+    }
+
     /// Waits this long at most, and says whether the server has ended.
     pub fn ends_within(&self, time: Duration) -> bool {
         let Ok(timeout) = Timespec::try_from(time) else { return false };
@@ -213,9 +220,7 @@ impl ServerProcess {
 
 impl Drop for ServerProcess {
     fn drop(&mut self) {
-        // It may have ended by itself: then there is nothing to do.
-        let _ = pidfd_send_signal(&self.handle, Signal::TERM);
-        if !self.ends_within(STOP_TIMEOUT) {
+        if !self.stop(STOP_TIMEOUT) {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();

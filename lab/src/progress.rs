@@ -1,6 +1,7 @@
 //! What a person sees while the lab works: one line at the bottom of the terminal. Where stderr is no
-//! terminal nothing is shown but what must stay.
+//! terminal each run has a line when it is done, so that a log shows where the time goes.
 
+use std::io::IsTerminal;
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -113,6 +114,13 @@ impl Progress {
     )]
     fn show(&self, share: f64) {
         self.bar.set_position((share.clamp(0.0, 1.0) * LENGTH as f64) as u64);
+    }
+}
+
+/// Says what came of a run and how long all of it took, where nobody sees the live line.
+pub fn tell(name: &str, audit: &str, taken: Duration) {
+    if !std::io::stderr().is_terminal() {
+        eprintln!("{name}: {audit}, {:.1} s", taken.as_secs_f64());
     }
 }
 

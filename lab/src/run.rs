@@ -1,6 +1,9 @@
 //! `scurry-lab run`: every target in turn, as often as asked, alternating, so that a machine
 //! that slows down slows all of them down.
 
+mod entry;
+mod notes;
+
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -9,28 +12,21 @@ use anyhow::{Context, Result, bail};
 
 use crate::arguments::RunArguments;
 use crate::clock::Clock;
-use crate::cores::Cores;
-use crate::dialect::Dialect;
+use crate::cores::{Allowed, Cores};
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
 use crate::host::Host;
-use crate::log_growth::LogGrowth;
-use crate::measure::{Bench, Copies};
+use crate::measure::{Bench, Copies, Standing};
 use crate::place::Place;
-use crate::progress::Step;
-use crate::report::{self, duration, grouped};
+use crate::progress::{Step, tell};
+use crate::report;
 use crate::routes::Door;
-use crate::row::{Load, Report, Row, Run, compare};
+use crate::row::{Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
 use crate::stand::Stand;
 use crate::target::{Durability, ScurryOptions, Target, Variant};
 use crate::testbed::{allow_files, catch_signals, write_json};
+use entry::Entry;
 
-/// A target that uses this much of its core has none left, within the precision of the figure.
-const BUSY_PERCENT: f64 = 95.0;
-/// An open loop that answers less than this share of its rate has not kept it.
-const KEPT_RATE_MIN: f64 = 0.99;
-/// Interrupts are no work of others; above this it was more than those.
-const OTHER_PERCENT_MAX: f64 = 25.0;
 /// Files that a run needs beside one per connection.
 const FILES_SPARE: u64 = 200;
 
@@ -51,8 +47,8 @@ pub fn run(arguments: &RunArguments) -> Result<bool> {
     Ok(report.rows.iter().all(|row| row.not_measured.is_some() || row.is_sound()))
 }
 
-/// Measures the targets under the steps of a scenario. No round of runs begins after `within`, but
-/// the first of each step.
+/// Measures the targets under the steps of a scenario. After the first round a target runs again
+/// where that ends `within` by what its last round took.
 ///
 /// # Errors
 /// When the arguments contradict each other, or the run is interrupted.
@@ -67,6 +63,8 @@ pub(crate) fn measure(
     let connections = steps.iter().map(|step| step.connections).max().unwrap_or(0);
     allow_files(u64::from(connections) + FILES_SPARE)?;
     let interrupted = catch_signals()?;
+    // The next scenario may use the cores that this one had.
+    let _allowed = Allowed::look()?;
     let mut session = Session {
         arguments,
         scenario: first,
@@ -82,12 +80,15 @@ pub(crate) fn measure(
         interrupted: &interrupted,
     };
     session.greet();
-    let mut rows = Vec::new();
-    for (step, number) in steps.iter().zip(1..) {
+    let mut parts = Vec::new();
+    for step in steps {
         session.scenario = step;
-        // Steps share the time.
-        session.within = within.map(|all| all * number / steps.len().max(1) as u32);
-        let mut more = session.rows(&targets)?;
+        parts.push(session.part(&targets));
+    }
+    session.rounds(&mut parts)?;
+    let mut rows = Vec::new();
+    for part in parts {
+        let mut more = session.conclude(part);
         compare(&mut more);
         rows.extend(more);
     }
@@ -104,7 +105,7 @@ struct Session<'a> {
     arguments: &'a RunArguments,
     scenario: &'a Scenario,
     clock: Clock,
-    /// No round of runs begins later, but the first.
+    /// No run after the first round ends later.
     within: Option<Duration>,
     /// The placement of targets that have one thread.
     one_core: Option<Cores>,
@@ -118,16 +119,14 @@ struct Session<'a> {
     interrupted: &'a AtomicBool,
 }
 
-/// A target on its way to a row.
-struct Entry {
-    variant: Variant,
-    door: Door,
-    /// None where it cannot be measured.
-    program: Option<PathBuf>,
-    row: Row,
+/// One step of a scenario on its way to its rows; all steps have the same targets.
+struct Part<'a> {
+    scenario: &'a Scenario,
+    sizes: EchoSizes,
+    entries: Vec<Entry>,
 }
 
-impl Session<'_> {
+impl<'a> Session<'a> {
     fn greet(&self) {
         if self.arguments.common.quiet {
             return;
@@ -144,73 +143,74 @@ impl Session<'_> {
         }
     }
 
-    fn rows(&self, targets: &[Variant]) -> Result<Vec<Row>> {
-        let mut entries: Vec<Entry> =
-            targets.iter().flat_map(|target| self.entries(*target)).collect();
-        let sizes = self.echo_sizes(targets);
-        let measurable = entries.iter().filter(|entry| entry.program.is_some()).count();
-        let mut step =
-            Step { of: self.arguments.runs * u32::try_from(measurable)?, ..Step::default() };
+    fn part(&self, targets: &[Variant]) -> Part<'a> {
+        let entries = targets.iter().flat_map(|target| self.entries(*target)).collect();
+        Part { scenario: self.scenario, sizes: self.echo_sizes(targets), entries }
+    }
+
+    /// Runs target after target under every step, and all that again as often as asked.
+    fn rounds(&mut self, parts: &mut [Part<'a>]) -> Result<()> {
+        let targets = parts.first().map_or(0, |part| part.entries.len());
+        let all = parts.iter().flat_map(|part| &part.entries);
+        let measurable = u32::try_from(all.filter(|entry| entry.program.is_some()).count())?;
+        let mut step = Step { of: self.arguments.runs * measurable, ..Step::default() };
+        let mut taken = vec![Duration::ZERO; targets];
         for number in 1..=self.arguments.runs {
-            if number > 1 && self.within.is_some_and(|within| self.clock.elapsed() >= within) {
-                break;
-            }
-            for entry in entries.iter_mut().filter(|entry| entry.program.is_some()) {
-                self.one(entry, number, &sizes.text, step)?;
-                step.done += 1;
-                step.taken = self.clock.elapsed();
+            for (at, taken) in taken.iter_mut().enumerate() {
+                let begun = self.clock.elapsed();
+                if number > 1
+                    && self.within.is_some_and(|within| begun.saturating_add(*taken) > within)
+                {
+                    // Nor later, so that runs of one number belong together.
+                    *taken = Duration::MAX;
+                    continue;
+                }
+                let mut standing = Standing::default();
+                for part in &mut *parts {
+                    self.scenario = part.scenario;
+                    let entry = &mut part.entries[at];
+                    if entry.program.is_some() {
+                        self.one(entry, number, &part.sizes.text, &mut standing, step)?;
+                        step.done += 1;
+                        step.taken = self.clock.elapsed();
+                    }
+                }
+                drop(standing);
+                *taken = self.clock.elapsed().saturating_sub(begun);
             }
         }
-        for entry in &mut entries {
+        Ok(())
+    }
+
+    fn conclude(&mut self, part: Part<'a>) -> Vec<Row> {
+        self.scenario = part.scenario;
+        let row = |mut entry: Entry| {
             if entry.program.is_some() {
                 entry.row.conclude();
-                self.annotate(entry.variant.target, &sizes, &mut entry.row);
+                self.annotate(entry.variant.target, &part.sizes, &mut entry.row);
             }
-        }
-        Ok(entries.into_iter().map(|entry| entry.row).collect())
-    }
-
-    /// One of each target, and one of scurry for each door.
-    fn entries(&self, variant: Variant) -> Vec<Entry> {
-        let target = variant.target;
-        let doors: &[Door] =
-            if target == Target::Scurry { &self.arguments.doors } else { &[Door::Main] };
-        let entry = |door: &Door| {
-            let scurry = self.arguments.common.scurry_bin.as_deref();
-            let there = self.arguments.address_of(target);
-            let located = variant.fits(self.scenario).and_then(|()| match there {
-                // Nothing is started there.
-                Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
-                None => target.locate(self.scenario.kind, scurry),
-            });
-            let located = located.and_then(|program| {
-                if variant.durability.keeps() {
-                    self.place.check()?
-                }
-                Ok(program)
-            });
-            let located = located.and_then(|program| {
-                target.meets_on(self.arguments.stand)?;
-                Ok(program)
-            });
-            let mut row = self.blank(variant, *door);
-            if let Err(missing) = &located {
-                row.not_measured = Some(missing.to_string());
-                row.audit = format!("not measured here: {missing}");
-            }
-            Entry { variant, door: *door, program: located.ok(), row }
+            entry.row
         };
-        doors.iter().map(entry).collect()
+        part.entries.into_iter().map(row).collect()
     }
 
-    fn one(&self, entry: &mut Entry, number: u32, echo_sizes: &str, step: Step) -> Result<()> {
+    fn one(
+        &self,
+        entry: &mut Entry,
+        number: u32,
+        echo_sizes: &str,
+        standing: &mut Standing,
+        step: Step,
+    ) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
         let Variant { target, durability, .. } = entry.variant;
         let bench = self.bench(target, entry.door, program, echo_sizes);
         let copies = Copies { replicas: self.replicas(entry.variant), ..bench.copies };
         let bench = Bench { durability, copies, step, ..bench };
         let row = &mut entry.row;
-        row.runs.push(match bench.measure(number, self.arguments.runs) {
+        let runs = self.arguments.runs;
+        let clock = Clock::start();
+        let run = match bench.measure_on(standing, number, runs) {
             Ok(measured) => {
                 row.version = measured.identity.version;
                 row.configuration = measured.configuration;
@@ -226,7 +226,13 @@ impl Session<'_> {
                 eprintln!("{}: {audit}", row.target);
                 Run::failed(number, audit)
             }
-        });
+        };
+        if !self.arguments.common.quiet {
+            let (title, target) = (row.title(), &row.target);
+            let name = format!("{title}, {target}, run {number}/{runs}");
+            tell(&name, &run.audit, clock.elapsed());
+        }
+        row.runs.push(run);
         Ok(())
     }
 
@@ -269,7 +275,7 @@ impl Session<'_> {
 
     /// Replicas that a target gets.
     fn replicas(&self, variant: Variant) -> u32 {
-        let has_them = variant.target.replicates_with(variant.durability);
+        let has_them = variant.target.replicates_with(variant.durability, self.scenario.kind);
         if has_them { self.wanted_replicas() } else { 0 }
     }
 
@@ -293,256 +299,9 @@ impl Session<'_> {
         });
         learnt.unwrap_or_else(|error| built_in(&error))
     }
-
-    fn blank(&self, variant: Variant, door: Door) -> Row {
-        let target = variant.target;
-        let scenario = self.scenario;
-        let kv = scenario.kv.as_ref();
-        let cores = self.placement(target);
-        let is_scurry = target == Target::Scurry;
-        let is_addressed = self.arguments.address_of(target).is_some();
-        // The plain name is that of the plain way in.
-        let name = match door {
-            Door::Main => variant.name(),
-            Door::Cores => format!("{} {}", variant.name(), door.name()),
-        };
-        Row {
-            scenario: scenario.name.clone(),
-            step: scenario.step.clone(),
-            target: name,
-            // Until the server has said it.
-            durability: "unknown".to_owned(),
-            filesystem: (variant.durability.keeps() && !is_addressed)
-                .then(|| self.place.filesystem.clone()),
-            load: Load {
-                sessions: scenario.sessions,
-                connections: scenario.connections,
-                depth: scenario.depth,
-                rate: scenario.clock_rate(),
-                accounts: scenario.records(),
-                seconds: scenario.seconds,
-                warmup_seconds: scenario.warmup_seconds,
-                seed: scenario.seed,
-                batch: kv.and_then(|kv| kv.batch),
-                ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
-                threads: self.scurry.threads.filter(|_| is_scurry),
-                door: is_scurry.then(|| door.name().to_owned()),
-                target_cores: cores
-                    .filter(|_| !is_addressed)
-                    .map(|cores| cores.target.clone())
-                    .unwrap_or_default(),
-                loader_core: cores.map(|cores| cores.loader),
-            },
-            replicas: self.replicas(variant),
-            acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
-            host: self.host.clone(),
-            stand: self.arguments.stand.name().to_owned(),
-            ..Row::default()
-        }
-    }
-
-    fn annotate(&self, target: Target, sizes: &EchoSizes, row: &mut Row) {
-        let shared = self.placement(target).is_none_or(Cores::are_shared);
-        if row.figures.loader_bound == Some(true) {
-            let mut note =
-                "loader-bound: the loader had less than 10 % of its core left".to_owned();
-            if row.figures.cpu_percent.is_some_and(|percent| percent >= BUSY_PERCENT) {
-                note.push_str(", though the target's core was full as well");
-            }
-            row.notes.push(note);
-        }
-        if let Some(percent) = other_work(row) {
-            row.notes.push(format!(
-                "other work took {percent:.0} % of a core meanwhile: the figures are disturbed"
-            ));
-        }
-        let rate = row.figures.business_ops_per_s;
-        if let (Some(wanted), Some(found)) = (row.load.rate, rate)
-            && found < wanted * KEPT_RATE_MIN
-        {
-            row.notes.push(format!("did not keep the rate of {wanted} requests/s"));
-        }
-        if let Some(filesystem) = &row.filesystem {
-            row.notes.push(format!("keeps its data on {filesystem}"));
-        }
-        row.notes.extend(row.figures.log.as_ref().map(LogGrowth::words));
-        if target == Target::Echo {
-            row.notes.push(sizes.origin.clone());
-        }
-        if target.is_http() {
-            row.notes.push("a door and three servers share the cores of the target".to_owned());
-        }
-        if let Some(address) = self.arguments.address_of(target) {
-            row.notes.push(format!(
-                "at {address}: the lab neither started nor bound it, and does not see its CPU and memory"
-            ));
-        }
-        if target.jvm_system().is_some() {
-            row.notes.push(
-                "loaded by its own client in a driver, whose CPU stands for the loader's"
-                    .to_owned(),
-            );
-        }
-        if matches!(target, Target::HazelcastJava | Target::HazelcastClient) {
-            row.notes.push("its persistence is of the Enterprise edition only".to_owned());
-        }
-        if target.decides_in_client() {
-            row.notes.push(
-                "the rules run in the loader: CPU % and CPU us/op are the store's share alone"
-                    .to_owned(),
-            );
-        }
-        if let Some(path) = &self.arguments.lua_library
-            && target.dialect() == Some(Dialect::Functions)
-        {
-            row.notes.push(format!("its Lua library is {}", path.display()));
-        }
-        if target == Target::Scurry && !self.scurry.arguments.is_empty() {
-            row.notes.push(format!("started with {}", self.scurry.arguments.join(" ")));
-        }
-        if let Some(cpu) = row.figures.replica_cpu_us_per_op {
-            let place =
-                if self.placement(target).is_some() { ", on the loader's core" } else { "" };
-            row.notes.push(format!("its replicas take {cpu:.2} us of CPU an operation{place}"));
-        } else if self.wanted_replicas() > 0 && row.replicas == 0 {
-            let note =
-                "it has no replicas: --replicas is for Valkey, Redis and Tarantool with a log";
-            row.notes.push(note.to_owned());
-        }
-        if row.figures.operations == Some(0) {
-            row.notes.push("nothing was answered in the measured interval".to_owned());
-        }
-        let findings = findings(row);
-        row.notes.extend(findings);
-        if let (Some(batch), Some(rate)) = (row.load.batch, row.figures.business_ops_per_s) {
-            let changes = grouped(rate * f64::from(batch));
-            row.notes.push(format!("{batch} changes an operation, {changes} changes/s"));
-        }
-        if let (Some(copies), Some(short)) =
-            (row.acknowledged_copies, row.figures.not_enough_copies)
-        {
-            row.notes.push(format!(
-                "acknowledged on {copies} copies, by a WAIT behind each batch; not enough \
-                 replicas for {short} operations"
-            ));
-        }
-        if self.scenario.nodes > 1 {
-            row.notes.push(format!(
-                "{} nodes share the cores of the target; each has a part of the slots, which only \
-                 the loader knows",
-                self.scenario.nodes
-            ));
-        }
-        if target.is_cluster() {
-            row.notes.push("3 primaries on the cores of the target".to_owned());
-        }
-        if target.is_yardstick() {
-            row.notes.push("an HSET of four fields in the place of each operation".to_owned());
-        }
-        if target != Target::Scurry && self.scurry.threads.is_some_and(|threads| threads > 1) {
-            row.notes.push("one thread: --threads is scurry's".to_owned());
-        }
-        if shared {
-            row.notes.push(
-                "loader and system under test share a core: compare CPU per operation, not \
-                 throughput"
-                    .to_owned(),
-            );
-        }
-    }
-}
-
-/// What ran on the cores of the loader and of the target beside these two, 100 per core; none where it
-/// is little, or not known.
-fn other_work(row: &Row) -> Option<f64> {
-    let figures = &row.figures;
-    let is_ours =
-        |core: usize| row.load.loader_core == Some(core) || row.load.target_cores.contains(&core);
-    // What replicas take is on the loader's core too, and told apart.
-    if row.load.loader_core.is_none() || row.replicas > 0 || figures.core_use.is_empty() {
-        return None;
-    }
-    let busy: f64 =
-        figures.core_use.iter().filter(|one| is_ours(one.core)).map(|one| one.busy_percent).sum();
-    let other = busy - figures.cpu_percent? - (100.0 - figures.loader_idle_percent?);
-    (other > OTHER_PERCENT_MAX).then_some(other)
-}
-
-/// What the median run says beside its figures, in words.
-fn findings(row: &Row) -> Vec<String> {
-    let shown = row.figures.business_ops_per_s;
-    let median = row.runs.iter().find(|run| run.figures.business_ops_per_s == shown);
-    let Some(run) = median else { return Vec::new() };
-    let mut notes = Vec::new();
-    if let Some(found) = &run.search {
-        let limit = found.p99_ms;
-        let trials = found.trials.len();
-        notes.push(match found.rate {
-            Some(rate) => format!(
-                "the highest rate with p99 <= {limit} ms of {trials} that were tried: {} requests/s",
-                grouped(rate)
-            ),
-            None => format!("none of the {trials} rates that were tried has p99 <= {limit} ms"),
-        });
-    }
-    if run.search.is_some()
-        && let Some(rate) = row.figures.ops_per_s_per_core
-    {
-        notes.push(format!("{} ops/s per core", grouped(rate)));
-    }
-    if let Some(uncorrected) = &row.figures.latency_uncorrected_us {
-        notes.push(format!(
-            "uncorrected, from when a request was written: p50 {}, p99 {}, max {}",
-            duration(uncorrected.p50),
-            duration(uncorrected.p99),
-            duration(uncorrected.max)
-        ));
-    }
-    if let Some(told) = run.totals {
-        notes.push(format!(
-            "totals were read {} times under the load, in {} at most",
-            told.reads,
-            duration(told.longest_us)
-        ));
-    }
-    notes.extend(run.denials.map(|denials| format!("{denials} reports were denied")));
-    if let Some(live) = run.live {
-        notes.push(format!(
-            "{} denials, {} partial grants, {} duplicates with {} replays, {} sessions found their \
-             account full (warm-up too)",
-            live.denials, live.partial, live.duplicates, live.replays, live.busy
-        ));
-    }
-    notes
 }
 
 /// Numbers of cores as text.
 fn joined(cores: &[usize]) -> String {
     cores.iter().map(usize::to_string).collect::<Vec<_>>().join(" and ")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::row::Figures;
-    use crate::sampler::CoreUse;
-
-    #[test]
-    fn work_of_others_is_what_neither_loader_nor_target_did() {
-        let core = |core, busy_percent| CoreUse { core, busy_percent, ..CoreUse::default() };
-        let row = |core_use: Vec<CoreUse>| Row {
-            load: Load { loader_core: Some(0), target_cores: vec![1], ..Load::default() },
-            figures: Figures {
-                cpu_percent: Some(90.0),
-                loader_idle_percent: Some(60.0),
-                core_use,
-                ..Figures::default()
-            },
-            ..Row::default()
-        };
-        assert_eq!(other_work(&row(vec![core(0, 45.0), core(1, 99.0)])), None);
-        let disturbed = row(vec![core(0, 99.0), core(1, 99.0), core(2, 99.0)]);
-        assert_eq!(other_work(&disturbed), Some(68.0));
-        assert_eq!(other_work(&row(vec![])), None);
-    }
 }

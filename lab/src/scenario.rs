@@ -12,6 +12,7 @@ use serde::Deserialize;
 
 use crate::names::ACCOUNTS_MAX;
 use steps::File;
+pub use steps::Form;
 
 pub use charging::{Bucket, Charging, Operation, Phase};
 pub use key_value::{KeyValue, Order, Quorum};
@@ -147,8 +148,8 @@ impl Scenario {
     ///
     /// # Errors
     /// When there is none of this name.
-    pub fn built_in_steps(name: &str, is_short: bool) -> Result<Vec<Scenario>> {
-        Scenario::parse_steps(built_in_text(name)?, is_short)
+    pub fn built_in_steps(name: &str, form: Form) -> Result<Vec<Scenario>> {
+        Scenario::parse_steps(built_in_text(name)?, form)
     }
 
     /// Reads a scenario without its steps.
@@ -159,12 +160,12 @@ impl Scenario {
         File::read(text)?.plain()
     }
 
-    /// Reads every step of a scenario, in its short form or its whole one.
+    /// Reads the steps of a scenario in this form.
     ///
     /// # Errors
     /// As [`Scenario::parse`].
-    pub fn parse_steps(text: &str, is_short: bool) -> Result<Vec<Scenario>> {
-        File::read(text)?.steps(is_short)
+    pub fn parse_steps(text: &str, form: Form) -> Result<Vec<Scenario>> {
+        File::read(text)?.steps(form)
     }
 
     /// Requests per second by the clock; none in a closed loop and in a search.
@@ -273,11 +274,11 @@ mod tests {
         let files: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
         assert_eq!(names, files);
         for name in files {
-            for is_short in [false, true] {
-                let steps = Scenario::built_in_steps(name, is_short).unwrap();
+            for form in [Form::Long, Form::ShortSteps, Form::Short] {
+                let steps = Scenario::built_in_steps(name, form).unwrap();
                 assert!(!steps.is_empty(), "{name}");
                 let seconds: f64 = steps.iter().map(|s| s.seconds + s.warmup_seconds).sum();
-                assert!(!is_short || seconds <= 60.0, "{name}: {seconds} s in short");
+                assert!(form != Form::Short || seconds <= 60.0, "{name}: {seconds} s in short");
             }
         }
         assert!(Scenario::built_in("moaf").is_err());

@@ -35,6 +35,8 @@ pub enum StandKind {
     Loopback,
     /// Two network namespaces with a cable of 1 Gbit/s.
     Namespaces,
+    /// The same with a cable that has no limit, to see what the limit does.
+    NamespacesUnshaped,
 }
 
 impl StandKind {
@@ -43,7 +45,13 @@ impl StandKind {
         match self {
             StandKind::Loopback => "loopback",
             StandKind::Namespaces => "namespaces",
+            StandKind::NamespacesUnshaped => "namespaces-unshaped",
         }
+    }
+
+    /// Loader and target are on hosts of their own.
+    pub fn is_apart(self) -> bool {
+        self != StandKind::Loopback
     }
 }
 
@@ -71,15 +79,10 @@ impl Stand {
     pub fn build(kind: StandKind) -> Result<Stand> {
         match kind {
             StandKind::Loopback => Ok(Stand::Loopback),
-            StandKind::Namespaces => Hosts::build().map(Stand::Namespaces).context(CURE),
-        }
-    }
-
-    /// Which one it is.
-    pub fn kind(&self) -> StandKind {
-        match self {
-            Stand::Loopback => StandKind::Loopback,
-            Stand::Namespaces(_) => StandKind::Namespaces,
+            StandKind::Namespaces => Hosts::build(true).map(Stand::Namespaces).context(CURE),
+            StandKind::NamespacesUnshaped => {
+                Hosts::build(false).map(Stand::Namespaces).context(CURE)
+            }
         }
     }
 
@@ -112,7 +115,7 @@ impl Stand {
 }
 
 impl Hosts {
-    fn build() -> Result<Hosts> {
+    fn build(is_shaped: bool) -> Result<Hosts> {
         let here = || File::open("/proc/thread-self/ns/net").context("opening a namespace");
         let home = here()?;
         let new = || unshare(CloneFlags::CLONE_NEWNET).context("making a network namespace");
@@ -124,10 +127,10 @@ impl Hosts {
         let other = path(&hosts.target).display().to_string();
         let cable = ["ip", "link", "add", INTERFACE, "type", "veth", "peer", "name", INTERFACE];
         run(&[cable.as_slice(), &["netns", &other]].concat())?;
-        plug(LOADER)?;
+        plug(LOADER, is_shaped)?;
         let loader = here()?;
         enter(&hosts.target)?;
-        plug(TARGET)?;
+        plug(TARGET, is_shaped)?;
         enter(&loader)?;
         Ok(hosts)
     }
@@ -149,10 +152,13 @@ pub fn enter(namespace: &File) -> Result<()> {
 }
 
 /// Brings this host's end of the cable up.
-fn plug(address: Ipv4Addr) -> Result<()> {
+fn plug(address: Ipv4Addr, is_shaped: bool) -> Result<()> {
     run(&["ip", "addr", "add", &format!("{address}/30"), "dev", INTERFACE])?;
     // Packets as a wire has them, and not 64 KiB at a time.
     run(&["ip", "link", "set", "dev", INTERFACE, "gso_max_segs", "1", "up"])?;
+    if !is_shaped {
+        return Ok(());
+    }
     run(&[&["tc", "qdisc", "add", "dev", INTERFACE, "root"], SHAPER].concat())
 }
 

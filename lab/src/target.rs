@@ -198,9 +198,13 @@ impl Target {
             Target::TarantoolBulk => {
                 "tarantool; as +client, for all requests of a connection at once"
             }
-            Target::HazelcastJava => "Hazelcast; charging by an EntryProcessor, its own client",
+            Target::HazelcastJava => {
+                "Hazelcast; charging by an EntryProcessor, kv by its maps, its own client"
+            }
             Target::HazelcastClient => "Hazelcast; the client reads, decides, compares and sets",
-            Target::IgniteJava => "Ignite 2; charging by IgniteCache.invoke, its own client",
+            Target::IgniteJava => {
+                "Ignite 2; charging by IgniteCache.invoke, kv by its caches, its own client"
+            }
             Target::IgniteClient => "Ignite 2; the client reads, decides, compares and sets",
             Target::ValkeyModule => "valkey-server with libscurry.so; charging by SCUR.* commands",
             Target::RedisModule => "redis-server with libscurry.so; charging by SCUR.* commands",
@@ -312,16 +316,26 @@ impl Target {
         !is_other && !self.is_by_address()
     }
 
-    /// What a replica must have is only what the primary keeps (Tarantool has none without a log).
-    pub fn replicates_with(self, durability: Durability) -> bool {
-        self.replicates() && (!self.is_tarantool() || durability.keeps())
+    /// Its members are each other's backups, of plain keys: the entry processors of charging are not
+    /// repeated there.
+    pub fn backs_up(self, kind: Kind) -> bool {
+        self.jvm_system().is_some() && kind == Kind::Kv
     }
 
-    /// The lab can start several of it that share the keys, by the slots that clients count.
+    /// It has what replicas must have: what a primary keeps (Tarantool has none without a log), or
+    /// members that back each other up.
+    pub fn replicates_with(self, durability: Durability, kind: Kind) -> bool {
+        self.backs_up(kind) || self.replicates() && (!self.is_tarantool() || durability.keeps())
+    }
+
+    /// The lab can start several of it that share the keys, by the slots that clients count or by
+    /// their own way.
     pub fn is_partitioned(self) -> bool {
         matches!(
             self,
-            Target::Scurry
+            Target::HazelcastJava
+                | Target::IgniteJava
+                | Target::Scurry
                 | Target::Valkey
                 | Target::Redis
                 | Target::ValkeyModule
@@ -332,7 +346,9 @@ impl Target {
     /// How it writes and finds records by an index; `None` where it has none.
     pub fn index_dialect(self) -> Option<IndexDialect> {
         match self {
-            Target::Scurry | Target::TarantoolLua => Some(IndexDialect::Entity),
+            Target::Scurry | Target::TarantoolLua | Target::HazelcastJava | Target::IgniteJava => {
+                Some(IndexDialect::Entity)
+            }
             Target::ValkeyLua | Target::RedisLua => Some(IndexDialect::Sets),
             _ => None,
         }

@@ -72,6 +72,8 @@ impl Testbed {
             scurry: &scurry,
             library: None,
             kind: Kind::Charging,
+            members: 1,
+            backups: 0,
         });
         ServerProcess::start(&command, &self.interrupted)
     }

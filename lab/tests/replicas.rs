@@ -1,9 +1,12 @@
 //! The lab against servers with replicas and against a cluster, end to end: only functions are
 //! tested, never figures.
 
-use std::path::{Path, PathBuf};
+mod module;
+
+use std::path::Path;
 use std::process::Command;
 
+use module::lab_with_module;
 use serde_json::Value;
 
 const LAB: &str = env!("CARGO_BIN_EXE_scurry-lab");
@@ -28,23 +31,6 @@ fn run(lab: &Path, words: &[&str]) -> (Value, String) {
     assert_eq!(row["audit"], "ok", "{row}");
     assert!(row["operations"].as_u64().is_some_and(|count| count > 0), "{row}");
     (row, stdout)
-}
-
-/// libscurry.so beside a copy of the lab: built alone, with a profile of its own.
-fn lab_with_module(directory: &Path) -> PathBuf {
-    let target = Path::new(LAB).ancestors().nth(2).unwrap();
-    let module = std::env::var_os("SCURRY_MODULE").map(PathBuf::from).unwrap_or_else(|| {
-        let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
-        cargo.args(["build", "--quiet", "--package", "scurry-valkey-module", "--lib"]);
-        cargo.args(["--profile", "module", "--target-dir"]).arg(target);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
-        assert!(cargo.status().unwrap().success(), "libscurry.so does not build");
-        target.join("module/libscurry.so")
-    });
-    std::fs::copy(module, directory.join("libscurry.so")).unwrap();
-    let lab = directory.join("scurry-lab");
-    std::fs::copy(LAB, &lab).unwrap();
-    lab
 }
 
 #[test]

@@ -225,6 +225,42 @@ fn a_comparison_writes_its_rows_and_its_page() {
 }
 
 #[test]
+fn all_scenarios_have_the_same_cores_and_a_row_for_each_published_system() {
+    let directory = tempfile::tempdir().unwrap();
+    let out = directory.path().join("out");
+    // What only two scenarios can measure, so that this is short.
+    let words = "compare --all --runs 3 --within 0.02 --target valkey+hset --out";
+    let words: Vec<&str> = words.split(' ').collect();
+    let rest = "-- --sessions 20 --connections 5 --seconds 0.2 --warmup 0 --accounts 1000";
+    let rest: Vec<&Path> = rest.split(' ').map(Path::new).collect();
+    let output = lab(&words, &[&[out.as_path()], rest.as_slice()].concat());
+    assert!(output.status.success(), "{}", said(&output));
+    let rows = |name: &str| {
+        let json = std::fs::read(out.join(format!("{name}.json"))).unwrap();
+        let report: Value = serde_json::from_slice(&json).unwrap();
+        report["rows"].as_array().unwrap().clone()
+    };
+    let [first, second] = ["moaf-scur", "moaf-scur-pipelined"].map(|name| rows(name)[0].clone());
+    assert_eq!((&first["audit"], &second["audit"]), (&"ok".into(), &"ok".into()));
+    // What a scenario was bound to does not bind the next one.
+    for name in ["loader_core", "target_cores"] {
+        assert_eq!(first[name], second[name], "{name}");
+    }
+    // There is no time for another round, and the first is run all the same.
+    assert_eq!(first["runs"].as_array().unwrap().len(), 1, "{first}");
+    let names = |name: &str| -> Vec<String> {
+        rows(name).iter().map(|row| row["target"].as_str().unwrap().to_owned()).collect()
+    };
+    assert!(names("charglt").contains(&"Volt Active Data".to_owned()));
+    assert!(names("ncache-80-20").contains(&"NCache".to_owned()));
+    for row in rows("moaf-scur").iter().filter(|row| row["target"] == "Aerospike") {
+        assert!(row["not_measured"].as_str().unwrap().contains("no package registry"), "{row}");
+    }
+    // A log shows where the time goes.
+    assert!(said(&output).contains("moaf-scur, valkey+hset, run 1/3: ok, "), "{}", said(&output));
+}
+
+#[test]
 fn an_open_loop_shows_what_correction_hides() {
     let directory = tempfile::tempdir().unwrap();
     let json = directory.path().join("rows.json");

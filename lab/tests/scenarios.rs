@@ -143,8 +143,27 @@ fn a_replica_of_tarantool_has_what_its_primary_has() {
 }
 
 #[test]
+fn a_run_in_which_nothing_was_acknowledged_has_failed() {
+    // Each write takes longer than the whole run: it is answered when that is over.
+    let library = include_str!("../peers/index.lua");
+    let slow = "local begun = os.clock() while os.clock() - begun < 1.5 do end local before";
+    let text = library.replacen("local before", slow, 1);
+    assert_ne!(text, library);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("slow.lua");
+    std::fs::write(&path, text).unwrap();
+    let line = "kts-index --step set --target valkey+lua --keys 1 --sessions 1 --lua-library";
+    let (rows, output) = lab(&format!("{line} {}", path.display()));
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert_eq!(rows[0]["audit"], "failed: nothing was done", "{}", rows[0]);
+    assert!(rows[0]["business_ops_per_s"].is_null(), "{}", rows[0]);
+}
+
+#[test]
 fn a_batch_is_one_operation_of_many_changes() {
-    let mut line = "kts-batches --step 10 --step 10000 --target scurry --target valkey".to_owned();
+    // On a busy machine one batch of 10,000 takes longer than the short form.
+    let mut line =
+        "kts-batches --step 10 --step 10000 --seconds 2 --target scurry --target valkey".to_owned();
     if has("tarantool") {
         line.push_str(" --target tarantool+lua --target tarantool+lua:fsync");
     }

@@ -34,8 +34,8 @@ pub struct CompareArguments {
     #[arg(long)]
     pub runs: Option<u32>,
 
-    /// Begin no further round of runs after this time; scenarios share it evenly, and each has one
-    /// round at least [default: with --all in the short form 18, else no bound].
+    /// End within this time: scenarios share it evenly, each target runs once at least, and again
+    /// where there is time by what it took [default: with --all in the short form 15, else no bound].
     #[arg(long, value_name = "MINUTES")]
     pub within: Option<f64>,
 

@@ -10,7 +10,7 @@ use super::CommonArguments;
 use super::address::TargetAddress;
 use crate::fleet::REPLICAS_MAX;
 use crate::routes::Door;
-use crate::scenario::Scenario;
+use crate::scenario::{Form, Scenario};
 use crate::stand::StandKind;
 use crate::target::{ScurryOptions, Target, Variant};
 
@@ -125,7 +125,7 @@ pub struct RunArguments {
     pub threads: Option<u32>,
 
     /// Where loader and target meet: `loopback`, or `namespaces`, two network namespaces with a cable
-    /// of 1 Gbit/s (as root).
+    /// of 1 Gbit/s (as root); `namespaces-unshaped` is the same without that limit.
     #[arg(long, value_enum, default_value_t)]
     pub stand: StandKind,
 
@@ -135,7 +135,8 @@ pub struct RunArguments {
     pub doors: Vec<Door>,
 
     /// Replicas of each primary of Valkey and Redis: 0 or 1. They run on the loader's core, and their
-    /// CPU is told apart [default: the scenario's].
+    /// CPU is told apart. Under kv Hazelcast and Ignite get a second member on the target's core, and a
+    /// backup of each key [default: the scenario's].
     #[arg(long, value_name = "N")]
     pub replicas: Option<u32>,
 
@@ -254,9 +255,8 @@ impl RunArguments {
     /// Refuses what no target can do.
     fn check_copies(&self) -> Result<()> {
         let replicas = self.replicas.unwrap_or(0);
-        let is_apart = self.stand == StandKind::Namespaces;
         ensure!(
-            !is_apart || replicas == 0 && self.addresses.is_empty(),
+            !self.stand.is_apart() || replicas == 0 && self.addresses.is_empty(),
             "--stand namespaces has one host for the target: leave --replicas and --address out"
         );
         ensure!(replicas <= REPLICAS_MAX, "--replicas must be 0 to {REPLICAS_MAX}");
@@ -268,12 +268,18 @@ impl RunArguments {
     }
 
     fn find(&self) -> Result<Vec<Scenario>> {
+        let form = match (self.short, self.steps.is_empty()) {
+            (false, _) => Form::Long,
+            (true, true) => Form::Short,
+            // What is named is run, also where the short form leaves it out.
+            (true, false) => Form::ShortSteps,
+        };
         if self.scenario.ends_with(".toml") {
             let text = std::fs::read_to_string(&self.scenario)
                 .map_err(|error| anyhow::anyhow!("reading {}: {error}", self.scenario))?;
-            return Scenario::parse_steps(&text, self.short);
+            return Scenario::parse_steps(&text, form);
         }
-        Scenario::built_in_steps(&self.scenario, self.short)
+        Scenario::built_in_steps(&self.scenario, form)
     }
 
     /// A flag of the other kind of load would silently do nothing.
@@ -369,6 +375,9 @@ mod tests {
         assert_eq!(batches, [Some(10), Some(1_000)]);
         assert!(steps.iter().all(|step| step.sessions == 2));
         assert!(parse("kts-batches --short").unwrap().seconds < 1.0);
+        // A step that the short form leaves out is there for who names it.
+        assert_eq!(parse_run("kts-batches --short").unwrap().scenarios().unwrap().len(), 3);
+        assert!(parse("kts-batches --short --step 10").unwrap().seconds < 1.0);
     }
 
     #[test]

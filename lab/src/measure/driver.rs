@@ -16,14 +16,17 @@ use crate::progress::Progress;
 use crate::resp::Value;
 use crate::row::Run;
 use crate::sampler::cpu_seconds;
-use crate::scenario::{Charging, Operation};
 use crate::target::driver;
 
 /// What the audit needs of a load.
 #[derive(Debug)]
 pub(super) struct Tally {
-    pub(super) consumed: Vec<i64>,
+    /// Of each account what was consumed; of each key the number of its last write, 0 where it is
+    /// absent, -1 where writes overlapped.
+    pub(super) records: Vec<i64>,
     pub(super) replays: u64,
+    /// Reads that did not give what they should.
+    pub(super) wrong: u64,
 }
 
 /// What the driver says when it is done.
@@ -36,6 +39,7 @@ struct Driven {
     by_operation: Vec<OperationResult>,
     errors: ErrorTally,
     replays: u64,
+    wrong: u64,
     histogram: String,
 }
 
@@ -43,11 +47,7 @@ impl Bench<'_> {
     /// Starts the driver of a target that has one, on the loader's core.
     pub(super) fn start_driver(&self, server: SocketAddr) -> Result<Option<ServerProcess>> {
         let Some(system) = self.target.jvm_system() else { return Ok(None) };
-        ensure!(
-            self.scenario.rate.is_none(),
-            "the driver has a closed loop only: leave --rate out"
-        );
-        let (address, arguments) = driver(system, server, self.target.decides_in_client());
+        let (address, arguments) = driver(system, server, self.target, self.scenario.kind);
         let command = ServerCommand {
             program: self.program.clone(),
             arguments: arguments.into_iter().map(Into::into).collect(),
@@ -60,11 +60,11 @@ impl Bench<'_> {
         ServerProcess::start(&command, self.interrupted).context("starting the driver").map(Some)
     }
 
-    /// Lets the driver carry out the load.
+    /// Lets the driver carry out the load, with these words beside those that all loads have.
     pub(super) fn drive(
         &self,
         number: u32,
-        charging: &Charging,
+        words: &[(&str, String)],
         server: &System,
         driver: &ServerProcess,
         client: &mut Client,
@@ -82,7 +82,7 @@ impl Bench<'_> {
         };
         let mut driver_cpu = Vec::new();
         let mut timeline = Vec::new();
-        client.send(&self.words(charging))?;
+        client.send(&self.words(words))?;
         let json = loop {
             self.go_on()?;
             match client.receive()? {
@@ -132,33 +132,24 @@ impl Bench<'_> {
         };
         let (amounts, rest) = tally.as_chunks();
         ensure!(rest.is_empty(), "the driver's tally is cut off");
-        let consumed = amounts.iter().map(|amount| i64::from_le_bytes(*amount)).collect();
-        Ok((run, Tally { consumed, replays: driven.replays }))
+        let records = amounts.iter().map(|amount| i64::from_le_bytes(*amount)).collect();
+        Ok((run, Tally { records, replays: driven.replays, wrong: driven.wrong }))
     }
 
     /// The request of the load: names and values.
-    fn words(&self, charging: &Charging) -> Vec<String> {
+    fn words(&self, own: &[(&str, String)]) -> Vec<String> {
         let scenario = self.scenario;
         // As many as the connections of another target would let in.
         let sessions = scenario.sessions.min(scenario.connections.saturating_mul(scenario.depth));
-        let operations: Vec<&str> =
-            charging.operations().into_iter().map(Operation::name).collect();
-        let mut words = vec!["LOAD".to_owned()];
-        let mut add = |name: &str, value: &dyn std::fmt::Display| {
-            words.extend([name.to_owned(), value.to_string()]);
-        };
-        add("sessions", &sessions);
-        add("accounts", &scenario.accounts);
-        add("seconds", &scenario.seconds);
-        add("warmup", &scenario.warmup_seconds);
-        add("seed", &scenario.seed);
-        add("unit", &charging.unit);
-        add("item", &charging.item_key);
-        add("requested", &charging.requested);
-        add("used_update", &charging.used_update);
-        add("used_terminate", &charging.used_terminate);
-        add("operations", &operations.join(","));
-        words
+        let all = [
+            ("sessions", sessions.to_string()),
+            ("records", scenario.records().to_string()),
+            ("seconds", scenario.seconds.to_string()),
+            ("warmup", scenario.warmup_seconds.to_string()),
+            ("seed", scenario.seed.to_string()),
+        ];
+        let pairs = all.iter().chain(own).map(|(name, value)| [(*name).to_owned(), value.clone()]);
+        std::iter::once("LOAD".to_owned()).chain(pairs.flatten()).collect()
     }
 }
 

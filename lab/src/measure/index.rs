@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 
+use super::key_value::key_value_words;
 use super::{Bench, System, addresses, settle};
 use crate::audit::audit_index;
 use crate::client::Client;
@@ -28,6 +29,15 @@ impl Bench<'_> {
         let filling = self.fill(fleet, client, kv.keys, progress, |client, progress| {
             put_records(client, &mut workload, progress)
         })?;
+        if let Some(driver) = fleet.driver() {
+            let (mut run, tally) =
+                self.drive(number, &key_value_words(kv), fleet, driver, client, progress)?;
+            workload.take(&tally.records, tally.wrong);
+            let verdict =
+                self.verdict(&run.errors, || audit_index(client, &workload, scenario.seed));
+            settle(&mut run, verdict, filling.as_ref(), progress);
+            return Ok((run, filling));
+        }
         let addresses = addresses(fleet, None);
         let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
         let verdict =

@@ -3,18 +3,47 @@
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::client::Client;
 use crate::fleet::Fleet;
+use crate::process::ServerProcess;
 use crate::routes::Routes;
 use crate::wire::Wire;
+
+/// What is left standing from one run to the next of the same target.
+#[derive(Debug, Default)]
+pub struct Standing {
+    /// How it was started, and what it is.
+    kept: Option<(String, System)>,
+}
+
+impl Standing {
+    /// What was started like this; anything else is stopped.
+    pub(super) fn take(&mut self, asked: &str) -> Option<System> {
+        self.kept.take().filter(|(how, _)| how == asked).map(|(_, system)| system)
+    }
+
+    /// Leaves it for the next run.
+    pub(super) fn keep(&mut self, asked: String, mut system: System) {
+        if let System::Started { is_used, .. } = &mut system {
+            *is_used = true;
+        }
+        self.kept = Some((asked, system));
+    }
+}
 
 /// Where the load goes.
 #[derive(Debug)]
 pub(super) enum System {
     /// Stopped when it is dropped.
-    Started(Fleet),
+    Started {
+        fleet: Fleet,
+        /// Carries out the load, with the system's own client.
+        driver: Option<ServerProcess>,
+        /// A run has filled it before.
+        is_used: bool,
+    },
     /// Somebody else's, so that nothing is known of its processes.
     There { address: SocketAddr, wire: Wire },
 }
@@ -22,9 +51,29 @@ pub(super) enum System {
 impl System {
     fn fleet(&self) -> Option<&Fleet> {
         match self {
-            System::Started(fleet) => Some(fleet),
+            System::Started { fleet, .. } => Some(fleet),
             System::There { .. } => None,
         }
+    }
+
+    /// Who carries out the load in the lab's stead.
+    pub(super) fn driver(&self) -> Option<&ServerProcess> {
+        match self {
+            System::Started { driver, .. } => driver.as_ref(),
+            System::There { .. } => None,
+        }
+    }
+
+    /// A run has filled it before.
+    pub(super) fn is_used(&self) -> bool {
+        matches!(self, System::Started { is_used: true, .. })
+    }
+
+    /// Stops the last of several members, which hands nothing over.
+    pub(super) fn stop_last(&self) -> Result<()> {
+        let fleet = self.fleet().context("the lab has started no members")?;
+        ensure!(fleet.stop_last(), "a member did not end");
+        Ok(())
     }
 
     /// Process ids of those that answer clients, where they are the lab's.
@@ -44,14 +93,14 @@ impl System {
     /// Of the server, or of the first node of a cluster.
     pub(super) fn address(&self) -> SocketAddr {
         match self {
-            System::Started(fleet) => fleet.first().address(),
+            System::Started { fleet, .. } => fleet.first().address(),
             System::There { address, .. } => *address,
         }
     }
 
     pub(super) fn connect(&self) -> Result<Client> {
         match self {
-            System::Started(fleet) => fleet.connect(),
+            System::Started { fleet, .. } => fleet.connect(),
             System::There { address, wire } => Client::connect_over(*wire, *address),
         }
     }

@@ -10,7 +10,8 @@ pub(crate) use grid::{Grid, grouped};
 pub(crate) use measured::duration;
 pub(crate) use measured::{behind, render as measured_table};
 pub(crate) use published::{
-    render as published_text, tables as published_tables, tables_of as published_tables_of,
+    render as published_text, systems as published_systems, tables as published_tables,
+    tables_of as published_tables_of,
 };
 
 use crate::row::Report;

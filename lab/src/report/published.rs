@@ -25,8 +25,23 @@ pub(crate) struct Table {
     /// The scenario that reproduces it; others may name it too.
     pub(crate) scenario: String,
     note: Option<String>,
+    /// The system of all rows, where no column says it.
+    system: Option<String>,
     pub(crate) columns: Vec<String>,
     rows: Vec<Vec<toml::Value>>,
+}
+
+/// The published systems of a scenario's tables, each once.
+pub(crate) fn systems(scenario: &Scenario) -> Result<Vec<String>> {
+    let mut all: Vec<String> = Vec::new();
+    for table in &tables(scenario)? {
+        for system in table.systems() {
+            if !all.iter().any(|known| known == system) {
+                all.push(system.to_owned());
+            }
+        }
+    }
+    Ok(all)
 }
 
 /// The published tables that a scenario names; nothing when there are none.
@@ -71,6 +86,13 @@ pub(crate) fn render(scenario: &Scenario) -> Result<String> {
 }
 
 impl Table {
+    /// The systems that it is of.
+    fn systems(&self) -> impl Iterator<Item = &str> {
+        let column = self.columns.iter().position(|name| name == "system");
+        let in_rows = self.rows.iter().filter_map(move |row| row.get(column?)?.as_str());
+        self.system.as_deref().into_iter().chain(in_rows)
+    }
+
     /// The rows as text, each cell with whether its column is one of text.
     pub(crate) fn cells(&self) -> impl Iterator<Item = Vec<(String, bool)>> {
         let cells = |row: &Vec<toml::Value>| {

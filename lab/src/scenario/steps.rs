@@ -13,6 +13,17 @@ const BASE: &str = "base";
 const AXIS: &str = "axis";
 const SHORT: &str = "short";
 
+/// How much of a scenario is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// All of it.
+    Long,
+    /// In its short form, which may leave steps out.
+    Short,
+    /// Every step with the values of the short form.
+    ShortSteps,
+}
+
 /// A scenario's file, with what it builds on already in it.
 #[derive(Clone, Debug)]
 pub(super) struct File {
@@ -65,12 +76,12 @@ impl File {
     }
 
     /// One scenario for each step: every value of the first axis with every value of the others.
-    pub(super) fn steps(&self, is_short: bool) -> Result<Vec<Scenario>> {
+    pub(super) fn steps(&self, form: Form) -> Result<Vec<Scenario>> {
         let mut steps = vec![(Vec::new(), self.values.clone())];
         for axis in &self.axes {
             let mut next = Vec::new();
             for (names, values) in &steps {
-                for case in axis.iter().filter(|case| case.in_short || !is_short) {
+                for case in axis.iter().filter(|case| case.in_short || form != Form::Short) {
                     let (mut names, mut values) = (names.clone(), values.clone());
                     names.push(case.name.as_str());
                     merge(&mut values, case.values.clone());
@@ -82,7 +93,7 @@ impl File {
             steps = next;
         }
         let step = |(names, mut values): (Vec<&str>, Table)| {
-            if is_short {
+            if form != Form::Long {
                 merge(&mut values, self.short.clone());
             }
             let name = (!names.is_empty()).then(|| names.join(" "));
@@ -162,7 +173,7 @@ mod tests {
     #[test]
     fn steps_are_the_product_of_the_axes() {
         let file = File::read(TWO_AXES).unwrap();
-        let steps = file.steps(false).unwrap();
+        let steps = file.steps(Form::Long).unwrap();
         let names: Vec<&str> = steps.iter().map(|step| step.step.as_deref().unwrap()).collect();
         assert_eq!(names, ["get one", "get two", "set one", "set two"]);
         let set_one = &steps[2];
@@ -175,7 +186,7 @@ mod tests {
 
     #[test]
     fn the_short_form_has_the_last_word() {
-        let steps = File::read(TWO_AXES).unwrap().steps(true).unwrap();
+        let steps = File::read(TWO_AXES).unwrap().steps(Form::Short).unwrap();
         let short = &steps[3];
         assert_eq!((short.seconds, short.kv.as_ref().unwrap().keys, short.sessions), (0.5, 10, 2));
     }
@@ -184,13 +195,14 @@ mod tests {
     fn the_short_form_leaves_out_what_says_so() {
         let text = TWO_AXES.replace("name = \"one\"", "name = \"one\"\nshort = false");
         let file = File::read(&text).unwrap();
-        let names = |is_short| -> Vec<String> {
-            file.steps(is_short).unwrap().into_iter().filter_map(|step| step.step).collect()
+        let names = |form| -> Vec<String> {
+            file.steps(form).unwrap().into_iter().filter_map(|step| step.step).collect()
         };
-        assert_eq!(names(true), ["get two", "set two"]);
-        assert_eq!(names(false).len(), 4);
+        assert_eq!(names(Form::Short), ["get two", "set two"]);
+        assert_eq!(names(Form::Long).len(), 4);
+        assert_eq!(names(Form::ShortSteps).len(), 4);
         let none = text.replace("name = \"two\"\n        s", "name = \"two\"\nshort = false\ns");
-        let error = File::read(&none).unwrap().steps(true).unwrap_err().to_string();
+        let error = File::read(&none).unwrap().steps(Form::Short).unwrap_err().to_string();
         assert!(error.contains("no value in the short form"), "{error}");
     }
 

@@ -30,6 +30,10 @@ pub struct Start<'a> {
     pub library: Option<&'a str>,
     /// What it is loaded with.
     pub kind: Kind,
+    /// Members of a system whose members know each other.
+    pub members: u32,
+    /// Backups of each key among them.
+    pub backups: u32,
 }
 
 impl Target {
@@ -43,11 +47,7 @@ impl Target {
             Target::HazelcastJava
             | Target::HazelcastClient
             | Target::IgniteJava
-            | Target::IgniteClient => jvm::server(
-                self.jvm_system().unwrap_or_default(),
-                start.address.port(),
-                start.durability,
-            ),
+            | Target::IgniteClient => jvm::server(self, &start),
             _ => family(self, &start, &port),
         };
         let arguments = words.into_iter().map(OsString::from).collect();
@@ -152,6 +152,8 @@ mod tests {
             scurry: &scurry,
             library: None,
             kind: Kind::Charging,
+            members: 2,
+            backups: 1,
         });
         command.arguments.join(&OsString::from(" ")).into_string().unwrap()
     }
@@ -185,5 +187,11 @@ mod tests {
         assert!(!always.contains("--loadmodule"), "{always}");
         let module = line(Target::ValkeyModule, Durability::None);
         assert!(module.contains("--maxmemory-policy noeviction --loadmodule"), "{module}");
+    }
+
+    #[test]
+    fn a_member_in_a_jvm_is_told_of_the_others() {
+        let line = line(Target::IgniteJava, Durability::Write);
+        assert!(line.ends_with("scurry.lab.Main serve ignite 7 7 2 1 write"), "{line}");
     }
 }

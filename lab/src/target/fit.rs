@@ -2,7 +2,7 @@
 
 use super::{Missing, Target, Variant};
 use crate::dialect::Dialect;
-use crate::scenario::{Kind, Scenario};
+use crate::scenario::{Kind, Order, Scenario};
 
 impl Variant {
     /// Says what a target, with its durability, lacks for a scenario.
@@ -11,7 +11,7 @@ impl Variant {
     /// [`Missing`].
     pub fn fits(&self, scenario: &Scenario) -> Result<(), Missing> {
         self.target.fits(scenario)?;
-        if scenario.replicas > 0 && !self.target.replicates_with(self.durability) {
+        if scenario.replicas > 0 && !self.target.replicates_with(self.durability, scenario.kind) {
             return Err(Missing {
                 why: format!("{} has no log that a replica could follow", self.name()),
                 cure: format!("measure {}:write", self.target.name()),
@@ -29,22 +29,45 @@ impl Target {
     fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
         let missing = |why: String, cure: &str| Err(Missing { why, cure: cure.to_owned() });
         let name = self.name();
-        if scenario.replicas > 0 && !self.replicates() {
+        if scenario.replicas > 0 && !self.replicates() && !self.backs_up(scenario.kind) {
             let why = format!("the lab gives {name} no replicas");
             return missing(why, "measure valkey, redis or valkey+module");
         }
         if scenario.kind == Kind::Index && self.index_dialect().is_none() {
             let why = match self {
                 _ if self.has_module() => "libscurry.so keeps no index on values".to_owned(),
-                _ if self.jvm_system().is_some() => {
-                    format!("the driver of {name} knows charging only")
+                Target::IgniteJava => {
+                    "Ignite's indexes are in its library ignite-indexing, which not every registry \
+                     has and the lab does not install"
+                        .to_owned()
                 }
                 _ => format!("{name} has no index on values"),
             };
-            return missing(why, "measure scurry, tarantool+lua, valkey+lua or redis+lua");
+            return missing(
+                why,
+                "measure scurry, tarantool+lua, valkey+lua, redis+lua or hazelcast+java",
+            );
+        }
+        let is_quorum = scenario.kv.as_ref().is_some_and(|kv| kv.quorum.is_some());
+        if is_quorum && !self.is_http() {
+            return missing(format!("{name} has no HTTP door"), "measure scurry-http");
+        }
+        let is_driven = self.jvm_system().is_some();
+        if is_driven {
+            if scenario.rate.is_some() {
+                let why = format!("the driver of {name} has a closed loop only");
+                return missing(why, "leave --rate out");
+            }
+            let is_plain = scenario
+                .kv
+                .as_ref()
+                .is_none_or(|kv| kv.order == Order::Uniform && kv.filled() == kv.keys);
+            if !is_plain {
+                let why = format!("the driver of {name} takes any of keys that are all set before");
+                return missing(why, "measure scurry or valkey");
+            }
         }
         // Beyond the loop of moaf-scur a target needs commands that only some have.
-        let is_driven = self.jvm_system().is_some();
         let is_decided = self.decides_in_client() && !is_driven;
         let is_ours = self.has_module() || self == Target::Scurry || is_decided;
         let has_rules = is_ours || matches!(self.dialect(), Some(Dialect::Functions));
@@ -64,10 +87,6 @@ impl Target {
         if scenario.nodes > 1 && !self.is_partitioned() {
             let why = format!("the lab starts one node of {name}");
             return missing(why, "measure scurry, valkey or redis");
-        }
-        let is_quorum = scenario.kv.as_ref().is_some_and(|kv| kv.quorum.is_some());
-        if is_quorum && !self.is_http() {
-            return missing(format!("{name} has no HTTP door"), "measure scurry-http");
         }
         let is_batched = scenario.kv.as_ref().is_some_and(|kv| kv.batch.is_some());
         if is_batched && (self.is_cluster() || self.is_http()) {

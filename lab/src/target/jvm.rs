@@ -4,13 +4,14 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use super::{Durability, Target};
+use super::{Start, Target};
+use crate::scenario::Kind;
 
 /// Where `make lab-peers` puts it, below the repository.
 const BUILT: &str = ".cache/lab-jvm";
 const MAIN: &str = "scurry.lab.Main";
-/// The driver's port, counted from the server's, which takes those between.
-const DRIVER_PORT: u16 = 8;
+/// The driver's port, counted from the first member's; the members and a client take those between.
+const DRIVER_PORT: u16 = 16;
 
 /// What Ignite's manual says Java 17 must open to it; Hazelcast's is a part of it.
 const OPENED: [&str; 18] = [
@@ -52,22 +53,36 @@ pub(super) fn directory() -> Option<PathBuf> {
     here.ancestors().find_map(built)
 }
 
-/// The arguments of `java` for the server.
-pub(super) fn server(system: &str, port: u16, durability: Durability) -> Vec<String> {
-    java(&["serve", system, &port.to_string(), durability.word()])
+/// The arguments of `java` for the first member.
+pub(super) fn server(target: Target, start: &Start<'_>) -> Vec<String> {
+    let system = target.jvm_system().unwrap_or_default();
+    let port = start.address.port().to_string();
+    let (members, backups) = (start.members.to_string(), start.backups.to_string());
+    java(&["serve", system, &port, &port, &members, &backups, start.durability.word()])
 }
 
-/// Where the driver of the server at this address listens, and the arguments of `java` for it.
+/// Where the driver of the members at this address and behind listens, and the arguments of `java`
+/// for it.
 pub(crate) fn driver(
     system: &str,
     server: SocketAddr,
-    decides_in_client: bool,
+    target: Target,
+    kind: Kind,
 ) -> (SocketAddr, Vec<String>) {
     let mut address = server;
     address.set_port(server.port() + DRIVER_PORT);
     let (port, server) = (address.port().to_string(), server.port().to_string());
-    let logic = if decides_in_client { "client" } else { "server" };
-    (address, java(&["drive", system, &port, &server, logic]))
+    (address, java(&["drive", system, &port, &server, work(target, kind)]))
+}
+
+/// What it is asked to do, in the driver's word.
+fn work(target: Target, kind: Kind) -> &'static str {
+    match kind {
+        Kind::Kv => "values",
+        Kind::Index => "records",
+        _ if target.decides_in_client() => "client",
+        _ => "server",
+    }
 }
 
 fn java(words: &[&str]) -> Vec<String> {

@@ -34,7 +34,7 @@ impl Target {
     /// # Errors
     /// [`Missing`].
     pub fn meets_on(self, stand: StandKind) -> Result<(), Missing> {
-        if stand == StandKind::Namespaces && self.jvm_system().is_some() {
+        if stand.is_apart() && self.jvm_system().is_some() {
             let why = format!("{} listens on the loopback interface only", self.name());
             return Err(Missing { why, cure: "leave --stand namespaces out".to_owned() });
         }
@@ -57,16 +57,9 @@ impl Target {
             let cure = "measure the target without +client or +bulk".to_owned();
             return Err(Missing { why, cure });
         }
-        if self.jvm_system().is_some() {
-            if !kind.is_charging() {
-                let why = format!("the driver of {} knows charging only", self.name());
-                let cure = "measure it with a charging scenario".to_owned();
-                return Err(Missing { why, cure });
-            }
-            if jvm::directory().is_none() {
-                let why = "lab/jvm is not built here or above".to_owned();
-                return Err(Missing { why, cure: INSTALL_PEERS.to_owned() });
-            }
+        if self.jvm_system().is_some() && jvm::directory().is_none() {
+            let why = "lab/jvm is not built here or above".to_owned();
+            return Err(Missing { why, cure: INSTALL_PEERS.to_owned() });
         }
         let missing = |program: &str, cure: &str| Missing {
             why: format!("{program} is not installed"),

@@ -96,6 +96,14 @@ impl IndexWorkload {
         self.wrong
     }
 
+    /// Takes over from who carried out the load in another process: what is known of the last write
+    /// of each key (the number of its last write, 0 where it is absent, -1 where writes overlapped), and
+    /// how many reads were wrong.
+    pub(crate) fn take(&mut self, known: &[i64], wrong: u64) {
+        self.writes.take(known);
+        self.wrong += wrong;
+    }
+
     /// Appends the write that gives a record its first value.
     pub fn append_first(&mut self, key: u32, out: &mut Vec<u8>) {
         self.append_put(key, out);

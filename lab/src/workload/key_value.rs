@@ -101,6 +101,14 @@ impl KeyValueWorkload {
         self.routes = Some(owners);
     }
 
+    /// Takes over from who carried out the load in another process: what is known of the last write
+    /// of each key (the number of its last write, 0 where it is absent, -1 where writes overlapped), and
+    /// how many reads were wrong.
+    pub fn take(&mut self, known: &[i64], wrong: u64) {
+        self.writes.take(known);
+        self.wrong += wrong;
+    }
+
     /// Appends the SET that gives a key its first value.
     pub fn append_first(&mut self, key: u32, out: &mut Vec<u8>) {
         self.append_set(key, out);

@@ -56,6 +56,19 @@ impl LastWrites {
         self.keys[key as usize].writing -= 1;
     }
 
+    /// Takes over what somebody else knows who went on where this ended, with nothing on its way: of
+    /// each key the number of its last write, 0 where it is absent, -1 where writes overlapped.
+    pub(super) fn take(&mut self, known: &[i64]) {
+        self.keys = known
+            .iter()
+            .map(|&number| KeyState {
+                number: u64::try_from(number).unwrap_or(0),
+                writing: 0,
+                overlapped: number < 0,
+            })
+            .collect();
+    }
+
     /// A write of a key is on its way.
     pub(super) fn is_writing(&self, key: u32) -> bool {
         self.keys[key as usize].writing > 0

@@ -20,12 +20,12 @@ import java.util.concurrent.CompletableFuture;
 final class Gateway {
     private static final int IN_FLIGHT_MAX = 256;
 
-    private final Store store;
+    private final Door door;
     private final String info;
 
-    /** `store` is null at the server, which only says what it is. */
-    Gateway(Store store, String info) {
-        this.store = store;
+    /** `door` is null at the server, which only says what it is. */
+    Gateway(Door door, String info) {
+        this.door = door;
         this.info = info;
     }
 
@@ -64,7 +64,7 @@ final class Gateway {
                 return;
             }
             if (words[0].equals("LOAD")) {
-                new Load(store, words).run(out);
+                new Load(door, new Plan(words)).run(out);
             } else {
                 waiting.add(answer(words));
             }
@@ -75,13 +75,8 @@ final class Gateway {
         try {
             return reply.join();
         } catch (RuntimeException error) {
-            return Reply.error("ERR " + oneLine(error));
+            return Reply.error("ERR " + Failures.oneLine(error));
         }
-    }
-
-    static String oneLine(Throwable error) {
-        Throwable cause = error.getCause() == null ? error : error.getCause();
-        return String.valueOf(cause).replaceAll("[^ -~]+", " ");
     }
 
     private CompletableFuture<byte[]> answer(String[] words) {
@@ -89,10 +84,10 @@ final class Gateway {
             return switch (words[0]) {
                 case "PING" -> done(new Reply().simple("PONG").bytes());
                 case "INFO" -> done(new Reply().bulk(info).bytes());
-                default -> store.call(words[1], Command.parse(words)).toCompletableFuture();
+                default -> door.answer(words).toCompletableFuture();
             };
         } catch (RuntimeException error) {
-            return done(Reply.error("ERR " + oneLine(error)));
+            return done(Reply.error("ERR " + Failures.oneLine(error)));
         }
     }
 

@@ -4,7 +4,10 @@ import com.hazelcast.client.HazelcastClient;
 import com.hazelcast.client.config.ClientConfig;
 import com.hazelcast.config.Config;
 import com.hazelcast.config.InMemoryFormat;
+import com.hazelcast.config.IndexConfig;
+import com.hazelcast.config.IndexType;
 import com.hazelcast.config.MapConfig;
+import com.hazelcast.config.NetworkConfig;
 import com.hazelcast.config.SerializationConfig;
 import com.hazelcast.config.SerializerConfig;
 import com.hazelcast.core.Hazelcast;
@@ -15,74 +18,79 @@ import com.hazelcast.map.IMap;
 import com.hazelcast.nio.ObjectDataInput;
 import com.hazelcast.nio.ObjectDataOutput;
 import com.hazelcast.nio.serialization.StreamSerializer;
+import com.hazelcast.query.Predicates;
 import java.io.IOException;
+import java.util.Collection;
 import java.util.Map;
-import java.util.concurrent.CompletableFuture;
+import java.util.SortedMap;
 import java.util.concurrent.CompletionStage;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
+import java.util.concurrent.locks.LockSupport;
 
 /**
- * Hazelcast with the rules in an EntryProcessor. Accounts are kept as objects (OBJECT), as its
- * manual advises for entry processors, and both types have serializers of their own. Where the rules
- * run in the client, accounts are bytes (BINARY) that are read and replaced.
+ * Hazelcast. With the rules in an EntryProcessor accounts are kept as objects (OBJECT), as its manual
+ * advises for entry processors, and both types have serializers of their own; where the rules run in
+ * the client, accounts are bytes (BINARY) that are read and replaced, and so are plain values. Records
+ * that are found by their value are objects, as its manual advises for queries, with a hash index.
  */
 final class HazelcastPeer {
-    private static final String CLUSTER = "lab", MAP = "accounts", PLAIN = "plain";
+    private static final String CLUSTER = "lab", OBJECTS = "accounts", PLAIN = "plain", RECORDS = "records";
+    private static final long LOOK_EVERY_NS = 50_000_000;
 
     private HazelcastPeer() {}
 
-    /** Starts the server on a port of the loopback; gives what it calls itself. */
-    static String serve(int port) {
+    /** Starts a member on a port of the loopback; gives what it calls itself once it is one of all. */
+    static String serve(Member member) {
         Config config = new Config();
         config.setClusterName(CLUSTER);
         config.setProperty("hazelcast.logging.type", "none");
         config.setProperty("hazelcast.phone.home.enabled", "false");
-        config.getNetworkConfig().setPort(port).setPortAutoIncrement(false);
-        config.getNetworkConfig().getInterfaces().setEnabled(true).addInterface("127.0.0.1");
-        config.getNetworkConfig().getJoin().getAutoDetectionConfig().setEnabled(false);
-        config.getNetworkConfig().getJoin().getMulticastConfig().setEnabled(false);
-        config.addMapConfig(new MapConfig(MAP).setInMemoryFormat(InMemoryFormat.OBJECT)
-                .setBackupCount(0).setStatisticsEnabled(false).setPerEntryStatsEnabled(false));
-        config.addMapConfig(new MapConfig(PLAIN).setInMemoryFormat(InMemoryFormat.BINARY)
-                .setBackupCount(0).setStatisticsEnabled(false).setPerEntryStatsEnabled(false));
+        NetworkConfig network = config.getNetworkConfig();
+        network.setPort(member.port()).setPortAutoIncrement(false);
+        network.getInterfaces().setEnabled(true).addInterface("127.0.0.1");
+        network.getJoin().getAutoDetectionConfig().setEnabled(false);
+        network.getJoin().getMulticastConfig().setEnabled(false);
+        if (member.members() > 1) {
+            network.getJoin().getTcpIpConfig().setEnabled(true).addMember("127.0.0.1:" + member.first());
+        }
+        config.addMapConfig(map(OBJECTS, member).setInMemoryFormat(InMemoryFormat.OBJECT));
+        config.addMapConfig(map(PLAIN, member).setInMemoryFormat(InMemoryFormat.BINARY));
+        config.addMapConfig(map(RECORDS, member).setInMemoryFormat(InMemoryFormat.OBJECT)
+                .addIndexConfig(new IndexConfig(IndexType.HASH, "this")));
         register(config.getSerializationConfig());
         HazelcastInstance server = Hazelcast.newHazelcastInstance(config);
-        server.getMap(MAP);
+        while (server.getCluster().getMembers().size() < member.number()
+                || !server.getPartitionService().isClusterSafe()) {
+            LockSupport.parkNanos(LOOK_EVERY_NS);
+        }
+        server.getMap(OBJECTS);
         server.getMap(PLAIN);
         return BuildInfoProvider.getBuildInfo().getVersion();
     }
 
-    /** Connects its own client. */
-    static Store connect(int port) {
-        HazelcastInstance client = client(port);
-        IMap<String, Account> accounts = client.getMap(MAP);
-        return new Store() {
-            @Override
-            public CompletionStage<byte[]> call(String account, Command command) {
-                return accounts.submitToKey(account, new Call(command));
-            }
+    /** Nobody waits for a backup, as nobody waits for the replicas of others. */
+    private static MapConfig map(String name, Member member) {
+        return new MapConfig(name).setBackupCount(0).setAsyncBackupCount(member.backups())
+                .setStatisticsEnabled(false).setPerEntryStatsEnabled(false);
+    }
 
-            @Override
-            public void close() {
-                client.shutdown();
+    /** Connects its own client, for this work. */
+    static Door connect(int port, String work) {
+        HazelcastInstance client = client(port);
+        return switch (work) {
+            case "server" -> {
+                IMap<String, Account> accounts = client.getMap(OBJECTS);
+                yield new ChargingDoor((account, command) -> accounts.submitToKey(account, new Call(command)));
             }
+            case "client" -> new ChargingDoor(new Swapping(cells(client.getMap(PLAIN))));
+            case "values" -> new KeyValueDoor(values(client.getMap(PLAIN)));
+            case "records" -> new IndexDoor(records(client.getMap(RECORDS)));
+            default -> throw new IllegalArgumentException("no work " + work);
         };
     }
 
-    /**
-     * The same, as a store that only keeps what the client decides. Its map has no asynchronous
-     * replace: each that is under way has a thread.
-     */
-    static Store connectPlain(int port) {
-        HazelcastInstance client = client(port);
-        IMap<String, byte[]> accounts = client.getMap(PLAIN);
-        ExecutorService threads = Executors.newCachedThreadPool(work -> {
-            Thread thread = new Thread(work);
-            thread.setDaemon(true);
-            return thread;
-        });
-        return new Swapping(new Swapping.Cells() {
+    /** A store that only keeps what the client decides. The map has no asynchronous replace. */
+    private static Swapping.Cells cells(IMap<String, byte[]> accounts) {
+        return new Swapping.Cells() {
             @Override
             public CompletionStage<byte[]> get(String key) {
                 return accounts.getAsync(key);
@@ -90,15 +98,50 @@ final class HazelcastPeer {
 
             @Override
             public CompletionStage<Boolean> swap(String key, byte[] held, byte[] next) {
-                return CompletableFuture.supplyAsync(() -> held == null
-                        ? accounts.putIfAbsent(key, next) == null : accounts.replace(key, held, next), threads);
+                return Blocking.call(() -> held == null
+                        ? accounts.putIfAbsent(key, next) == null : accounts.replace(key, held, next));
+            }
+        };
+    }
+
+    /** By the calls that bring no old value back. */
+    private static Values values(IMap<String, byte[]> map) {
+        return new Values() {
+            @Override
+            public CompletionStage<byte[]> get(String key) {
+                return map.getAsync(key);
             }
 
             @Override
-            public void close() {
-                client.shutdown();
+            public CompletionStage<?> set(String key, byte[] value) {
+                return map.setAsync(key, value);
             }
-        });
+
+            @Override
+            public CompletionStage<Boolean> remove(String key) {
+                return map.deleteAsync(key);
+            }
+
+            @Override
+            public CompletionStage<?> setAll(SortedMap<String, byte[]> values) {
+                return map.setAllAsync(values);
+            }
+        };
+    }
+
+    /** By a query over the index, which has no asynchronous form. */
+    private static Records records(IMap<String, String> map) {
+        return new Records() {
+            @Override
+            public CompletionStage<?> put(String key, String value) {
+                return map.setAsync(key, value);
+            }
+
+            @Override
+            public CompletionStage<Collection<String>> find(String value) {
+                return Blocking.call(() -> map.keySet(Predicates.equal("this", value)));
+            }
+        };
     }
 
     private static HazelcastInstance client(int port) {

@@ -7,8 +7,10 @@ import java.io.DataOutputStream;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
+import java.util.SortedMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionStage;
+import java.util.concurrent.locks.LockSupport;
 import javax.cache.processor.MutableEntry;
 import org.apache.ignite.Ignite;
 import org.apache.ignite.IgniteCache;
@@ -27,63 +29,67 @@ import org.apache.ignite.spi.discovery.tcp.TcpDiscoverySpi;
 import org.apache.ignite.spi.discovery.tcp.ipfinder.vm.TcpDiscoveryVmIpFinder;
 
 /**
- * Ignite with the rules in an entry processor (IgniteCache.invoke) on an atomic cache. A value is
- * the account's bytes in our own layout, which spares Ignite its binary objects. Where the rules run
- * in the client, the same values are read and replaced.
+ * Ignite, on atomic caches. The rules run in an entry processor (IgniteCache.invoke) on the account's
+ * bytes in our own layout, which spares Ignite its binary objects; where they run in the client, the same
+ * values are read and replaced. Plain values are bytes as well.
  */
 final class IgnitePeer {
-    private static final String CACHE = "accounts";
+    private static final String CACHE = "lab";
     private static final long REGION_BYTES = 6L << 30;
+    private static final long LOOK_EVERY_NS = 50_000_000;
 
     private IgnitePeer() {}
 
-    /** Starts the server on three ports of the loopback; gives what it calls itself. */
-    static String serve(int port, String durability) {
-        IgniteConfiguration config = config(port, port + 1);
+    /** Starts a member on three ports of the loopback; gives what it calls itself once it is one of all. */
+    static String serve(Member member) {
+        IgniteConfiguration config = config(member.first(), member.port(), member.port() + 1);
         DataStorageConfiguration storage = new DataStorageConfiguration();
         storage.getDefaultDataRegionConfiguration().setMaxSize(REGION_BYTES);
-        switch (durability) {
+        switch (member.durability()) {
             case "none" -> { }
             case "write" -> storage.setWalMode(WALMode.LOG_ONLY);
             case "fsync" -> storage.setWalMode(WALMode.FSYNC);
-            default -> throw new IllegalArgumentException("no durability " + durability);
+            default -> throw new IllegalArgumentException("no durability " + member.durability());
         }
-        storage.getDefaultDataRegionConfiguration().setPersistenceEnabled(!durability.equals("none"));
+        boolean keeps = !member.durability().equals("none");
+        storage.getDefaultDataRegionConfiguration().setPersistenceEnabled(keeps);
         config.setDataStorageConfiguration(storage);
         Ignite ignite = Ignition.start(config);
         ignite.cluster().state(ClusterState.ACTIVE);
+        if (keeps && member.number() > 1) {
+            // What keeps its data takes no new member by itself.
+            ignite.cluster().setBaselineTopology(ignite.cluster().topologyVersion());
+        }
+        // Its default waits for the primary alone (PRIMARY_SYNC), as nobody waits for the replicas of others.
         ignite.getOrCreateCache(new CacheConfiguration<String, byte[]>(CACHE)
-                .setAtomicityMode(CacheAtomicityMode.ATOMIC).setBackups(0).setCopyOnRead(false));
+                .setAtomicityMode(CacheAtomicityMode.ATOMIC).setBackups(member.backups()).setCopyOnRead(false));
+        while (ignite.cluster().forServers().nodes().size() < member.number()) {
+            LockSupport.parkNanos(LOOK_EVERY_NS);
+        }
         return ignite.version().toString();
     }
 
-    /** Connects a client node, its way to run an entry processor. */
-    static Store connect(int port) {
-        IgniteConfiguration config = config(port, port + 2);
+    /** Connects a client node, its way to run an entry processor, for this work. */
+    static Door connect(int first, int communicationPort, String work) {
+        IgniteConfiguration config = config(first, first, communicationPort);
         config.setClientMode(true);
         Ignite ignite = Ignition.start(config);
-        IgniteCache<String, byte[]> accounts = ignite.cache(CACHE);
-        Call call = new Call();
-        return new Store() {
-            @Override
-            public CompletionStage<byte[]> call(String account, Command command) {
-                return stage(accounts.invokeAsync(account, call, packed(command)));
+        return switch (work) {
+            case "server" -> {
+                IgniteCache<String, byte[]> accounts = ignite.cache(CACHE);
+                Call call = new Call();
+                yield new ChargingDoor((account, command) ->
+                        stage(accounts.invokeAsync(account, call, packed(command))));
             }
-
-            @Override
-            public void close() {
-                ignite.close();
-            }
+            case "client" -> new ChargingDoor(new Swapping(cells(ignite.cache(CACHE))));
+            case "values" -> new KeyValueDoor(values(ignite.cache(CACHE)));
+            default -> throw new IllegalArgumentException("no work " + work);
         };
     }
 
-    /** The same, as a store that only keeps what the client decides. */
-    static Store connectPlain(int port) {
-        IgniteConfiguration config = config(port, port + 2);
-        config.setClientMode(true);
-        Ignite ignite = Ignition.start(config);
-        IgniteCache<String, byte[]> accounts = ignite.cache(CACHE);
-        return new Swapping(new Swapping.Cells() {
+    /** A store that only keeps what the client decides. */
+    private static Swapping.Cells cells(IgniteCache<String, byte[]> accounts) {
+        return new Swapping.Cells() {
             @Override
             public CompletionStage<byte[]> get(String key) {
                 return stage(accounts.getAsync(key));
@@ -94,12 +100,31 @@ final class IgnitePeer {
                 return stage(held == null
                         ? accounts.putIfAbsentAsync(key, next) : accounts.replaceAsync(key, held, next));
             }
+        };
+    }
+
+    private static Values values(IgniteCache<String, byte[]> cache) {
+        return new Values() {
+            @Override
+            public CompletionStage<byte[]> get(String key) {
+                return stage(cache.getAsync(key));
+            }
 
             @Override
-            public void close() {
-                ignite.close();
+            public CompletionStage<?> set(String key, byte[] value) {
+                return stage(cache.putAsync(key, value));
             }
-        });
+
+            @Override
+            public CompletionStage<Boolean> remove(String key) {
+                return stage(cache.removeAsync(key));
+            }
+
+            @Override
+            public CompletionStage<?> setAll(SortedMap<String, byte[]> values) {
+                return stage(cache.putAllAsync(values));
+            }
+        };
     }
 
     private static <T> CompletionStage<T> stage(IgniteFuture<T> future) {
@@ -114,9 +139,10 @@ final class IgnitePeer {
         return stage;
     }
 
-    private static IgniteConfiguration config(int port, int communicationPort) {
+    /** A node that finds the others by the first one. */
+    private static IgniteConfiguration config(int first, int port, int communicationPort) {
         TcpDiscoveryVmIpFinder finder = new TcpDiscoveryVmIpFinder();
-        finder.setAddresses(List.of("127.0.0.1:" + port));
+        finder.setAddresses(List.of("127.0.0.1:" + first));
         TcpDiscoverySpi discovery = new TcpDiscoverySpi();
         discovery.setLocalAddress("127.0.0.1");
         discovery.setLocalPort(port);

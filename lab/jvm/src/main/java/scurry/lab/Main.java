@@ -3,33 +3,31 @@ package scurry.lab;
 import java.io.IOException;
 
 /**
- * `serve SYSTEM PORT DURABILITY` is the server: its own ports follow PORT, where it says what it is.
- * `drive SYSTEM PORT SERVER LOGIC` is the driver of the server at SERVER; the rules run where LOGIC
- * says, in the `server` or in the `client`.
+ * `serve SYSTEM PORT FIRST MEMBERS BACKUPS DURABILITY` is a member of so many: its own ports follow PORT,
+ * where it says what it is, and the first one's follow FIRST. `drive SYSTEM PORT SERVER WORK` is the
+ * driver of the members of which the first is at SERVER. WORK is `server` or `client`, where the rules of
+ * charging run, or `values` or `records`.
  */
 public final class Main {
+    /** From a member's port to the next one's. */
+    private static final int STEP = 3;
+
     private Main() {}
 
     public static void main(String[] words) throws IOException {
         String system = words[1];
-        int port = Integer.parseInt(words[2]);
+        int port = Integer.parseInt(words[2]), first = Integer.parseInt(words[3]);
         if (words[0].equals("serve")) {
-            String durability = words[3];
-            String version = system.equals("ignite")
-                    ? IgnitePeer.serve(port + 1, durability) : HazelcastPeer.serve(port + 1);
+            Member member = new Member(port + 1, first + 1, (port - first) / STEP + 1,
+                    Integer.parseInt(words[4]), Integer.parseInt(words[5]), words[6]);
+            String version = system.equals("ignite") ? IgnitePeer.serve(member) : HazelcastPeer.serve(member);
             String info = system + "_version:" + version + " on Java " + Runtime.version().feature()
-                    + "\r\ndurability:" + durability + "\r\n";
+                    + "\r\ndurability:" + member.durability() + "\r\n";
             new Gateway(null, info).serve(port);
         } else {
-            int server = Integer.parseInt(words[3]) + 1;
-            Store store = switch (system + " " + words[4]) {
-                case "ignite server" -> IgnitePeer.connect(server);
-                case "ignite client" -> IgnitePeer.connectPlain(server);
-                case "hazelcast server" -> HazelcastPeer.connect(server);
-                case "hazelcast client" -> HazelcastPeer.connectPlain(server);
-                default -> throw new IllegalArgumentException("no " + system + " with " + words[4]);
-            };
-            new Gateway(store, "").serve(port);
+            Door door = system.equals("ignite") ? IgnitePeer.connect(first + 1, port - 1, words[4])
+                    : HazelcastPeer.connect(first + 1, words[4]);
+            new Gateway(door, "").serve(port);
         }
     }
 }

@@ -2,10 +2,7 @@ package scurry.lab;
 
 import java.util.concurrent.CompletionStage;
 
-/** A connection of a system's own client: a command goes to where the account is. */
-interface Store extends AutoCloseable {
+/** Accounts, by a system's own client: a command goes to where the account is. */
+interface Store {
     CompletionStage<byte[]> call(String account, Command command);
-
-    @Override
-    void close();
 }

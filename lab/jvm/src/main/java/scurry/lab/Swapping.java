@@ -17,15 +17,12 @@ final class Swapping implements Store {
     private static final int ATTEMPTS_MAX = 1000;
 
     /** A store that only keeps bytes. */
-    interface Cells extends AutoCloseable {
+    interface Cells {
         /** Null where there is none. */
         CompletionStage<byte[]> get(String key);
 
         /** Puts `next` in the place of `held`, null where there must be none; whether it did. */
         CompletionStage<Boolean> swap(String key, byte[] held, byte[] next);
-
-        @Override
-        void close();
     }
 
     private final Cells cells;
@@ -39,11 +36,6 @@ final class Swapping implements Store {
         CompletableFuture<byte[]> reply = new CompletableFuture<>();
         attempt(account, command, 1, reply);
         return reply;
-    }
-
-    @Override
-    public void close() {
-        cells.close();
     }
 
     private void attempt(String key, Command command, int number, CompletableFuture<byte[]> reply) {

@@ -1,0 +1,116 @@
+//! The load of charging sessions, and that of the yardstick, which does no charging.
+
+use anyhow::{Context, Result};
+
+use super::{Bench, System, addresses, replays_are_none, settle};
+use crate::audit::{Expected, audit_charging, audit_hash_fields, audit_replicas};
+use crate::client::Client;
+use crate::filling::Filling;
+use crate::names::account_text;
+use crate::populate::{add_counters, create_accounts, set_hashes};
+use crate::progress::Progress;
+use crate::routes::Routes;
+use crate::row::Run;
+use crate::scenario::{Charging, Kind, Operation};
+use crate::target::probe_charging;
+use crate::workload::{ChargingPlan, ChargingWorkload, HashFieldsWorkload, Workload};
+
+impl Bench<'_> {
+    pub(super) fn charge(
+        &self,
+        charging: &Charging,
+        number: u32,
+        fleet: &System,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<(Run, Option<Filling>)> {
+        let dialect = self.target.dialect().context("this target does no charging")?;
+        let scenario = self.scenario;
+        self.target.prepare(Kind::Charging, client, self.library)?;
+        if !self.target.is_echo()
+            && let Err(error) = probe_charging(client, dialect)
+        {
+            return Ok((Run::failed(number, format!("failed audit: probe: {error:#}")), None));
+        }
+        let accounts = scenario.accounts;
+        let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
+            create_accounts(client, dialect, &charging.create_arguments(), accounts, progress)?;
+            add_counters(client, dialect, charging, accounts, progress)
+        })?;
+        let expected = |consumed, consumed_total| Expected {
+            unit: &charging.unit,
+            credited_per_account: charging.credited_per_account(),
+            consumed,
+            consumed_total,
+            alone: true,
+        };
+        if let Some(driver) = fleet.driver() {
+            let (mut run, tally) =
+                self.drive(number, &charging_words(charging), fleet, driver, client, progress)?;
+            let verdict = self.verdict(&run.errors, || {
+                replays_are_none(tally.replays)?;
+                let total = tally.records.iter().map(|&amount| i128::from(amount)).sum();
+                let expected = expected(tally.records.as_slice(), total);
+                audit_charging(client, dialect, &expected, scenario.seed)
+            });
+            settle(&mut run, verdict, filling.as_ref(), progress);
+            return Ok((run, filling));
+        }
+        let routes = self.routes(fleet, client)?;
+        let owners = |routes: &Routes| routes.owners(accounts, scenario.connections, account_text);
+        let mut workload = ChargingWorkload::new(&ChargingPlan {
+            charging,
+            dialect,
+            accounts,
+            sessions: scenario.sessions,
+            seed: scenario.seed,
+            opaque: self.target.is_echo(),
+            routes: routes.as_ref().map(owners).transpose()?,
+        })?;
+        let addresses = addresses(fleet, routes.as_ref());
+        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        let verdict = self.verdict(workload.errors(), || {
+            replays_are_none(workload.replays())?;
+            let expected = expected(workload.consumed(), workload.consumed_total());
+            audit_charging(client, dialect, &expected, scenario.seed)?;
+            fleet.wait_until_equal(self.interrupted)?;
+            audit_replicas(&mut fleet.connect_replicas()?, dialect, &expected)
+        });
+        settle(&mut run, verdict, filling.as_ref(), progress);
+        Ok((run, filling))
+    }
+
+    pub(super) fn hash_fields(
+        &self,
+        number: u32,
+        fleet: &System,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<(Run, Option<Filling>)> {
+        let scenario = self.scenario;
+        let (accounts, seed) = (scenario.accounts, scenario.seed);
+        let mut workload = HashFieldsWorkload::new(accounts, scenario.sessions, seed);
+        let filling = self.fill(fleet, client, accounts, progress, |client, progress| {
+            set_hashes(client, &mut workload, progress)
+        })?;
+        let addresses = addresses(fleet, None);
+        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        let verdict =
+            self.verdict(workload.errors(), || audit_hash_fields(client, &workload, seed));
+        settle(&mut run, verdict, filling.as_ref(), progress);
+        Ok((run, filling))
+    }
+}
+
+/// What the driver is told of the loop.
+fn charging_words(charging: &Charging) -> Vec<(&'static str, String)> {
+    let operations: Vec<&str> = charging.operations().into_iter().map(Operation::name).collect();
+    vec![
+        ("unit", charging.unit.clone()),
+        ("item", charging.item_key.to_string()),
+        ("requested", charging.requested.to_string()),
+        ("used_update", charging.used_update.to_string()),
+        ("used_terminate", charging.used_terminate.to_string()),
+        ("operations", operations.join(",")),
+    ]
+}

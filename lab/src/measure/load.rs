@@ -1,0 +1,200 @@
+//! A load that the lab's own loader carries out, sampled at both ends of the measured interval.
+
+use std::net::SocketAddr;
+
+use anyhow::Result;
+
+use super::{Bench, System};
+use crate::client::Client;
+use crate::figures::{per, percent, rounded};
+use crate::loader::{LoadPlan, LoadResult, Loader, Observer, Second};
+use crate::log_growth::LogCounts;
+use crate::progress::Progress;
+use crate::row::{Figures, Run};
+use crate::sampler::{Sample, cpu_seconds};
+use crate::snapshotter::Snapshotter;
+use crate::target::Target;
+use crate::workload::Workload;
+
+/// Below this idle share of its core the loader may be what is measured.
+const IDLE_PERCENT_MIN: f64 = 10.0;
+
+/// Samples the kernel's view as the measured interval begins and ends.
+pub(super) struct Watch<'a> {
+    pub(super) pids: Vec<u32>,
+    pub(super) interface: &'static str,
+    pub(super) samples: Vec<Sample>,
+    pub(super) replica_pids: Vec<u32>,
+    /// CPU seconds of the replicas.
+    pub(super) replica_cpu: Vec<f64>,
+    /// To ask the server for the counts of its log; none where it has none.
+    pub(super) client: Option<&'a mut Client>,
+    pub(super) log: Vec<LogCounts>,
+    pub(super) progress: &'a Progress,
+}
+
+impl Observer for Watch<'_> {
+    fn measuring(&mut self, _begins: bool) -> Result<()> {
+        self.samples.push(Sample::take(&self.pids, self.interface)?);
+        self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
+        if let Some(client) = &mut self.client {
+            self.log.extend(LogCounts::ask(client)?);
+        }
+        Ok(())
+    }
+
+    fn second(&mut self, second: &Second) {
+        self.progress.second(second);
+    }
+}
+
+impl Bench<'_> {
+    /// One load at the scenario's rate, or at every rate that the search for the highest tries.
+    pub(super) fn load<W: Workload>(
+        &self,
+        number: u32,
+        workload: &mut W,
+        fleet: &System,
+        client: &mut Client,
+        addresses: Vec<SocketAddr>,
+        progress: &Progress,
+    ) -> Result<Run> {
+        let mut once = |rate: Option<f64>, autostop_us: Option<f64>| {
+            let addresses = addresses.clone();
+            self.load_once(
+                number,
+                workload,
+                fleet,
+                client,
+                addresses,
+                progress,
+                (rate, autostop_us),
+            )
+        };
+        match &self.scenario.search {
+            Some(search) => {
+                let run = self.seek(search, progress, |rate, limit| once(Some(rate), limit))?;
+                Ok(Run { run: number, ..run })
+            }
+            None => Ok(once(self.scenario.clock_rate(), None)?.0),
+        }
+    }
+
+    /// One load, and whether it was ended early.
+    #[expect(clippy::too_many_arguments, reason = "what one load needs, passed on by one caller")]
+    fn load_once<W: Workload>(
+        &self,
+        number: u32,
+        workload: &mut W,
+        fleet: &System,
+        client: &mut Client,
+        addresses: Vec<SocketAddr>,
+        progress: &Progress,
+        (rate, autostop_us): (Option<f64>, Option<f64>),
+    ) -> Result<(Run, bool)> {
+        let plan = LoadPlan {
+            wire: self.wire()?,
+            addresses,
+            sessions: self.scenario.sessions,
+            connections: self.scenario.connections,
+            depth: self.scenario.depth,
+            rate,
+            warmup_seconds: self.scenario.warmup_seconds,
+            seconds: self.scenario.seconds,
+            copies: self.copies.acknowledged,
+        };
+        let has_log = self.target == Target::Scurry && self.durability.keeps();
+        let mut watch = Watch {
+            pids: fleet.pids(),
+            interface: self.stand.interface(),
+            samples: Vec::new(),
+            replica_pids: fleet.replica_pids(),
+            replica_cpu: Vec::new(),
+            client: has_log.then_some(client),
+            log: Vec::new(),
+            progress,
+        };
+        let mut loader = Loader::connect(plan, workload, self.interrupted)?;
+        if let Some(p99_us) = autostop_us {
+            loader = loader.stop_above(p99_us);
+        }
+        let snapshotter =
+            self.snapshots.then(|| Snapshotter::start(fleet.address())).transpose()?;
+        let result = loader.run(&mut watch)?;
+        if let Some(snapshotter) = snapshotter {
+            snapshotter.finish()?;
+        }
+        let [begin, end] = watch.samples.as_slice() else {
+            anyhow::bail!("the measured interval was not sampled");
+        };
+        let log = match watch.log.as_slice() {
+            [begin, end] => Some(end.since(begin, result.seconds)),
+            _ => None,
+        };
+        let memory = fleet.resident_bytes()?;
+        let replicas = match watch.replica_cpu.as_slice() {
+            [begin, end] if self.copies.replicas > 0 => Some(end - begin),
+            _ => None,
+        };
+        let figures = Figures {
+            log,
+            ops_per_s_per_core: self.per_core(&result),
+            ..figures(&result, begin, end, memory, replicas)
+        };
+        let run = Run {
+            run: number,
+            figures,
+            errors: workload.errors().clone(),
+            by_operation: result.by_operation,
+            timeline: result.timeline,
+            histogram: result.histogram,
+            ..Run::default()
+        };
+        Ok((run, result.stopped))
+    }
+
+    /// Throughput by the cores that the target is bound to.
+    fn per_core(&self, result: &LoadResult) -> Option<f64> {
+        let cores = self.cores.filter(|_| self.address.is_none())?.target.len();
+        Some(rounded(per(result.operations, result.seconds) / cores.max(1) as f64, 1))
+    }
+}
+
+/// `memory` is none where nothing is known of the system's processes.
+pub(super) fn figures(
+    result: &LoadResult,
+    begin: &Sample,
+    end: &Sample,
+    memory: Option<u64>,
+    replicas: Option<f64>,
+) -> Figures {
+    let seconds = result.seconds;
+    let cpu = end.cpu_seconds - begin.cpu_seconds;
+    let idle = 100.0 - percent(result.loader_cpu_seconds, seconds);
+    let operations = result.operations.max(1) as f64;
+    let rate = |end: u64, begin: u64| rounded(per(end.saturating_sub(begin), seconds), 1);
+    let kilobytes =
+        |end: u64, begin: u64| rounded(per(end.saturating_sub(begin), seconds) / 1_000.0, 1);
+    let latency = &result.latency_us;
+    Figures {
+        business_ops_per_s: Some(rounded(per(result.operations, seconds), 1)),
+        latency_us: Some(latency.clone()),
+        ops_per_s_per_core: None,
+        cpu_percent: memory.map(|_| rounded(percent(cpu, seconds), 1)),
+        cpu_us_per_op: memory.map(|_| rounded(cpu * 1e6 / operations, 3)),
+        replica_cpu_us_per_op: replicas.map(|cpu| rounded(cpu * 1e6 / operations, 3)),
+        not_enough_copies: result.not_enough_copies,
+        loader_idle_percent: Some(rounded(idle, 1)),
+        loader_bound: Some(idle < IDLE_PERCENT_MIN),
+        rx_packets_per_s: Some(rate(end.rx_packets, begin.rx_packets)),
+        tx_packets_per_s: Some(rate(end.tx_packets, begin.tx_packets)),
+        rx_kb_per_s: Some(kilobytes(end.rx_bytes, begin.rx_bytes)),
+        tx_kb_per_s: Some(kilobytes(end.tx_bytes, begin.tx_bytes)),
+        core_use: end.core_use(begin),
+        latency_uncorrected_us: result.uncorrected_us.clone(),
+        memory_bytes: memory,
+        memory_bytes_per_account: None,
+        operations: Some(result.operations),
+        log: None,
+    }
+}

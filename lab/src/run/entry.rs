@@ -1,0 +1,99 @@
+//! A target on its way to a row.
+
+use std::path::PathBuf;
+
+use super::Session;
+use crate::routes::Door;
+use crate::row::{Load, Row};
+use crate::target::{Target, Variant};
+
+/// A target on its way to a row.
+pub(super) struct Entry {
+    pub(super) variant: Variant,
+    pub(super) door: Door,
+    /// None where it cannot be measured.
+    pub(super) program: Option<PathBuf>,
+    pub(super) row: Row,
+}
+
+impl Session<'_> {
+    /// One of each target, and one of scurry for each door.
+    pub(super) fn entries(&self, variant: Variant) -> Vec<Entry> {
+        let target = variant.target;
+        let doors: &[Door] =
+            if target == Target::Scurry { &self.arguments.doors } else { &[Door::Main] };
+        let entry = |door: &Door| {
+            let scurry = self.arguments.common.scurry_bin.as_deref();
+            let there = self.arguments.address_of(target);
+            let located = variant.fits(self.scenario).and_then(|()| match there {
+                // Nothing is started there.
+                Some(_) => target.charges_itself(self.scenario.kind).map(|()| PathBuf::new()),
+                None => target.locate(self.scenario.kind, scurry),
+            });
+            let located = located.and_then(|program| {
+                if variant.durability.keeps() {
+                    self.place.check()?
+                }
+                Ok(program)
+            });
+            let located = located.and_then(|program| {
+                target.meets_on(self.arguments.stand)?;
+                Ok(program)
+            });
+            let mut row = self.blank(variant, *door);
+            if let Err(missing) = &located {
+                row.not_measured = Some(missing.to_string());
+                row.audit = format!("not measured here: {missing}");
+            }
+            Entry { variant, door: *door, program: located.ok(), row }
+        };
+        doors.iter().map(entry).collect()
+    }
+
+    fn blank(&self, variant: Variant, door: Door) -> Row {
+        let target = variant.target;
+        let scenario = self.scenario;
+        let kv = scenario.kv.as_ref();
+        let cores = self.placement(target);
+        let is_scurry = target == Target::Scurry;
+        let is_addressed = self.arguments.address_of(target).is_some();
+        // The plain name is that of the plain way in.
+        let name = match door {
+            Door::Main => variant.name(),
+            Door::Cores => format!("{} {}", variant.name(), door.name()),
+        };
+        Row {
+            scenario: scenario.name.clone(),
+            step: scenario.step.clone(),
+            target: name,
+            // Until the server has said it.
+            durability: "unknown".to_owned(),
+            filesystem: (variant.durability.keeps() && !is_addressed)
+                .then(|| self.place.filesystem.clone()),
+            load: Load {
+                sessions: scenario.sessions,
+                connections: scenario.connections,
+                depth: scenario.depth,
+                rate: scenario.clock_rate(),
+                accounts: scenario.records(),
+                seconds: scenario.seconds,
+                warmup_seconds: scenario.warmup_seconds,
+                seed: scenario.seed,
+                batch: kv.and_then(|kv| kv.batch),
+                ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
+                threads: self.scurry.threads.filter(|_| is_scurry),
+                door: is_scurry.then(|| door.name().to_owned()),
+                target_cores: cores
+                    .filter(|_| !is_addressed)
+                    .map(|cores| cores.target.clone())
+                    .unwrap_or_default(),
+                loader_core: cores.map(|cores| cores.loader),
+            },
+            replicas: self.replicas(variant),
+            acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
+            host: self.host.clone(),
+            stand: self.arguments.stand.name().to_owned(),
+            ..Row::default()
+        }
+    }
+}
