@@ -7,6 +7,7 @@ use crate::copy::{Content, Copy};
 use crate::node::{Missing, Node};
 use crate::placement::Placement;
 use crate::quorum::Quorum;
+use crate::round::Round;
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use scurry_engine::Version;
 use scurry_ledger::Time;
@@ -42,6 +43,12 @@ pub(crate) enum Failure {
     /// Clocks or versions are broken.
     #[error("no version is left that is greater than what the nodes know")]
     NoVersion,
+    /// Nodes that are needed list no entities by value.
+    #[error("{why}: servers list entities by value when they are started with --entity-index")]
+    NoIndex { why: String },
+    /// It would take too long to list them.
+    #[error("a node has more than {0} entities of this value")]
+    TooMany(usize),
 }
 
 impl Coordinator {
@@ -206,44 +213,5 @@ impl Coordinator {
             tokio::spawn(async move { while asked.next().await.is_some() {} });
         }
         Ok(!later)
-    }
-}
-
-/// What became of the nodes that were asked.
-struct Round {
-    quorum: Quorum,
-    missing: usize,
-    why: String,
-}
-
-impl Round {
-    fn new(quorum: Quorum) -> Round {
-        Round { quorum, missing: 0, why: String::new() }
-    }
-
-    fn missed(&mut self, node: &Node, missing: Missing) {
-        let why = match missing {
-            Missing::NotReady => "not ready".to_owned(),
-            Missing::Failed(error) => error.to_string(),
-        };
-        self.missed_because(format!("{}: {why}", node.address));
-    }
-
-    fn missed_because(&mut self, why: String) {
-        self.missing += 1;
-        if !self.why.is_empty() {
-            self.why.push_str("; ");
-        }
-        self.why.push_str(&why);
-    }
-
-    /// Too few are left for a quorum.
-    fn is_lost(&self) -> bool {
-        self.missing > self.quorum.from() - self.quorum.ack()
-    }
-
-    fn failure(&self, answered: usize) -> Failure {
-        let (asked, ack) = (self.quorum.from(), self.quorum.ack());
-        Failure::NotEnough { answered, asked, ack, why: self.why.clone() }
     }
 }

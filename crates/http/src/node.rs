@@ -1,6 +1,7 @@
 //! One node: where it is, and whether its answers count.
 
 use crate::copy::{Copy, not_a_node};
+use crate::step::Step;
 use redis::aio::MultiplexedConnection;
 use redis::{Cmd, RedisError, Value};
 use scurry_engine::Version;
@@ -63,6 +64,8 @@ pub(crate) enum Missing {
     NotReady,
     /// It was asked, and what it did is unknown.
     Failed(RedisError),
+    /// It lists no entities by value; what it says.
+    NoIndex(String),
 }
 
 impl Node {
@@ -89,6 +92,20 @@ impl Node {
     pub(crate) async fn write(&self, id: &[u8], copy: &Copy) -> Result<Version, Missing> {
         let answer = self.ask(&copy.order(id)).await?;
         Copy::version_after(&answer).ok_or_else(|| Missing::Failed(not_a_node()))
+    }
+
+    /// One step through its entities whose value this is.
+    pub(crate) async fn find(&self, value: &[u8], cursor: &[u8]) -> Result<Step, Missing> {
+        let answer = self.ask(&Step::question(value, cursor)).await.map_err(|missing| {
+            match missing {
+                // Any other refusal may pass.
+                Missing::Failed(error) if error.code() == Some("ERR") => {
+                    Missing::NoIndex(error.detail().unwrap_or_default().to_owned())
+                }
+                other => other,
+            }
+        })?;
+        Step::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
     }
 
     async fn ask(&self, command: &Cmd) -> Result<Value, Missing> {
