@@ -71,7 +71,8 @@ impl Door {
             Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
         });
         let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
-        let coordinator = Coordinator::new(nodes, settings.number, settings.tombstone_ms);
+        let coordinator =
+            Coordinator::new(nodes, settings.number, settings.tombstone_ms, settings.patience);
         let coordinator = Arc::new(coordinator);
         let membership = Arc::new(Membership {
             coordinator: Arc::clone(&coordinator),

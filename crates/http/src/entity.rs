@@ -71,7 +71,7 @@ pub(crate) async fn put(
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
     let expires = expires(request.headers())?;
     let value = shared.body(request).await?;
-    let written = shared.coordinator.put(id, Arc::from(&value[..]), expires, quorum).await;
+    let written = shared.coordinator.put(&id, value, expires, quorum).await;
     Ok((StatusCode::CREATED, [(header::ETAG, tag(written.map_err(failed)?))]).into_response())
 }
 
@@ -81,12 +81,12 @@ pub(crate) async fn delete(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
-    let deleted = shared.coordinator.delete(id, quorum).await.map_err(failed)?;
+    let deleted = shared.coordinator.delete(&id, quorum).await.map_err(failed)?;
     Ok((StatusCode::ACCEPTED, [(header::ETAG, tag(deleted))]).into_response())
 }
 
 fn show(shown: Shown) -> Response {
-    let mut response = Response::new(Body::from(shown.bytes.to_vec()));
+    let mut response = Response::new(Body::from(shown.bytes));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/octet-stream");
     headers.insert(header::CONTENT_TYPE, kind);

@@ -47,23 +47,22 @@ impl Coordinator {
     /// like this one has acknowledged, is listed; one that has another value or is deleted, as any
     /// `ack` of its nodes know, is not.
     pub(crate) async fn find(&self, search: Search<'_>, quorum: Quorum) -> Result<Found, Failure> {
-        let mut round = Round::new(quorum.over(self.nodes.len()));
+        let mut round = Round::new(&self.nodes, quorum.over(self.nodes.len()));
         let mut asked: FuturesUnordered<_> =
             self.nodes.iter().map(|node| async move { (node, list(node, search).await) }).collect();
         let mut page = Page::default();
-        let mut answered = 0;
-        while answered < round.quorum.ack() {
+        while round.answered < round.quorum.ack() {
             match asked.next().await {
                 Some((_, Ok(Some(listed)))) => {
-                    answered += 1;
+                    round.answered += 1;
                     page.merge(listed, search.limit);
                 }
                 Some((_, Ok(None))) => return Err(Failure::TooMany(STEPS_MAX * IDS_MAX)),
                 Some((node, Err(missing))) => round.missed(node, missing),
-                None => return Err(round.failure(answered)),
+                None => return Err(round.failure()),
             }
             if round.is_lost() {
-                return Err(round.failure(answered));
+                return Err(round.failure());
             }
         }
         let next = page.ids.last().filter(|_| page.is_cut).cloned();

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 /// No answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
+const STARTS_MAX: usize = 5;
 
 /// A node that can be stopped and started again at its port.
 pub(crate) struct Node {
@@ -32,9 +33,27 @@ enum Kind {
 impl Node {
     fn start(keeps: bool, kind: Kind) -> Node {
         let directory = keeps.then(|| TempDir::new().expect("a directory"));
-        let mut node = Node { process: None, port: free_port(), directory, kind };
-        node.start_again();
-        node
+        let mut node = Node { process: None, port: 0, directory, kind };
+        let mut said = String::new();
+        // A port that was free, or the one behind it, may be taken when the server wants it.
+        for _ in 0..STARTS_MAX {
+            node.port = free_port();
+            match node.run() {
+                Ok(process) => {
+                    node.process = Some(process);
+                    return node;
+                }
+                Err(why) => said = why,
+            }
+        }
+        panic!("it does not start: {said}");
+    }
+
+    fn run(&self) -> Result<Process, String> {
+        match &self.kind {
+            Kind::Scurry(arguments) => self.scurry(arguments),
+            Kind::Valkey => self.valkey(),
+        }
     }
 
     pub(crate) fn address(&self) -> String {
@@ -46,13 +65,11 @@ impl Node {
     }
 
     pub(crate) fn start_again(&mut self) {
-        self.process = Some(match &self.kind {
-            Kind::Scurry(arguments) => self.scurry(arguments),
-            Kind::Valkey => self.valkey(),
-        });
+        let process = self.run().unwrap_or_else(|said| panic!("it does not start: {said}"));
+        self.process = Some(process);
     }
 
-    fn scurry(&self, arguments: &[String]) -> Process {
+    fn scurry(&self, arguments: &[String]) -> Result<Process, String> {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["serve", "--listen", &self.address(), "--log", "warn"]).args(arguments);
         match &self.directory {
@@ -61,10 +78,10 @@ impl Node {
             }
             None => command.args(["--durability", "none"]),
         };
-        Process::start(&mut command)
+        Process::try_start(&mut command)
     }
 
-    fn valkey(&self) -> Process {
+    fn valkey(&self) -> Result<Process, String> {
         let mut command = Command::new("valkey-server");
         command.args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
         if let Some(directory) = &self.directory {
@@ -72,7 +89,7 @@ impl Node {
             command.arg(directory.path());
         }
         command.arg("--loadmodule").arg(module());
-        Process::start_valkey(&mut command, self.port)
+        Process::try_start_valkey(&mut command, self.port)
     }
 
     pub(crate) fn pause(&self) {
@@ -141,9 +158,9 @@ pub(crate) fn forgetting(count: usize) -> Vec<Node> {
     (0..count).map(|_| Node::start(false, scurry(&["--threads", "1"]))).collect()
 }
 
-/// Nodes that keep what they have and list it by value, on two threads.
+/// Nodes that keep what they have and list it by value.
 pub(crate) fn indexed(count: usize) -> Vec<Node> {
-    let arguments = ["--threads", "2", "--entity-index"];
+    let arguments = ["--threads", "1", "--entity-index"];
     (0..count).map(|_| Node::start(true, scurry(&arguments))).collect()
 }
 

@@ -17,6 +17,11 @@ pub(crate) struct Process {
 impl Process {
     /// The binary of this build, which says where it listens.
     pub(crate) fn start(command: &mut Command) -> Process {
+        Process::try_start(command).unwrap_or_else(|said| panic!("it did not start: {said}"))
+    }
+
+    /// The same; what it says when it does not start.
+    pub(crate) fn try_start(command: &mut Command) -> Result<Process, String> {
         command.env_remove("SCURRY_PASSWORD").env_remove("SCURRY_REQUIREPASS");
         let mut child =
             command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
@@ -28,7 +33,7 @@ impl Process {
     }
 
     /// A `valkey-server` at this port.
-    pub(crate) fn start_valkey(command: &mut Command, port: u16) -> Process {
+    pub(crate) fn try_start_valkey(command: &mut Command, port: u16) -> Result<Process, String> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child =
             command.spawn().expect("valkey-server is missing: run scripts/install-tools.sh");
@@ -38,16 +43,19 @@ impl Process {
     }
 
     fn when_ready(
-        child: Child,
+        mut child: Child,
         log: impl Read + Send + 'static,
         ready: impl Fn(&str) -> Option<u16>,
-    ) -> Process {
+    ) -> Result<Process, String> {
         let mut log = BufReader::new(log);
         let mut said = String::new();
         let port = loop {
             let begin = said.len();
             log.read_line(&mut said).expect("a line is read");
-            assert!(said.len() > begin, "it did not start: {said}");
+            if said.len() == begin {
+                let _ = child.wait();
+                return Err(said);
+            }
             if let Some(port) = ready(&said[begin..]) {
                 break port;
             }
@@ -62,7 +70,7 @@ impl Process {
                 line.clear();
             }
         });
-        Process { child, port, log: lines }
+        Ok(Process { child, port, log: lines })
     }
 
     /// What it has logged since it was ready.
