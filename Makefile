@@ -16,12 +16,13 @@ LAB_ARGS ?=
 LAB_DIR ?= $(TARGET_DIR)/lab
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-http test serve bench lab lab-peers clean cargo
+.PHONY: help demo demo-http test test-rdma serve bench lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
 	@echo "make demo-http  run the store with its console under a little load, and say what to open"
 	@echo "make test    install what is missing, run everything that CI runs"
+	@echo "make test-rdma  the RDMA transport over a software device in an emulated guest (docs/rdma.md)"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
 	@echo "make lab     measure every scenario beside the peers, short, and write target/lab/report.html"
@@ -44,6 +45,10 @@ demo-http: cargo
 test: cargo
 	@scripts/install-tools.sh tests
 	cargo xtask ci
+
+test-rdma: cargo
+	@scripts/install-tools.sh rdma
+	cargo xtask rdma
 
 serve: cargo
 	cargo run --release --locked -p scurry-cli -- serve $(ARGS)

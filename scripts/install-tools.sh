@@ -2,12 +2,13 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|tests|all|lab-peers|releases]
+# usage: scripts/install-tools.sh [demo|tests|all|rdma|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
 #          testing/clients, schemathesis, the checker of testing/linearizability, cargo-fuzz, Chromium
-#          with the library that drives it, and the linter of Prometheus
+#          with the library that drives it, the linter of Prometheus, and qemu
 #   all    both (the default)
+#   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
 #          servers of lab/jvm (Hazelcast, Ignite), into .cache, and what libscurry.so is built with
@@ -346,6 +347,14 @@ install_fuzz() {
   fi
 }
 
+# ---- The guest with an RDMA device ---------------------------------------------------------
+
+# Without it the gate says so and leaves the guest out: this is no failure.
+install_qemu() {
+  has qemu-system-x86_64 || (install_packages qemu-system-x86) ||
+    say "there will be no guest with an RDMA device"
+}
+
 # ---- Servers of other releases ---------------------------------------------------------------
 
 peers=$PWD/.cache/releases
@@ -470,11 +479,15 @@ case "${1:-all}" in
     check_rust rustfmt clippy
     need_tests
     ;;
+  rdma)
+    check_rust
+    need cc gcc libc6-dev
+    ;;
   releases)
     install_releases
     exit
     ;;
-  *) fail "unknown argument '$1': say demo, tests, all, lab-peers or releases" ;;
+  *) fail "unknown argument '$1': say demo, tests, all, rdma, lab-peers or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
@@ -493,5 +506,9 @@ case "${1:-all}" in
     install_node lab/report-test
     install_java
     install_fuzz
+    install_qemu
+    ;;
+  rdma)
+    install_qemu
     ;;
 esac

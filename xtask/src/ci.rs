@@ -2,6 +2,7 @@
 
 use crate::fuzz;
 use crate::host::Host;
+use crate::rdma;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
 use anyhow::{Context, Result, bail, ensure};
@@ -21,6 +22,7 @@ const STEPS: &[Step] = &[
     ("build", build),
     ("smoke", smoke),
     ("cluster-test", cluster_test),
+    ("rdma", rdma::run),
     ("fuzz", fuzz_step),
     ("mutants", mutants_step),
 ];

@@ -5,6 +5,7 @@ mod ci;
 mod fix;
 mod fuzz;
 mod host;
+mod rdma;
 mod sim;
 mod steps;
 mod tidy;
@@ -25,10 +26,13 @@ usage: cargo xtask COMMAND
                  the properties of testing/fuzz: their seeds, then each target for N seconds
   sim [--seconds N] [--theme NAME] [--seed S]
                  durability on a faulty disk: seeds from S on for N seconds, or S alone
+  rdma-sim [--seeds N] [--seed S]
+                 RESP over a simulated RDMA fabric: N seeds, 10,000 unless told otherwise
   crash [--rounds N] [--seed S]
                  kills the server under load, 200 times unless told otherwise: testing/crash
   cluster-test [--short] [--rounds N] [--seed S] [--fault NAME]...
                  a Valkey Cluster under load and under faults: testing/cluster
+  rdma           connections over a software RDMA device, in an emulated guest: docs/rdma.md
   mutants        seed each known bug and show the test that catches it
   help           this text
 ";
@@ -50,7 +54,10 @@ fn run(args: &[String]) -> Result<()> {
         return Ok(());
     };
     if !rest.is_empty()
-        && !matches!(command.as_str(), "ci" | "cluster-test" | "crash" | "fuzz" | "sim")
+        && !matches!(
+            command.as_str(),
+            "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "sim"
+        )
     {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
@@ -63,13 +70,18 @@ fn run(args: &[String]) -> Result<()> {
             }
             Ok(())
         }
-        "sim" => sim::run(&Host::find()?, rest),
+        "sim" => sim::run(&Host::find()?, sim::DURABILITY, rest),
+        "rdma-sim" => sim::run(&Host::find()?, sim::RDMA, rest),
         "crash" => {
             let own = ["run", "--release", "--locked", "-p", "scurry-crash", "--"];
             let rest = rest.iter().map(String::as_str);
             Host::find()?.cargo(&own.into_iter().chain(rest).collect::<Vec<_>>())
         }
         "cluster-test" => cluster_test(&Host::find()?, rest),
+        "rdma" => match rdma::run(&Host::find()?)? {
+            Outcome::Passed => Ok(()),
+            Outcome::Skipped(why) => bail!("rdma: not tested: {why}"),
+        },
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
         "mutants" => ci::mutants(&Host::find()?),

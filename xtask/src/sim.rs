@@ -1,11 +1,19 @@
-//! Exploring seeds of the simulator of durability. Those of the gate run as its tests.
+//! Exploring seeds of the simulators. Those of the gate run as their tests.
 
 use crate::host::Host;
 use anyhow::Result;
 
+/// A simulator: its package and its binary.
+pub(crate) type Simulator = (&'static str, &'static str);
+
+/// That of durability.
+pub(crate) const DURABILITY: Simulator = ("scurry-sim", "sim");
+/// That of RESP over RDMA.
+pub(crate) const RDMA: Simulator = ("scurry-rdma-fabric", "rdma-sim");
+
 /// Builds it optimised, with its assertions, and hands the arguments on.
-pub(crate) fn run(host: &Host, args: &[String]) -> Result<()> {
-    let mut all = vec!["run", "-q", "--locked", "-p", "scurry-sim", "--bin", "sim", "--"];
+pub(crate) fn run(host: &Host, (package, binary): Simulator, args: &[String]) -> Result<()> {
+    let mut all = vec!["run", "-q", "--locked", "-p", package, "--bin", binary, "--"];
     all.extend(args.iter().map(String::as_str));
     host.cargo(&all)
 }

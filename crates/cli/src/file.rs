@@ -2,6 +2,7 @@
 //! a bound is not found out later, by its absence.
 
 use crate::mode::Mode;
+use crate::rdma::RdmaTable;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
@@ -39,6 +40,8 @@ pub(crate) struct File {
     pub(crate) keep_log: Option<Size>,
     pub(crate) http_listen: Option<SocketAddr>,
     pub(crate) http_max_clients: Option<usize>,
+    #[serde(default)]
+    pub(crate) rdma: RdmaTable,
     #[serde(default)]
     users: Vec<UserTable>,
     #[serde(default)]

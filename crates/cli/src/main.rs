@@ -1,6 +1,7 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
 mod backup;
+mod client;
 mod cluster;
 mod file;
 mod hash_password;
@@ -9,6 +10,7 @@ mod inspect;
 mod log;
 mod make_token;
 mod mode;
+mod rdma;
 mod recovery;
 mod restore;
 mod serve;
@@ -43,6 +45,11 @@ enum Command {
     /// A GET, PUT or DELETE of /v0/entity?id=ID&replicas=ack/from is answered when ack of the from
     /// nodes that keep the id have answered; a majority of all nodes, unless it says otherwise.
     Http(Box<http::Http>),
+
+    /// Send commands to a server and show the replies, over TCP or RDMA.
+    ///
+    /// For trying things by hand: redis-cli and valkey-cli do the same and more where they are.
+    Cli(client::Cli),
 
     /// Read a password and print its hash for a user in the settings file.
     ///
@@ -100,6 +107,7 @@ fn main() -> ExitCode {
     let result = match CommandLine::parse().command {
         Command::Serve(serve) => serve.run(),
         Command::Http(http) => http.run(),
+        Command::Cli(cli) => cli.run(),
         Command::HashPassword => hash_password::run(),
         Command::MakeToken => make_token::run(),
         Command::Inspect(inspect) => inspect.run(),

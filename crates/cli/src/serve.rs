@@ -3,6 +3,7 @@
 use crate::file::{File, YEAR_MS};
 use crate::log::Log;
 use crate::mode::Mode;
+use crate::rdma::Rdma;
 use crate::recovery::Bar;
 use crate::size::Size;
 use anyhow::{Context, Result, ensure};
@@ -136,6 +137,9 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N")]
     http_max_clients: Option<usize>,
 
+    #[command(flatten)]
+    rdma: Rdma,
+
     /// File of settings (TOML); the command line goes before it. See scurry.example.toml
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -174,6 +178,9 @@ impl Serve {
         eprintln!("listening on {main}{}", if main_has_tls { " with TLS" } else { "" });
         if let Some(beside) = tls.filter(|_| !main_has_tls) {
             eprintln!("listening on {beside} with TLS");
+        }
+        if let Some(rdma) = server.rdma_addr() {
+            eprintln!("listening on {rdma} over RDMA");
         }
         if let [first, .., last] = server.core_addrs() {
             eprintln!(
@@ -291,6 +298,7 @@ impl Serve {
         };
         let mut settings = Settings::new(listen, self.users(file)?);
         settings.tls = self.tls(file)?;
+        settings.rdma = self.rdma.settings(&file.rdma)?;
         if let Some(threads) = self.threads.or(file.threads) {
             ensure!(
                 (1..=THREADS_MAX).contains(&threads),

@@ -36,7 +36,8 @@ pub trait Staging {
     fn vector(&mut self) -> &mut Vec<u8>;
     /// What was appended.
     fn bytes(&self) -> &[u8];
-    /// True while the vector lies where it was registered.
+    /// True while the vector lies where it was registered, and has no more room than it had then: it
+    /// may grow without moving.
     fn is_registered(&self) -> bool;
 }
 

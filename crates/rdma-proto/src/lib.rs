@@ -1,5 +1,29 @@
 //! The Valkey-over-RDMA protocol (valkey-doc, topics/RDMA.md) for both peers, without a device:
 //! what is beneath is the seam of [`fabric`], which a device and a simulation implement.
+//!
+//! An [`Endpoint`] is one connection. Whoever owns it hands it the [`fabric::Event`]s of the device
+//! and the time, reads what has arrived, forms replies and publishes them.
 #![forbid(unsafe_code)]
 
+mod allowance;
+mod codec;
+mod control;
+mod counts;
+mod endpoint;
 pub mod fabric;
+mod fault;
+mod flight;
+mod inbound;
+mod output;
+mod publish;
+mod remote;
+mod settings;
+mod timers;
+mod wire;
+
+pub use codec::{Feature, Memory, Message};
+pub use counts::Counts;
+pub use endpoint::Endpoint;
+pub use fault::Fault;
+pub use inbound::Progress;
+pub use settings::{Handling, Role, Settings, WINDOW_LEN_MAX, WINDOW_LEN_MIN};

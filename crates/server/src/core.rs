@@ -2,22 +2,24 @@
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
 mod events;
+mod rdma;
 mod turns;
 
 use crate::acceptor::Acceptor;
 use crate::client::{Client, Door};
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
+use crate::fault::Fault;
 use crate::latency::Event;
 use crate::listener;
 use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::Pool;
 use crate::port::Port;
+use crate::rdma::Place;
 use crate::report::{Answer, Question};
 use crate::signals::Signals;
 use crate::socket::Socket;
-use crate::tls::Fault;
 use crate::users::{Ticket, User};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -56,6 +58,8 @@ pub(crate) struct Core {
     acceptors: Vec<Acceptor>,
     /// The core that serves the next connection of a main port.
     next_core: u16,
+    /// None without RDMA.
+    rdma: Option<Place>,
     node: Node,
     pool: Pool,
     connections: Slab<Connection<Socket>>,
@@ -86,12 +90,16 @@ impl Core {
         poll: Poll,
         mut acceptors: Vec<Acceptor>,
         mut signals: Option<Signals>,
+        rdma: Option<Place>,
         node: Node,
     ) -> io::Result<Core> {
         let registry = poll.registry();
         debug_assert!(acceptors.len() <= PORTS.len(), "each has a token");
         for (acceptor, token) in acceptors.iter_mut().zip(PORTS) {
             acceptor.register(registry, token)?;
+        }
+        if let Some(place) = &rdma {
+            place.register(registry, rdma::TOKENS)?;
         }
         if let Some(signals) = &mut signals {
             registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
@@ -101,6 +109,7 @@ impl Core {
             signals,
             acceptors,
             next_core: 0,
+            rdma,
             node,
             pool: Pool::default(),
             connections: Slab::new(),
@@ -139,6 +148,9 @@ impl Core {
             {
                 patience = Duration::ZERO;
             }
+            if !patience.is_zero() && !self.rdma_may_wait()? {
+                patience = Duration::ZERO;
+            }
             if let Err(error) = self.poll.poll(&mut events, Some(patience))
                 && error.kind() != io::ErrorKind::Interrupted
             {
@@ -156,6 +168,7 @@ impl Core {
                     SIGNALS => self.signalled(),
                     // The mail is looked for in every turn; verdicts always ring.
                     MAIL => self.take_verdicts(),
+                    token if rdma::TOKENS.contains(&token) => self.notice_rdma(token)?,
                     Token(key) => {
                         if let Some(connection) = self.connections.get_mut(key) {
                             let end = event.is_read_closed() || event.is_error();
@@ -165,6 +178,7 @@ impl Core {
                     }
                 }
             }
+            self.take_completions()?;
             self.accept();
             self.mail();
             self.tell_readers();
@@ -183,6 +197,7 @@ impl Core {
                 self.stop();
             }
             self.end_late();
+            self.tick_rdma();
             self.tell_faults();
             self.node.share();
             self.undelivered = !self.node.mesh.deliver();
@@ -260,7 +275,7 @@ impl Core {
 
     fn answer(&self, question: Question) -> Answer {
         match question {
-            Question::Report => Answer::Report(Box::new(self.node.report())),
+            Question::Report => Answer::Report(Box::new(self.node.report(self.rdma_report()))),
             Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
             Question::Latency => Answer::Latency(Box::new(self.node.watch.latency.clone())),
             Question::Clients => {
@@ -289,6 +304,7 @@ impl Core {
     fn read(&mut self, message: Message) {
         match message {
             Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
+            Message::WelcomeRdma(welcome) => self.welcome_rdma(*welcome),
             Message::Work(sender, mut bundle) => {
                 bundle.execute(&mut self.node);
                 self.node.look_at_commits();
@@ -317,7 +333,7 @@ impl Core {
             Message::Watched(sender, reply) => self.hand_over(sender, &reply),
             Message::Unwatch(sender) => self.node.durable.unwatch(sender),
             // Who has asked may have gone away.
-            Message::Measure(asker) => drop(asker.send(self.node.core_report())),
+            Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
             Message::Drain => self.drain(),
         }
     }
@@ -392,8 +408,13 @@ impl Core {
         if let Some(fault) = connection.transport.take_fault() {
             self.node.faults.note(connection.client.peer, fault);
         }
-        // Closing the socket ends its registration as well.
-        let _ = self.poll.registry().deregister(connection.transport.stream());
+        if let Some(stream) = connection.transport.stream() {
+            // Closing the socket ends its registration as well.
+            let _ = self.poll.registry().deregister(stream);
+        }
+        if let (Some(place), Socket::Rdma(rdma)) = (&mut self.rdma, &mut connection.transport) {
+            place.forget(&mut rdma.endpoint);
+        }
         self.node.clients = self.connections.len();
         self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
     }
@@ -416,10 +437,7 @@ impl Core {
     /// Connections of the main ports are dealt out among the cores.
     fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         self.node.counters.connections_accepted += 1;
-        let shared = &self.node.shared;
-        if shared.clients.fetch_add(1, Ordering::Relaxed) >= self.node.settings.clients_max {
-            shared.clients.fetch_sub(1, Ordering::Relaxed);
-            self.node.counters.connections_refused += 1;
+        if !self.has_room_for_client() {
             // Who speaks TLS could not read why.
             if port.tls.is_none() {
                 listener::refuse(stream);
@@ -431,7 +449,7 @@ impl Core {
             Door::Core => self.node.core,
         };
         if port.door == Door::Main {
-            self.next_core = (core + 1) % shared.slots.cores();
+            self.next_core = (core + 1) % self.node.shared.slots.cores();
         }
         if core == self.node.core {
             self.welcome(stream, peer, port);
@@ -439,6 +457,17 @@ impl Core {
             let port = port.clone();
             self.node.mesh.send(core, Message::Welcome { stream, peer, port });
         }
+    }
+
+    /// Counts one more client, when there may be one.
+    fn has_room_for_client(&mut self) -> bool {
+        let clients = &self.node.shared.clients;
+        if clients.fetch_add(1, Ordering::Relaxed) < self.node.settings.clients_max {
+            return true;
+        }
+        clients.fetch_sub(1, Ordering::Relaxed);
+        self.node.counters.connections_refused += 1;
+        false
     }
 
     /// Takes a connection in, which is counted already.
@@ -466,7 +495,9 @@ impl Core {
         let entry = self.connections.vacant_entry();
         let key = entry.key();
         let interest = Interest::READABLE | Interest::WRITABLE;
-        self.poll.registry().register(transport.stream(), Token(key), interest)?;
+        if let Some(stream) = transport.stream() {
+            self.poll.registry().register(stream, Token(key), interest)?;
+        }
         let ticket = Ticket { key, client: self.node.shared.next_client() };
         let users = &self.node.settings.users;
         let mut client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
@@ -550,6 +581,9 @@ impl Core {
         }
         self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
         self.acceptors.clear();
+        if let Some(place) = &mut self.rdma {
+            place.stop_listening(self.poll.registry());
+        }
         self.node.durable.end_watches();
         for (_, connection) in &mut self.connections {
             connection.drain(self.node.now);

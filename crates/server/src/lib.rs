@@ -16,6 +16,7 @@ mod dispatch;
 mod durable;
 mod events;
 mod exposition;
+mod fault;
 mod gather;
 mod glob;
 mod histogram;
@@ -34,6 +35,7 @@ mod password;
 mod pool;
 mod port;
 mod ports;
+mod rdma;
 mod reader;
 mod report;
 mod server;
@@ -57,7 +59,12 @@ pub use histogram::Histogram;
 pub use inside::{Inside, InsideError, Measurement};
 pub use open_files::make_room;
 pub use password::Password;
+pub use rdma::RdmaSettings;
 pub use scurry_engine::Durability;
+pub use scurry_rdma_proto::{
+    Handling, Settings as RdmaConnection, WINDOW_LEN_MAX as RDMA_WINDOW_LEN_MAX,
+    WINDOW_LEN_MIN as RDMA_WINDOW_LEN_MIN,
+};
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, Settings, Storage};
 pub use start_error::StartError;

@@ -4,6 +4,7 @@ use crate::bundle::Bundle;
 use crate::events::Ask;
 use crate::monitor::Lines;
 use crate::port::Port;
+use crate::rdma::Welcome;
 use crate::report::{Answer, CoreReport, Question};
 use mio::net::TcpStream;
 use std::net::SocketAddr;
@@ -23,6 +24,8 @@ pub(crate) struct Sender {
 pub(crate) enum Message {
     /// A connection that this core shall serve.
     Welcome { stream: TcpStream, peer: SocketAddr, port: Port },
+    /// The same over RDMA.
+    WelcomeRdma(Box<Welcome>),
     /// Requests to execute here.
     Work(Sender, Box<Bundle>),
     /// Requests that were executed, with their replies.

@@ -6,13 +6,13 @@ mod parts;
 use crate::exposition::{Exposition, Kind};
 use crate::inside::Measurement;
 use crate::report::CoreReport;
-use parts::{accounts, commands, log, memory, process, totals};
+use parts::{accounts, commands, log, memory, process, rdma, totals};
 
 /// The page of a server.
 pub(crate) fn page(measurement: &Measurement) -> Exposition {
     let source = Source::of(measurement);
     let mut page = Exposition::default();
-    for part in [process, commands, accounts, totals, log, memory] {
+    for part in [process, commands, accounts, totals, log, memory, rdma] {
         part(&source, &mut page);
     }
     page

@@ -4,14 +4,15 @@ use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
 use crate::durable::Durable;
+use crate::fault::Faults;
 use crate::measures::Measures;
 use crate::mesh::Mesh;
 use crate::message::Message;
 use crate::monitor::Monitor;
+use crate::rdma::RdmaReport;
 use crate::report::{CoreReport, Report};
 use crate::settings::Settings;
 use crate::shared::Shared;
-use crate::tls::Faults;
 use crate::users::Desk;
 use crate::watch::Watch;
 use scurry_engine::Shard;
@@ -41,7 +42,7 @@ pub(crate) struct Node {
     pub(crate) scratch: Scratch<'static>,
     /// Where passwords are given to be checked.
     pub(crate) desk: Desk,
-    /// Connections that TLS has ended, and that the log has still to tell of.
+    /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
     pub(crate) faults: Faults,
     /// What took long.
     pub(crate) watch: Watch,
@@ -87,7 +88,7 @@ impl Node {
     }
 
     /// What this core knows for commands that show the whole server.
-    pub(crate) fn report(&self) -> Report {
+    pub(crate) fn report(&self, rdma: RdmaReport) -> Report {
         Report {
             stats: self.shard.stats(),
             totals: self.shard.totals().clone(),
@@ -95,15 +96,16 @@ impl Node {
             clients: self.clients,
             connection_bytes: self.connection_bytes,
             durable: self.durable.report(&self.shard),
+            rdma,
         }
     }
 
     /// What this core knows for `/metrics`. It is told at once, also what is not durable yet, and also
     /// when the log has failed: it is no promise.
-    pub(crate) fn core_report(&self) -> CoreReport {
+    pub(crate) fn core_report(&self, rdma: RdmaReport) -> CoreReport {
         CoreReport {
             core: self.core,
-            report: self.report(),
+            report: self.report(rdma),
             cpu_ns: Clock::thread_cpu_ns(),
             measures: self.measures.clone(),
             log_writes: self.durable.writes().clone(),

@@ -6,6 +6,7 @@ use crate::durable::DurableReport;
 use crate::histogram::Histogram;
 use crate::latency::Latency;
 use crate::measures::Measures;
+use crate::rdma::RdmaReport;
 use crate::slowlog::SlowCommand;
 use scurry_engine::Stats;
 use scurry_ledger::Totals;
@@ -46,6 +47,7 @@ pub(crate) struct Report {
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
     pub(crate) durable: DurableReport,
+    pub(crate) rdma: RdmaReport,
 }
 
 /// What one core says for `/metrics`.
@@ -74,6 +76,7 @@ impl Report {
                 all.clients += report.clients;
                 all.connection_bytes += report.connection_bytes;
                 all.durable.add(&report.durable);
+                all.rdma.add(&report.rdma);
             }
         }
         all

@@ -1,11 +1,14 @@
 //! A server: bound first, so that its address is known, then run, a thread per core.
 
+use crate::client::Door;
 use crate::clock::Clock;
 use crate::core::{self, Core};
 use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
 use crate::mesh::Mesh;
 use crate::node::Node;
+use crate::port::Port;
 use crate::ports::Ports;
+use crate::rdma;
 use crate::shared::Shared;
 use crate::signals::{Signals, survive_file_limit};
 use crate::users::Checker;
@@ -29,6 +32,7 @@ pub struct Server {
     _store: Option<Store>,
     recovered: Option<RecoveryReport>,
     tls_address: Option<SocketAddr>,
+    rdma_address: Option<SocketAddr>,
 }
 
 impl Server {
@@ -43,6 +47,12 @@ impl Server {
         let system = StartError::system;
         let ports = Ports::open(&settings)?;
         let tls_address = ports.tls_address();
+        let rdma = settings.rdma.map(|wanted| {
+            let port = Port { door: Door::Main, tls: None, inside: None };
+            rdma::Door::open(wanted, port, &settings)
+        });
+        let rdma = rdma.transpose()?;
+        let rdma_address = rdma.as_ref().map(rdma::Door::address);
         let run_id =
             getrandom::u64().map_err(|error| system("a random seed")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
@@ -92,6 +102,8 @@ impl Server {
         let meshes = Mesh::places(wakers);
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
         let inside = Inside::new(letterboxes, Arc::clone(&shared), &settings);
+        let rdma = rdma.map(|door| door.places(settings.threads, settings.clients_max));
+        let mut rdma = rdma.transpose()?.unwrap_or_default().into_iter();
         let places = polls.into_iter().zip(meshes).zip(desks);
         let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
             let mut acceptors = std::mem::take(&mut main);
@@ -101,14 +113,14 @@ impl Server {
                 None => (Shard::new(config.clone()), Durable::none()),
             };
             let node = Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
-            Core::new(poll, acceptors, signals.take(), node)
+            Core::new(poll, acceptors, signals.take(), rdma.next(), node)
         });
         let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;
         let (store, recovered) = match opened {
             Some(Opened { store, report, .. }) => (Some(store), Some(report)),
             None => (None, None),
         };
-        Ok(Server { cores, shared, inside, _store: store, recovered, tls_address })
+        Ok(Server { cores, shared, inside, _store: store, recovered, tls_address, rdma_address })
     }
 
     /// Where it listens, with the port that was chosen.
@@ -129,6 +141,11 @@ impl Server {
     /// Where TLS is spoken for every key: the main address, or the one beside it.
     pub fn tls_addr(&self) -> Option<SocketAddr> {
         self.tls_address
+    }
+
+    /// Where RDMA is spoken, for every key.
+    pub fn rdma_addr(&self) -> Option<SocketAddr> {
+        self.rdma_address
     }
 
     /// Where each core listens for clients that know clusters; with one core the same address.

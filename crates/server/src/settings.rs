@@ -1,6 +1,6 @@
 //! What a server can be told at its start.
 
-use crate::{TlsSettings, Users};
+use crate::{RdmaSettings, TlsSettings, Users};
 use scurry_engine::Durability;
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;
@@ -27,6 +27,8 @@ pub struct Settings {
     pub users: Arc<Users>,
     /// TLS on the main address, or on one beside it; none for plain TCP alone.
     pub tls: Option<TlsSettings>,
+    /// RDMA beside TCP; none for TCP alone.
+    pub rdma: Option<RdmaSettings>,
     /// Listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
     /// Connections at most.
@@ -90,6 +92,7 @@ impl Settings {
             announce_ip: None,
             users: Arc::new(users),
             tls: None,
+            rdma: None,
             open_access_allowed: false,
             clients_max: 10_000,
             memory_max: None,

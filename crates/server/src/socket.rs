@@ -1,49 +1,57 @@
-//! What a connection of this server speaks over: TCP, or TLS over it.
+//! What a connection of this server speaks over: TCP, TLS over it, or RDMA.
 
+use crate::fault::Fault;
 use crate::pool::Pool;
+use crate::rdma::Rdma;
 use crate::tcp::Tcp;
-use crate::tls::{Fault, Tls};
+use crate::tls::Tls;
 use crate::transport::{Arrival, Transport};
 use mio::net::TcpStream;
 use std::io;
 
-/// Either transport. The session of TLS is large, and connections without it do not pay for it.
+/// One of the transports. Those of TLS and RDMA are large, and connections without them do not pay for
+/// them.
 pub(crate) enum Socket {
     Tcp(Tcp),
     Tls(Box<Tls>),
+    Rdma(Box<Rdma>),
 }
 
 impl Socket {
-    pub(crate) fn stream(&mut self) -> &mut TcpStream {
+    /// What the poller watches for it; what is behind a completion queue has none of its own.
+    pub(crate) fn stream(&mut self) -> Option<&mut TcpStream> {
         match self {
-            Socket::Tcp(tcp) => &mut tcp.stream,
-            Socket::Tls(tls) => &mut tls.stream,
+            Socket::Tcp(tcp) => Some(&mut tcp.stream),
+            Socket::Tls(tls) => Some(&mut tls.stream),
+            Socket::Rdma(_) => None,
         }
     }
 
-    /// Why TLS has failed; told once.
+    /// Why it has failed; told once.
     pub(crate) fn take_fault(&mut self) -> Option<Fault> {
         match self {
             Socket::Tcp(_) => None,
             Socket::Tls(tls) => tls.take_fault(),
+            Socket::Rdma(rdma) => rdma.take_fault().map(Fault::Rdma),
         }
     }
 
     /// True while the peer cannot send a command yet.
     pub(crate) fn is_handshaking(&self) -> bool {
         match self {
-            Socket::Tcp(_) => false,
+            Socket::Tcp(_) | Socket::Rdma(_) => false,
             Socket::Tls(tls) => tls.is_handshaking(),
         }
     }
 }
 
 /// Calls the same of whichever it is.
-macro_rules! either {
+macro_rules! any {
     ($socket:expr, $transport:ident => $call:expr) => {
         match $socket {
             Socket::Tcp($transport) => $call,
             Socket::Tls($transport) => $call,
+            Socket::Rdma($transport) => $call,
         }
     };
 }
@@ -51,54 +59,54 @@ macro_rules! either {
 impl Transport for Socket {
     #[inline]
     fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival> {
-        either!(self, transport => transport.progress(pool))
+        any!(self, transport => transport.progress(pool))
     }
 
     #[inline]
     fn input(&self) -> &[u8] {
-        either!(self, transport => transport.input())
+        any!(self, transport => transport.input())
     }
 
     #[inline]
     fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
-        either!(self, transport => transport.parts(pool))
+        any!(self, transport => transport.parts(pool))
     }
 
     #[inline]
     fn consume(&mut self, len: usize) {
-        either!(self, transport => transport.consume(len));
+        any!(self, transport => transport.consume(len));
     }
 
     #[inline]
     fn commit(&mut self) {
-        either!(self, transport => transport.commit());
+        any!(self, transport => transport.commit());
     }
 
     #[inline]
     fn publish(&mut self) -> io::Result<bool> {
-        either!(self, transport => transport.publish())
+        any!(self, transport => transport.publish())
     }
 
     #[inline]
     fn unsent(&self) -> usize {
-        either!(self, transport => transport.unsent())
+        any!(self, transport => transport.unsent())
     }
 
     #[inline]
     fn memory_bytes(&self) -> u64 {
-        either!(self, transport => transport.memory_bytes())
+        any!(self, transport => transport.memory_bytes())
     }
 
     fn shelve(&mut self, pool: &mut Pool) {
-        either!(self, transport => transport.shelve(pool));
+        any!(self, transport => transport.shelve(pool));
     }
 
     #[inline]
     fn settle(&mut self, pool: &mut Pool) {
-        either!(self, transport => transport.settle(pool));
+        any!(self, transport => transport.settle(pool));
     }
 
     fn finish(&mut self) {
-        either!(self, transport => transport.finish());
+        any!(self, transport => transport.finish());
     }
 }

@@ -35,6 +35,16 @@ pub enum StartError {
         /// What the system says.
         source: io::Error,
     },
+    /// RDMA was asked for and cannot be had.
+    #[error(
+        "cannot listen on {address} over RDMA: {reason}. Without --rdma-listen TCP alone is served"
+    )]
+    Rdma {
+        /// The address.
+        address: SocketAddr,
+        /// Why not.
+        reason: String,
+    },
     /// There are no ports left for the cores.
     #[error(
         "the ports of the cores would go beyond 65535: choose a lower --core-port, or fewer --threads"

@@ -1,12 +1,10 @@
 //! TLS on the RESP ports: files that say who the server is, and the transport that speaks it.
 
 mod error;
-mod fault;
 mod handshaker;
 mod stream;
 
 pub use error::TlsError;
-pub(crate) use fault::{Fault, Faults};
 pub(crate) use handshaker::Handshaker;
 pub(crate) use stream::Tls;
 

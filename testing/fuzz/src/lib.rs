@@ -10,6 +10,8 @@ pub mod image;
 pub mod inline;
 pub mod position;
 mod random;
+pub mod rdma_message;
+pub mod rdma_peer;
 pub mod replies;
 pub mod requests;
 mod wire;
@@ -20,7 +22,7 @@ pub use random::Random;
 pub type Property = fn(&[u8]);
 
 /// The properties, by the names of their fuzz targets and of their directories of seeds.
-pub const PROPERTIES: [(&str, Property); 9] = [
+pub const PROPERTIES: [(&str, Property); 11] = [
     ("change", change::check),
     ("chunk", chunk::check),
     ("commands", commands::check),
@@ -28,6 +30,8 @@ pub const PROPERTIES: [(&str, Property); 9] = [
     ("image", image::check),
     ("inline", inline::check),
     ("position", position::check),
+    ("rdma-message", rdma_message::check),
+    ("rdma-peer", rdma_peer::check),
     ("replies", replies::check),
     ("requests", requests::check),
 ];

@@ -90,6 +90,16 @@ fn position_holds() {
 }
 
 #[test]
+fn rdma_messages_hold() {
+    hold("rdma-message");
+}
+
+#[test]
+fn rdma_peers_hold() {
+    hold("rdma-peer");
+}
+
+#[test]
 fn replies_hold() {
     hold("replies");
 }

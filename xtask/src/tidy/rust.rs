@@ -4,10 +4,16 @@ use super::Finding;
 use super::source::{Source, words};
 use super::tree::Tree;
 
-/// Where `unsafe` may stand. In `lab/io` because io_uring acts on memory that a submission names,
-/// which no borrow can follow; it is outside the product.
-const UNSAFE_DIRS: &[&str] =
-    &["crates/scurry/", "crates/server/", "crates/valkey-module/", "lab/io/"];
+/// Where `unsafe` may stand. Of RDMA in these two crates and nowhere else. In `lab/io` because io_uring
+/// acts on memory that a submission names, which no borrow can follow; it is outside the product.
+const UNSAFE_DIRS: &[&str] = &[
+    "crates/rdma/",
+    "crates/rdma-sys/",
+    "crates/scurry/",
+    "crates/server/",
+    "crates/valkey-module/",
+    "lab/io/",
+];
 
 /// What does not stand in code, and what to do instead.
 const BANNED: &[(&str, &str)] = &[
@@ -152,13 +158,17 @@ mod tests {
         let text = "// SAFETY: none.\nunsafe { f() }";
         let tree = Tree::of(&[
             ("crates/engine/src/a.rs", text),
+            ("crates/rdma-proto/src/a.rs", text),
+            ("crates/rdma-sys/src/a.rs", text),
+            ("crates/rdma/src/a.rs", text),
             ("crates/server/src/a.rs", text),
             ("lab/io/src/a.rs", text),
             ("lab/src/a.rs", text),
         ]);
         let found: Vec<String> =
             unsafe_code(&tree).into_iter().map(|finding| finding.path).collect();
-        assert_eq!(found, ["crates/engine/src/a.rs", "lab/src/a.rs"]);
+        let expected = ["crates/engine/src/a.rs", "crates/rdma-proto/src/a.rs", "lab/src/a.rs"];
+        assert_eq!(found, expected);
     }
 
     #[test]

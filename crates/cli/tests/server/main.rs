@@ -2,6 +2,7 @@
 
 mod access;
 mod bad_input;
+mod by_hand;
 mod differential;
 mod events;
 mod life;

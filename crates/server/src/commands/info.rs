@@ -25,6 +25,7 @@ const SECTIONS: &[Section] = &[
     ("Memory", memory),
     ("Persistence", persistence),
     ("Stats", stats),
+    ("RDMA", rdma),
     ("Scurry", scurry),
     ("CPU", cpu),
     ("Cluster", cluster),
@@ -166,6 +167,20 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     lines.line("total_net_output_bytes", counters.bytes_out);
     lines.line("keyspace_hits", counters.hits);
     lines.line("keyspace_misses", counters.misses);
+}
+
+fn rdma(source: &Source<'_>, lines: &mut Lines) {
+    lines.line("rdma_enabled", u8::from(source.node.settings.rdma.is_some()));
+    if source.node.settings.rdma.is_none() {
+        return;
+    }
+    let report = &source.all.rdma;
+    lines.line("rdma_connections", report.connections);
+    lines.line("rdma_pinned_bytes", report.pinned_bytes);
+    for (name, _, value) in report.lines() {
+        let name = name.trim_start_matches("scurry_").trim_end_matches("_total");
+        lines.line(name, value);
+    }
 }
 
 fn scurry(source: &Source<'_>, lines: &mut Lines) {

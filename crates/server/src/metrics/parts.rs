@@ -3,6 +3,7 @@
 use super::Source;
 use crate::exposition::{Exposition, Kind};
 use crate::histogram::Histogram;
+use crate::rdma::RdmaReport;
 use crate::report::{CoreReport, Report};
 use scurry_engine::Durability;
 use scurry_ledger::{Totals, UnitTotals};
@@ -246,4 +247,20 @@ pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
     let help = "Resident memory of the process.";
     let resident = crate::commands::info::resident_bytes();
     page.single("process_resident_memory_bytes", Gauge, help, resident);
+}
+
+/// Nothing without RDMA.
+pub(super) fn rdma(source: &Source<'_>, page: &mut Exposition) {
+    if source.measurement.settings.rdma.is_none() {
+        return;
+    }
+    let metric = ("scurry_rdma_connections", Gauge, "Open connections over RDMA.");
+    source.each_core(page, metric, |core| core.report.rdma.connections);
+    let help = "Memory that is pinned for them; it is part of that of connections.";
+    let metric = ("scurry_rdma_pinned_bytes", Gauge, help);
+    source.each_core(page, metric, |core| core.report.rdma.pinned_bytes);
+    let names = RdmaReport::default().lines();
+    for (number, (name, help, _)) in names.into_iter().enumerate() {
+        source.each_core(page, (name, Counter, help), |core| core.report.rdma.lines()[number].2);
+    }
 }

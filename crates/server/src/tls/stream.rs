@@ -2,8 +2,8 @@
 //! was read goes through the session from a borrowed buffer, and replies leave in one call with
 //! as many records as they need, up to 64 KiB; longer ones take a call for each 64 KiB.
 
-use super::Fault;
 use crate::buffer::Buffer;
+use crate::fault::Fault;
 use crate::pool::Pool;
 use crate::transport::{Arrival, Transport};
 use mio::net::TcpStream;

@@ -1,5 +1,5 @@
-//! What goes wrong between a peer and TLS. Peers can make it go wrong as often as they like, so the
-//! log tells of many in one line.
+//! What goes wrong between a peer and what carries its bytes, TLS or RDMA. Peers can make it go wrong as
+//! often as they like, so the log tells of many in one line.
 
 use std::net::SocketAddr;
 
@@ -15,6 +15,9 @@ pub(crate) enum Fault {
     /// The handshake was not done in time.
     #[error("a TLS handshake took too long")]
     Late,
+    /// The connection over RDMA has failed, by the peer or by the device.
+    #[error("RDMA: {0}")]
+    Rdma(scurry_rdma_proto::Fault),
     /// The peer speaks TLS where none is spoken.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,

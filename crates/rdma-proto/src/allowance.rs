@@ -1,0 +1,74 @@
+//! How many messages without data a peer may send: some at once, some in each second, and one for
+//! each message with data.
+
+use crate::fault::Fault;
+
+/// What is left of it.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    left: u32,
+    burst: u32,
+    per_s: u32,
+    /// Up to here time was counted, ms.
+    at_ms: i64,
+}
+
+impl Allowance {
+    pub(crate) fn new(burst: u32, per_s: u32, now_ms: i64) -> Allowance {
+        Allowance { left: burst, burst, per_s, at_ms: now_ms }
+    }
+
+    /// A message with data has come.
+    pub(crate) fn earn(&mut self) {
+        self.left = (self.left + 1).min(self.burst);
+    }
+
+    /// A message without data has come.
+    pub(crate) fn spend(&mut self, now_ms: i64) -> Result<(), Fault> {
+        let elapsed_ms = u64::try_from(now_ms - self.at_ms).unwrap_or(0);
+        let gained = elapsed_ms.saturating_mul(u64::from(self.per_s)) / 1_000;
+        if gained > 0 {
+            let left = (u64::from(self.left) + gained).min(u64::from(self.burst));
+            self.left = u32::try_from(left).unwrap_or(self.burst);
+            self.at_ms = now_ms;
+        }
+        self.left = self.left.checked_sub(1).ok_or(Fault::Flood)?;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many messages are allowed at this time.
+    fn spent(allowance: &mut Allowance, now_ms: i64) -> u32 {
+        let mut count = 0;
+        while allowance.spend(now_ms).is_ok() {
+            count += 1;
+        }
+        count
+    }
+
+    #[test]
+    fn a_burst_and_then_so_many_in_a_second() {
+        let mut allowance = Allowance::new(10, 4, 0);
+        assert_eq!(spent(&mut allowance, 0), 10);
+        assert_eq!(spent(&mut allowance, 249), 0);
+        assert_eq!(spent(&mut allowance, 1_000), 4);
+        assert_eq!(spent(&mut allowance, 100_000), 10);
+        // A clock that goes back gives nothing.
+        assert_eq!(spent(&mut allowance, 0), 0);
+    }
+
+    #[test]
+    fn data_pays_for_as_many() {
+        let mut allowance = Allowance::new(3, 0, 0);
+        assert_eq!(spent(&mut allowance, 0), 3);
+        allowance.earn();
+        allowance.earn();
+        assert_eq!(spent(&mut allowance, 0), 2);
+        (0..100).for_each(|_| allowance.earn());
+        assert_eq!(spent(&mut allowance, 0), 3);
+    }
+}

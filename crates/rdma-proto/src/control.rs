@@ -1,0 +1,132 @@
+//! Messages: what the peer's mean, and those that are due to it.
+
+use crate::codec::{Feature, Memory, Message};
+use crate::endpoint::Endpoint;
+use crate::fabric::{Queue, Window};
+use crate::fault::Fault;
+use crate::settings::Role;
+
+/// Questions for features that wait to be answered, at most.
+pub(crate) const ASKED_MAX: usize = 64;
+
+impl<Q: Queue> Endpoint<Q> {
+    pub(crate) fn immediate(&mut self, told: u32, now_ms: i64) -> Result<(), Fault> {
+        self.wire.received()?;
+        if told == 0 {
+            return self.allowance.spend(now_ms);
+        }
+        self.allowance.earn();
+        self.wire.counts.bytes_in += u64::from(told);
+        self.inbound.arrived(told)
+    }
+
+    pub(crate) fn message(&mut self, bytes: &[u8], now_ms: i64) -> Result<(), Fault> {
+        self.wire.received()?;
+        let message = Message::decode(bytes)?;
+        match (message, self.role) {
+            (Message::RegisterXferMemory(memory), _) => {
+                let taken = self.remote.announced(memory)?;
+                self.wire.flight.answer(taken);
+                self.stalled = false;
+                return Ok(());
+            }
+            (Message::GetServerFeature(feature), Role::Server) => {
+                if self.asked.len() == ASKED_MAX {
+                    return Err(Fault::Flood);
+                }
+                self.asked.push_back(feature.select);
+            }
+            (Message::GetServerFeature(_), Role::Client) => {
+                let before = self.probed.take().ok_or(Fault::Unasked(message.opcode()))?;
+                self.wire.flight.answer(before);
+                return Ok(());
+            }
+            (Message::SetClientFeature(_), Role::Client) => {
+                return Err(Fault::Unasked(message.opcode()));
+            }
+            (Message::SetClientFeature(_), Role::Server) | (Message::Keepalive, _) => {}
+        }
+        self.allowance.spend(now_ms)
+    }
+
+    /// Sends the control messages that are due and have room, and lets them leave.
+    pub(crate) fn control(&mut self) -> Result<(), Fault> {
+        if self.opened && !self.is_gone() {
+            self.announce()?;
+            self.answer()?;
+            self.probe()?;
+            self.mark_end()?;
+        }
+        self.wire.ring()
+    }
+
+    /// The same, where nobody can be told of a fault now.
+    pub(crate) fn control_later(&mut self) {
+        if self.fault.is_none()
+            && !self.dead
+            && let Err(fault) = self.control()
+        {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// Announces a window when the peer needs one and one is free.
+    fn announce(&mut self) -> Result<(), Fault> {
+        while self.inbound.is_full() && self.wire.flight.has_control_room() {
+            if self.inbound.free().is_none() && self.inbound.may_grow() {
+                match self.wire.queue.window(self.settings.window_len) {
+                    Ok(window) => self.inbound.add(window),
+                    // It works with those that there are.
+                    Err(_) => {
+                        self.inbound.stop_growing();
+                        self.wire.counts.windows_refused += 1;
+                    }
+                }
+            }
+            let Some(window) = self.inbound.free() else {
+                self.wire.counts.stalls_in += u64::from(!self.held_back);
+                self.held_back = true;
+                break;
+            };
+            let length = u32::try_from(self.settings.window_len).expect("16 MiB at most");
+            let memory = Memory { address: window.address(), length, key: window.key() };
+            self.inbound.announced();
+            self.held_back = false;
+            self.wire.counts.announcements += 1;
+            self.wire.send(&Message::RegisterXferMemory(memory), false)?;
+        }
+        Ok(())
+    }
+
+    /// Answers questions for features: there are none.
+    fn answer(&mut self) -> Result<(), Fault> {
+        while self.wire.flight.has_control_room()
+            && let Some(select) = self.asked.pop_front()
+        {
+            let feature = Feature { select, features: 0 };
+            self.wire.send(&Message::GetServerFeature(feature), false)?;
+        }
+        Ok(())
+    }
+
+    /// Asks for features to learn that the peer has taken what was sent before.
+    fn probe(&mut self) -> Result<(), Fault> {
+        let flight = &self.wire.flight;
+        let wanted = self.settings.probes && self.probed.is_none() && flight.is_half_full();
+        if wanted && flight.has_control_room() {
+            self.wire.send(&Message::GetServerFeature(Feature::default()), false)?;
+            self.probed = Some(self.wire.flight.messages());
+        }
+        Ok(())
+    }
+
+    /// At the end something must tell when the last write is done, and a keepalive does no harm.
+    fn mark_end(&mut self) -> Result<(), Fault> {
+        let flight = &self.wire.flight;
+        let unmarked = flight.has_silent_tail() && flight.has_control_room();
+        if self.finishing && self.output.unsent() == 0 && unmarked {
+            self.wire.send(&Message::Keepalive, true)?;
+        }
+        Ok(())
+    }
+}

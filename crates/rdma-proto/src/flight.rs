@@ -1,0 +1,213 @@
+//! Which requests are under way: their numbers, which of them are signalled, and how many messages the
+//! peer has not answered.
+
+use crate::fault::Fault;
+use crate::settings::{CONTROL_RESERVE, Settings};
+use std::collections::VecDeque;
+
+/// A request that is to be posted.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Request {
+    /// It uses a receive entry of the peer.
+    pub(crate) message: bool,
+    /// Something waits for its end.
+    pub(crate) awaited: bool,
+}
+
+/// A signalled request whose end is not known.
+#[derive(Clone, Copy, Debug)]
+struct Mark {
+    number: u64,
+    /// Messages that were posted with it and before it.
+    messages: u64,
+}
+
+/// The accounts of a send queue. Requests are numbered from 1.
+#[derive(Debug)]
+pub(crate) struct Flight {
+    depth: usize,
+    signal_every: usize,
+    messages_max: u64,
+    /// Messages are answered by completions.
+    completes: bool,
+    posted: u64,
+    done: u64,
+    messages: u64,
+    answered: u64,
+    /// Requests since the last signalled one.
+    silent: usize,
+    marks: VecDeque<Mark>,
+}
+
+impl Flight {
+    pub(crate) fn new(settings: &Settings) -> Flight {
+        Flight {
+            depth: settings.send_depth,
+            signal_every: settings.signal_every,
+            messages_max: settings.in_flight_max as u64,
+            completes: !settings.probes,
+            posted: 0,
+            done: 0,
+            messages: 0,
+            answered: 0,
+            silent: 0,
+            marks: VecDeque::with_capacity(settings.send_depth),
+        }
+    }
+
+    /// Requests whose end is not known.
+    pub(crate) fn queued(&self) -> usize {
+        usize::try_from(self.posted - self.done).unwrap_or(usize::MAX)
+    }
+
+    /// True when so many requests with data can be posted, one of them a message.
+    pub(crate) fn has_room(&self, requests: usize) -> bool {
+        self.queued() + requests + CONTROL_RESERVE <= self.depth
+            && self.unanswered() < self.messages_max
+    }
+
+    /// True when a control message can be posted.
+    pub(crate) fn has_control_room(&self) -> bool {
+        self.queued() < self.depth
+    }
+
+    /// Its number, and whether it is signalled.
+    pub(crate) fn post(&mut self, request: Request) -> (u64, bool) {
+        self.posted += 1;
+        self.messages += u64::from(request.message);
+        self.silent += 1;
+        let signalled = request.awaited || self.silent >= self.signal_every;
+        if signalled {
+            self.silent = 0;
+            self.marks.push_back(Mark { number: self.posted, messages: self.messages });
+        }
+        (self.posted, signalled)
+    }
+
+    /// The signalled request of this number and all before it are done.
+    pub(crate) fn done(&mut self, number: u64) -> Result<(), Fault> {
+        while let Some(mark) = self.marks.front().filter(|mark| mark.number <= number) {
+            let mark = *mark;
+            self.marks.pop_front();
+            self.done = mark.number;
+            if self.completes {
+                self.answered = mark.messages;
+            }
+        }
+        if self.done == number { Ok(()) } else { Err(Fault::Completion(number)) }
+    }
+
+    /// Messages that were posted so far.
+    pub(crate) fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// The peer has given back the entries of the first so many messages.
+    pub(crate) fn answer(&mut self, messages: u64) {
+        if !self.completes {
+            self.answered = self.answered.max(messages);
+        }
+    }
+
+    pub(crate) fn unanswered(&self) -> u64 {
+        self.messages - self.answered
+    }
+
+    /// True when half of the messages are unanswered that may be.
+    pub(crate) fn is_half_full(&self) -> bool {
+        2 * self.unanswered() >= self.messages_max
+    }
+
+    /// The end of all requests up to this one is known.
+    pub(crate) fn known(&self) -> u64 {
+        self.done
+    }
+
+    /// The end of a request is to be told.
+    pub(crate) fn is_awaiting(&self) -> bool {
+        !self.marks.is_empty()
+    }
+
+    /// There are requests whose end nothing will tell.
+    pub(crate) fn has_silent_tail(&self) -> bool {
+        self.silent > 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Role;
+
+    const DATA: Request = Request { message: true, awaited: false };
+    const AWAITED: Request = Request { message: true, awaited: true };
+
+    fn flight(settings: Settings) -> Flight {
+        Flight::new(&settings.bounded(Role::Client))
+    }
+
+    #[test]
+    fn every_nth_request_is_signalled_and_every_one_that_is_awaited() {
+        let mut flight = flight(Settings { signal_every: 3, ..Settings::default() });
+        let told: Vec<bool> = (0..4).map(|_| flight.post(DATA).1).collect();
+        assert_eq!(told, [false, false, true, false]);
+        assert_eq!(flight.post(AWAITED), (5, true));
+        let told: Vec<bool> = (0..3).map(|_| flight.post(DATA).1).collect();
+        assert_eq!(told, [false, false, true]);
+    }
+
+    #[test]
+    fn a_full_queue_has_always_a_signalled_request() {
+        for (send_depth, in_flight_max) in [(0, 512), (16, 512), (40, 512), (128, 1), (128, 7)] {
+            let settings =
+                Settings { send_depth, in_flight_max, signal_every: 1_000, ..Settings::default() };
+            let mut flight = flight(settings);
+            let mut last = None;
+            for _ in 0..1_000 {
+                while flight.has_room(1) {
+                    let (number, signalled) = flight.post(DATA);
+                    last = if signalled { Some(number) } else { last };
+                }
+                let told = last.take().expect("something tells when there is room again");
+                flight.done(told).expect("it is under way");
+            }
+        }
+    }
+
+    #[test]
+    fn data_leaves_room_for_control_messages() {
+        let mut flight = flight(Settings { send_depth: 20, ..Settings::default() });
+        while flight.has_room(1) {
+            flight.post(DATA);
+        }
+        assert_eq!(flight.queued(), 20 - CONTROL_RESERVE);
+        for _ in 0..CONTROL_RESERVE {
+            assert!(flight.has_control_room());
+            flight.post(AWAITED);
+        }
+        assert!(!flight.has_control_room());
+    }
+
+    #[test]
+    fn what_is_not_under_way_is_not_done() {
+        let mut flight = flight(Settings { signal_every: 2, ..Settings::default() });
+        flight.post(DATA);
+        flight.post(DATA);
+        assert!(matches!(flight.done(1), Err(Fault::Completion(1))));
+        assert!(flight.done(2).is_ok());
+        assert!(matches!(flight.done(3), Err(Fault::Completion(3))));
+    }
+
+    #[test]
+    fn with_probes_a_completion_is_no_answer() {
+        let settings = Settings { probes: true, in_flight_max: 4, ..Settings::default() };
+        let mut flight = flight(settings);
+        for _ in 0..4 {
+            let (number, _) = flight.post(AWAITED);
+            flight.done(number).expect("it is under way");
+        }
+        assert!(!flight.has_room(1));
+        flight.answer(1);
+        assert!(flight.has_room(1) && flight.unanswered() == 3);
+    }
+}

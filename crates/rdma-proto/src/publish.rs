@@ -1,0 +1,140 @@
+//! How committed bytes become writes into the peer's windows.
+
+use crate::endpoint::Endpoint;
+use crate::fabric::{Queue, Staging};
+use crate::fault::Fault;
+use crate::settings::Handling;
+use crate::wire::Write;
+
+impl<Q: Queue> Endpoint<Q> {
+    /// Posts what is committed, and lets it leave with one doorbell. False when the peer or the device
+    /// must do something first; [`Endpoint::is_writable`] says when it is done.
+    ///
+    /// # Errors
+    /// [`Fault::Gone`] when the connection is broken, and what the device refuses.
+    pub fn publish(&mut self) -> Result<bool, Fault> {
+        self.guard(|endpoint| {
+            if endpoint.is_gone() {
+                return Err(Fault::Gone);
+            }
+            if endpoint.opened {
+                match endpoint.settings.output {
+                    Handling::InPlace => endpoint.post_in_place()?,
+                    Handling::Copied => endpoint.post_copies()?,
+                }
+                endpoint.note_stall();
+            }
+            endpoint.control()?;
+            Ok(endpoint.unsent() == 0)
+        })
+    }
+
+    /// True when [`Endpoint::publish`] can post something.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        let open = self.opened && !self.is_gone();
+        open && self.remote.room() > 0
+            && self.wire.flight.has_room(1)
+            && (self.output.partial().is_some() || self.may_post_open())
+    }
+
+    /// True when the next piece of the open vector has somewhere to leave from.
+    fn may_post_open(&self) -> bool {
+        let piece = self.output.rest().min(self.remote.room());
+        self.output.may_send() || self.is_inline(piece)
+    }
+
+    fn is_inline(&self, len: usize) -> bool {
+        len <= self.wire.inline_max()
+    }
+
+    fn note_stall(&mut self) {
+        let stalled = self.unsent() > 0 && self.remote.room() == 0;
+        self.wire.counts.stalls_out += u64::from(stalled && !self.stalled);
+        self.stalled = stalled;
+    }
+
+    /// Posts from the vectors that the replies were formed in: first the rest of one that is under way,
+    /// then the one that is open. They share an immediate when they share a window.
+    fn post_in_place(&mut self) -> Result<(), Fault> {
+        let mut untold = 0;
+        while self.unsent() > 0 && self.is_writable() {
+            if self.output.partial().is_some() {
+                untold = self.post_rest(untold)?;
+            } else if self.is_inline(self.output.rest().min(self.remote.room())) {
+                self.post_inline(untold)?;
+                untold = 0;
+            } else {
+                self.output.close(&mut self.wire.queue, &mut self.wire.counts)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Posts a piece of the vector under way. Bytes that no immediate has told of, when the next
+    /// piece will.
+    fn post_rest(&mut self, untold: usize) -> Result<usize, Fault> {
+        let room = self.remote.room();
+        let next = self.output.rest() > 0 && self.wire.flight.has_room(2);
+        let Some(sending) = self.output.sending.back_mut() else { return Ok(untold) };
+        let Some(to) = self.remote.target() else { return Ok(untold) };
+        let len = (sending.len - sending.posted).min(room);
+        let part = sending.posted..sending.posted + len;
+        sending.posted += len;
+        let ends = sending.posted == sending.len;
+        let follows = ends && next && len < room && {
+            let inline = self.output.rest().min(room - len) <= self.wire.inline_max();
+            inline || self.output.may_send()
+        };
+        let untold = untold + len;
+        let immediate = (!follows).then(|| told(untold));
+        let Some(sending) = self.output.sending.back_mut() else { return Ok(untold) };
+        let write = Write { part, to, immediate, frees: ends };
+        sending.last = self.wire.write(&sending.staged.staging, write)?;
+        self.remote.wrote(len, self.wire.flight.messages());
+        Ok(if follows { untold } else { 0 })
+    }
+
+    /// Posts a short piece of the open vector, which is free at once.
+    fn post_inline(&mut self, untold: usize) -> Result<(), Fault> {
+        let len = self.output.rest().min(self.remote.room());
+        let Some(to) = self.remote.target() else { return Ok(()) };
+        let part = self.output.sent..self.output.sent + len;
+        // Nothing is formed in a vector that is not registered, unless there was a fault.
+        let Some(staged) = self.output.registered() else { return Err(Fault::Gone) };
+        let write = Write { part, to, immediate: Some(told(untold + len)), frees: false };
+        self.wire.write(&staged.staging, write)?;
+        self.remote.wrote(len, self.wire.flight.messages());
+        self.output.advance(len);
+        Ok(())
+    }
+
+    /// Posts copies in registered vectors of one length.
+    fn post_copies(&mut self) -> Result<(), Fault> {
+        while self.unsent() > 0 && self.is_writable() {
+            let len = self.output.rest().min(self.remote.room()).min(self.output.copy_len());
+            let Some(to) = self.remote.target() else { return Ok(()) };
+            let mut staged = self.output.take(&mut self.wire.queue, &mut self.wire.counts)?;
+            let from = self.output.sent;
+            staged.staging.vector().extend_from_slice(&self.output.formed()[from..from + len]);
+            self.wire.counts.copies_out += 1;
+            self.wire.counts.copied_out_bytes += len as u64;
+            let inline = self.is_inline(len);
+            let write = Write { part: 0..len, to, immediate: Some(told(len)), frees: !inline };
+            let last = self.wire.write(&staged.staging, write)?;
+            self.remote.wrote(len, self.wire.flight.messages());
+            if inline {
+                self.output.give(&mut self.wire.queue, staged);
+            } else {
+                self.output.send_copy(staged, len, last);
+            }
+            self.output.advance(len);
+        }
+        Ok(())
+    }
+}
+
+/// An immediate for so many bytes of one window.
+fn told(len: usize) -> u32 {
+    u32::try_from(len).expect("a window has 16 MiB at most")
+}

@@ -1,0 +1,86 @@
+//! What is done because time goes by: keepalives, the end of a silent peer, and giving back what is
+//! not used.
+
+use crate::codec::Message;
+use crate::endpoint::Endpoint;
+use crate::fabric::Queue;
+use crate::fault::Fault;
+use crate::settings::Role;
+
+impl<Q: Queue> Endpoint<Q> {
+    /// Sends what is due, and looks whether the peer is alive. Wanted at [`Endpoint::next_due_ms`]; sooner
+    /// and later do no harm.
+    ///
+    /// # Errors
+    /// [`Fault::Silent`], and what the device refuses.
+    pub fn tick(&mut self, now_ms: i64) -> Result<(), Fault> {
+        if self.ended {
+            return Ok(());
+        }
+        self.guard(|endpoint| {
+            endpoint.keep_alive(now_ms)?;
+            endpoint.watch(now_ms)?;
+            endpoint.rest(now_ms);
+            endpoint.control()
+        })
+    }
+
+    /// When [`Endpoint::tick`] has something to do, ms; none when nothing is due.
+    #[must_use]
+    pub fn next_due_ms(&self) -> Option<i64> {
+        if self.dead || self.ended {
+            return None;
+        }
+        let keepalive = self.sends_keepalives().then_some(self.keepalive_due_ms);
+        let watched = self.settings.silence_ms > 0 && self.is_waiting();
+        let since = self.waiting_since_ms.unwrap_or(self.heard_ms).max(self.heard_ms);
+        let silence = watched.then(|| since.saturating_add(self.settings.silence_ms));
+        let idle = self.output.is_unused();
+        let idle = idle.then(|| self.active_ms.saturating_add(self.settings.idle_ms));
+        keepalive.into_iter().chain(silence).chain(idle).min()
+    }
+
+    fn sends_keepalives(&self) -> bool {
+        self.role == Role::Server && self.settings.keepalive_ms > 0 && self.opened
+    }
+
+    fn keep_alive(&mut self, now_ms: i64) -> Result<(), Fault> {
+        if !self.sends_keepalives() || now_ms < self.keepalive_due_ms {
+            return Ok(());
+        }
+        self.keepalive_due_ms = now_ms.saturating_add(self.settings.keepalive_ms);
+        // When the queue is full, there are enough signs of life to come.
+        if self.wire.flight.has_control_room() {
+            self.wire.send(&Message::Keepalive, true)?;
+        }
+        Ok(())
+    }
+
+    /// True when the device or the peer is to say something.
+    fn is_waiting(&self) -> bool {
+        let window = self.output.unsent() > 0 && self.remote.room() == 0;
+        self.opened && (self.wire.flight.is_awaiting() || self.probed.is_some() || window)
+    }
+
+    fn watch(&mut self, now_ms: i64) -> Result<(), Fault> {
+        let silence_ms = self.settings.silence_ms;
+        if silence_ms <= 0 || !self.is_waiting() {
+            self.waiting_since_ms = None;
+            return Ok(());
+        }
+        let since = *self.waiting_since_ms.get_or_insert(now_ms);
+        let silent_ms = now_ms.saturating_sub(since.max(self.heard_ms));
+        if silent_ms >= silence_ms { Err(Fault::Silent(silent_ms)) } else { Ok(()) }
+    }
+
+    /// Gives back what is not needed when no data has come or gone for a while.
+    fn rest(&mut self, now_ms: i64) {
+        let bytes = self.wire.counts.bytes_in + self.wire.counts.bytes_out;
+        if std::mem::replace(&mut self.bytes_seen, bytes) != bytes {
+            self.active_ms = now_ms;
+        } else if now_ms.saturating_sub(self.active_ms) >= self.settings.idle_ms {
+            self.inbound.settle(true);
+            self.output.release(&mut self.wire.queue);
+        }
+    }
+}

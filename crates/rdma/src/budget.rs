@@ -1,0 +1,78 @@
+//! How much memory may be pinned, all connections together. The system's own limit, where there is
+//! one, counts too.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// What is pinned is pinned in pages of so many bytes.
+pub(crate) const PAGE: usize = 4096;
+
+/// Bytes that may be pinned, and those that are. The queues of the device itself are not counted.
+#[derive(Debug)]
+pub struct Budget {
+    limit: u64,
+    used: AtomicU64,
+}
+
+impl Budget {
+    /// One of so many bytes.
+    #[must_use]
+    pub fn new(limit: u64) -> Arc<Budget> {
+        Arc::new(Budget { limit, used: AtomicU64::new(0) })
+    }
+
+    /// Bytes that may be pinned.
+    #[must_use]
+    pub fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Bytes that are pinned.
+    #[must_use]
+    pub fn used(&self) -> u64 {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// Takes bytes until the share is dropped.
+    pub(crate) fn take(self: &Arc<Budget>, bytes: u64) -> io::Result<Share> {
+        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= self.limit);
+        match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits) {
+            Ok(_) => Ok(Share { budget: Arc::clone(self), bytes }),
+            Err(used) => Err(io::Error::new(
+                io::ErrorKind::QuotaExceeded,
+                format!(
+                    "cannot pin {bytes} bytes: {used} of {} that may be pinned for RDMA are in use",
+                    self.limit
+                ),
+            )),
+        }
+    }
+}
+
+/// A part of a budget.
+#[derive(Debug)]
+pub(crate) struct Share {
+    budget: Arc<Budget>,
+    bytes: u64,
+}
+
+impl Share {
+    /// Bytes.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.used.fetch_sub(self.bytes, Ordering::Relaxed);
+    }
+}
+
+/// The bytes of the pages that memory touches.
+pub(crate) fn pinned_bytes(address: usize, len: usize) -> u64 {
+    let first = address / PAGE;
+    let end = (address + len).div_ceil(PAGE);
+    ((end - first) * PAGE) as u64
+}

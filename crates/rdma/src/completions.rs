@@ -1,0 +1,130 @@
+//! The completion queue of a hub, and the channel that tells of it.
+
+use crate::channel::do_not_wait;
+use crate::device::Device;
+use crate::raw::Raw;
+use crate::refusal::{last, numbered};
+use libc::{c_int, c_uint};
+use scurry_rdma_sys::inline::{ibv_poll_cq, ibv_req_notify_cq};
+use scurry_rdma_sys::verbs::{ibv_comp_channel, ibv_cq, ibv_wc};
+use std::io;
+use std::os::fd::BorrowedFd;
+use std::ptr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Events are acknowledged when so many have come: each time takes a lock.
+const ACKNOWLEDGED_AT_ONCE: u32 = 64;
+
+/// A completion queue with its channel.
+#[derive(Debug)]
+pub(crate) struct CompletionQueue {
+    raw: Raw<ibv_cq>,
+    channel: Channel,
+    /// Events that were read and are not acknowledged.
+    unacknowledged: AtomicU32,
+}
+
+/// The channel; it is ended after the queue.
+#[derive(Debug)]
+struct Channel {
+    raw: Raw<ibv_comp_channel>,
+    device: Device,
+}
+
+impl CompletionQueue {
+    /// One with room for so many completions.
+    pub(crate) fn new(device: Device, room: u32) -> io::Result<CompletionQueue> {
+        let what = "cannot make a channel for completions";
+        // SAFETY: the device is open.
+        let raw = unsafe { (device.library.ibv_create_comp_channel)(device.context.get()) };
+        let channel = Channel { raw: Raw::new(raw).ok_or_else(|| last(what))?, device };
+        do_not_wait(channel.fd())?;
+        let room = c_int::try_from(room)
+            .map_err(|_| io::Error::new(io::ErrorKind::InvalidInput, "too many completions"))?;
+        // SAFETY: the device is open, the channel is alive and is ended after the queue.
+        let raw = unsafe {
+            let context = device.context.get();
+            (device.library.ibv_create_cq)(context, room, ptr::null_mut(), channel.raw.get(), 0)
+        };
+        let raw = Raw::new(raw).ok_or_else(|| last("cannot make a completion queue"))?;
+        Ok(CompletionQueue { raw, channel, unacknowledged: AtomicU32::new(0) })
+    }
+
+    pub(crate) fn get(&self) -> *mut ibv_cq {
+        self.raw.get()
+    }
+
+    /// Readable when there is an event.
+    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+        self.channel.fd()
+    }
+
+    /// Takes completions into the front of `into`; how many. Fewer than there is room for: no more.
+    pub(crate) fn take(&self, into: &mut [ibv_wc]) -> io::Result<usize> {
+        let room = c_int::try_from(into.len()).unwrap_or(c_int::MAX);
+        // SAFETY: the queue is alive, and there is so much room.
+        let count = unsafe { ibv_poll_cq(self.get(), room, into.as_mut_ptr()) };
+        usize::try_from(count).map_err(|_| numbered("cannot take completions", count))
+    }
+
+    /// Asks to be told of the next completion.
+    pub(crate) fn arm(&self) -> io::Result<()> {
+        // SAFETY: the queue is alive.
+        match unsafe { ibv_req_notify_cq(self.get(), 0) } {
+            0 => Ok(()),
+            number => Err(numbered("cannot ask to be told of completions", number)),
+        }
+    }
+
+    /// Reads one event; false when there is none.
+    pub(crate) fn read_event(&self) -> io::Result<bool> {
+        let (mut queue, mut context) = (ptr::null_mut(), ptr::null_mut());
+        let channel = self.channel.raw.get();
+        let library = self.channel.device.library;
+        // SAFETY: the channel is alive, and there is room for the answers.
+        let status =
+            unsafe { (library.ibv_get_cq_event)(channel, &raw mut queue, &raw mut context) };
+        if status != 0 {
+            let error = io::Error::last_os_error();
+            return match error.kind() {
+                io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted => Ok(false),
+                _ => Err(last("cannot read an event of completions")),
+            };
+        }
+        if self.unacknowledged.fetch_add(1, Ordering::Relaxed) + 1 >= ACKNOWLEDGED_AT_ONCE {
+            self.acknowledge();
+        }
+        Ok(true)
+    }
+
+    fn acknowledge(&self) {
+        let count: c_uint = self.unacknowledged.swap(0, Ordering::Relaxed);
+        if count > 0 {
+            // SAFETY: the queue is alive; each event is acknowledged once.
+            unsafe { (self.channel.device.library.ibv_ack_cq_events)(self.get(), count) };
+        }
+    }
+}
+
+impl Drop for CompletionQueue {
+    fn drop(&mut self) {
+        // Ending it waits for what is not acknowledged.
+        self.acknowledge();
+        // SAFETY: queue pairs hold it, so there is none any more; it is ended once.
+        unsafe { (self.channel.device.library.ibv_destroy_cq)(self.get()) };
+    }
+}
+
+impl Channel {
+    fn fd(&self) -> BorrowedFd<'_> {
+        // SAFETY: the channel is alive and keeps its descriptor open as long.
+        unsafe { BorrowedFd::borrow_raw((*self.raw.get()).fd) }
+    }
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // SAFETY: its queue is gone; it is ended once.
+        unsafe { (self.device.library.ibv_destroy_comp_channel)(self.raw.get()) };
+    }
+}

@@ -1,0 +1,316 @@
+//! One connection: the seam's queue over a queue pair.
+
+use crate::batch::{Batch, Bytes};
+use crate::completions::CompletionQueue;
+use crate::counters::Tally;
+use crate::domain::Domain;
+use crate::id::Id;
+use crate::link::Link;
+use crate::memory::{Block, Staging, Window};
+use crate::refusal::numbered;
+use crate::registration::Writers;
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging as _, Target};
+use scurry_rdma_sys::inline::{ibv_post_recv, ibv_post_send};
+use scurry_rdma_sys::verbs::{ibv_qp_cap, ibv_recv_wr, ibv_send_wr, ibv_sge};
+use std::io;
+use std::net::SocketAddr;
+use std::ops::Range;
+use std::ptr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::Sender;
+
+/// How large the queues of a connection are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Receive entries: messages and immediates that the peer may have sent and nobody has looked at.
+    pub receive_entries: u32,
+    /// Work requests that may be under way.
+    pub send_entries: u32,
+    /// The longest inline request that is asked for, bytes; a device may have less.
+    pub inline_max: u32,
+}
+
+impl Default for Settings {
+    /// What an endpoint with default settings needs.
+    fn default() -> Settings {
+        Settings { receive_entries: 256, send_entries: 128, inline_max: 220 }
+    }
+}
+
+impl Settings {
+    /// Completions that may wait at a time.
+    pub(crate) fn completions(&self) -> u32 {
+        self.receive_entries.saturating_add(self.send_entries)
+    }
+}
+
+/// One reliable connection. When it is dropped the peer is told that it has ended.
+#[derive(Debug)]
+pub struct Connection {
+    // The order is that in which they are dropped: nothing of the device's goes before the queue pair.
+    id: Id,
+    link: Arc<Link>,
+    /// Messages that are under way, for a device that has no inline requests of their length.
+    messages: Option<Messages>,
+    domain: Arc<Domain>,
+    room: ibv_qp_cap,
+    batch: Batch,
+    /// Why the batch cannot leave.
+    fault: Option<&'static str>,
+    /// Receive entries that were posted before anybody has asked for them.
+    ahead: usize,
+    entries: Vec<(ibv_recv_wr, ibv_sge)>,
+}
+
+// SAFETY: the pointers in the batch and the entries are made and followed within one call; all else may go
+// from thread to thread.
+unsafe impl Send for Connection {}
+
+/// Memory for messages, in turn. A slot comes again after as many messages as the queue can hold.
+#[derive(Debug)]
+struct Messages {
+    block: Block,
+    next: u32,
+}
+
+/// What a queue pair is made of.
+pub(crate) struct Parts<'a> {
+    pub(crate) id: Id,
+    pub(crate) domain: Arc<Domain>,
+    pub(crate) completions: &'a Arc<CompletionQueue>,
+    pub(crate) departed: &'a Sender<u32>,
+}
+
+impl Connection {
+    /// Makes the queue pair, and posts all its receive entries, so that a quick peer finds room.
+    pub(crate) fn new(parts: Parts<'_>, settings: &Settings) -> io::Result<Connection> {
+        let Parts { mut id, domain, completions, departed } = parts;
+        let room = make_queue(&mut id, &domain, completions, settings)?;
+        // SAFETY: the id has a queue pair since the line above.
+        let number = unsafe { (*id.queue()).qp_num };
+        let link = Link::new(number, &domain, settings.receive_entries, departed.clone())?;
+        let messages = if room.max_inline_data < CONTROL_LEN as u32 {
+            let len = room.max_send_wr as usize * CONTROL_LEN;
+            Some(Messages { block: Block::new(&domain, len, Writers::Nobody)?, next: 0 })
+        } else {
+            None
+        };
+        let mut connection = Connection {
+            id,
+            link: Arc::new(link),
+            messages,
+            domain,
+            room,
+            batch: Batch::default(),
+            fault: None,
+            ahead: 0,
+            entries: Vec::new(),
+        };
+        let entries = settings.receive_entries as usize;
+        connection.post(entries)?;
+        connection.ahead = entries;
+        Ok(connection)
+    }
+
+    /// The number that the hub's notices name it by: that of its queue pair.
+    #[must_use]
+    pub fn number(&self) -> u32 {
+        self.link.number
+    }
+
+    /// Where its peer is.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.id.peer()
+    }
+
+    /// Bytes that are pinned for it.
+    #[must_use]
+    pub fn pinned(&self) -> u64 {
+        self.domain.pinned.load(Ordering::Relaxed)
+    }
+
+    /// Work requests that may be under way.
+    #[must_use]
+    pub fn send_entries(&self) -> u32 {
+        self.room.max_send_wr
+    }
+
+    /// Accepts the peer whose request this was made of. [`crate::Notice::Established`] follows, or
+    /// [`scurry_rdma_proto::fabric::Event::Broken`].
+    ///
+    /// # Errors
+    /// When the peer has gone, or the device refuses.
+    pub fn accept(&mut self) -> io::Result<()> {
+        self.id.accept()
+    }
+
+    /// Tells the peer that the connection has ended. What is under way is lost.
+    ///
+    /// # Errors
+    /// When it has never been one, or has ended before.
+    pub fn disconnect(&mut self) -> io::Result<()> {
+        self.id.disconnect()
+    }
+
+    pub(crate) fn id(&self) -> &Id {
+        &self.id
+    }
+
+    pub(crate) fn id_mut(&mut self) -> &mut Id {
+        &mut self.id
+    }
+
+    pub(crate) fn link(&self) -> &Arc<Link> {
+        &self.link
+    }
+
+    fn post(&mut self, count: usize) -> io::Result<()> {
+        self.entries.clear();
+        for slot in self.link.reserve(count)? {
+            let (addr, lkey) = self.link.slot(slot);
+            let (sg_list, next) = (ptr::null_mut(), ptr::null_mut());
+            let entry = ibv_recv_wr { wr_id: u64::from(slot), next, sg_list, num_sge: 1 };
+            self.entries.push((entry, ibv_sge { addr, length: CONTROL_LEN as u32, lkey }));
+        }
+        let (first, count) = (self.entries.as_mut_ptr(), self.entries.len());
+        if count == 0 {
+            return Ok(());
+        }
+        for at in 0..count {
+            // SAFETY: there are so many, and they do not move before the call below has ended.
+            unsafe {
+                (*first.add(at)).0.sg_list = &raw mut (*first.add(at)).1;
+                if at + 1 < count {
+                    (*first.add(at)).0.next = &raw mut (*first.add(at + 1)).0;
+                }
+            }
+        }
+        Tally::add(&self.domain.tally.receive_doorbells, 1);
+        let mut bad = ptr::null_mut();
+        // SAFETY: the queue pair is alive, the chain was just made; the block that it names stays until
+        // the queue pair is gone.
+        match unsafe { ibv_post_recv(self.id.queue(), &raw mut (*first).0, &raw mut bad) } {
+            0 => Ok(()),
+            number => Err(numbered("cannot post receive entries", number)),
+        }
+    }
+
+    /// What a write carries, or why it cannot.
+    fn part(&self, from: &Staging, part: &Range<usize>) -> Result<ibv_sge, &'static str> {
+        if !from.is_registered() {
+            return Err("what is to be sent has moved away from where it was registered");
+        }
+        let bytes = from.bytes().get(part.clone()).ok_or("what is to be sent is not there")?;
+        let length = u32::try_from(bytes.len()).map_err(|_| "more is to be sent than fits")?;
+        Ok(ibv_sge { addr: bytes.as_ptr() as u64, length, lkey: from.key() })
+    }
+}
+
+impl Queue for Connection {
+    type Window = Window;
+    type Staging = Staging;
+
+    fn window(&mut self, len: usize) -> io::Result<Window> {
+        Window::new(&self.domain, len)
+    }
+
+    fn staging(&mut self, vector: Vec<u8>) -> io::Result<Staging> {
+        Staging::new(&self.domain, vector)
+    }
+
+    fn unstage(&mut self, staging: Staging) -> Vec<u8> {
+        staging.into_vector()
+    }
+
+    fn inline_max(&self) -> usize {
+        self.room.max_inline_data as usize
+    }
+
+    fn post_receives(&mut self, count: usize) -> io::Result<()> {
+        let had = count.min(self.ahead);
+        self.ahead -= had;
+        self.post(count - had)
+    }
+
+    fn write(
+        &mut self,
+        number: u64,
+        from: &Staging,
+        part: Range<usize>,
+        to: Target,
+        immediate: Option<u32>,
+        manner: Manner,
+    ) {
+        let bytes = if manner.inline {
+            match from.bytes().get(part) {
+                Some(bytes) if bytes.len() <= self.inline_max() => Bytes::Copied(bytes),
+                Some(_) => return self.fault = Some("more is to be sent inline than fits"),
+                None => return self.fault = Some("what is to be sent is not there"),
+            }
+        } else {
+            match self.part(from, &part) {
+                Ok(part) => Bytes::Registered(part),
+                Err(fault) => return self.fault = Some(fault),
+            }
+        };
+        self.batch.write(number, bytes, to, immediate, manner);
+    }
+
+    fn send(&mut self, number: u64, message: &[u8; CONTROL_LEN], signalled: bool) {
+        let bytes = match &mut self.messages {
+            None => Bytes::Copied(message),
+            Some(messages) => {
+                let at = messages.next as usize * CONTROL_LEN;
+                messages.next = (messages.next + 1) % self.room.max_send_wr;
+                messages.block.write(at, message);
+                let (addr, lkey) =
+                    (messages.block.address() + at as u64, messages.block.local_key());
+                Bytes::Registered(ibv_sge { addr, length: CONTROL_LEN as u32, lkey })
+            }
+        };
+        self.batch.send(number, bytes, signalled);
+    }
+
+    fn ring(&mut self) -> io::Result<()> {
+        if let Some(fault) = self.fault {
+            self.batch.clear();
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, fault));
+        }
+        if self.batch.is_empty() {
+            return Ok(());
+        }
+        Tally::add(&self.domain.tally.doorbells, 1);
+        Tally::add(&self.domain.tally.requests, self.batch.len() as u64);
+        let mut bad: *mut ibv_send_wr = ptr::null_mut();
+        // SAFETY: the queue pair is alive, the chain was just made; what is inline is read by this call,
+        // what is registered stays so by the seam's contract, or the device refuses it.
+        let status = unsafe { ibv_post_send(self.id.queue(), self.batch.chain(), &raw mut bad) };
+        self.batch.clear();
+        if status == 0 { Ok(()) } else { Err(numbered("cannot post work requests", status)) }
+    }
+}
+
+/// Some devices refuse long inline requests and do not say how long they may be.
+fn make_queue(
+    id: &mut Id,
+    domain: &Arc<Domain>,
+    completions: &Arc<CompletionQueue>,
+    settings: &Settings,
+) -> io::Result<ibv_qp_cap> {
+    let mut inline = settings.inline_max;
+    loop {
+        let room = ibv_qp_cap {
+            max_send_wr: settings.send_entries,
+            max_recv_wr: settings.receive_entries,
+            max_send_sge: 1,
+            max_recv_sge: 1,
+            max_inline_data: inline,
+        };
+        match id.make_queue(domain, completions, room) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidInput && inline > 0 => inline /= 2,
+            made => return made,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! The devices of this machine.
+
+use crate::address::Address;
+use crate::channel::EventChannel;
+use crate::id::Id;
+use crate::raw::Raw;
+use scurry_rdma_sys::verbs::{ibv_context, ibv_device_attr};
+use scurry_rdma_sys::{Absent, Library};
+use std::ffi::CStr;
+use std::io;
+use std::mem::MaybeUninit;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// Why there is no RDMA here, and what cures it.
+#[derive(Debug, thiserror::Error)]
+pub enum Unavailable {
+    /// The libraries are not there.
+    #[error(transparent)]
+    Libraries(#[from] Absent),
+    /// No device, or none that connections can be made with.
+    #[error(
+        "no RDMA device here: the kernel has none{0}; a device in software is made with: \
+         modprobe rdma_rxe rdma_ucm && rdma link add rxe0 type rxe netdev NAME"
+    )]
+    NoDevice(String),
+    /// The address is not that of a device.
+    #[error(
+        "no RDMA device here has the address {address} ({error}); the devices are {devices}: \
+         name an address of the network interface of one of them"
+    )]
+    Address {
+        /// The address.
+        address: SocketAddr,
+        /// What the system says.
+        error: io::Error,
+        /// Those that there are.
+        devices: String,
+    },
+}
+
+/// A device that is open. It stays so until the process ends.
+#[derive(Clone, Copy, Debug)]
+pub struct Device {
+    pub(crate) library: &'static Library,
+    pub(crate) context: Raw<ibv_context>,
+}
+
+impl Device {
+    /// All of this machine.
+    ///
+    /// # Errors
+    /// When the libraries are not there, or there is no device.
+    pub fn all() -> Result<Vec<Device>, Unavailable> {
+        let library = Library::open()?;
+        let mut count = 0;
+        // SAFETY: there is room for the count.
+        let list = unsafe { (library.rdma_get_devices)(&raw mut count) };
+        if list.is_null() {
+            let error = io::Error::last_os_error();
+            return Err(Unavailable::NoDevice(format!(" ({error})")));
+        }
+        // SAFETY: the list has so many entries; the devices in it stay open.
+        let all = (0..usize::try_from(count).unwrap_or(0)).map(|at| unsafe { *list.add(at) });
+        let devices: Vec<Device> = all
+            .filter_map(|context| Some(Device { library, context: Raw::new(context)? }))
+            .collect();
+        // SAFETY: it was given to be freed, and is not used after.
+        unsafe { (library.rdma_free_devices)(list) };
+        if devices.is_empty() {
+            return Err(Unavailable::NoDevice(String::new()));
+        }
+        Ok(devices)
+    }
+
+    /// The one that has an address of this machine; the first one for an address that stands for all.
+    ///
+    /// # Errors
+    /// When the libraries are not there, there is no device, or none has this address.
+    pub fn of(address: SocketAddr) -> Result<Device, Unavailable> {
+        let all = Device::all()?;
+        if address.ip().is_unspecified() {
+            return Ok(all[0]);
+        }
+        let bound = bind_any_port(all[0].library, address);
+        let bound = bound.and_then(|id| id.device().ok_or_else(|| io::ErrorKind::NotFound.into()));
+        bound.map_err(|error| {
+            let names: Vec<String> = all.iter().map(Device::name).collect();
+            Unavailable::Address { address, error, devices: names.join(", ") }
+        })
+    }
+
+    /// Its name, such as `mlx5_0`.
+    #[must_use]
+    pub fn name(&self) -> String {
+        // SAFETY: an open context has a device, whose name stays.
+        let name = unsafe {
+            CStr::from_ptr((self.library.ibv_get_device_name)((*self.context.get()).device))
+        };
+        name.to_string_lossy().into_owned()
+    }
+
+    /// How many completions one of its queues can hold, and how many work requests.
+    pub(crate) fn queue_limits(&self) -> io::Result<(u32, u32)> {
+        let mut attributes = MaybeUninit::<ibv_device_attr>::zeroed();
+        // SAFETY: the context is open, and there is room for the answer.
+        let status =
+            unsafe { (self.library.ibv_query_device)(self.context.get(), attributes.as_mut_ptr()) };
+        if status != 0 {
+            return Err(crate::refusal::numbered("cannot ask the device what it can do", status));
+        }
+        // SAFETY: it was zeroed and then filled.
+        let attributes = unsafe { attributes.assume_init() };
+        let positive = |number: i32| u32::try_from(number).unwrap_or(0);
+        Ok((positive(attributes.max_cqe), positive(attributes.max_qp_wr)))
+    }
+}
+
+impl PartialEq for Device {
+    fn eq(&self, other: &Device) -> bool {
+        self.context.get() == other.context.get()
+    }
+}
+
+impl Eq for Device {}
+
+/// An id that is bound to this address, with a port of the system's choice.
+fn bind_any_port(library: &'static Library, address: SocketAddr) -> io::Result<Id> {
+    let id = Id::new(&Arc::new(EventChannel::new(library)?), 0)?;
+    id.bind(&mut Address::new(SocketAddr::new(address.ip(), 0)))?;
+    Ok(id)
+}

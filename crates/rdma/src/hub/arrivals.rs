@@ -1,0 +1,157 @@
+//! What arrives at a hub: completions, events that tell of them, and events of connections.
+
+use super::{Hub, Notice, TAKEN_AT_ONCE};
+use crate::channel::ConnectionEvent;
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Event};
+use scurry_rdma_sys::cm::{
+    RDMA_CM_EVENT_ADDR_CHANGE, RDMA_CM_EVENT_ESTABLISHED, RDMA_CM_EVENT_TIMEWAIT_EXIT,
+};
+use scurry_rdma_sys::verbs::{IBV_WC_RECV, IBV_WC_RECV_RDMA_WITH_IMM, IBV_WC_SUCCESS, ibv_wc};
+use std::ffi::CStr;
+use std::io;
+
+/// Completions that one [`Hub::poll`] hands out, so that one connection cannot keep a loop for itself.
+const POLL_MAX: usize = 1024;
+
+impl Hub {
+    /// Takes completions and says what they are about; how many there were. It does not wait, and on
+    /// most devices makes no system call. When it has handed out as many as it may, there may be more.
+    ///
+    /// # Errors
+    /// When the device has failed; all connections are broken then.
+    pub fn poll(&mut self, mut f: impl FnMut(u32, Notice<'_>)) -> io::Result<usize> {
+        self.poll_with(&mut f)
+    }
+
+    fn poll_with(&mut self, f: &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize> {
+        // A connection that has gone before is gone with its last completion.
+        self.leaving.extend(self.departed.1.try_iter());
+        let mut handed = 0;
+        while handed < POLL_MAX {
+            let mut taken = std::mem::take(&mut self.taken);
+            let count = self.completions.take(&mut taken);
+            for completion in &taken[..*count.as_ref().unwrap_or(&0)] {
+                self.hand_out(completion, f);
+            }
+            self.taken = taken;
+            let count = count?;
+            handed += count;
+            self.counters.completions += count as u64;
+            if count < TAKEN_AT_ONCE {
+                for number in self.leaving.drain(..) {
+                    self.links.remove(&number);
+                }
+                break;
+            }
+        }
+        Ok(handed)
+    }
+
+    fn hand_out(&mut self, completion: &ibv_wc, f: &mut dyn FnMut(u32, Notice<'_>)) {
+        let number = completion.qp_num;
+        let Some(entry) = self.links.get_mut(&number) else { return };
+        let Some(link) = entry.link.upgrade() else { return };
+        if entry.broken.is_some() {
+            return;
+        }
+        if completion.status != IBV_WC_SUCCESS {
+            // SAFETY: it gives a text that stays, for every number.
+            let text = unsafe {
+                CStr::from_ptr((self.device.library.ibv_wc_status_str)(completion.status))
+            };
+            entry.broken = Some(text.to_string_lossy().into_owned());
+            return f(number, Notice::Event(Event::Broken));
+        }
+        if !entry.established {
+            // The peer's first message may overtake the word that the connection is made.
+            entry.established = true;
+            f(number, Notice::Established);
+        }
+        match completion.opcode {
+            IBV_WC_RECV => {
+                let mut message = [0; CONTROL_LEN];
+                let message = &mut message[..(completion.byte_len as usize).min(CONTROL_LEN)];
+                link.take(completion.wr_id, Some(message));
+                f(number, Notice::Event(Event::Control(message)));
+            }
+            IBV_WC_RECV_RDMA_WITH_IMM => {
+                link.take(completion.wr_id, None);
+                let immediate = u32::from_be(completion.imm_data);
+                f(number, Notice::Event(Event::Immediate(immediate)));
+            }
+            _ => f(number, Notice::Event(Event::Sent(completion.wr_id))),
+        }
+    }
+
+    /// To be called when [`Hub::completions_fd`] is readable. [`Hub::poll`] gives what has come.
+    ///
+    /// # Errors
+    /// When the channel has failed.
+    pub fn notified(&mut self) -> io::Result<()> {
+        loop {
+            self.counters.event_reads += 1;
+            if !self.completions.read_event()? {
+                return Ok(());
+            }
+            self.counters.completion_events += 1;
+            self.armed = false;
+        }
+    }
+
+    /// To be called before the loop waits: asks to be told of the next completion, then polls once more,
+    /// since one that came just before is not told of. The loop may wait when it gives 0.
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn rest(&mut self, f: impl FnMut(u32, Notice<'_>)) -> io::Result<usize> {
+        if !self.armed {
+            self.completions.arm()?;
+            self.counters.arms += 1;
+            self.armed = true;
+        }
+        self.poll(f)
+    }
+
+    /// To be called when [`Hub::connections_fd`] is readable: connections that were made, and those
+    /// that have ended, each after what it had received before.
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn poll_connections(&mut self, mut f: impl FnMut(u32, Notice<'_>)) -> io::Result<usize> {
+        let mut count = 0;
+        loop {
+            self.counters.event_reads += 1;
+            let Some(event) = self.channel.take()? else { return Ok(count) };
+            self.counters.connection_events += 1;
+            count += 1;
+            self.hand_out_event(&event, &mut f)?;
+        }
+    }
+
+    fn hand_out_event(
+        &mut self,
+        event: &ConnectionEvent,
+        f: &mut dyn FnMut(u32, Notice<'_>),
+    ) -> io::Result<()> {
+        let established = event.kind == RDMA_CM_EVENT_ESTABLISHED;
+        match event.kind {
+            RDMA_CM_EVENT_ADDR_CHANGE | RDMA_CM_EVENT_TIMEWAIT_EXIT => return Ok(()),
+            RDMA_CM_EVENT_ESTABLISHED => {}
+            // What came before the end comes before the end.
+            _ => while self.poll_with(f)? == POLL_MAX {},
+        }
+        let number = event.number;
+        let Some(entry) = self.links.get_mut(&number) else { return Ok(()) };
+        if entry.link.strong_count() == 0 || entry.broken.is_some() {
+            return Ok(());
+        }
+        if !established {
+            entry.broken = Some(event.describe(self.device.library));
+            f(number, Notice::Event(Event::Broken));
+        } else if !entry.established {
+            entry.established = true;
+            f(number, Notice::Established);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,118 @@
+//! Who wants to connect.
+
+use crate::address::Address;
+use crate::channel::EventChannel;
+use crate::device::Device;
+use crate::id::Id;
+use crate::raw::Raw;
+use scurry_rdma_sys::Library;
+use scurry_rdma_sys::cm::RDMA_CM_EVENT_CONNECT_REQUEST;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::sync::Arc;
+
+/// An address on which connections are taken. Its descriptor is readable when somebody wants to connect.
+#[derive(Debug)]
+pub struct Listener {
+    id: Id,
+    channel: Arc<EventChannel>,
+}
+
+/// A peer that wants to connect. It may go to the thread whose hub accepts it; when it is dropped the
+/// peer is refused.
+#[derive(Debug)]
+pub struct Request {
+    /// None once it is accepted.
+    id: Option<Id>,
+}
+
+impl Listener {
+    /// Listens; port 0 is one of the system's choice. Up to `backlog` requests wait.
+    ///
+    /// # Errors
+    /// When the libraries are not there, or the address is not that of a device.
+    pub fn bind(address: SocketAddr, backlog: u16) -> io::Result<Listener> {
+        let library = Library::open().map_err(io::Error::other)?;
+        let channel = Arc::new(EventChannel::new(library)?);
+        let id = Id::new(&channel, 0)?;
+        id.reuse_address()?;
+        id.bind(&mut Address::new(address))
+            .map_err(|error| io::Error::new(error.kind(), format!("{error} to {address}")))?;
+        id.listen(i32::from(backlog))?;
+        Ok(Listener { id, channel })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn local_address(&self) -> Option<SocketAddr> {
+        self.id.local()
+    }
+
+    /// The next that wants to connect, if there is one.
+    ///
+    /// # Errors
+    /// When the device has failed.
+    pub fn next_request(&self) -> io::Result<Option<Request>> {
+        while let Some(event) = self.channel.take()? {
+            // Others are about requests whose peers have gone: accepting them fails.
+            if event.kind == RDMA_CM_EVENT_CONNECT_REQUEST
+                && let Some(raw) = Raw::new(event.id)
+            {
+                // SAFETY: the library made the id for this request, and nobody else knows it.
+                let id = unsafe { Id::of_request(raw, &self.channel) };
+                return Ok(Some(Request { id: Some(id) }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl AsFd for Listener {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.channel.fd()
+    }
+}
+
+impl AsRawFd for Listener {
+    fn as_raw_fd(&self) -> RawFd {
+        self.channel.fd().as_raw_fd()
+    }
+}
+
+impl Request {
+    /// Where the peer is.
+    #[must_use]
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.id.as_ref()?.peer()
+    }
+
+    /// The device that it came in by.
+    #[must_use]
+    pub fn device(&self) -> Option<Device> {
+        self.id.as_ref()?.device()
+    }
+
+    /// Refuses it; so does dropping it.
+    pub fn reject(self) {
+        drop(self);
+    }
+
+    /// The id, to be accepted on this device.
+    pub(crate) fn into_id(mut self, device: Device) -> io::Result<Id> {
+        if self.device() != Some(device) {
+            let what = "the connection comes in by a device that this thread does not serve";
+            return Err(io::Error::new(io::ErrorKind::AddrNotAvailable, what));
+        }
+        self.id.take().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        if let Some(id) = &self.id {
+            // The peer may have gone meanwhile.
+            let _ = id.reject();
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Memory of a connection that is registered: blocks of whole pages, of which a window for the peer is
+//! one, and the room of vectors.
+
+use crate::budget::PAGE;
+use crate::domain::Domain;
+use crate::registration::{Registration, Writers};
+use scurry_rdma_proto::fabric;
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::io;
+use std::mem::{self, ManuallyDrop};
+use std::ptr::NonNull;
+use std::slice;
+use std::sync::Arc;
+
+/// Zeroed memory that begins on a page.
+#[derive(Debug)]
+struct Pages {
+    first: NonNull<u8>,
+    layout: Layout,
+}
+
+// SAFETY: it is plain memory, owned.
+unsafe impl Send for Pages {}
+// SAFETY: as above; who reads while the device writes is said at the reads.
+unsafe impl Sync for Pages {}
+
+impl Pages {
+    fn new(len: usize) -> io::Result<Pages> {
+        let layout = Layout::from_size_align(len, PAGE)
+            .ok()
+            .filter(|layout| layout.size() > 0)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "no length for memory"))?;
+        // SAFETY: the length is not 0.
+        let first = NonNull::new(unsafe { alloc_zeroed(layout) })
+            .ok_or_else(|| io::Error::from(io::ErrorKind::OutOfMemory))?;
+        Ok(Pages { first, layout })
+    }
+}
+
+impl Drop for Pages {
+    fn drop(&mut self) {
+        // SAFETY: it was allocated with this layout.
+        unsafe { dealloc(self.first.as_ptr(), self.layout) };
+    }
+}
+
+/// Pages that are registered.
+#[derive(Debug)]
+pub(crate) struct Block {
+    registration: Registration,
+    pages: ManuallyDrop<Pages>,
+}
+
+impl Block {
+    pub(crate) fn new(domain: &Arc<Domain>, len: usize, writers: Writers) -> io::Result<Block> {
+        let pages = Pages::new(len)?;
+        // SAFETY: the pages are freed after the registration is ended, or never.
+        let registration =
+            unsafe { Registration::new(domain, pages.first.as_ptr(), len, writers)? };
+        Ok(Block { registration, pages: ManuallyDrop::new(pages) })
+    }
+
+    /// Address of its first byte.
+    pub(crate) fn address(&self) -> u64 {
+        self.pages.first.as_ptr() as u64
+    }
+
+    pub(crate) fn local_key(&self) -> u32 {
+        self.registration.local_key()
+    }
+
+    /// Copies what lies at `at` over `to`.
+    pub(crate) fn read(&self, at: usize, to: &mut [u8]) {
+        assert!(at + to.len() <= self.pages.layout.size(), "within the block");
+        // SAFETY: it lies within the pages, and the other memory is another's.
+        unsafe {
+            self.pages.first.as_ptr().add(at).copy_to_nonoverlapping(to.as_mut_ptr(), to.len());
+        }
+    }
+
+    /// Copies `from` to what lies at `at`.
+    pub(crate) fn write(&mut self, at: usize, from: &[u8]) {
+        assert!(at + from.len() <= self.pages.layout.size(), "within the block");
+        // SAFETY: as above.
+        unsafe {
+            self.pages.first.as_ptr().add(at).copy_from_nonoverlapping(from.as_ptr(), from.len());
+        }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        if self.registration.end() {
+            // SAFETY: it is dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.pages) };
+        }
+    }
+}
+
+/// Memory that the peer may write into.
+#[derive(Debug)]
+pub struct Window(Block);
+
+impl Window {
+    pub(crate) fn new(domain: &Arc<Domain>, len: usize) -> io::Result<Window> {
+        Block::new(domain, len, Writers::Peer).map(Window)
+    }
+}
+
+impl fabric::Window for Window {
+    fn address(&self) -> u64 {
+        self.0.address()
+    }
+
+    fn key(&self) -> u32 {
+        self.0.registration.remote_key()
+    }
+
+    fn bytes(&self) -> &[u8] {
+        let pages = &self.0.pages;
+        // SAFETY: it is allocated and was zeroed. The device writes into it without asking: the seam
+        // says that only what the peer has announced may be relied on, and that a hostile peer may
+        // change even that; as bytes, any value of them is valid.
+        unsafe { slice::from_raw_parts(pages.first.as_ptr(), pages.layout.size()) }
+    }
+
+    fn refresh(&mut self) {}
+}
+
+/// The room of a vector that the device may read.
+#[derive(Debug)]
+pub struct Staging {
+    registration: Registration,
+    vector: ManuallyDrop<Vec<u8>>,
+    /// Where it was registered.
+    first: usize,
+    /// How much of it.
+    room: usize,
+}
+
+impl Staging {
+    pub(crate) fn new(domain: &Arc<Domain>, mut vector: Vec<u8>) -> io::Result<Staging> {
+        let (first, room) = (vector.as_mut_ptr(), vector.capacity());
+        // SAFETY: what is sent is what the vector holds where it was registered; when it has moved, the
+        // system keeps the pages until the registration is ended.
+        let registration = unsafe { Registration::new(domain, first, room, Writers::Nobody)? };
+        let first = first as usize;
+        Ok(Staging { registration, vector: ManuallyDrop::new(vector), first, room })
+    }
+
+    pub(crate) fn key(&self) -> u32 {
+        self.registration.local_key()
+    }
+
+    /// The vector, when the device has let go of it.
+    pub(crate) fn into_vector(mut self) -> Vec<u8> {
+        let vector = mem::take(&mut *self.vector);
+        if self.registration.end() {
+            return vector;
+        }
+        mem::forget(vector);
+        Vec::new()
+    }
+}
+
+impl Drop for Staging {
+    fn drop(&mut self) {
+        if self.registration.end() {
+            // SAFETY: it is dropped once, here.
+            unsafe { ManuallyDrop::drop(&mut self.vector) };
+        }
+    }
+}
+
+impl fabric::Staging for Staging {
+    fn vector(&mut self) -> &mut Vec<u8> {
+        &mut self.vector
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.vector
+    }
+
+    fn is_registered(&self) -> bool {
+        self.vector.as_ptr() as usize == self.first && self.vector.capacity() == self.room
+    }
+}

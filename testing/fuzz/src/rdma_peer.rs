@@ -1,0 +1,166 @@
+//! A hostile peer of RESP over RDMA: whatever it sends and writes, an endpoint gives a stream of the
+//! bytes that it wrote, or ends with a fault, and keeps its promises to the device. The fabric that
+//! carries it watches over those.
+
+use scurry_rdma_fabric::{Fabric, Limits, Raw, SimQueue};
+use scurry_rdma_proto::fabric::Target;
+use scurry_rdma_proto::{Endpoint, Handling, Memory, Message, Progress, Role, Settings};
+
+/// Window of the endpoint, bytes.
+const WINDOW_LEN: usize = 65_536;
+/// Acts of one input, at most: each may move many bytes.
+const ACTS_MAX: usize = 400;
+
+/// The first byte says which settings, the others are acts of two or more bytes.
+pub fn check(data: &[u8]) {
+    let Some((&first, data)) = data.split_first() else { return };
+    let mut run = Run::new(first);
+    let mut rest = data;
+    for _ in 0..ACTS_MAX {
+        let Some((&[act, size], after)) = rest.split_first_chunk::<2>() else { break };
+        rest = after;
+        if act % 12 == 0 {
+            let len = usize::from(size).min(rest.len());
+            run.peer.send_bytes(&rest[..len]);
+            rest = &rest[len..];
+        } else {
+            run.act(act, size);
+        }
+        if !run.listen() {
+            break;
+        }
+    }
+    let fabric = run.fabric.clone();
+    drop(run);
+    assert_eq!(fabric.registered(), (0, 0), "nothing stays registered");
+}
+
+struct Run {
+    fabric: Fabric,
+    end: usize,
+    endpoint: Endpoint<SimQueue>,
+    peer: Raw,
+    /// Where the endpoint's window is, as it was announced, and how much of it was written.
+    window: Option<(Memory, usize)>,
+    /// Bytes that the peer wrote and told of, and of those the ones that were read.
+    written: u64,
+    read: u64,
+    now_ms: i64,
+}
+
+impl Run {
+    fn new(first: u8) -> Run {
+        let handling =
+            |bit: u8| [Handling::InPlace, Handling::Copied][usize::from(first >> bit & 1)];
+        let settings = Settings {
+            input: handling(0),
+            output: handling(1),
+            windows: 1 + usize::from(first >> 2 & 1),
+            inline_max: if first & 8 == 0 { 0 } else { 220 },
+            probes: first & 16 != 0,
+            in_flight_max: if first & 32 == 0 { 512 } else { 2 },
+            batch_doorbells: first & 64 == 0,
+            window_len: WINDOW_LEN,
+            staging_len: 1_000,
+            ..Settings::default()
+        };
+        let role = if first & 128 == 0 { Role::Server } else { Role::Client };
+        let fabric = Fabric::default();
+        let loose = Limits { send_depth: 1 << 20, ..Limits::default() };
+        let [end, raw] = fabric.connect([Limits::default(), loose]);
+        let queue = SimQueue::new(&fabric, end);
+        let mut endpoint = Endpoint::new(queue, role, settings, 0).expect("there is memory");
+        endpoint.open(0).expect("nothing is wrong yet");
+        let peer = Raw::new(&fabric, raw, 256);
+        Run { fabric, end, endpoint, peer, window: None, written: 0, read: 0, now_ms: 0 }
+    }
+
+    fn act(&mut self, act: u8, size: u8) {
+        match act % 12 {
+            1 | 2 => self.write(usize::from(size)),
+            3 => self.write(usize::from(size) * 257),
+            4 => self.tell(u32::from(size)),
+            5 => self.peer.announce(0x1000, 65_536 + u32::from(size / 200), 1),
+            6 => self.peer.send(&Message::Keepalive),
+            7 => self.consume(usize::from(size)),
+            8 => self.consume(usize::from(size) * 257),
+            9 => self.form(usize::from(size) * if act & 128 == 0 { 1 } else { 100 }),
+            10 => self.now_ms += i64::from(size) * 10,
+            _ => self.fabric.break_off(self.end),
+        }
+    }
+
+    /// Writes the next bytes of the stream, in one piece, and tells of them.
+    fn write(&mut self, len: usize) {
+        let Some((memory, filled)) = &mut self.window else { return };
+        let len = len.min(WINDOW_LEN - *filled);
+        let bytes: Vec<u8> = (0..len as u64).map(|i| byte(self.written + i)).collect();
+        let to = Target { address: memory.address + *filled as u64, key: memory.key };
+        *filled += len;
+        self.written += len as u64;
+        self.peer.write(&bytes, to, Some(u32::try_from(len).expect("short")));
+    }
+
+    /// Tells of bytes that were not written, which is a lie unless there are none.
+    fn tell(&mut self, told: u32) {
+        let Some((memory, _)) = self.window else { return };
+        let to = Target { address: memory.address, key: memory.key };
+        self.peer.write(&[], to, Some(told % 2 * 70_000));
+    }
+
+    fn consume(&mut self, len: usize) {
+        let shown = self.endpoint.input().len();
+        let found = self.endpoint.progress();
+        let more = self.endpoint.input().len() - shown;
+        match found {
+            Progress::More(new) | Progress::Drained(new) => assert_eq!(new, more),
+            Progress::End => assert_eq!(more, 0),
+        }
+        let input = self.endpoint.input();
+        assert!(self.read + input.len() as u64 <= self.written, "more is read than was written");
+        for (i, read) in input.iter().enumerate() {
+            assert_eq!(*read, byte(self.read + i as u64), "byte {i} of what is shown");
+        }
+        let len = len.min(input.len());
+        self.endpoint.consume(len);
+        self.read += len as u64;
+    }
+
+    fn form(&mut self, len: usize) {
+        self.endpoint.parts().1.extend((0..len).map(|i| i as u8));
+        self.endpoint.commit();
+        if self.endpoint.unsent() > 500_000 {
+            return;
+        }
+        let _ = self.endpoint.publish();
+    }
+
+    /// Both take what has come. False at the end of the endpoint.
+    fn listen(&mut self) -> bool {
+        let mut alive = self.endpoint.tick(self.now_ms).is_ok();
+        while alive && (self.fabric.carry(self.end) || self.fabric.complete(self.end)) {}
+        while alive && let Some(told) = self.fabric.take(self.end) {
+            alive = self.endpoint.event(told.event(), self.now_ms).is_ok();
+        }
+        while self.fabric.carry(self.end) {}
+        while let Some(memory) = self.peer.announced() {
+            assert!(
+                self.window.is_none_or(|(_, filled)| filled == WINDOW_LEN),
+                "a window too soon"
+            );
+            self.window = Some((memory, 0));
+        }
+        let held = self.endpoint.memory_bytes();
+        assert!(held < 4_000_000, "{held} bytes are held");
+        if !alive {
+            assert!(!self.endpoint.is_writable() && self.endpoint.next_due_ms().is_none());
+            assert!(self.endpoint.publish().is_err());
+        }
+        alive
+    }
+}
+
+/// The stream's byte at this place.
+fn byte(at: u64) -> u8 {
+    (at.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56).to_le_bytes()[0]
+}

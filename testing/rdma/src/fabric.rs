@@ -1,0 +1,187 @@
+//! The fabric, as its users see it.
+
+use crate::net::{Cause, End, Limits, Net, Region, State, Told, Work};
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A fabric; its copies are the same one.
+#[derive(Clone, Debug, Default)]
+pub struct Fabric {
+    net: Rc<RefCell<Net>>,
+}
+
+impl Fabric {
+    /// Connects two ends; their numbers.
+    pub fn connect(&self, limits: [Limits; 2]) -> [usize; 2] {
+        let mut net = self.net.borrow_mut();
+        let first = net.ends.len();
+        for (own, peer) in [(0, first + 1), (1, first)] {
+            net.ends.push(End {
+                peer,
+                limits: limits[own],
+                state: State::Up,
+                closed: false,
+                entries: 0,
+                tried: 0,
+                queued: VecDeque::new(),
+                leaving: VecDeque::new(),
+                carried: VecDeque::new(),
+                untold: VecDeque::new(),
+                events: VecDeque::new(),
+                pinned: 0,
+            });
+        }
+        [first, first + 1]
+    }
+
+    /// How many ends there are.
+    #[must_use]
+    pub fn ends(&self) -> usize {
+        self.net.borrow().ends.len()
+    }
+
+    /// Carries out the next request of an end. False when nothing has changed.
+    pub fn carry(&self, end: usize) -> bool {
+        self.net.borrow_mut().carry(end)
+    }
+
+    /// An end learns that its oldest request is done which was carried out.
+    pub fn complete(&self, end: usize) -> bool {
+        self.net.borrow_mut().ends[end].complete()
+    }
+
+    /// A completion that an end does not look at: its place in the queue is free.
+    pub(crate) fn forget_completion(&self, end: usize) {
+        let this = &mut self.net.borrow_mut().ends[end];
+        if matches!(this.events.back(), Some(Told::Sent(_))) {
+            this.events.pop_back();
+            this.untold.pop_front();
+        }
+    }
+
+    /// The next event of an end.
+    pub fn take(&self, end: usize) -> Option<Told> {
+        self.net.borrow_mut().ends[end].take()
+    }
+
+    /// A connection breaks, as when a request was tried too often.
+    pub fn break_off(&self, end: usize) {
+        self.net.borrow_mut().break_both(end, Cause::Injected);
+    }
+
+    /// An end says nothing any more, and nobody is told.
+    pub fn silence(&self, end: usize) {
+        self.net.borrow_mut().ends[end].state = State::Dead;
+    }
+
+    /// Why this connection has broken.
+    #[must_use]
+    pub fn cause(&self, end: usize) -> Option<Cause> {
+        let net = self.net.borrow();
+        let peer = net.ends[end].peer;
+        net.causes.iter().find(|(at, _)| *at == end || *at == peer).map(|(_, cause)| *cause)
+    }
+
+    /// Windows and stagings that are registered.
+    #[must_use]
+    pub fn registered(&self) -> (usize, usize) {
+        let net = self.net.borrow();
+        (net.regions.len(), net.stagings)
+    }
+
+    /// Receive entries of an end that are not used.
+    #[must_use]
+    pub fn entries(&self, end: usize) -> usize {
+        self.net.borrow().ends[end].entries
+    }
+
+    pub(crate) fn limits(&self, end: usize) -> Limits {
+        self.net.borrow().ends[end].limits
+    }
+
+    pub(crate) fn add_entries(&self, end: usize, count: usize) {
+        let this = &mut self.net.borrow_mut().ends[end];
+        this.entries += count;
+        assert!(
+            this.entries <= this.limits.receives,
+            "more receive entries than there is room for"
+        );
+    }
+
+    pub(crate) fn post(&self, end: usize, work: Work) {
+        let this = &mut self.net.borrow_mut().ends[end];
+        assert!(this.untold.len() < this.limits.send_depth, "the send queue is full");
+        let last = this.untold.back().map_or(0, |(number, _)| *number);
+        assert!(work.number > last, "requests are numbered upwards");
+        if let Some(held) = &work.held {
+            held.set(held.get() + 1);
+        }
+        this.untold.push_back((work.number, work.held.clone()));
+        this.queued.push_back(work);
+    }
+
+    pub(crate) fn ring(&self, end: usize) {
+        let this = &mut self.net.borrow_mut().ends[end];
+        let queued = std::mem::take(&mut this.queued);
+        if this.state == State::Up {
+            this.leaving.extend(queued);
+        }
+    }
+
+    /// The queue pair of an end is gone. The other end is told.
+    pub(crate) fn close(&self, end: usize) {
+        let mut net = self.net.borrow_mut();
+        let peer = net.ends[end].peer;
+        net.ends[end].closed = true;
+        if net.ends[end].state != State::Dead {
+            net.ends[end].break_off();
+            net.ends[peer].break_off();
+        }
+    }
+
+    pub(crate) fn is_closed(&self, end: usize) -> bool {
+        self.net.borrow().ends[end].closed
+    }
+
+    /// Registers memory, if the end may: so many bytes more of it.
+    pub(crate) fn pin(&self, end: usize, len: usize) -> bool {
+        let this = &mut self.net.borrow_mut().ends[end];
+        let fits = this.pinned + len <= this.limits.pinned_max;
+        this.pinned += if fits { len } else { 0 };
+        fits
+    }
+
+    pub(crate) fn unpin(&self, end: usize, len: usize) {
+        self.net.borrow_mut().ends[end].pinned -= len;
+    }
+
+    pub(crate) fn count_staging(&self, added: bool) {
+        let mut net = self.net.borrow_mut();
+        net.stagings = if added { net.stagings + 1 } else { net.stagings - 1 };
+    }
+
+    pub(crate) fn add_region(&self, owner: usize, key: u32, address: u64, len: usize) {
+        let region = Region { owner, address, len, pending: Vec::new() };
+        self.net.borrow_mut().regions.insert(key, region);
+    }
+
+    pub(crate) fn remove_region(&self, key: u32) {
+        self.net.borrow_mut().regions.remove(&key);
+    }
+
+    /// What was written to a region since the last time.
+    pub(crate) fn written(&self, key: u32) -> Vec<(usize, Vec<u8>)> {
+        let mut net = self.net.borrow_mut();
+        net.regions
+            .get_mut(&key)
+            .map_or_else(Vec::new, |region| std::mem::take(&mut region.pending))
+    }
+
+    /// A key that was not given before.
+    pub(crate) fn next_key(&self) -> u32 {
+        let mut net = self.net.borrow_mut();
+        net.keys += 1;
+        net.keys
+    }
+}

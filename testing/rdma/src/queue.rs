@@ -1,0 +1,193 @@
+//! The seam of the protocol over the simulated fabric. It watches over the contract of the seam: a
+//! vector is left alone while it is sent from, and nothing is posted that a device would refuse.
+
+use crate::fabric::Fabric;
+use crate::net::{Act, Work};
+use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging, Target, Window};
+use std::cell::Cell;
+use std::io;
+use std::ops::Range;
+use std::rc::Rc;
+
+/// Addresses are far from 0, and windows far from each other.
+const ADDRESS_STEP: u64 = 1 << 32;
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct SimQueue {
+    fabric: Fabric,
+    end: usize,
+}
+
+impl SimQueue {
+    /// The queue of this end.
+    #[must_use]
+    pub fn new(fabric: &Fabric, end: usize) -> SimQueue {
+        SimQueue { fabric: fabric.clone(), end }
+    }
+
+    /// Queues a control message of any bytes.
+    pub fn send_raw(&mut self, number: u64, message: &[u8]) {
+        self.post(number, Act::Send(message.to_vec()), true, None);
+    }
+
+    /// Queues a write of any bytes to any place.
+    pub fn write_raw(&mut self, number: u64, bytes: &[u8], to: Target, immediate: Option<u32>) {
+        self.post(number, Act::Write { bytes: bytes.to_vec(), to, immediate }, true, None);
+    }
+
+    fn post(&mut self, number: u64, act: Act, signalled: bool, held: Option<Rc<Cell<usize>>>) {
+        self.fabric.post(self.end, Work { number, act, signalled, held });
+    }
+
+    fn pin(&self, len: usize) -> io::Result<()> {
+        let fits = self.fabric.pin(self.end, len);
+        if fits { Ok(()) } else { Err(io::ErrorKind::OutOfMemory.into()) }
+    }
+}
+
+impl Drop for SimQueue {
+    fn drop(&mut self) {
+        self.fabric.close(self.end);
+    }
+}
+
+/// Memory that the other end may write.
+#[derive(Debug)]
+pub struct SimWindow {
+    fabric: Fabric,
+    end: usize,
+    address: u64,
+    key: u32,
+    bytes: Vec<u8>,
+}
+
+impl Drop for SimWindow {
+    fn drop(&mut self) {
+        self.fabric.remove_region(self.key);
+        self.fabric.unpin(self.end, self.bytes.len());
+    }
+}
+
+impl Window for SimWindow {
+    fn address(&self) -> u64 {
+        self.address
+    }
+
+    fn key(&self) -> u32 {
+        self.key
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn refresh(&mut self) {
+        for (offset, bytes) in self.fabric.written(self.key) {
+            self.bytes[offset..offset + bytes.len()].copy_from_slice(&bytes);
+        }
+    }
+}
+
+/// A registered vector.
+#[derive(Debug)]
+pub struct SimStaging {
+    fabric: Fabric,
+    end: usize,
+    vector: Vec<u8>,
+    /// Where it was registered, and how much of it.
+    place: (usize, usize),
+    /// Requests under way that read from it.
+    held: Rc<Cell<usize>>,
+}
+
+impl SimStaging {
+    fn place(vector: &[u8], room: usize) -> (usize, usize) {
+        (vector.as_ptr() as usize, room)
+    }
+}
+
+impl Drop for SimStaging {
+    fn drop(&mut self) {
+        let free = self.held.get() == 0 || self.fabric.is_closed(self.end);
+        assert!(free || std::thread::panicking(), "a vector is dropped while it is sent from");
+        self.fabric.count_staging(false);
+        self.fabric.unpin(self.end, self.place.1);
+    }
+}
+
+impl Staging for SimStaging {
+    fn vector(&mut self) -> &mut Vec<u8> {
+        assert_eq!(self.held.get(), 0, "a vector is touched while it is sent from");
+        &mut self.vector
+    }
+
+    fn bytes(&self) -> &[u8] {
+        &self.vector
+    }
+
+    fn is_registered(&self) -> bool {
+        self.place == SimStaging::place(&self.vector, self.vector.capacity())
+    }
+}
+
+impl Queue for SimQueue {
+    type Window = SimWindow;
+    type Staging = SimStaging;
+
+    fn window(&mut self, len: usize) -> io::Result<SimWindow> {
+        self.pin(len)?;
+        let key = self.fabric.next_key();
+        let address = u64::from(key) * ADDRESS_STEP;
+        self.fabric.add_region(self.end, key, address, len);
+        let (fabric, end) = (self.fabric.clone(), self.end);
+        Ok(SimWindow { fabric, end, address, key, bytes: vec![0; len] })
+    }
+
+    fn staging(&mut self, vector: Vec<u8>) -> io::Result<SimStaging> {
+        self.pin(vector.capacity())?;
+        self.fabric.count_staging(true);
+        let place = SimStaging::place(&vector, vector.capacity());
+        let (fabric, end) = (self.fabric.clone(), self.end);
+        Ok(SimStaging { fabric, end, vector, place, held: Rc::default() })
+    }
+
+    fn unstage(&mut self, mut staging: SimStaging) -> Vec<u8> {
+        std::mem::take(staging.vector())
+    }
+
+    fn inline_max(&self) -> usize {
+        self.fabric.limits(self.end).inline_max
+    }
+
+    fn post_receives(&mut self, count: usize) -> io::Result<()> {
+        self.fabric.add_entries(self.end, count);
+        Ok(())
+    }
+
+    fn write(
+        &mut self,
+        number: u64,
+        from: &SimStaging,
+        part: Range<usize>,
+        to: Target,
+        immediate: Option<u32>,
+        manner: Manner,
+    ) {
+        let inline_max = self.fabric.limits(self.end).inline_max;
+        assert!(!manner.inline || part.len() <= inline_max, "too long to be inline");
+        assert!(manner.inline || from.is_registered(), "the vector is not where it was registered");
+        let bytes = from.bytes()[part].to_vec();
+        let held = (!manner.inline).then(|| Rc::clone(&from.held));
+        self.post(number, Act::Write { bytes, to, immediate }, manner.signalled, held);
+    }
+
+    fn send(&mut self, number: u64, message: &[u8; CONTROL_LEN], signalled: bool) {
+        self.post(number, Act::Send(message.to_vec()), signalled, None);
+    }
+
+    fn ring(&mut self) -> io::Result<()> {
+        self.fabric.ring(self.end);
+        Ok(())
+    }
+}

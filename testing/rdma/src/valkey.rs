@@ -1,0 +1,148 @@
+//! A peer that does what valkey-server and libvalkey do, as read in their sources: one window, announced
+//! again when it is full and read; a write with an immediate for each piece; feature messages
+//! answered by the server and refused by the client.
+
+use crate::fabric::Fabric;
+use crate::net::Told;
+use crate::queue::SimWindow;
+use crate::raw::Raw;
+use crate::stream::Stream;
+use scurry_rdma_proto::fabric::{Target, Window};
+use scurry_rdma_proto::{Feature, Memory, Message, Role};
+
+/// Receive entries of both.
+pub const ENTRIES: usize = 1024;
+/// Window of both, bytes, unless it is set.
+pub const WINDOW_LEN: usize = 1024 * 1024;
+
+/// A program over such a peer.
+#[derive(Debug)]
+pub struct Valkey {
+    raw: Raw,
+    role: Role,
+    window: SimWindow,
+    /// Bytes that have arrived in the window; all of them are read at once.
+    filled: usize,
+    /// The other end's window, and how much of it is written.
+    theirs: Option<(Memory, usize)>,
+    /// Arrived, and no whole request yet.
+    heard: Vec<u8>,
+    /// Said, and not written.
+    unsent: Vec<u8>,
+    says: Stream,
+    hears: Stream,
+    /// The connection is broken.
+    pub broken: bool,
+}
+
+impl Valkey {
+    /// A program at this end. The connection is established.
+    #[must_use]
+    pub fn new(
+        fabric: &Fabric,
+        end: usize,
+        role: Role,
+        window_len: usize,
+        streams: [Stream; 2],
+    ) -> Valkey {
+        let mut raw = Raw::new(fabric, end, ENTRIES);
+        let window = raw.window(window_len);
+        raw.announce_window(&window);
+        let [says, hears] = streams;
+        Valkey {
+            raw,
+            role,
+            window,
+            filled: 0,
+            theirs: None,
+            heard: Vec::new(),
+            unsent: Vec::new(),
+            says,
+            hears,
+            broken: false,
+        }
+    }
+
+    /// Takes all events, reads, and writes what it can. True when anything happened.
+    ///
+    /// # Panics
+    /// When the other end does what makes it give up, or a byte is not where it belongs.
+    pub fn turn(&mut self) -> bool {
+        let mut changed = self.raw.flush();
+        while let Some(told) = self.raw.take() {
+            self.listen(&told);
+            changed = true;
+        }
+        changed | self.read() | (!self.broken && self.write())
+    }
+
+    /// True when it has said and heard everything.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.says.next().is_none() && self.hears.next().is_none() && self.unsent.is_empty()
+    }
+
+    fn listen(&mut self, told: &Told) {
+        match told {
+            Told::Control(bytes) => match Message::decode(bytes).expect("32 bytes, a known kind") {
+                Message::RegisterXferMemory(memory) => self.theirs = Some((memory, 0)),
+                Message::Keepalive => {}
+                Message::GetServerFeature(feature) if self.role == Role::Server => {
+                    let none = Feature { select: feature.select, features: 0 };
+                    self.raw.send(&Message::GetServerFeature(none));
+                }
+                Message::SetClientFeature(_) if self.role == Role::Server => {}
+                message => panic!("libvalkey gives up at {message:?}"),
+            },
+            Told::Immediate(len) => {
+                self.window.refresh();
+                let from = self.filled;
+                self.filled += *len as usize;
+                assert!(self.filled <= self.window.bytes().len(), "valkey-server asserts this");
+                self.heard.extend_from_slice(&self.window.bytes()[from..self.filled]);
+            }
+            Told::Sent(_) => {}
+            Told::Broken => self.broken = true,
+        }
+    }
+
+    /// Reads whole requests; announces the window again when it is full.
+    fn read(&mut self) -> bool {
+        let mut done = 0;
+        while Stream::is_whole(&self.heard[done..]) {
+            let next = self.hears.next().expect("no more is said than is to be heard");
+            assert!(self.heard[done..].starts_with(next), "another request");
+            done += next.len();
+            self.hears.pass();
+        }
+        self.heard.drain(..done);
+        let full = self.filled == self.window.bytes().len() && !self.broken;
+        if full {
+            self.filled = 0;
+            self.raw.announce_window(&self.window);
+        }
+        done > 0 || full
+    }
+
+    /// One request at a time, each piece with its immediate.
+    fn write(&mut self) -> bool {
+        let mut wrote = false;
+        loop {
+            if self.unsent.is_empty() {
+                let Some(next) = self.says.next() else { return wrote };
+                self.unsent.extend_from_slice(next);
+                self.says.pass();
+            }
+            let Some((memory, written)) = &mut self.theirs else { return wrote };
+            let len = self.unsent.len().min(memory.length as usize - *written);
+            if len == 0 {
+                return wrote;
+            }
+            let to = Target { address: memory.address + *written as u64, key: memory.key };
+            *written += len;
+            let piece: Vec<u8> = self.unsent.drain(..len).collect();
+            self.raw.write(&piece, to, Some(u32::try_from(len).expect("short")));
+            wrote = true;
+        }
+    }
+}

@@ -1,0 +1,22 @@
+//! The seeds of the gate. What others have found has a test with a name in `techniques.rs`.
+
+use scurry_rdma_fabric::{Report, run};
+
+#[test]
+fn what_is_said_is_heard() {
+    let mut total = Report::default();
+    for seed in 0..400 {
+        println!("seed {seed}");
+        let report = run(seed);
+        if seed < 20 {
+            assert_eq!(report, run(seed), "a seed is a whole run");
+        }
+        total.add(&report);
+    }
+    assert!(total.whole > 500 && total.faulty > 100 && total.silent > 100, "{total:?}");
+    // They came to what they are about.
+    assert!(total.stalls[0] > 500 && total.stalls[1] > 2_000, "{total:?}");
+    assert!(total.copied[0] > 1_000_000 && total.copied[1] > 1_000_000, "{total:?}");
+    assert!(total.writes[1] + 100 < total.writes[0], "{total:?}");
+    assert!(total.registered_anew > 500 && total.announcements > 3_000, "{total:?}");
+}

@@ -1,0 +1,97 @@
+//! Connections over a software RDMA device, in the guest of `scripts/rdma-guest.sh`: nothing of this
+//! machine is changed, and none of its devices is used.
+
+use crate::host::Host;
+use crate::steps::Outcome;
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+use std::process::Command;
+
+const GUEST: &str = "scripts/rdma-guest.sh";
+const QEMU: &str = "qemu-system-x86_64";
+
+/// The script's status when it cannot run here; it has said why.
+const CANNOT: i32 = 77;
+
+/// All tests of a device, those of two hosts left out by themselves.
+const ONE_HOST: [&str; 4] = ["--", "/work/device", "--test-threads", "1"];
+
+/// The test of two hosts, in both.
+const TWO_HOSTS: [&str; 14] = [
+    "--",
+    "env",
+    "SCURRY_RDMA_HOST=serve 10.78.0.1:6390",
+    "/work/device",
+    "--exact",
+    "hosts::a_lossy_way_loses_nothing_and_a_dead_host_is_noticed",
+    "--nocapture",
+    "--",
+    "env",
+    "SCURRY_RDMA_HOST=ask 10.78.0.1:6390",
+    "/work/device",
+    "--exact",
+    "hosts::a_lossy_way_loses_nothing_and_a_dead_host_is_noticed",
+    "--nocapture",
+];
+
+/// Runs the tests of a device in the guest, and that of two hosts in two.
+pub(crate) fn run(host: &Host) -> Result<Outcome> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    if !std::env::split_paths(&path).any(|dir| dir.join(QEMU).is_file()) {
+        return Ok(Outcome::Skipped(format!("{QEMU} is not here: scripts/install-tools.sh rdma")));
+    }
+    let device = test_binary(host, "scurry-rdma", "device")?;
+    let device = format!("{}:/work/device", device.display());
+    for (what, tests) in [("run", &ONE_HOST[..]), ("pair", &TWO_HOSTS[..])] {
+        let outcome = guest(host, &[&[what, &device], tests].concat())?;
+        if outcome != Outcome::Passed {
+            return Ok(outcome);
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
+    println!("$ {GUEST} {}", args.join(" "));
+    let mut guest = Command::new(host.root.join(GUEST));
+    let status = guest.args(args).current_dir(&host.root).status();
+    let status = status.context("cannot start the guest")?;
+    match status.code() {
+        Some(0) => Ok(Outcome::Passed),
+        Some(CANNOT) => Ok(Outcome::Skipped("the guest cannot run here: see above".to_owned())),
+        _ => bail!("the guest's tests ended with {status}"),
+    }
+}
+
+/// Builds a test and says where it lies.
+fn test_binary(host: &Host, package: &str, test: &str) -> Result<PathBuf> {
+    let args = ["test", "--locked", "--no-run", "-p", package, "--test", test];
+    println!("$ cargo {}", args.join(" "));
+    let output = host.cargo_output(&[&args[..], &["--message-format", "json"]].concat())?;
+    let path = executable(&output, test).context("cargo has built no such test")?;
+    Ok(PathBuf::from(path))
+}
+
+/// The executable of a test among cargo's messages.
+fn executable(messages: &str, test: &str) -> Option<String> {
+    messages.lines().find_map(|line| {
+        let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let own = message["target"]["name"] == test && message["target"]["kind"][0] == "test";
+        own.then(|| message["executable"].as_str().map(str::to_owned))?
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_executable_is_that_of_the_test() {
+        let messages = "garbage\n\
+            {\"target\":{\"name\":\"device\",\"kind\":[\"lib\"]},\"executable\":null}\n\
+            {\"target\":{\"name\":\"other\",\"kind\":[\"test\"]},\"executable\":\"/no\"}\n\
+            {\"target\":{\"name\":\"device\",\"kind\":[\"test\"]},\"executable\":\"/yes\"}\n";
+        assert_eq!(executable(messages, "device").as_deref(), Some("/yes"));
+        assert_eq!(executable(messages, "absent"), None);
+    }
+}
