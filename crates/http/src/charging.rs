@@ -17,6 +17,7 @@ mod reply;
 mod routes;
 mod table;
 mod text;
+mod totals;
 
 pub(crate) use command::Command;
 pub(crate) use input::{Place, field_problem, read_json};

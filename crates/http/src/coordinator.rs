@@ -4,14 +4,17 @@
 
 use crate::clock::{Clock, now};
 use crate::copy::{Content, Copy};
-use crate::node::{Missing, Node};
+use crate::node::Node;
 use crate::placement::Placement;
 use crate::quorum::Quorum;
-use futures_util::stream::{FuturesUnordered, StreamExt};
+use crate::round::Round;
+use axum::body::Bytes;
 use scurry_engine::Version;
 use scurry_ledger::Time;
 use std::sync::Arc;
+use std::time::Duration;
 use thiserror::Error;
+use tokio::time::timeout;
 
 /// How often a write takes a greater version because a node knows a later one.
 const REWRITES_MAX: usize = 16;
@@ -23,13 +26,15 @@ pub(crate) struct Coordinator {
     clock: Clock,
     /// How long an entity that has expired is kept as its own tombstone, ms.
     tombstone_ms: i64,
+    /// How long the nodes may take to answer one request.
+    patience: Duration,
 }
 
 /// What a client is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     pub(crate) version: Version,
-    pub(crate) bytes: Arc<[u8]>,
+    pub(crate) bytes: Bytes,
     pub(crate) expires: Option<Time>,
 }
 
@@ -42,79 +47,103 @@ pub(crate) enum Failure {
     /// Clocks or versions are broken.
     #[error("no version is left that is greater than what the nodes know")]
     NoVersion,
+    /// Nodes that are needed list no entities by value.
+    #[error("{why}: servers list entities by value when they are started with --entity-index")]
+    NoIndex { why: String },
+    /// It would take too long to list them.
+    #[error("a node has more than {0} entities of this value")]
+    TooMany(usize),
 }
 
 impl Coordinator {
-    pub(crate) fn new(nodes: Vec<Arc<Node>>, number: u16, tombstone_ms: i64) -> Coordinator {
+    pub(crate) fn new(
+        nodes: Vec<Arc<Node>>,
+        number: u16,
+        tombstone_ms: i64,
+        patience: Duration,
+    ) -> Coordinator {
         let placement = Placement::new(nodes.iter().map(|node| &*node.address));
-        Coordinator { nodes, placement, clock: Clock::new(number), tombstone_ms }
+        Coordinator { nodes, placement, clock: Clock::new(number), tombstone_ms, patience }
     }
 
     /// The entity as the newest of `ack` copies has it. None when that is deleted, expired or
     /// when nobody knows it.
     pub(crate) async fn get(&self, id: &[u8], quorum: Quorum) -> Result<Option<Shown>, Failure> {
-        let nodes = self.placement.nodes(id, quorum.from());
-        let mut round = Round::new(quorum);
-        let mut copies: Vec<(usize, Copy)> = Vec::with_capacity(quorum.ack());
-        let mut asked: FuturesUnordered<_> = nodes
-            .iter()
-            .map(|&node| async move { (node, self.nodes[node].read(id).await) })
-            .collect();
-        while copies.len() < quorum.ack() {
-            match asked.next().await {
-                Some((node, Ok(copy))) => copies.push((node, copy)),
-                Some((node, Err(missing))) => round.missed(&self.nodes[node], missing),
-                None => return Err(round.failure(copies.len())),
-            }
-            if round.is_lost() {
-                return Err(round.failure(copies.len()));
+        let mut round = Round::new(&self.nodes, quorum);
+        match timeout(self.patience, self.read(id, &mut round)).await {
+            Ok(Some(newest)) => Ok(self.show(newest)),
+            Ok(None) => Err(round.failure()),
+            Err(_) => Err(round.late(self.patience)),
+        }
+    }
+
+    /// The newest of `ack` copies, once a quorum has it. None when too few answer.
+    async fn read(&self, id: &[u8], round: &mut Round<'_>) -> Option<Copy> {
+        let (ack, from) = (round.quorum.ack(), round.quorum.from());
+        let question = Copy::question_packed(id);
+        for node in self.placement.nodes(id, from) {
+            round.ask(node, &question);
+        }
+        let mut newest = Copy::NOTHING;
+        let mut versions = Vec::with_capacity(ack);
+        while versions.len() < ack {
+            let (node, answer) = round.next(ack - versions.len()).await?;
+            let Some(copy) = Copy::of_answer(answer) else {
+                round.is_foreign(node);
+                continue;
+            };
+            versions.push((node, copy.version));
+            round.answered += 1;
+            if copy.version > newest.version {
+                newest = copy;
             }
         }
-        let newest = copies.iter().map(|(_, copy)| copy).max_by_key(|copy| copy.version);
-        let Some(newest) = newest.filter(|copy| copy.version > Version::ABSENT).cloned() else {
-            return Ok(None);
-        };
-        self.clock.see(newest.version);
-        self.repair(id, &newest, &copies, asked, &mut round).await?;
-        Ok(self.show(newest))
+        if newest.version > Version::ABSENT {
+            self.clock.see(newest.version);
+            self.repair(id, &newest, &versions, round).await?;
+        }
+        Some(newest)
     }
 
     /// Waits until a quorum has the newest copy: those that answered with less are told, and
-    /// those that have not answered yet may have it.
+    /// those that have not answered yet may have it. None when too few do.
     async fn repair(
         &self,
         id: &[u8],
         newest: &Copy,
-        copies: &[(usize, Copy)],
-        mut asked: FuturesUnordered<impl Future<Output = (usize, Result<Copy, Missing>)>>,
-        round: &mut Round,
-    ) -> Result<(), Failure> {
-        let behind = copies.iter().filter(|(_, copy)| copy.version < newest.version);
-        let tell = |node: usize| async move {
-            self.nodes[node].write(id, newest).await.map_err(|m| (node, m))
-        };
-        let mut told: FuturesUnordered<_> = behind.map(|&(node, _)| tell(node)).collect();
-        let mut have = copies.len() - told.len();
+        versions: &[(usize, Version)],
+        round: &mut Round<'_>,
+    ) -> Option<()> {
+        let behind = versions.iter().filter(|(_, version)| *version < newest.version);
+        let behind: Vec<usize> = behind.map(|&(node, _)| node).collect();
+        let mut have = versions.len() - behind.len();
+        if have >= round.quorum.ack() {
+            return Some(());
+        }
+        let order = newest.order(id).get_packed_command();
+        // What is told has numbers of its own.
+        let told = |node: usize| node + self.nodes.len();
+        for node in behind {
+            round.ask(told(node), &order);
+        }
         while have < round.quorum.ack() {
-            tokio::select! {
-                Some(outcome) = told.next() => match outcome {
-                    Ok(version) if version >= newest.version => have += 1,
-                    // It was told, and knows less: it is not what it seems.
-                    Ok(_) => round.missed_because("a node forgets what it is told".to_owned()),
-                    Err((node, missing)) => round.missed(&self.nodes[node], missing),
-                },
-                Some((node, outcome)) = asked.next() => match outcome {
-                    Ok(copy) if copy.version >= newest.version => have += 1,
-                    Ok(_) => told.push(tell(node)),
-                    Err(missing) => round.missed(&self.nodes[node], missing),
-                },
-                else => return Err(round.failure(have)),
+            round.answered = have;
+            let (number, answer) = round.next(1).await?;
+            if number >= self.nodes.len() {
+                match Copy::version_after(&answer) {
+                    Some(version) if version >= newest.version => have += 1,
+                    Some(_) => round.forgets(number),
+                    None => round.is_foreign(number),
+                }
+                continue;
             }
-            if round.is_lost() {
-                return Err(round.failure(have));
+            match Copy::of_answer(answer) {
+                Some(copy) if copy.version >= newest.version => have += 1,
+                Some(_) => round.ask(told(number), &order),
+                None => round.is_foreign(number),
             }
         }
-        Ok(())
+        Some(())
     }
 
     fn show(&self, copy: Copy) -> Option<Shown> {
@@ -126,9 +155,9 @@ impl Coordinator {
 
     /// Writes a value; with `expires`, until then. The version that it has.
     pub(crate) async fn put(
-        self: &Arc<Coordinator>,
-        id: Vec<u8>,
-        bytes: Arc<[u8]>,
+        &self,
+        id: &[u8],
+        bytes: Bytes,
         expires: Option<Time>,
         quorum: Quorum,
     ) -> Result<Version, Failure> {
@@ -139,111 +168,52 @@ impl Coordinator {
     }
 
     /// Deletes; the version of the deletion.
-    pub(crate) async fn delete(
-        self: &Arc<Coordinator>,
-        id: Vec<u8>,
-        quorum: Quorum,
-    ) -> Result<Version, Failure> {
+    pub(crate) async fn delete(&self, id: &[u8], quorum: Quorum) -> Result<Version, Failure> {
         self.write(id, Content::Gone, quorum).await
     }
 
-    async fn write(
-        self: &Arc<Coordinator>,
-        id: Vec<u8>,
-        content: Content,
-        quorum: Quorum,
-    ) -> Result<Version, Failure> {
-        let nodes = self.placement.nodes(&id, quorum.from());
-        let id: Arc<[u8]> = id.into();
+    async fn write(&self, id: &[u8], content: Content, quorum: Quorum) -> Result<Version, Failure> {
+        let nodes = self.placement.nodes(id, quorum.from());
         for _ in 0..REWRITES_MAX {
             let version = self.clock.next().ok_or(Failure::NoVersion)?;
-            let copy = Arc::new(Copy { version, content: content.clone() });
-            if self.write_once(&id, copy, &nodes, quorum).await? {
-                return Ok(version);
+            let copy = Copy { version, content: content.clone() };
+            let order = copy.order(id).get_packed_command();
+            let mut round = Round::new(&self.nodes, quorum);
+            let written = self.write_once(&order, version, &nodes, &mut round);
+            match timeout(self.patience, written).await {
+                Ok(Some(true)) => return Ok(version),
+                Ok(Some(false)) => {}
+                Ok(None) => return Err(round.failure()),
+                Err(_) => return Err(round.late(self.patience)),
             }
         }
         Err(Failure::NoVersion)
     }
 
-    /// False when a node knows a later version, which the clock has seen then.
+    /// False when a node knows a later version, which the clock has seen then; none when too few
+    /// answer. All nodes are told, and nobody waits for more of them than must have it.
     async fn write_once(
-        self: &Arc<Coordinator>,
-        id: &Arc<[u8]>,
-        copy: Arc<Copy>,
+        &self,
+        order: &[u8],
+        version: Version,
         nodes: &[usize],
-        quorum: Quorum,
-    ) -> Result<bool, Failure> {
-        let mut round = Round::new(quorum);
-        let version = copy.version;
-        let mut asked: FuturesUnordered<_> = nodes
-            .iter()
-            .map(|&node| {
-                let (all, id, copy) = (Arc::clone(self), Arc::clone(id), Arc::clone(&copy));
-                async move { (node, all.nodes[node].write(&id, &copy).await) }
-            })
-            .collect();
-        let mut have = 0;
-        let mut later = false;
-        while have < quorum.ack() && !later {
-            match asked.next().await {
-                Some((_, Ok(known))) if known == version => have += 1,
-                Some((_, Ok(known))) if known > version => {
+        round: &mut Round<'_>,
+    ) -> Option<bool> {
+        for &node in nodes {
+            round.ask(node, order);
+        }
+        while round.answered < round.quorum.ack() {
+            let (node, answer) = round.next(round.quorum.ack() - round.answered).await?;
+            match Copy::version_after(&answer) {
+                Some(known) if known == version => round.answered += 1,
+                Some(known) if known > version => {
                     self.clock.see(known);
-                    later = true;
+                    return Some(false);
                 }
-                Some((_, Ok(_))) => {
-                    round.missed_because("a node forgets what it is told".to_owned())
-                }
-                Some((node, Err(missing))) => round.missed(&self.nodes[node], missing),
-                None => return Err(round.failure(have)),
-            }
-            if round.is_lost() {
-                return Err(round.failure(have));
+                Some(_) => round.forgets(node),
+                None => round.is_foreign(node),
             }
         }
-        // The others are to have it too, and nobody waits for them.
-        if !asked.is_empty() {
-            tokio::spawn(async move { while asked.next().await.is_some() {} });
-        }
-        Ok(!later)
-    }
-}
-
-/// What became of the nodes that were asked.
-struct Round {
-    quorum: Quorum,
-    missing: usize,
-    why: String,
-}
-
-impl Round {
-    fn new(quorum: Quorum) -> Round {
-        Round { quorum, missing: 0, why: String::new() }
-    }
-
-    fn missed(&mut self, node: &Node, missing: Missing) {
-        let why = match missing {
-            Missing::NotReady => "not ready".to_owned(),
-            Missing::Failed(error) => error.to_string(),
-        };
-        self.missed_because(format!("{}: {why}", node.address));
-    }
-
-    fn missed_because(&mut self, why: String) {
-        self.missing += 1;
-        if !self.why.is_empty() {
-            self.why.push_str("; ");
-        }
-        self.why.push_str(&why);
-    }
-
-    /// Too few are left for a quorum.
-    fn is_lost(&self) -> bool {
-        self.missing > self.quorum.from() - self.quorum.ack()
-    }
-
-    fn failure(&self, answered: usize) -> Failure {
-        let (asked, ack) = (self.quorum.from(), self.quorum.ack());
-        Failure::NotEnough { answered, asked, ack, why: self.why.clone() }
+        Some(true)
     }
 }

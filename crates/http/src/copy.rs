@@ -1,9 +1,9 @@
 //! What a node knows of an entity, and what it is told.
 
+use axum::body::Bytes;
 use redis::{Cmd, RedisError, Value, cmd};
 use scurry_engine::Version;
 use scurry_ledger::Time;
-use std::sync::Arc;
 
 /// A node's copy of an entity. The greatest version is the newest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum Content {
     /// Deleted, or nothing is known.
     Gone,
     Value {
-        bytes: Arc<[u8]>,
+        bytes: Bytes,
         /// When the node forgets it.
         forget_at: Option<Time>,
     },
@@ -32,6 +32,17 @@ impl Copy {
         let mut command = cmd("ENTITY.GET");
         command.arg(id).arg("WITHVERSION");
         command
+    }
+
+    /// The same as it stands on the wire.
+    pub(crate) fn question_packed(id: &[u8]) -> Vec<u8> {
+        let mut packed = Vec::with_capacity(64 + id.len());
+        packed.extend_from_slice(b"*3\r\n$10\r\nENTITY.GET\r\n$");
+        packed.extend_from_slice(id.len().to_string().as_bytes());
+        packed.extend_from_slice(b"\r\n");
+        packed.extend_from_slice(id);
+        packed.extend_from_slice(b"\r\n$11\r\nWITHVERSION\r\n");
+        packed
     }
 
     /// The answer to [`Copy::question`]. None when it is not one: whoever said it is no node.
@@ -122,6 +133,13 @@ mod tests {
             ["ENTITY.DEL", "user:7", "VERSION", "9"]
         );
         assert_eq!(Copy::of_answer(Value::Nil), Some(Copy::NOTHING));
+    }
+
+    #[test]
+    fn a_question_is_packed_as_the_kept_client_packs_it() {
+        for id in [&b"a"[..], b"user:7", &[0xff; 300]] {
+            assert_eq!(Copy::question_packed(id), Copy::question(id).get_packed_command());
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use crate::beside;
 use crate::charging;
 use crate::coordinator::Coordinator;
 use crate::door_metrics;
+use crate::entities;
 use crate::entity;
 use crate::front::{self, Front};
 use crate::gate::Gate;
@@ -70,7 +71,8 @@ impl Door {
             Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
         });
         let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
-        let coordinator = Coordinator::new(nodes, settings.number, settings.tombstone_ms);
+        let coordinator =
+            Coordinator::new(nodes, settings.number, settings.tombstone_ms, settings.patience);
         let coordinator = Arc::new(coordinator);
         let membership = Arc::new(Membership {
             coordinator: Arc::clone(&coordinator),
@@ -128,8 +130,10 @@ fn routes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Rou
         let entity = gate.only(Role::Read, get(entity::get));
         let write = put(entity::put).delete(entity::delete);
         let entity = entity.merge(gate.only(Role::Charge, write));
-        own =
-            own.route("/v0/entity", entity).route("/v0/status", gate.only(Role::Read, get(status)));
+        own = own
+            .route("/v0/entity", entity)
+            .route("/v0/entities", gate.only(Role::Read, get(entities::find)))
+            .route("/v0/status", gate.only(Role::Read, get(status)));
     }
     let metrics = get(door_metrics::page).with_state((Arc::clone(shared), Arc::clone(traffic)));
     let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
@@ -146,7 +150,7 @@ fn routes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Rou
 pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
     let mut all = Router::new();
     for role in charging::ROLES {
-        let routes = charging::routes(role, store).merge(nchf::routes(role, store));
+        let routes = charging::routes(role, store, gate.is_open()).merge(nchf::routes(role, store));
         all = all.merge(if role == Role::Anyone { routes } else { gate.guard(role, routes) });
     }
     all
@@ -157,7 +161,7 @@ fn why_not_found(shared: &Shared, path: &str) -> &'static str {
         (true, _) if shared.coordinator.nodes.is_empty() => {
             "this door has no entities: start it with --nodes"
         }
-        (true, _) => "see /v0/entity and /v0/status",
+        (true, _) => "see /v0/entity, /v0/entities and /v0/status",
         (false, None) => "this door has no charging: start it with --store, or see /v0/entity",
         (false, Some(_)) => "see /v1/openapi.json",
     }

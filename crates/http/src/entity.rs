@@ -19,7 +19,7 @@ const TTL: HeaderName = HeaderName::from_static("entity-ttl-ms");
 /// A year.
 const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
 /// Bytes. A URL has 65,534 at most, and each of an id may take three.
-const ID_LEN_MAX: usize = 16_384;
+pub(crate) const ID_LEN_MAX: usize = 16_384;
 
 /// What a request names.
 struct Named {
@@ -36,12 +36,17 @@ impl Named {
             let why = format!("id has {} bytes, and may have {ID_LEN_MAX}", id.len());
             return Err(Problem::bad_request(why));
         }
-        let quorum = match replicas {
-            None => Quorum::majority(nodes),
-            Some(text) => Quorum::parse(&String::from_utf8_lossy(&text), nodes)
-                .map_err(Problem::bad_request)?,
-        };
-        Ok(Named { id, quorum })
+        Ok(Named { id, quorum: quorum(replicas, nodes)? })
+    }
+}
+
+/// The parameter `replicas`; a majority of all nodes without it.
+pub(crate) fn quorum(replicas: Option<Vec<u8>>, nodes: usize) -> Result<Quorum, Problem> {
+    match replicas {
+        None => Ok(Quorum::majority(nodes)),
+        Some(text) => {
+            Quorum::parse(&String::from_utf8_lossy(&text), nodes).map_err(Problem::bad_request)
+        }
     }
 }
 
@@ -66,7 +71,7 @@ pub(crate) async fn put(
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
     let expires = expires(request.headers())?;
     let value = shared.body(request).await?;
-    let written = shared.coordinator.put(id, Arc::from(&value[..]), expires, quorum).await;
+    let written = shared.coordinator.put(&id, value, expires, quorum).await;
     Ok((StatusCode::CREATED, [(header::ETAG, tag(written.map_err(failed)?))]).into_response())
 }
 
@@ -76,12 +81,12 @@ pub(crate) async fn delete(
     RawQuery(query): RawQuery,
 ) -> Result<Response, Problem> {
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
-    let deleted = shared.coordinator.delete(id, quorum).await.map_err(failed)?;
+    let deleted = shared.coordinator.delete(&id, quorum).await.map_err(failed)?;
     Ok((StatusCode::ACCEPTED, [(header::ETAG, tag(deleted))]).into_response())
 }
 
 fn show(shown: Shown) -> Response {
-    let mut response = Response::new(Body::from(shown.bytes.to_vec()));
+    let mut response = Response::new(Body::from(shown.bytes));
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/octet-stream");
     headers.insert(header::CONTENT_TYPE, kind);
@@ -110,6 +115,6 @@ fn expires(headers: &HeaderMap) -> Result<Option<Time>, Problem> {
     }
 }
 
-fn failed(failure: Failure) -> Problem {
+pub(crate) fn failed(failure: Failure) -> Problem {
     Problem::not_enough_replicas(failure)
 }

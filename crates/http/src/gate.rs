@@ -48,6 +48,11 @@ impl Gate {
         })
     }
 
+    /// Everybody may do everything.
+    pub(crate) fn is_open(&self) -> bool {
+        self.users.is_open()
+    }
+
     /// These methods only for users that have the role.
     pub(crate) fn only<S>(self: &Arc<Gate>, role: Role, methods: MethodRouter<S>) -> MethodRouter<S>
     where

@@ -3,14 +3,17 @@
 
 use crate::door::DRAIN;
 use crate::front::{Front, Tls};
+use crate::misdeeds::Misdeed;
 use crate::patience::Patient;
 use crate::settings::StartError;
 use crate::traffic::Traffic;
 use axum::Router;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,8 +93,12 @@ impl Listener {
             let traffic = Arc::clone(&traffic);
             tokio::spawn(async move {
                 let _counted = traffic.connected();
-                // A client that goes away is no fault of anybody's.
-                if let Err(error) = talk(stream, tls, routes, watcher).await {
+                let client = stream.peer_addr().ok();
+                let client = Client { address: client, routes, traffic };
+                if let Err(error) = client.talk(stream, tls, watcher).await {
+                    if let Some(misdeed) = Misdeed::of_end(&*error) {
+                        client.tell(misdeed);
+                    }
                     tracing::debug!(%error, "a connection ended");
                 }
                 drop(place);
@@ -107,33 +114,65 @@ impl Listener {
 
 type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-async fn talk(
-    stream: TcpStream,
-    tls: Option<(TlsAcceptor, Duration)>,
+/// Who is at the other end of a connection, and what it may ask.
+struct Client {
+    address: Option<SocketAddr>,
     routes: Router,
-    watcher: Watcher,
-) -> Ended {
-    // Without it an answer may wait for the acknowledgement of the one before.
-    stream.set_nodelay(true)?;
-    match tls {
-        None => converse(stream, routes, watcher).await,
-        Some((acceptor, patience)) => {
-            let stream = timeout(patience, acceptor.accept(stream)).await??;
-            converse(stream, routes, watcher).await
-        }
-    }
+    traffic: Arc<Traffic>,
 }
 
-async fn converse<S>(stream: S, routes: Router, watcher: Watcher) -> Ended
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let stream = TokioIo::new(Patient::new(stream, TAKE_PATIENCE));
-    let connection = http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD_PATIENCE)
-        .max_buf_size(HEAD_LEN_MAX)
-        .max_headers(HEADERS_MAX)
-        .serve_connection(stream, TowerToHyperService::new(routes));
-    Ok(watcher.watch(connection).await?)
+impl Client {
+    fn tell(&self, misdeed: Misdeed) {
+        self.traffic.misdeeds.tell(misdeed, self.address);
+    }
+
+    async fn talk(
+        &self,
+        stream: TcpStream,
+        tls: Option<(TlsAcceptor, Duration)>,
+        watcher: Watcher,
+    ) -> Ended {
+        // Without it an answer may wait for the acknowledgement of the one before.
+        stream.set_nodelay(true)?;
+        match tls {
+            None => self.converse(stream, watcher).await,
+            Some((acceptor, patience)) => match timeout(patience, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => self.converse(stream, watcher).await,
+                Ok(Err(error)) => {
+                    self.tell(Misdeed::NoTls);
+                    Err(error.into())
+                }
+                Err(late) => {
+                    self.tell(Misdeed::NoTls);
+                    Err(late.into())
+                }
+            },
+        }
+    }
+
+    async fn converse<S>(&self, stream: S, watcher: Watcher) -> Ended
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let stream = TokioIo::new(Patient::new(stream, TAKE_PATIENCE));
+        let routes = TowerToHyperService::new(self.routes.clone());
+        let (address, traffic) = (self.address, Arc::clone(&self.traffic));
+        let service = service_fn(move |request| {
+            let (answer, traffic) = (routes.call(request), Arc::clone(&traffic));
+            async move {
+                let mut answer = answer.await?;
+                if let Some(misdeed) = answer.extensions_mut().remove::<Misdeed>() {
+                    traffic.misdeeds.tell(misdeed, address);
+                }
+                Ok::<_, Infallible>(answer)
+            }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEAD_PATIENCE)
+            .max_buf_size(HEAD_LEN_MAX)
+            .max_headers(HEADERS_MAX)
+            .serve_connection(stream, service);
+        Ok(watcher.watch(connection).await?)
+    }
 }

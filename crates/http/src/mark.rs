@@ -1,7 +1,7 @@
 //! The mark that a node carries: since when it is known to have everything that it should. A node
 //! that was emptied has none, and one that was away has an old one.
 
-use redis::aio::MultiplexedConnection;
+use crate::line::Line;
 use redis::{RedisError, Value, cmd};
 use scurry_ledger::Time;
 
@@ -22,9 +22,9 @@ pub(crate) enum Mark {
 }
 
 impl Mark {
-    pub(crate) async fn read(connection: &mut MultiplexedConnection) -> Result<Mark, RedisError> {
+    pub(crate) async fn read(connection: &Line) -> Result<Mark, RedisError> {
         let command = redis::Cmd::get(KEY);
-        let text = match connection.send_packed_command(&command).await?.extract_error()? {
+        let text = match connection.ask(&command).await?.extract_error()? {
             Value::Nil => return Ok(Mark::None),
             Value::BulkString(text) => text,
             _ => return Err(crate::copy::not_a_node()),
@@ -38,19 +38,16 @@ impl Mark {
     }
 
     /// Puts the mark of a forming node where there is none.
-    pub(crate) async fn form(connection: &mut MultiplexedConnection) -> Result<(), RedisError> {
+    pub(crate) async fn form(connection: &Line) -> Result<(), RedisError> {
         let mut command = cmd("SET");
         command.arg(KEY).arg(FORMING).arg("NX");
-        connection.send_packed_command(&command).await?.extract_error().map(|_| ())
+        connection.ask(&command).await?.extract_error().map(|_| ())
     }
 
     /// Says that the node had everything at this time.
-    pub(crate) async fn set_whole(
-        connection: &mut MultiplexedConnection,
-        at: Time,
-    ) -> Result<(), RedisError> {
+    pub(crate) async fn set_whole(connection: &Line, at: Time) -> Result<(), RedisError> {
         let mut command = cmd("SET");
         command.arg(KEY).arg(at.0);
-        connection.send_packed_command(&command).await?.extract_error().map(|_| ())
+        connection.ask(&command).await?.extract_error().map(|_| ())
     }
 }

@@ -8,12 +8,12 @@
 
 use crate::clock::now;
 use crate::coordinator::Coordinator;
+use crate::line::{Line, Terms};
 use crate::mark::Mark;
 use crate::node::{Lack, Link, Node, NotReady};
 use crate::quorum::Quorum;
 use crate::sync;
-use redis::aio::MultiplexedConnection;
-use redis::{AsyncConnectionConfig, Client, RedisError};
+use redis::RedisError;
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::time::Duration;
@@ -52,36 +52,20 @@ impl Membership {
         }
     }
 
-    async fn connect(&self, address: &str) -> Result<MultiplexedConnection, RedisError> {
-        let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
-        let host = host.trim_start_matches('[').trim_end_matches(']').to_owned();
-        let port = port.parse().unwrap_or_default();
-        let mut user = redis::RedisConnectionInfo::default();
-        if let Some(name) = &self.user {
-            user = user.set_username(name);
-        }
-        if let Some(password) = &self.password {
-            user = user.set_password(password);
-        }
-        let to = redis::IntoConnectionInfo::into_connection_info(redis::ConnectionAddr::Tcp(
-            host, port,
-        ))?;
-        let client = Client::open(to.set_redis_settings(user))?;
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_PATIENCE))
-            .set_response_timeout(Some(self.patience));
-        client.get_multiplexed_async_connection_with_config(&config).await
+    async fn connect(&self, address: &str) -> Result<Line, RedisError> {
+        let terms = Terms {
+            user: self.user.as_deref(),
+            password: self.password.as_deref(),
+            connect: CONNECT_PATIENCE,
+            patience: self.patience,
+        };
+        Line::connect(address, terms).await
     }
 
     /// Until the connection is broken; why.
-    async fn watch(
-        &self,
-        number: usize,
-        node: &Node,
-        mut connection: MultiplexedConnection,
-    ) -> RedisError {
+    async fn watch(&self, number: usize, node: &Node, connection: Line) -> RedisError {
         loop {
-            match self.look(number, node, &mut connection).await {
+            match self.look(number, node, &connection).await {
                 Ok(Looked::Changed) => continue,
                 Ok(Looked::AsBefore) => {}
                 Err(error) => return error,
@@ -98,7 +82,7 @@ impl Membership {
         &self,
         number: usize,
         node: &Node,
-        connection: &mut MultiplexedConnection,
+        connection: &Line,
     ) -> Result<Looked, RedisError> {
         let begin = now();
         let lack = match Mark::read(connection).await? {
@@ -129,7 +113,7 @@ impl Membership {
             Lack::Everything | Lack::Deletions => {
                 let others = self.enough(number);
                 if let (Lack::Deletions, Some(others)) = (lack, &others) {
-                    sync::purge(connection, &mut others.clone(), begin).await?;
+                    sync::purge(connection, others, begin).await?;
                 }
                 if lack == Lack::Everything && self.are_new(number) {
                     Mark::form(connection).await?;
@@ -143,13 +127,13 @@ impl Membership {
     /// Reads all of the others, if they are known, and marks the node as whole.
     async fn bring_up(
         &self,
-        connection: &mut MultiplexedConnection,
-        others: Option<Vec<MultiplexedConnection>>,
+        connection: &Line,
+        others: Option<Vec<Line>>,
         begin: Time,
     ) -> Result<Looked, RedisError> {
-        let Some(mut others) = others else { return Ok(Looked::AsBefore) };
+        let Some(others) = others else { return Ok(Looked::AsBefore) };
         let forgotten = begin.plus_ms(-self.tombstone_ms);
-        sync::bring_up(connection, &mut others, forgotten).await?;
+        sync::bring_up(connection, &others, forgotten).await?;
         Mark::set_whole(connection, begin).await?;
         Ok(Looked::Changed)
     }
@@ -161,7 +145,7 @@ impl Membership {
 
     /// Other nodes that are ready, when every majority without `number` has one of them: what it
     /// has missed is known to one of these.
-    fn enough_beside(&self, number: usize) -> Option<Vec<MultiplexedConnection>> {
+    fn enough_beside(&self, number: usize) -> Option<Vec<Line>> {
         let quorum = Quorum::majority(self.coordinator.nodes.len());
         let ready = self.ready(number);
         (ready.len() >= quorum.from() - quorum.ack()).then_some(ready)
@@ -169,13 +153,13 @@ impl Membership {
 
     /// Other nodes that are ready, when every majority with `number` has one of them beside it:
     /// what it has lost is known to one of these.
-    fn enough(&self, number: usize) -> Option<Vec<MultiplexedConnection>> {
+    fn enough(&self, number: usize) -> Option<Vec<Line>> {
         let quorum = Quorum::majority(self.coordinator.nodes.len());
         let ready = self.ready(number);
         (ready.len() > quorum.from() - quorum.ack()).then_some(ready)
     }
 
-    fn ready(&self, number: usize) -> Vec<MultiplexedConnection> {
+    fn ready(&self, number: usize) -> Vec<Line> {
         let nodes = self.coordinator.nodes.iter().enumerate();
         let others = nodes.filter(|(other, _)| *other != number);
         let link = |(_, node): (usize, &Arc<Node>)| match node.link() {
@@ -198,8 +182,8 @@ impl Membership {
     fn others(
         &self,
         number: usize,
-        connection: impl Fn(Link) -> Option<MultiplexedConnection>,
-    ) -> Option<Vec<MultiplexedConnection>> {
+        connection: impl Fn(Link) -> Option<Line>,
+    ) -> Option<Vec<Line>> {
         let nodes = self.coordinator.nodes.iter().enumerate();
         let others = nodes.filter(|(other, _)| *other != number);
         others.map(|(_, node)| connection(node.link())).collect()

@@ -1,9 +1,9 @@
 //! One node: where it is, and whether its answers count.
 
-use crate::copy::{Copy, not_a_node};
-use redis::aio::MultiplexedConnection;
-use redis::{Cmd, RedisError, Value};
-use scurry_engine::Version;
+use crate::copy::not_a_node;
+use crate::line::Line;
+use crate::step::Step;
+use redis::{RedisError, Value};
 use std::sync::{PoisonError, RwLock};
 use tokio::sync::Notify;
 
@@ -24,14 +24,14 @@ pub(crate) enum Link {
     /// It answers, and may lack what it should know.
     NotReady(NotReady),
     /// Its answers count.
-    Ready(MultiplexedConnection),
+    Ready(Line),
 }
 
 /// A node whose answers do not count yet.
 #[derive(Clone)]
 pub(crate) struct NotReady {
     pub(crate) lack: Lack,
-    pub(crate) connection: MultiplexedConnection,
+    pub(crate) connection: Line,
 }
 
 /// What a node that is not ready may lack.
@@ -63,6 +63,8 @@ pub(crate) enum Missing {
     NotReady,
     /// It was asked, and what it did is unknown.
     Failed(RedisError),
+    /// It lists no entities by value; what it says.
+    NoIndex(String),
 }
 
 impl Node {
@@ -79,27 +81,34 @@ impl Node {
         *self.link.write().unwrap_or_else(PoisonError::into_inner) = link;
     }
 
-    /// Its copy of an entity.
-    pub(crate) async fn read(&self, id: &[u8]) -> Result<Copy, Missing> {
-        let answer = self.ask(&Copy::question(id)).await?;
-        Copy::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
+    /// The connection, when its answers count.
+    pub(crate) fn line(&self) -> Option<Line> {
+        match &*self.link.read().unwrap_or_else(PoisonError::into_inner) {
+            Link::Ready(line) => Some(line.clone()),
+            _ => None,
+        }
     }
 
-    /// Makes it keep a copy; the version that it has afterwards.
-    pub(crate) async fn write(&self, id: &[u8], copy: &Copy) -> Result<Version, Missing> {
-        let answer = self.ask(&copy.order(id)).await?;
-        Copy::version_after(&answer).ok_or_else(|| Missing::Failed(not_a_node()))
+    /// One step through its entities whose value this is.
+    pub(crate) async fn find(&self, value: &[u8], cursor: &[u8]) -> Result<Step, Missing> {
+        let line = self.line().ok_or(Missing::NotReady)?;
+        let answer = line.ask(&Step::question(value, cursor)).await;
+        let answer = answer.and_then(Value::extract_error).map_err(|error| {
+            // Any other refusal may pass.
+            if error.code() == Some("ERR") {
+                Missing::NoIndex(error.detail().unwrap_or_default().to_owned())
+            } else {
+                self.failed(error)
+            }
+        })?;
+        Step::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
     }
 
-    async fn ask(&self, command: &Cmd) -> Result<Value, Missing> {
-        let Link::Ready(mut connection) = self.link() else { return Err(Missing::NotReady) };
-        connection.send_packed_command(command).await.and_then(Value::extract_error).map_err(
-            |error| {
-                if error.is_connection_dropped() || error.is_io_error() && !error.is_timeout() {
-                    self.lost.notify_one();
-                }
-                Missing::Failed(error)
-            },
-        )
+    /// Asked, and not answered: somebody looks whether the connection is broken.
+    pub(crate) fn failed(&self, error: RedisError) -> Missing {
+        if error.is_connection_dropped() || error.is_io_error() && !error.is_timeout() {
+            self.lost.notify_one();
+        }
+        Missing::Failed(error)
     }
 }

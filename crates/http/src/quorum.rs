@@ -52,6 +52,12 @@ impl Quorum {
         Ok(Quorum { ack, from })
     }
 
+    /// How many of all nodes must answer so that of the nodes of every id `ack` are among them:
+    /// no more may be missing than of one id.
+    pub fn over(self, nodes: usize) -> Quorum {
+        Quorum { ack: nodes - (self.from - self.ack), from: nodes }
+    }
+
     /// How many nodes must answer.
     pub fn ack(self) -> usize {
         self.ack
@@ -73,6 +79,16 @@ mod tests {
             let quorum = Quorum::majority(nodes);
             assert!(2 * quorum.ack() > nodes && 2 * (quorum.ack() - 1) <= nodes, "{nodes}");
             assert_eq!(quorum.from(), nodes);
+        }
+    }
+
+    #[test]
+    fn of_the_nodes_of_every_id_enough_are_among_those_that_answer() {
+        for (text, nodes, over) in
+            [("2/3", 3, (2, 3)), ("2/3", 5, (4, 5)), ("3/3", 5, (5, 5)), ("1/2", 4, (3, 4))]
+        {
+            let all = Quorum::parse(text, nodes).unwrap().over(nodes);
+            assert_eq!((all.ack(), all.from()), over, "{text} of {nodes}");
         }
     }
 

@@ -6,9 +6,10 @@ use futures_util::future::BoxFuture;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
+use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
-    IntoConnectionInfo, RedisConnectionInfo, RedisError, ServerError, Value, cmd,
+    IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult, ServerError, Value, cmd,
 };
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
@@ -160,36 +161,77 @@ impl RespStore {
     }
 }
 
+impl RespStore {
+    /// The outcome of what was sent on the connection of this attempt.
+    fn judge(&self, attempt: u64, reply: RedisResult<Value>) -> Result<Value, ServiceError> {
+        let error = match reply.map_err(ServerError::try_from) {
+            Ok(value) => return Ok(value),
+            Err(Ok(refusal)) => return Ok(Value::ServerError(refusal)),
+            Err(Err(error)) => error,
+        };
+        if error.is_connection_dropped()
+            || error.is_io_error() && !error.is_timeout()
+            || error.kind() == ErrorKind::ClusterConnectionNotFound
+        {
+            self.forget(attempt);
+        }
+        Err(ServiceError::Unknown(error.to_string()))
+    }
+}
+
 impl Service for RespStore {
     fn execute<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        let mut command = Cmd::new();
-        for argument in arguments {
-            command.arg(argument);
-        }
+        let command = command(arguments);
         async move {
             let (attempt, connection) = self.connection().await?;
             let reply = match connection {
                 Connection::One(mut one) => one.req_packed_command(&command).await,
                 Connection::Cluster(mut all) => all.req_packed_command(&command).await,
             };
-            let error = match reply.map_err(ServerError::try_from) {
-                Ok(value) => return Ok(value),
-                Err(Ok(refusal)) => return Ok(Value::ServerError(refusal)),
-                Err(Err(error)) => error,
-            };
-            if error.is_connection_dropped()
-                || error.is_io_error() && !error.is_timeout()
-                || error.kind() == ErrorKind::ClusterConnectionNotFound
-            {
-                self.forget(attempt);
-            }
-            Err(ServiceError::Unknown(error.to_string()))
+            self.judge(attempt, reply)
         }
         .boxed()
     }
+
+    fn execute_everywhere<'a>(
+        &'a self,
+        arguments: &'a [Vec<u8>],
+    ) -> BoxFuture<'a, Result<Vec<Value>, ServiceError>> {
+        let command = command(arguments);
+        async move {
+            let (attempt, connection) = self.connection().await?;
+            match connection {
+                Connection::One(mut one) => {
+                    let reply = one.req_packed_command(&command).await;
+                    Ok(vec![self.judge(attempt, reply)?])
+                }
+                Connection::Cluster(mut all) => {
+                    let primaries = (MultipleNodeRoutingInfo::AllMasters, None);
+                    let routing = RoutingInfo::MultiNode(primaries);
+                    let replies = all.route_command(command, routing).await;
+                    Ok(match self.judge(attempt, replies)? {
+                        // From the address of each.
+                        Value::Map(replies) => {
+                            replies.into_iter().map(|(_, reply)| reply).collect()
+                        }
+                        reply => vec![reply],
+                    })
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+fn command(arguments: &[Vec<u8>]) -> Cmd {
+    let mut command = Cmd::new();
+    for argument in arguments {
+        command.arg(argument);
+    }
+    command
 }
 
 /// The nodes in a reply of CLUSTER SLOTS, each once; none where it is an error.

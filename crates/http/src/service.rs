@@ -1,5 +1,6 @@
 //! The seam behind the doors: whoever executes one command for one key.
 
+use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use redis::Value;
 use thiserror::Error;
@@ -12,6 +13,15 @@ pub trait Service: Send + Sync + 'static {
         &'a self,
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Value, ServiceError>>;
+
+    /// Executes one command that has no key on every server of the store, each of which answers
+    /// for itself alone. Their replies; one that is not there is an error.
+    fn execute_everywhere<'a>(
+        &'a self,
+        arguments: &'a [Vec<u8>],
+    ) -> BoxFuture<'a, Result<Vec<Value>, ServiceError>> {
+        async move { Ok(vec![self.execute(arguments).await?]) }.boxed()
+    }
 }
 
 /// Why a command has no reply.

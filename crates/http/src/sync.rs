@@ -2,11 +2,11 @@
 //! compared, and the newest copy is written where an older one is.
 
 use crate::copy::{Content, Copy};
-use redis::aio::MultiplexedConnection;
-use redis::{Pipeline, RedisError, Value, cmd};
+use crate::line::Line;
+use axum::body::Bytes;
+use redis::{Cmd, RedisError, Value, cmd};
 use scurry_engine::Version;
 use scurry_ledger::Time;
-use std::sync::Arc;
 
 /// Keys that are looked at in one step: their values of all nodes are in memory at once.
 const KEYS: usize = 64;
@@ -14,17 +14,17 @@ const KEYS: usize = 64;
 /// Gives `node` what it lacks of the `others`: what they have and it has not, and what they know
 /// of what it has. Deletions from before `forgotten` may go their way.
 pub(crate) async fn bring_up(
-    node: &mut MultiplexedConnection,
-    others: &mut [MultiplexedConnection],
+    node: &Line,
+    others: &[Line],
     forgotten: Time,
 ) -> Result<(), RedisError> {
     for lister in 0..=others.len() {
         let mut listing = Listing::new();
         loop {
-            let listed = others.get_mut(lister).unwrap_or(node);
+            let listed = others.get(lister).unwrap_or(node);
             let Some(ids) = listing.next(listed).await? else { break };
             let mut newest = vec![Copy::NOTHING; ids.len()];
-            for other in others.iter_mut() {
+            for other in others {
                 later(&mut newest, known(other, &ids).await?);
             }
             let has = known(node, &ids).await?;
@@ -46,16 +46,12 @@ fn is_lacking(newest: &Copy, has: &Copy, forgotten: Time) -> bool {
 
 /// Takes from `node` what none of the `others` knows and what is older than `before`: deletions
 /// of it may have been forgotten while the node was away.
-pub(crate) async fn purge(
-    node: &mut MultiplexedConnection,
-    others: &mut [MultiplexedConnection],
-    before: Time,
-) -> Result<(), RedisError> {
+pub(crate) async fn purge(node: &Line, others: &[Line], before: Time) -> Result<(), RedisError> {
     let mut listing = Listing::new();
     while let Some(ids) = listing.next(node).await? {
         let has = known(node, &ids).await?;
         let mut newest = vec![Copy::NOTHING; ids.len()];
-        for other in others.iter_mut() {
+        for other in others {
             later(&mut newest, known(other, &ids).await?);
         }
         let unknown = ids.iter().zip(has).zip(newest).filter(|((_, has), newest)| {
@@ -65,7 +61,7 @@ pub(crate) async fn purge(
         // An entity that expires leaves no trace, a deletion would.
         let gone = unknown.filter_map(|((id, has), _)| {
             let version = Version::new(has.version.get() + 1)?;
-            let content = Content::Value { bytes: Arc::from([]), forget_at: Some(Time(1)) };
+            let content = Content::Value { bytes: Bytes::new(), forget_at: Some(Time(1)) };
             Some((id, Copy { version, content }))
         });
         write(node, gone).await?;
@@ -93,17 +89,14 @@ impl Listing {
     }
 
     /// Keys of any kind; none at the end.
-    async fn next(
-        &mut self,
-        node: &mut MultiplexedConnection,
-    ) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
+    async fn next(&mut self, node: &Line) -> Result<Option<Vec<Vec<u8>>>, RedisError> {
         while self.pass != Pass::Over {
             let mut scan = cmd("SCAN");
             scan.arg(&self.cursor[..]).arg("COUNT").arg(KEYS);
             if self.pass == Pass::Deletions {
                 scan.arg("TYPE").arg("tombstone");
             }
-            let answer = match node.send_packed_command(&scan).await? {
+            let answer = match node.ask(&scan).await? {
                 // Valkey knows no such type. Any other refusal must not pass for an empty list.
                 Value::ServerError(error)
                     if self.pass == Pass::Deletions && error.code() == "ERR" =>
@@ -127,15 +120,9 @@ impl Listing {
 }
 
 /// What a node knows of keys; nothing of those that are no entities.
-async fn known(node: &mut MultiplexedConnection, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
-    let mut pipeline = Pipeline::with_capacity(ids.len());
-    for id in ids {
-        pipeline.add_command(Copy::question(id));
-    }
-    let answers = node.send_packed_commands(&pipeline, 0, ids.len()).await?;
-    if answers.len() != ids.len() {
-        return Err(crate::copy::not_a_node());
-    }
+async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
+    let questions: Vec<Cmd> = ids.iter().map(|id| Copy::question(id)).collect();
+    let answers = node.ask_all(&questions).await?;
     answers
         .into_iter()
         .map(|answer| match answer {
@@ -158,19 +145,11 @@ fn later(newest: &mut [Copy], copies: Vec<Copy>) {
 }
 
 async fn write<'a>(
-    node: &mut MultiplexedConnection,
+    node: &Line,
     copies: impl Iterator<Item = (&'a Vec<u8>, Copy)>,
 ) -> Result<(), RedisError> {
-    let mut pipeline = Pipeline::new();
-    let mut count = 0;
-    for (id, copy) in copies {
-        pipeline.add_command(copy.order(id));
-        count += 1;
-    }
-    if count == 0 {
-        return Ok(());
-    }
-    for answer in node.send_packed_commands(&pipeline, 0, count).await? {
+    let orders: Vec<Cmd> = copies.map(|(id, copy)| copy.order(id)).collect();
+    for answer in node.ask_all(&orders).await? {
         let answer = answer.extract_error()?;
         Copy::version_after(&answer).ok_or_else(crate::copy::not_a_node)?;
     }
@@ -187,7 +166,7 @@ mod tests {
 
     #[test]
     fn an_old_deletion_goes_to_those_alone_who_have_what_was_deleted() {
-        let value = || Content::Value { bytes: Arc::from(&b"x"[..]), forget_at: None };
+        let value = || Content::Value { bytes: Bytes::from_static(b"x"), forget_at: None };
         let (before, deleted) = (copy(500, value()), copy(1_000, Content::Gone));
         for forgotten in [Time(0), Time(2_000)] {
             assert!(is_lacking(&deleted, &before, forgotten));

@@ -1,6 +1,7 @@
 //! What a door counts about itself: requests by route, method and status, how long they took, and
 //! connections.
 
+use crate::misdeeds::{Misdeed, Misdeeds};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
@@ -21,6 +22,7 @@ pub(crate) struct Traffic {
     connections: AtomicU64,
     accepted: AtomicU64,
     refused: AtomicU64,
+    pub(crate) misdeeds: Misdeeds,
 }
 
 #[derive(Default)]
@@ -90,9 +92,14 @@ pub(crate) async fn count(
 ) -> Response {
     let began = Instant::now();
     let route = request.extensions().get::<MatchedPath>().map(|path| path.as_str().to_owned());
+    let is_lost = route.is_none();
     let route = route.unwrap_or_else(|| "other".to_owned());
     let method = known(request.method());
-    let response = next.run(request).await;
+    let mut response = next.run(request).await;
+    if let Some(misdeed) = Misdeed::of_answer(response.status(), is_lost) {
+        // Who it was is known where the connection is.
+        response.extensions_mut().insert(misdeed);
+    }
     let duration_ns = u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX);
     let mut requests = traffic.requests();
     requests.durations.entry(route.clone()).or_default().note(duration_ns);

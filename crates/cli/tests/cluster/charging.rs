@@ -48,6 +48,11 @@ impl Door {
         let answer = self.agent.get(format!("{}{path}", self.root)).call();
         answer.expect("an answer").body_mut().read_to_string().expect("text")
     }
+
+    fn totals(&self) -> String {
+        let answer = self.agent.get(self.root.replace("accounts/", "totals")).call();
+        answer.expect("an answer").body_mut().read_to_string().expect("text")
+    }
 }
 
 impl Drop for Door {
@@ -74,6 +79,16 @@ fn charging_goes_on_when_a_primary_dies() {
         }
         assert_eq!(door.post(&format!("a{number}/sessions/s"), "-", session).0, 201);
     }
+    // Of all primaries: each has some of the accounts.
+    let totals = door.totals();
+    assert!(
+        totals.contains(&format!("\"accounts\":{ACCOUNTS},\"sessions\":{ACCOUNTS}")),
+        "{totals}"
+    );
+    assert!(
+        totals.starts_with("{\"ok\":true") && totals.contains("\"credited\":12000"),
+        "{totals}"
+    );
     // The node that the door was told of.
     kill(Pid::from_raw(cluster.processes()[0]), Signal::SIGKILL).expect("it runs");
     for number in 0..ACCOUNTS {

@@ -1,6 +1,7 @@
 //! Requests that are no requests: each is answered or ended, and others are served all the while.
 
-use crate::support::{Door, keeping};
+use crate::node::keeping;
+use crate::support::Door;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Accounts, debits and sessions over HTTP, from end to end.
 
-use crate::support::{Door, Node, forgetting};
+use crate::node::{Node, forgetting};
+use crate::support::Door;
 use serde_json::json;
 
 /// A store and a door before it.
@@ -160,7 +161,7 @@ fn an_operator_releases_a_session() {
 
 #[test]
 fn a_store_of_several_threads_is_a_cluster_to_the_door() {
-    let nodes = crate::support::threaded(2);
+    let nodes = crate::node::threaded(2);
     let door = Door::charging(&nodes.address(), &[]);
     for number in 0..20 {
         let account = format!("account-{number}");

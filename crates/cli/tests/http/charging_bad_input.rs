@@ -2,7 +2,8 @@
 //! while, and no account changes.
 
 use crate::charging::{create, open};
-use crate::support::{Door, forgetting};
+use crate::node::forgetting;
+use crate::support::Door;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::io::{Read, Write};
 use std::net::TcpStream;

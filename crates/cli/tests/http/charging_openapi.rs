@@ -1,8 +1,10 @@
 //! The OpenAPI document says what is served: no more, no less.
 
 use crate::charging::{create, open};
-use crate::support::schemathesis;
+use crate::node::forgetting;
+use crate::support::{Door, schemathesis};
 use scurry_resp::table::find;
+use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
@@ -47,7 +49,49 @@ fn what_it_names_is_served_and_nothing_else() {
             assert_eq!(operation["x-scurry-role"], spec.role.name(), "{method} {path}");
         }
     }
-    assert_eq!(operations, 21, "an operation was added or is gone: see docs/charging-http.md");
+    assert_eq!(operations, 22, "an operation was added or is gone: see docs/charging-http.md");
+}
+
+/// Who may do what: the scheme, and the role that the user must have.
+#[test]
+fn it_says_who_may_do_what_where_users_are_asked_for() {
+    let token = "token_hash = \"sha256:".to_owned() + &"0".repeat(64) + "\"";
+    let directory = tempfile::tempdir().expect("a directory");
+    let file = directory.path().join("users.toml");
+    let users = format!("[[users]]\nname = \"a\"\n{token}\nroles = [\"read\"]\n");
+    std::fs::write(&file, users).expect("a file");
+    let nodes = forgetting(1);
+    let file = file.to_str().expect("UTF-8");
+    let guarded = Door::charging(&nodes[0].address(), &["--users", file]);
+    let document = guarded.ask("GET /v1/openapi.json", &[], "").body;
+    let schemes = &document["components"]["securitySchemes"];
+    assert_eq!(
+        (&schemes["bearer"]["scheme"], &schemes["basic"]["scheme"]),
+        (&json!("bearer"), &json!("basic"))
+    );
+    let mut guards = 0;
+    for (path, item) in document["paths"].as_object().expect("an object") {
+        for (method, operation) in item.as_object().expect("an object") {
+            let request = format!("{} {path}", method.to_uppercase());
+            let role = &operation["x-scurry-role"];
+            if role == "-" {
+                assert_eq!(operation["security"], Value::Null, "{request}");
+                continue;
+            }
+            guards += 1;
+            let expected = json!([{"bearer": [role]}, {"basic": [role]}]);
+            assert_eq!(operation["security"], expected, "{request}");
+            let responses = &operation["responses"];
+            assert!(responses["401"].is_object() && responses["403"].is_object(), "{request}");
+        }
+    }
+    assert_eq!(guards, 20);
+    assert_eq!(guarded.ask("GET /v1/accounts/x", &[], "").body["code"], "UNAUTHORIZED");
+    // Where everybody may do everything there is nothing to say.
+    let (_nodes, open) = open();
+    let document = open.ask("GET /v1/openapi.json", &[], "").body;
+    let get = &document["paths"]["/v1/accounts/{account}"]["get"];
+    assert!(get["security"].is_null() && get["responses"]["401"].is_null(), "{get}");
 }
 
 /// What schemathesis makes of the document, against the door: positive and negative cases of every

@@ -2,7 +2,8 @@
 //! does not answer, dies and comes back.
 
 use crate::charging::{create, open};
-use crate::support::{Door, Reply, keeping};
+use crate::node::keeping;
+use crate::support::{Door, Reply};
 use serde_json::json;
 use std::thread;
 use std::time::Duration;

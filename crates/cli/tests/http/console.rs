@@ -1,7 +1,8 @@
 //! The console, driven in a headless Chromium by testing/console.
 
+use crate::node::keeping;
 use crate::store::Store;
-use crate::support::{Door, keeping};
+use crate::support::Door;
 use serde_json::json;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};

@@ -1,6 +1,7 @@
 //! How many nodes keep an entity, and which.
 
-use crate::support::{Door, Node, forgetting};
+use crate::node::{Node, forgetting};
+use crate::support::Door;
 
 fn holders(nodes: &[Node], id: &str) -> Vec<usize> {
     (0..nodes.len()).filter(|&node| nodes[node].has(id)).collect()

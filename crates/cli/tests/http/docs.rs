@@ -3,7 +3,8 @@
 //! which status it must have, and without one it must be below 400.
 
 use crate::charging::open;
-use crate::support::{Door, keeping};
+use crate::node::indexed;
+use crate::support::Door;
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Command;
@@ -17,7 +18,7 @@ fn the_lines_on_charging_work() {
 
 #[test]
 fn the_lines_on_entities_work() {
-    let nodes = keeping(3);
+    let nodes = indexed(3);
     let door = Door::open(&nodes);
     let ran = run("docs/http.md", &door);
     assert!(ran >= 5, "only {ran} lines were found");

@@ -1,6 +1,7 @@
 //! Nodes that stop, come back, hang, lie and have other clocks.
 
-use crate::support::{Door, Node, forgetting, free_port, keeping};
+use crate::node::{Node, forgetting, free_port, keeping};
+use crate::support::Door;
 use std::io::Write;
 use std::net::TcpListener;
 use std::thread;

@@ -1,7 +1,9 @@
 //! Clients that are slow, many or broken, each beside a healthy one that notices nothing.
 
+use crate::misdeeds::lines;
+use crate::node::keeping;
 use crate::store::{PATIENCE, Store, command, say};
-use crate::support::{Door, keeping};
+use crate::support::Door;
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
@@ -53,6 +55,7 @@ fn five_thousand_connections_wait_and_the_healthy_one_is_served() {
     assert!((wanted..wanted + 10).contains(&count), "{count} connections");
     drop(idle);
     assert_eq!(door.get("/v0/entity?id=healthy").0, 200);
+    assert_eq!(lines(&door, "a client went away").len(), 1, "a third of them have said a half");
 }
 
 #[test]
@@ -100,14 +103,19 @@ fn slow_clients_hold_nobody_up() {
 fn a_body_that_does_not_come_is_given_up() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
-    let mut slow = connect(door.port());
-    slow.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out is set");
+    let mut slow: Vec<TcpStream> = (0..20).map(|_| connect(door.port())).collect();
     let head = "PUT /v0/entity?id=slow HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf";
-    slow.write_all(head.as_bytes()).expect("it is sent");
+    for slow in &mut slow {
+        slow.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out is set");
+        slow.write_all(head.as_bytes()).expect("it is sent");
+    }
     assert_eq!(door.put("/v0/entity?id=healthy", b"v").0, 201);
-    let mut answer = [0; 12];
-    slow.read_exact(&mut answer).expect("an answer");
-    assert_eq!(&answer, b"HTTP/1.1 408");
+    for slow in &mut slow {
+        let mut answer = [0; 12];
+        slow.read_exact(&mut answer).expect("an answer");
+        assert_eq!(&answer, b"HTTP/1.1 408");
+    }
+    assert_eq!(lines(&door, "status=408").len(), 1);
     assert_eq!(door.get("/v0/entity?id=slow").0, 404);
     assert_eq!(door.get("/v0/entity?id=healthy").0, 200);
 }

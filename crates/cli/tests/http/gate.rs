@@ -1,7 +1,8 @@
 //! Who may come in by HTTP: the users of the settings, with their roles, by token or by password.
 
+use crate::node::keeping;
 use crate::store::{Store, command, say};
-use crate::support::{Door, keeping};
+use crate::support::Door;
 use std::process::Command;
 use tempfile::TempDir;
 
@@ -96,6 +97,10 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
     assert!(charge(&guests.reader).contains(" 403 "), "{}", charge(&guests.reader));
     let refused = charge(&guests.charger);
     assert!(!refused.contains(" 401 ") && !refused.contains(" 403 "), "{refused}");
+    let (totals, charger) = ("/v1/totals", guests.charger.as_str());
+    for (who, status) in [(guests.reader.as_str(), 200), (right, 200), (charger, 403), ("", 401)] {
+        assert_eq!(store.get_as(who, totals).0, status, "{who}");
+    }
     // These tell nothing that anybody should not know.
     for path in ["/", "/healthz", "/readyz", "/v1/openapi.json"] {
         assert_eq!(store.get(path).0, 200, "{path}");

@@ -1,8 +1,9 @@
 //! `/metrics`, `/healthz` and `/readyz`: what is done is what is counted, in the form that
 //! Prometheus reads.
 
+use crate::node::keeping;
 use crate::store::{Page, Store};
-use crate::support::{Door, keeping};
+use crate::support::Door;
 use redis::{RedisResult, Value};
 use std::collections::BTreeSet;
 use std::io::Write;

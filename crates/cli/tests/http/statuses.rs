@@ -1,6 +1,7 @@
 //! What each request is answered with.
 
-use crate::support::{Door, keeping};
+use crate::node::keeping;
+use crate::support::Door;
 
 #[test]
 fn an_entity_is_put_read_and_deleted() {

@@ -1,15 +1,12 @@
-//! Nodes and doors of a test's own, and a client.
+//! Doors of a test's own, and a client.
 
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use crate::node::Node;
+use crate::process::Process;
 use serde_json::Value;
-use std::io::{BufRead, BufReader, Read};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::Duration;
-use tempfile::TempDir;
 use ureq::Agent;
 
 /// How often something is looked for that has to come, and how long between.
@@ -17,149 +14,6 @@ const LOOKS_MAX: usize = 600;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// No answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// A process that is stopped when dropped.
-struct Process {
-    child: Child,
-    port: u16,
-}
-
-impl Process {
-    fn start(command: &mut Command) -> Process {
-        command.env_remove("SCURRY_PASSWORD").env_remove("SCURRY_REQUIREPASS");
-        let mut child =
-            command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the binary starts");
-        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        let mut said = String::new();
-        let port = loop {
-            let begin = said.len();
-            log.read_line(&mut said).expect("a line is read");
-            assert!(said.len() > begin, "it did not start: {said}");
-            if let Some(rest) = said[begin..].trim().strip_prefix("listening on 127.0.0.1:") {
-                break rest.parse().expect("a port");
-            }
-        };
-        // It must be able to go on logging.
-        thread::spawn(move || {
-            let mut rest = Vec::new();
-            let _ = log.read_to_end(&mut rest);
-        });
-        Process { child, port }
-    }
-
-    fn signal(&self, signal: Signal) {
-        let pid = i32::try_from(self.child.id()).expect("a pid");
-        kill(Pid::from_raw(pid), signal).expect("it runs");
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        // It may have ended already; either way it is gone afterwards.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-    }
-}
-
-/// A node that can be stopped and started again at its port.
-pub(crate) struct Node {
-    process: Option<Process>,
-    port: u16,
-    /// Without it nothing survives.
-    directory: Option<TempDir>,
-    tombstone_ms: u32,
-    threads: usize,
-}
-
-impl Node {
-    fn start(keeps: bool, tombstone_ms: u32) -> Node {
-        Node::start_with(keeps, tombstone_ms, 1)
-    }
-
-    fn start_with(keeps: bool, tombstone_ms: u32, threads: usize) -> Node {
-        let directory = keeps.then(|| TempDir::new().expect("a directory"));
-        let port = free_port();
-        let mut node = Node { process: None, port, directory, tombstone_ms, threads };
-        node.start_again();
-        node
-    }
-
-    pub(crate) fn address(&self) -> String {
-        format!("127.0.0.1:{}", self.port)
-    }
-
-    pub(crate) fn kill(&mut self) {
-        self.process = None;
-    }
-
-    pub(crate) fn start_again(&mut self) {
-        let config = TempDir::new().expect("a directory");
-        let file = config.path().join("scurry.toml");
-        let text = format!("entity_tombstone_ms = {}\n", self.tombstone_ms);
-        std::fs::write(&file, text).expect("a file");
-        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
-        command
-            .args(["serve", "--listen", &self.address(), "--log", "warn", "--config"])
-            .arg(&file)
-            .args(["--threads", &self.threads.to_string()]);
-        match &self.directory {
-            Some(directory) => {
-                command.args(["--durability", "write", "--dir"]).arg(directory.path())
-            }
-            None => command.args(["--durability", "none"]),
-        };
-        self.process = Some(Process::start(&mut command));
-    }
-
-    pub(crate) fn pause(&self) {
-        self.process.as_ref().expect("it runs").signal(Signal::SIGSTOP);
-    }
-
-    pub(crate) fn go_on(&self) {
-        self.process.as_ref().expect("it runs").signal(Signal::SIGCONT);
-    }
-
-    /// Asks the node itself.
-    pub(crate) fn ask(&self, words: &[&str]) -> redis::Value {
-        let client =
-            redis::Client::open(format!("redis://{}", self.address())).expect("an address");
-        let mut connection = client.get_connection_with_timeout(PATIENCE).expect("it listens");
-        let mut command = redis::cmd(words[0]);
-        command.arg(&words[1..]);
-        command.query(&mut connection).expect("an answer")
-    }
-
-    /// Whether it has a copy, whatever that says.
-    pub(crate) fn has(&self, id: &str) -> bool {
-        self.ask(&["ENTITY.GET", id, "WITHVERSION"]) != redis::Value::Nil
-    }
-}
-
-/// A port that was free a moment ago.
-pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
-}
-
-/// Nodes that keep what they have over a restart.
-pub(crate) fn keeping(count: usize) -> Vec<Node> {
-    (0..count).map(|_| Node::start(true, 86_400_000)).collect()
-}
-
-/// Nodes that are empty after a restart.
-pub(crate) fn forgetting(count: usize) -> Vec<Node> {
-    (0..count).map(|_| Node::start(false, 86_400_000)).collect()
-}
-
-/// A server of several threads, which looks like a cluster.
-pub(crate) fn threaded(threads: usize) -> Node {
-    Node::start_with(false, 86_400_000, threads)
-}
-
-/// Nodes that keep what they have, and remember deletions for so long.
-pub(crate) fn remembering(count: usize, tombstone_ms: u32) -> Vec<Node> {
-    (0..count).map(|_| Node::start(true, tombstone_ms)).collect()
-}
 
 /// A running `scurry http`.
 pub(crate) struct Door {
@@ -197,14 +51,14 @@ impl Door {
     /// Before these addresses, whatever is there.
     pub(crate) fn before(addresses: &[String], more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
-        command.args(["http", "--listen", "127.0.0.1:0", "--log", "warn", "--nodes"]);
+        command.args(["http", "--listen", "127.0.0.1:0", "--log", "info", "--nodes"]);
         Door::start(command.arg(addresses.join(",")).args(more))
     }
 
     /// Before a store of accounts, and no entities.
     pub(crate) fn charging(store: &str, more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
-        command.args(["http", "--listen", "127.0.0.1:0", "--log", "warn", "--store", store]);
+        command.args(["http", "--listen", "127.0.0.1:0", "--log", "info", "--store", store]);
         Door::start(command.args(more))
     }
 
@@ -264,6 +118,22 @@ impl Door {
 
     pub(crate) fn put_for(&self, path: &str, body: &[u8], ttl_ms: &str) -> Answer {
         read(self.agent.put(self.url(path)).header("Entity-TTL-Ms", ttl_ms).send(body))
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.process.log()
+    }
+
+    /// Waits until what is there has expired.
+    pub(crate) fn wait_until_gone(&self, path: &str) {
+        for _ in 0..LOOKS_MAX {
+            if self.get(path).0 == 404 {
+                return;
+            }
+            thread::sleep(LOOK_EVERY); // tidy: allow (its end has to come)
+        }
+        panic!("{path} is still there");
     }
 
     /// Waits until so many nodes count.

@@ -1,6 +1,7 @@
 //! What is answered. `reading.rs` makes it of replies.
 
 use super::quantity::Quantity;
+use super::totals::Totals;
 use schemars::JsonSchema;
 use scurry_ledger::Code;
 use serde::Serialize;
@@ -25,6 +26,7 @@ pub(crate) enum Body {
     Sessions(Sessions),
     OpenSession(Box<OpenSession>),
     Audit(Audit),
+    Totals(Totals),
 }
 
 /// An account was created, changed or deleted.

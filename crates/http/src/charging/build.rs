@@ -41,6 +41,10 @@ fn session(name: &str, input: &Input) -> Result<Command, Problem> {
     Ok(command(name, input)?.word(session.as_str()))
 }
 
+pub(super) fn totals(_: &Input) -> Result<Command, Problem> {
+    Ok(Command::new("SCUR.TOTALS"))
+}
+
 pub(super) fn create(input: &Input) -> Result<Command, Problem> {
     let body: NewAccount = input.json()?;
     let mut command =

@@ -27,6 +27,13 @@ pub(crate) const METHOD_NOT_ALLOWED: DoorCode = code(
     StatusCode::METHOD_NOT_ALLOWED,
     "The path has no such method: see the header Allow.",
 );
+const UNAUTHORIZED: DoorCode = code(
+    "UNAUTHORIZED",
+    StatusCode::UNAUTHORIZED,
+    "The request does not say who it is from, or wrongly: a token, or name and password.",
+);
+const FORBIDDEN: DoorCode =
+    code("FORBIDDEN", StatusCode::FORBIDDEN, "The user has not the role that this needs.");
 pub(crate) const REQUEST_TIMEOUT: DoorCode =
     code("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, "The body took too long to come.");
 pub(crate) const CONTENT_TOO_LARGE: DoorCode =
@@ -57,6 +64,8 @@ pub(crate) const OUTCOME_UNKNOWN: DoorCode = code(
 /// All codes that are not the ledger's.
 pub(crate) const DOOR_CODES: &[DoorCode] = &[
     BAD_REQUEST,
+    UNAUTHORIZED,
+    FORBIDDEN,
     NOT_FOUND,
     METHOD_NOT_ALLOWED,
     REQUEST_TIMEOUT,

@@ -7,18 +7,19 @@ use super::text::{AccountId, Id, Name};
 use schemars::SchemaGenerator;
 use schemars::generate::{Contract, SchemaSettings};
 use scurry_ledger::{Code, CodeKind};
+use scurry_resp::table::Role;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The document.
-pub(crate) fn document() -> Value {
+/// The document of a door that asks nobody who they are, or of one that does.
+pub(crate) fn document(is_open: bool) -> Value {
     // What is read and what is written: an optional field of an answer is there all the same.
     let mut requests = generator(Contract::Deserialize);
     let mut answers = generator(Contract::Serialize);
     let mut paths = Map::new();
     for operation in OPERATIONS {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
-        path[operation.method.word()] = describe(operation, &mut requests, &mut answers);
+        path[operation.method.word()] = describe(operation, is_open, &mut requests, &mut answers);
     }
     let rows = answers.subschema_for::<Vec<codes::CodeRow>>();
     paths.insert(
@@ -39,8 +40,29 @@ pub(crate) fn document() -> Value {
             "license": { "name": "Apache-2.0", "identifier": "Apache-2.0" },
         },
         "paths": paths,
-        "components": { "schemas": schemas },
+        "components": { "schemas": schemas, "securitySchemes": security_schemes() },
     })
+}
+
+fn security_schemes() -> Value {
+    json!({
+        "bearer": {
+            "type": "http",
+            "scheme": "bearer",
+            "description": "A token of a user: scurry make-token.",
+        },
+        "basic": {
+            "type": "http",
+            "scheme": "basic",
+            "description": "Name and password of a user.",
+        },
+    })
+}
+
+/// Either scheme, with the role that the user needs.
+fn security(role: Role) -> Value {
+    let roles = [role.name()];
+    json!([{ "bearer": roles }, { "basic": roles }])
 }
 
 fn generator(contract: Contract) -> SchemaGenerator {
@@ -63,6 +85,7 @@ fn told(id: &str, summary: &str, schema: &Value) -> Value {
 
 fn describe(
     operation: &Operation,
+    is_open: bool,
     requests: &mut SchemaGenerator,
     answers: &mut SchemaGenerator,
 ) -> Value {
@@ -73,8 +96,11 @@ fn describe(
         "description": format!("Runs `{}`. {}", operation.command, operation.notes).trim(),
         "x-scurry-role": spec.role.name(),
         "parameters": parameters(operation, requests),
-        "responses": responses(operation, answers),
+        "responses": responses(operation, is_open, answers),
     });
+    if !is_open {
+        page["security"] = security(spec.role);
+    }
     if let Some((schema, example)) = operation.body {
         let example: Value = serde_json::from_str(example).unwrap_or_default();
         page["requestBody"] = json!({
@@ -116,7 +142,7 @@ fn parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Valu
 
 /// What it can answer: the statuses of the codes that its command has, and those that every
 /// request can meet.
-fn responses(operation: &Operation, answers: &mut SchemaGenerator) -> Value {
+fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator) -> Value {
     let mut by_status: BTreeMap<u16, Vec<&str>> = BTreeMap::new();
     for code in operation.spec().codes.iter().chain(&[Code::Invalid]) {
         if operation.retry == Retry::Read && code.kind() == CodeKind::Denial {
@@ -132,7 +158,9 @@ fn responses(operation: &Operation, answers: &mut SchemaGenerator) -> Value {
         let of_paths = matches!(code.name, "NOT_FOUND" | "METHOD_NOT_ALLOWED");
         let of_bodies =
             matches!(code.name, "UNSUPPORTED_MEDIA_TYPE" | "CONTENT_TOO_LARGE" | "REQUEST_TIMEOUT");
-        if !of_paths && (!of_bodies || operation.body.is_some()) {
+        let of_users = matches!(code.name, "UNAUTHORIZED" | "FORBIDDEN");
+        let is_met = !of_paths && (!of_users || !is_open);
+        if is_met && (!of_bodies || operation.body.is_some()) {
             by_status.entry(code.status.as_u16()).or_default().push(code.name);
         }
     }

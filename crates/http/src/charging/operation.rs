@@ -29,6 +29,8 @@ pub(crate) struct Operation {
     pub(crate) body: Option<(SchemaOf, &'static str)>,
     /// Makes the command.
     pub(crate) build: fn(&Input) -> Result<Command, Problem>,
+    /// It is asked of every server of the store, and its reply is the array of theirs.
+    pub(crate) everywhere: bool,
     /// Reads the reply.
     pub(crate) read: fn(&Value) -> Option<Answer>,
     /// The schema of the answer.

@@ -16,9 +16,10 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodFilter, get, on};
 use axum::{Json, Router};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
+use redis::Value;
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
 
@@ -31,10 +32,13 @@ pub(crate) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-rep
 pub(crate) const ROLES: [Role; 4] = [Role::Anyone, Role::Read, Role::Charge, Role::Provision];
 
 /// The routes of the operations that need this role. [`Role::Anyone`]: those that tell of the
-/// interface itself.
-pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
+/// interface itself, which says who may do what unless the door `is_open` to everybody.
+pub(crate) fn routes(role: Role, service: &Arc<dyn Service>, is_open: bool) -> Router {
     let mut router = Router::new();
     if role == Role::Anyone {
+        let text = Bytes::from(openapi::document(is_open).to_string());
+        let kind = HeaderValue::from_static("application/json");
+        let document = async move || ([(header::CONTENT_TYPE, kind)], text);
         router = router
             .route("/v1/openapi.json", get(document))
             .route("/v1/problems", get(async || Json(codes::rows())));
@@ -54,12 +58,6 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>) -> Router {
         router = router.route(operation.path, on(filter(operation.method), handler));
     }
     router
-}
-
-/// The OpenAPI document, made once.
-async fn document() -> impl IntoResponse {
-    static TEXT: LazyLock<Bytes> = LazyLock::new(|| openapi::document().to_string().into());
-    ([(header::CONTENT_TYPE, HeaderValue::from_static("application/json"))], TEXT.clone())
 }
 
 fn filter(method: Method) -> MethodFilter {
@@ -90,9 +88,20 @@ async fn answer(
         input.query([])?;
     }
     let command = (operation.build)(&input)?;
-    let reply = outcome(service.execute(&command.0).await, operation.retry)?;
+    let reply = if operation.everywhere {
+        service.execute_everywhere(&command.0).await.map(together)
+    } else {
+        service.execute(&command.0).await
+    };
+    let reply = outcome(reply, operation.retry)?;
     let answer = (operation.read)(&reply).ok_or_else(|| foreign(operation.command))?;
     Ok(respond(operation, answer))
+}
+
+/// Replies as one: a refusal of one is that of all.
+fn together(replies: Vec<Value>) -> Value {
+    let refusal = replies.iter().find(|reply| matches!(reply, Value::ServerError(_)));
+    refusal.cloned().unwrap_or(Value::Array(replies))
 }
 
 fn respond(operation: &Operation, answer: Answer) -> Response {

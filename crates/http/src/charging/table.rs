@@ -3,7 +3,7 @@
 use super::operation::{Method, Operation, Parameter, Retry, SchemaOf};
 use super::quantity::Amount;
 use super::text::Name;
-use super::{answer, body, build, reading};
+use super::{answer, body, build, reading, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -28,6 +28,7 @@ const BLANK: Operation = Operation {
     query: &[],
     body: None,
     build: build::get,
+    everywhere: false,
     read: reading::moved,
     answer: MOVED,
 };
@@ -91,6 +92,19 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         build: build::audit,
         read: reading::audit,
         answer: of::<answer::Audit>,
+        ..BLANK
+    },
+    Operation {
+        id: "getTotals",
+        method: Method::Get,
+        path: "/v1/totals",
+        command: "SCUR.TOTALS",
+        notes: "Those of all nodes of the store, added up, with the check of conservation.",
+        retry: Retry::Read,
+        build: build::totals,
+        everywhere: true,
+        read: totals::read,
+        answer: of::<totals::Totals>,
         ..BLANK
     },
     Operation {

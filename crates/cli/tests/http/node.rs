@@ -1,0 +1,180 @@
+//! Nodes of entities of a test's own: servers of this build, and Valkey with the module of this build.
+
+use crate::process::Process;
+use nix::sys::signal::Signal;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+use std::time::Duration;
+use tempfile::TempDir;
+
+/// No answer takes longer.
+const PATIENCE: Duration = Duration::from_secs(20);
+const STARTS_MAX: usize = 5;
+
+/// A node that can be stopped and started again at its port.
+pub(crate) struct Node {
+    process: Option<Process>,
+    port: u16,
+    /// Without it nothing survives.
+    directory: Option<TempDir>,
+    kind: Kind,
+}
+
+/// What serves a node.
+enum Kind {
+    /// `scurry serve`, with these arguments.
+    Scurry(Vec<String>),
+    /// `valkey-server` with libscurry.so.
+    Valkey,
+}
+
+impl Node {
+    fn start(keeps: bool, kind: Kind) -> Node {
+        let directory = keeps.then(|| TempDir::new().expect("a directory"));
+        let mut node = Node { process: None, port: 0, directory, kind };
+        let mut said = String::new();
+        // A port that was free, or the one behind it, may be taken when the server wants it.
+        for _ in 0..STARTS_MAX {
+            node.port = free_port();
+            match node.run() {
+                Ok(process) => {
+                    node.process = Some(process);
+                    return node;
+                }
+                Err(why) => said = why,
+            }
+        }
+        panic!("it does not start: {said}");
+    }
+
+    fn run(&self) -> Result<Process, String> {
+        match &self.kind {
+            Kind::Scurry(arguments) => self.scurry(arguments),
+            Kind::Valkey => self.valkey(),
+        }
+    }
+
+    pub(crate) fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    pub(crate) fn kill(&mut self) {
+        self.process = None;
+    }
+
+    pub(crate) fn start_again(&mut self) {
+        let process = self.run().unwrap_or_else(|said| panic!("it does not start: {said}"));
+        self.process = Some(process);
+    }
+
+    fn scurry(&self, arguments: &[String]) -> Result<Process, String> {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.args(["serve", "--listen", &self.address(), "--log", "warn"]).args(arguments);
+        match &self.directory {
+            Some(directory) => {
+                command.args(["--durability", "write", "--dir"]).arg(directory.path())
+            }
+            None => command.args(["--durability", "none"]),
+        };
+        Process::try_start(&mut command)
+    }
+
+    fn valkey(&self) -> Result<Process, String> {
+        let mut command = Command::new("valkey-server");
+        command.args(["--port", &self.port.to_string(), "--bind", "127.0.0.1", "--save", ""]);
+        if let Some(directory) = &self.directory {
+            command.args(["--appendonly", "yes", "--appendfsync", "always", "--dir"]);
+            command.arg(directory.path());
+        }
+        command.arg("--loadmodule").arg(module());
+        Process::try_start_valkey(&mut command, self.port)
+    }
+
+    pub(crate) fn pause(&self) {
+        self.process.as_ref().expect("it runs").signal(Signal::SIGSTOP);
+    }
+
+    pub(crate) fn go_on(&self) {
+        self.process.as_ref().expect("it runs").signal(Signal::SIGCONT);
+    }
+
+    /// Asks the node itself.
+    pub(crate) fn ask(&self, words: &[&str]) -> redis::Value {
+        let client =
+            redis::Client::open(format!("redis://{}", self.address())).expect("an address");
+        let mut connection = client.get_connection_with_timeout(PATIENCE).expect("it listens");
+        let mut command = redis::cmd(words[0]);
+        command.arg(&words[1..]);
+        command.query(&mut connection).expect("an answer")
+    }
+
+    /// Whether it has a copy, whatever that says.
+    pub(crate) fn has(&self, id: &str) -> bool {
+        self.ask(&["ENTITY.GET", id, "WITHVERSION"]) != redis::Value::Nil
+    }
+}
+
+/// libscurry.so: the one that `SCURRY_MODULE` names, else the one of this build.
+fn module() -> &'static Path {
+    static MODULE: OnceLock<PathBuf> = OnceLock::new();
+    MODULE.get_or_init(|| {
+        if let Some(module) = std::env::var_os("SCURRY_MODULE") {
+            return PathBuf::from(module);
+        }
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--offline", "--locked", "--package"])
+            .args(["scurry-valkey-module", "--lib", "--profile", "module"])
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .status();
+        assert!(
+            built.is_ok_and(|status| status.success()),
+            "build the module, or set SCURRY_MODULE"
+        );
+        let program = Path::new(env!("CARGO_BIN_EXE_scurry"));
+        let target = program.ancestors().nth(2).expect("the target directory");
+        target.join("module/libscurry.so")
+    })
+}
+
+/// A port that was free a moment ago.
+pub(crate) fn free_port() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    listener.local_addr().expect("an address").port()
+}
+
+fn scurry(arguments: &[&str]) -> Kind {
+    Kind::Scurry(arguments.iter().map(|word| (*word).to_owned()).collect())
+}
+
+/// Nodes that keep what they have over a restart.
+pub(crate) fn keeping(count: usize) -> Vec<Node> {
+    (0..count).map(|_| Node::start(true, scurry(&["--threads", "1"]))).collect()
+}
+
+/// Nodes that are empty after a restart.
+pub(crate) fn forgetting(count: usize) -> Vec<Node> {
+    (0..count).map(|_| Node::start(false, scurry(&["--threads", "1"]))).collect()
+}
+
+/// Nodes that keep what they have and list it by value.
+pub(crate) fn indexed(count: usize) -> Vec<Node> {
+    let arguments = ["--threads", "1", "--entity-index"];
+    (0..count).map(|_| Node::start(true, scurry(&arguments))).collect()
+}
+
+/// Nodes of Valkey with the module that keep what they have.
+pub(crate) fn valkey(count: usize) -> Vec<Node> {
+    (0..count).map(|_| Node::start(true, Kind::Valkey)).collect()
+}
+
+/// Nodes of Valkey with the module that are empty after a restart.
+pub(crate) fn forgetting_valkey(count: usize) -> Vec<Node> {
+    (0..count).map(|_| Node::start(false, Kind::Valkey)).collect()
+}
+
+/// A server of several threads, which looks like a cluster.
+pub(crate) fn threaded(threads: usize) -> Node {
+    Node::start(false, scurry(&["--threads", &threads.to_string()]))
+}

@@ -1,0 +1,244 @@
+//! A connection to a node, on which requests do not wait for each other. Whoever asks writes at once,
+//! from where it is; one task reads and gives each reply to whom it is for. Nothing is timed here: a
+//! request that goes to several nodes has one limit for all of them.
+
+use crate::inbox::{Inbox, Ticket};
+use crate::reading_replies::read;
+use futures_util::task::AtomicWaker;
+use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd};
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::time::timeout;
+
+/// Requests that wait for their replies, at most: a node that hangs gets no more.
+const WAITING_MAX: usize = 16_384;
+/// Of requests that the node does not take, bytes. One more may stand behind it.
+const UNSENT_LEN_MAX: usize = 64 << 20;
+/// Of commands that are sent together, bytes: more wait for the replies to those.
+const TOGETHER_LEN: usize = 1 << 20;
+/// Read at once, bytes.
+const READ_LEN: usize = 16 * 1024;
+
+/// Who the door is to a node.
+pub(crate) struct Terms<'a> {
+    pub(crate) user: Option<&'a str>,
+    pub(crate) password: Option<&'a str>,
+    /// How long a node may take to be reached.
+    pub(crate) connect: Duration,
+    /// How long it may take to answer.
+    pub(crate) patience: Duration,
+}
+
+/// A connection; it ends with the last copy of this.
+#[derive(Clone)]
+pub(crate) struct Line(Arc<Open>);
+
+struct Open {
+    shared: Arc<Shared>,
+    patience: Duration,
+}
+
+/// What those who ask and the one who reads have in common.
+struct Shared {
+    stream: OwnedWriteHalf,
+    state: Mutex<State>,
+    /// Of the one who reads.
+    waker: AtomicWaker,
+}
+
+#[derive(Default)]
+struct State {
+    /// Whom the next replies are for, in their order.
+    waiting: VecDeque<Ticket>,
+    /// Of requests, what the node has not taken yet.
+    unsent: Vec<u8>,
+    /// Nothing more is sent.
+    is_over: bool,
+}
+
+impl Line {
+    /// Connects, and says who asks.
+    pub(crate) async fn connect(address: &str, terms: Terms<'_>) -> RedisResult<Line> {
+        let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
+        let host = host.trim_start_matches('[').trim_end_matches(']');
+        let port = port.parse::<u16>().map_err(|_| io::Error::other("the port is no number"))?;
+        let stream = timeout(terms.connect, TcpStream::connect((host, port))).await;
+        let stream = stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+        stream.set_nodelay(true)?;
+        let line = Line::on(stream, terms.patience);
+        if let Some(password) = terms.password {
+            let mut auth = cmd("AUTH");
+            if let Some(user) = terms.user {
+                auth.arg(user);
+            }
+            line.ask(auth.arg(password)).await?.extract_error()?;
+        }
+        Ok(line)
+    }
+
+    fn on(stream: TcpStream, patience: Duration) -> Line {
+        let (reads, stream) = stream.into_split();
+        let waker = AtomicWaker::new();
+        let shared = Arc::new(Shared { stream, state: Mutex::default(), waker });
+        tokio::spawn(Arc::clone(&shared).serve(reads));
+        Line(Arc::new(Open { shared, patience }))
+    }
+
+    /// Sends a command as it stands on the wire. Its reply goes to the ticket, and so does that there
+    /// will be none.
+    pub(crate) fn send(&self, command: &[u8], ticket: Ticket) {
+        let mut state = self.0.shared.state();
+        let is_full = state.waiting.len() >= WAITING_MAX || state.unsent.len() > UNSENT_LEN_MAX;
+        if state.is_over || is_full {
+            drop(state);
+            if is_full {
+                let why = "too many requests wait for this node";
+                ticket.give(Err(io::Error::new(io::ErrorKind::WouldBlock, why).into()));
+            }
+            return;
+        }
+        state.waiting.push_back(ticket);
+        let sent = if state.unsent.is_empty() {
+            // A connection that is broken tells the one who reads.
+            self.0.shared.stream.try_write(command).unwrap_or_default()
+        } else {
+            0
+        };
+        if sent < command.len() {
+            state.unsent.extend_from_slice(&command[sent..]);
+            drop(state);
+            self.0.shared.waker.wake();
+        }
+    }
+
+    /// The reply to a command; of RESP's errors a value.
+    pub(crate) async fn ask(&self, command: &Cmd) -> RedisResult<Value> {
+        let mut replies = self.ask_all(std::slice::from_ref(command)).await?;
+        Ok(replies.pop().unwrap_or_default())
+    }
+
+    /// The replies to commands, in their order.
+    pub(crate) async fn ask_all(&self, commands: &[Cmd]) -> RedisResult<Vec<Value>> {
+        let inbox = Arc::new(Inbox::default());
+        let mut replies = vec![Value::Nil; commands.len()];
+        let (mut under_way, mut len) = (0, 0);
+        for (number, command) in commands.iter().enumerate() {
+            if len >= TOGETHER_LEN {
+                self.take_all(&inbox, under_way, &mut replies).await?;
+                (under_way, len) = (0, 0);
+            }
+            let command = command.get_packed_command();
+            self.send(&command, inbox.ticket(number));
+            (under_way, len) = (under_way + 1, len + command.len());
+        }
+        self.take_all(&inbox, under_way, &mut replies).await?;
+        Ok(replies)
+    }
+
+    async fn take_all(
+        &self,
+        inbox: &Inbox,
+        count: usize,
+        replies: &mut [Value],
+    ) -> RedisResult<()> {
+        for _ in 0..count {
+            let next = timeout(self.0.patience, inbox.next(1)).await;
+            let (number, reply) = next.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+            replies[number] = reply?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.shared.end();
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn end(&self) {
+        let mut state = self.state();
+        state.is_over = true;
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        // Each is told when it is dropped.
+        drop(waiting);
+        self.waker.wake();
+    }
+
+    /// Reads, and sends what could not be sent at once, until the connection is over.
+    async fn serve(self: Arc<Shared>, mut reads: OwnedReadHalf) {
+        let mut room = vec![0; READ_LEN];
+        let mut rest = Vec::new();
+        let served = poll_fn(|context| {
+            self.waker.register(context.waker());
+            if self.state().is_over || self.flush(context).is_err() {
+                return Poll::Ready(());
+            }
+            loop {
+                let mut buffer = ReadBuf::new(&mut room);
+                let read = ready!(Pin::new(&mut reads).poll_read(context, &mut buffer));
+                let bytes = buffer.filled();
+                if read.is_err() || bytes.is_empty() || self.take(bytes, &mut rest).is_err() {
+                    return Poll::Ready(());
+                }
+            }
+        });
+        served.await;
+        self.end();
+    }
+
+    fn flush(&self, context: &mut Context<'_>) -> io::Result<()> {
+        let mut state = self.state();
+        while !state.unsent.is_empty() {
+            match self.stream.as_ref().poll_write_ready(context)? {
+                Poll::Pending => break,
+                Poll::Ready(()) => match self.stream.try_write(&state.unsent) {
+                    Ok(sent) => drop(state.unsent.drain(..sent)),
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    Err(error) => return Err(error),
+                },
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the replies in these bytes, of which the first began with the rest, to whom they are for.
+    fn take(&self, bytes: &[u8], rest: &mut Vec<u8>) -> RedisResult<()> {
+        let foreign = || RedisError::from((ErrorKind::Parse, "this is no reply"));
+        let joined = !rest.is_empty();
+        if joined {
+            rest.extend_from_slice(bytes);
+        }
+        let all = if joined { &rest[..] } else { bytes };
+        let mut at = 0;
+        while let Some((value, length)) = read(&all[at..]).map_err(|_| foreign())? {
+            at += length;
+            // Whoever says something unasked is no node.
+            let ticket = self.state().waiting.pop_front().ok_or_else(foreign)?;
+            ticket.give(Ok(value));
+        }
+        if joined {
+            rest.drain(..at);
+        } else {
+            rest.extend_from_slice(&bytes[at..]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,96 @@
+//! A line to a node that is slow, silent, or none.
+
+use super::*;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn connect(listener: &TcpListener, patience: Duration) -> Line {
+    let address = listener.local_addr().expect("an address").to_string();
+    let terms = Terms { user: None, password: None, connect: PATIENCE, patience };
+    Line::connect(&address, terms).await.expect("it listens")
+}
+
+fn set(value: &[u8]) -> Cmd {
+    let mut command = cmd("SET");
+    command.arg("key").arg(value);
+    command
+}
+
+/// Reads so much, says this, and keeps the connection.
+fn serve(listener: TcpListener, len: usize, says: &'static [&[u8]]) -> JoinHandle<Vec<u8>> {
+    tokio::spawn(async move {
+        let (mut stream, _) = listener.accept().await.expect("somebody comes");
+        let mut taken = vec![0; len];
+        stream.read_exact(&mut taken).await.expect("it comes");
+        for part in says {
+            stream.write_all(part).await.expect("it is taken");
+            tokio::task::yield_now().await;
+        }
+        // Until the other side has gone.
+        let _ = stream.read(&mut [0]).await;
+        taken
+    })
+}
+
+#[tokio::test]
+async fn what_a_node_does_not_take_at_once_is_sent_when_it_does() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let line = connect(&listener, PATIENCE).await;
+    // Far more than a socket takes, and replies in pieces.
+    let commands = [set(&vec![b'x'; 16 << 20]), set(b"y")];
+    let sent = commands.each_ref().map(Cmd::get_packed_command).concat();
+    let served = serve(listener, sent.len(), &[b"$5\r\nfi", b"rst\r\n:", b"2\r\n"]);
+    let inbox = Arc::new(Inbox::default());
+    for (number, command) in commands.iter().enumerate() {
+        line.send(&command.get_packed_command(), inbox.ticket(number));
+    }
+    for expected in [(0, Value::BulkString(b"first".to_vec())), (1, Value::Int(2))] {
+        let (number, reply) = timeout(PATIENCE, inbox.next(1)).await.expect("it comes");
+        assert_eq!((number, reply.expect("a reply")), expected);
+    }
+    drop(line);
+    assert!(served.await.expect("it ends") == sent, "it is what was sent");
+}
+
+#[tokio::test]
+async fn who_waits_is_told_when_the_other_is_no_node() {
+    let ping = cmd("PING");
+    let len = ping.get_packed_command().len();
+    const ODD: [&[&[u8]]; 2] = [&[b"!!\r\n"], &[b"+PONG\r\n+PONG\r\n"]];
+    for says in ODD {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let line = connect(&listener, PATIENCE).await;
+        let served = serve(listener, len, says);
+        // The reply of one that says more than it was asked is one all the same.
+        let first = line.ask(&ping).await;
+        assert_eq!(first.is_ok(), says[0].starts_with(b"+"));
+        let mut second = line.ask(&ping).await;
+        if second.is_ok() {
+            // It was asked before the other reply had come.
+            second = line.ask(&ping).await;
+        }
+        let error = second.expect_err("it is over");
+        assert!(error.is_connection_dropped(), "{error}");
+        drop(line);
+        served.await.expect("the line is closed");
+    }
+}
+
+#[tokio::test]
+async fn a_silent_node_is_waited_for_as_long_as_was_said() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let line = connect(&listener, Duration::from_millis(20)).await;
+    let error = line.ask(&cmd("PING")).await.expect_err("nobody answers");
+    assert!(error.is_timeout(), "{error}");
+    // It takes a bounded number of requests for later.
+    let inbox = Arc::new(Inbox::default());
+    for number in 0..WAITING_MAX {
+        line.send(b"*1\r\n$4\r\nPING\r\n", inbox.ticket(number));
+    }
+    let (number, refused) = inbox.next(1).await;
+    assert_eq!(number, WAITING_MAX - 1);
+    assert!(refused.expect_err("it is full").to_string().contains("too many requests"));
+}

@@ -1,0 +1,148 @@
+//! What clients do wrong, told in the log without a flood: a line when a kind of it begins, and after
+//! that one a minute at most, with how many there were meanwhile.
+
+use axum::http::StatusCode;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::net::SocketAddr;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How long a kind that was told is not told again.
+const QUIET: Duration = Duration::from_secs(60);
+
+/// A kind of what clients do wrong. They are few, so what is remembered of them is bounded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Misdeed {
+    /// A request that was answered with this status.
+    Refused(StatusCode),
+    /// What came is no request of HTTP/1.1.
+    NotHttp,
+    /// The head has too many headers, or too many bytes.
+    HeadTooLarge,
+    /// It went away before its request was whole, or before it was answered.
+    WentAway,
+    /// No TLS was agreed on.
+    NoTls,
+}
+
+impl Misdeed {
+    /// Of an answer; none where the client has done nothing wrong. `is_lost`: the path leads nowhere.
+    pub(crate) fn of_answer(status: StatusCode, is_lost: bool) -> Option<Misdeed> {
+        let is_wrong = matches!(
+            status,
+            StatusCode::BAD_REQUEST
+                | StatusCode::UNAUTHORIZED
+                | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::REQUEST_TIMEOUT
+                | StatusCode::PAYLOAD_TOO_LARGE
+                | StatusCode::UNSUPPORTED_MEDIA_TYPE
+        );
+        (is_wrong || is_lost && status == StatusCode::NOT_FOUND).then_some(Misdeed::Refused(status))
+    }
+
+    /// Of the end of a connection; none where it is no news. Who says nothing for too long may
+    /// just be idle.
+    pub(crate) fn of_end(error: &(dyn Error + 'static)) -> Option<Misdeed> {
+        let error = error.downcast_ref::<hyper::Error>()?;
+        if error.is_parse_too_large() {
+            Some(Misdeed::HeadTooLarge)
+        } else if error.is_parse() {
+            Some(Misdeed::NotHttp)
+        } else if error.is_incomplete_message() {
+            Some(Misdeed::WentAway)
+        } else {
+            None
+        }
+    }
+
+    /// For people.
+    fn text(self) -> &'static str {
+        match self {
+            Misdeed::Refused(_) => "a request was refused",
+            Misdeed::NotHttp => "a client does not speak HTTP/1.1",
+            Misdeed::HeadTooLarge => "the head of a request is too large",
+            Misdeed::WentAway => "a client went away in the middle of a request",
+            Misdeed::NoTls => "a client did not agree on TLS",
+        }
+    }
+}
+
+/// When each kind was told, and how often it happened since.
+#[derive(Default)]
+pub(crate) struct Misdeeds(Mutex<BTreeMap<Misdeed, Told>>);
+
+struct Told {
+    at: Instant,
+    since: u64,
+}
+
+impl Misdeeds {
+    /// Tells it, or counts it.
+    #[expect(clippy::disallowed_methods, reason = "how often something is logged decides nothing")]
+    pub(crate) fn tell(&self, misdeed: Misdeed, client: Option<SocketAddr>) {
+        let Some(untold) = self.note(misdeed, Instant::now()) else { return };
+        let status = match misdeed {
+            Misdeed::Refused(status) => Some(status.as_u16()),
+            _ => None,
+        };
+        let client = client.map(tracing::field::display);
+        tracing::info!(status, client, untold, "{}", misdeed.text());
+    }
+
+    /// How many were not told since the last one was; none when this one is not told either.
+    fn note(&self, misdeed: Misdeed, now: Instant) -> Option<u64> {
+        let mut told = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match told.get_mut(&misdeed) {
+            Some(last) if now.duration_since(last.at) < QUIET => {
+                last.since += 1;
+                None
+            }
+            last => {
+                let untold = last.map_or(0, |last| last.since);
+                told.insert(misdeed, Told { at: now, since: 0 });
+                Some(untold)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a beginning, from which the test counts")]
+    fn a_kind_is_told_when_it_begins_and_once_a_minute_then() {
+        let misdeeds = Misdeeds::default();
+        let begin = Instant::now();
+        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin), Some(0));
+        for ms in 1..1_000 {
+            let now = begin + Duration::from_millis(ms);
+            assert_eq!(misdeeds.note(Misdeed::NotHttp, now), None);
+        }
+        let other = Misdeed::Refused(StatusCode::BAD_REQUEST);
+        assert_eq!(misdeeds.note(other, begin), Some(0), "each kind has its own time");
+        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin + QUIET), Some(999));
+        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin + QUIET), None);
+        assert_eq!(misdeeds.note(Misdeed::NotHttp, begin + 2 * QUIET), Some(1));
+    }
+
+    #[test]
+    fn what_a_store_or_a_balance_refuses_is_no_misdeed() {
+        for (status, is_lost, is_told) in [
+            (200, false, false),
+            (400, false, true),
+            (402, false, false),
+            (404, false, false),
+            (404, true, true),
+            (409, false, false),
+            (413, false, true),
+            (503, false, false),
+            (504, false, false),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(Misdeed::of_answer(status, is_lost).is_some(), is_told, "{status}");
+        }
+    }
+}

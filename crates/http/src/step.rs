@@ -1,0 +1,66 @@
+//! One step through the entities of a node that have a value: ENTITY.FIND and its answer.
+
+use redis::{Cmd, Value, cmd};
+
+/// Ids that a node lists in one step, at most: its own bound.
+pub(crate) const IDS_MAX: usize = 1_000;
+
+/// What a node lists in one step.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Step {
+    /// Where the next one begins; none at the end.
+    pub(crate) next: Option<Vec<u8>>,
+    pub(crate) ids: Vec<Vec<u8>>,
+}
+
+impl Step {
+    /// Where the first one begins.
+    pub(crate) const BEGIN: &[u8] = b"0";
+
+    /// Asks for a step.
+    pub(crate) fn question(value: &[u8], cursor: &[u8]) -> Cmd {
+        let mut command = cmd("ENTITY.FIND");
+        command.arg(value).arg("COUNT").arg(IDS_MAX).arg("AFTER").arg(cursor);
+        command
+    }
+
+    /// The answer to [`Step::question`]. None when it is not one.
+    pub(crate) fn of_answer(answer: Value) -> Option<Step> {
+        let Value::Array(parts) = answer else { return None };
+        let [Value::BulkString(cursor), Value::Array(ids)] = <[Value; 2]>::try_from(parts).ok()?
+        else {
+            return None;
+        };
+        let id = |id| match id {
+            Value::BulkString(id) => Some(id),
+            _ => None,
+        };
+        let ids = ids.into_iter().map(id).collect::<Option<Vec<_>>>()?;
+        Some(Step { next: (cursor != Step::BEGIN).then_some(cursor), ids })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_no_node_says_is_no_step() {
+        let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
+        let ids = || Value::Array(vec![text("a")]);
+        let step = Step::of_answer(Value::Array(vec![text("7"), ids()]));
+        assert_eq!(step, Some(Step { next: Some(b"7".to_vec()), ids: vec![b"a".to_vec()] }));
+        let last = Step::of_answer(Value::Array(vec![text("0"), ids()])).expect("a step");
+        assert_eq!(last.next, None);
+        for garbage in [
+            Value::Nil,
+            ids(),
+            Value::Array(vec![Value::Int(0), ids()]),
+            Value::Array(vec![text("0"), text("a")]),
+            Value::Array(vec![text("0"), Value::Array(vec![Value::Nil])]),
+            Value::Array(vec![text("0"), ids(), ids()]),
+        ] {
+            assert_eq!(Step::of_answer(garbage.clone()), None, "{garbage:?}");
+        }
+    }
+}
