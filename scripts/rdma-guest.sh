@@ -208,6 +208,8 @@ add_files() { # add_files ROOT FILE...
     [ -f "$file" ] || fail "there is no file $file"
     mkdir -p "$root$(dirname "$place")"
     cp -L "$file" "$root$place"
+    # What a debugger reads is most of a program. What is no program is left as it is.
+    strip --strip-debug "$root$place" 2>/dev/null || true
   done
 }
 

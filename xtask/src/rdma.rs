@@ -13,8 +13,16 @@ const QEMU: &str = "qemu-system-x86_64";
 /// The script's status when it cannot run here; it has said why.
 const CANNOT: i32 = 77;
 
-/// All tests of a device, those of two hosts left out by themselves.
-const ONE_HOST: [&str; 4] = ["--", "/work/device", "--test-threads", "1"];
+/// All tests of a device, those of two hosts left out by themselves; then the server, and the scenario
+/// scripts over RDMA and TCP. Sharing one guest saves starting another two.
+const ONE_HOST: [&str; 4] = [
+    "--",
+    "sh",
+    "-c",
+    "cd /work && export SCURRY_BIN=/work/scurry SCURRY_SCENARIOS=/work/scenarios && \
+     ./device --test-threads 1 && ./server --test-threads 1 --nocapture && \
+     ./scripts --test-threads 1 --nocapture",
+];
 
 /// The test of two hosts, in both.
 const TWO_HOSTS: [&str; 14] = [
@@ -40,10 +48,13 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
     if !std::env::split_paths(&path).any(|dir| dir.join(QEMU).is_file()) {
         return Ok(Outcome::Skipped(format!("{QEMU} is not here: scripts/install-tools.sh rdma")));
     }
-    let device = test_binary(host, "scurry-rdma", "device")?;
-    let device = format!("{}:/work/device", device.display());
-    for (what, tests) in [("run", &ONE_HOST[..]), ("pair", &TWO_HOSTS[..])] {
-        let outcome = guest(host, &[&[what, &device], tests].concat())?;
+    let device = built_test(host, "scurry-rdma", "device", "/work/device")?;
+    let files = [one_host(host)?, vec![device.clone()]].concat();
+    for (what, files, tests) in
+        [("run", files, &ONE_HOST[..]), ("pair", vec![device], &TWO_HOSTS[..])]
+    {
+        let files: Vec<&str> = files.iter().map(String::as_str).collect();
+        let outcome = guest(host, &[&[what], &files[..], tests].concat())?;
         if outcome != Outcome::Passed {
             return Ok(outcome);
         }
@@ -61,6 +72,28 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
         Some(CANNOT) => Ok(Outcome::Skipped("the guest cannot run here: see above".to_owned())),
         _ => bail!("the guest's tests ended with {status}"),
     }
+}
+
+/// What is tested on one host, beside the device: the server with its test, and the scripts.
+fn one_host(host: &Host) -> Result<Vec<String>> {
+    host.cargo(&["build", "--locked", "-p", "scurry-cli"])?;
+    let mut files = vec![
+        format!("{}:/work/scurry", host.target_dir()?.join("debug/scurry").display()),
+        built_test(host, "scurry-cli", "rdma", "/work/server")?,
+        built_test(host, "scurry-conformance", "rdma", "/work/scripts")?,
+    ];
+    let scenarios = host.root.join("testing/conformance/scenarios");
+    for entry in std::fs::read_dir(&scenarios).context("the scenario scripts")? {
+        let path = entry?.path();
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        files.push(format!("{}:/work/scenarios/{name}", path.display()));
+    }
+    Ok(files)
+}
+
+/// Builds a test; it lies there in the guest.
+fn built_test(host: &Host, package: &str, test: &str, place: &str) -> Result<String> {
+    Ok(format!("{}:{place}", test_binary(host, package, test)?.display()))
 }
 
 /// Builds a test and says where it lies.
