@@ -1,6 +1,6 @@
 //! One cluster, and what happens to it.
 
-use crate::moving::{add_short_lived, fill, verify, wait_for_short_lived};
+use crate::moving::{add_short_lived, close, fill, verify_with, wait_for_short_lived};
 use crate::support::{
     Cluster, Server, ask, module, processes_in, runs, scurry, shown, store, words,
 };
@@ -39,6 +39,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
 
     let mut old = store(&server.address());
     add_short_lived(&mut old);
+    close(&mut old, "before");
     let file = cluster.dir.path().join("all.scurexp");
     let file = file.to_str().expect("text");
     scurry(&["export", "--from", &server.address(), "--out", file]).well();
@@ -46,12 +47,12 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     assert!(said.contains("the totals agree"), "{said}");
     let mut door = store(&address);
     assert!(door.is_cluster());
-    verify(&mut door, ACCOUNTS);
+    verify_with(&mut door, ACCOUNTS, "before");
     // Again from a file, most of whose keys that expire have done so.
     wait_for_short_lived(&mut old);
     let again = scurry(&["import", "--to", &address, "--in", file, "--replace"]).well();
     assert!(again.contains("the totals agree"), "{again}");
-    verify(&mut door, ACCOUNTS);
+    verify_with(&mut door, ACCOUNTS, "before");
     let load = ask(&mut door, "SCUR.LOAD a0 nonsense REPLACE");
     assert!(load.contains("INVALID"), "{load}");
     let load = ask(&mut door, "SCUR.LOAD a0 nonsense");
@@ -61,6 +62,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     a_failed_primary_is_followed(&cluster);
 
     // Down, and up again with what the files have; processes of others go on.
+    close(&mut store(&address), "within");
     let processes = cluster.processes();
     let mut other = std::process::Command::new("sleep").arg("60").spawn().expect("it starts");
     cluster.down().well();
@@ -72,7 +74,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     cluster.up_again().well();
     cluster.up_again().refused(&["holds a cluster that runs"]);
     let mut door = store(&address);
-    verify(&mut door, ACCOUNTS);
+    verify_with(&mut door, ACCOUNTS, "within");
 
     // And back, with what was done meanwhile.
     let topup = ask(&mut door, "SCUR.TOPUP a1 t2 main 5");
@@ -86,7 +88,7 @@ fn a_server_moves_into_a_cluster_which_keeps_its_promises_and_back() {
     assert!(said.contains("the totals agree"), "{said}");
     assert!(said.contains("deletions that are remembered: 21"), "{said}");
     let mut door = store(&back.address());
-    verify(&mut door, ACCOUNTS);
+    verify_with(&mut door, ACCOUNTS, "within");
     for number in 0..20 {
         let late = ask(&mut door, &format!("ENTITY.PUT f{number} late VERSION 8"));
         assert_eq!(late, "[0 9]", "older than a deletion that came along");
