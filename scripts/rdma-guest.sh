@@ -6,7 +6,7 @@
 # usage: scripts/rdma-guest.sh build
 #        scripts/rdma-guest.sh run [FILE|FILE:PATH]... -- COMMAND [ARGUMENT]...
 #   build  fetches the packages and makes the image, unless it is there
-#   run    builds, puts each FILE into the guest's directory /work (or at PATH), runs the command there,
+#   run    builds, puts each FILE into the guest's directory /guest (or at PATH), runs the command there,
 #          prints what it prints and ends with its status. In the guest the device is rxe0 on dummy0,
 #          whose addresses are 10.77.0.1 and fd77::1, and SCURRY_RDMA_GUEST=1 is set.
 #        scripts/rdma-guest.sh pair [FILE|FILE:PATH]... -- COMMAND [ARGUMENT]... -- COMMAND [ARGUMENT]...
@@ -23,7 +23,7 @@ export LC_ALL=C
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # What is cached was made by a script of this number, of this kernel; each has a place of its own.
-edition=4
+edition=5
 cache=$PWD/.cache/rdma-guest
 seconds=${RDMA_GUEST_SECONDS:-150}
 memory=${RDMA_GUEST_MEMORY:-1024}
@@ -136,8 +136,8 @@ fi
 /bin/rdma link add rxe0 type rxe netdev $device || echo "no RDMA device"
 # Anyone may use it, as on a host whose administrator has said so.
 chmod 666 /dev/infiniband/* 2>/dev/null
-cd /work
-setsid sh /work/.command$host
+cd /guest
+setsid sh /guest/.command$host
 echo "MARKER $?"
 poweroff -f
 INIT
@@ -203,7 +203,7 @@ add_files() { # add_files ROOT FILE...
   local root=$1 file place
   shift
   for file in "$@"; do
-    place=/work/${file##*/}
+    place=/guest/${file##*/}
     case "$file" in *:/*) place=${file#*:}; file=${file%%:*} ;; esac
     [ -f "$file" ] || fail "there is no file $file"
     mkdir -p "$root$(dirname "$place")"
@@ -247,7 +247,7 @@ read_arguments() {
 # The image, and behind it what this run adds: the kernel unpacks one archive after another, each of
 # which begins at a multiple of four bytes.
 make_initrd() {
-  mkdir -p "$work/files/work"
+  mkdir -p "$work/files/guest"
   add_files "$work/files" "${files[@]}"
   cp "$image/image" "$work/initrd"
   truncate -s %4 "$work/initrd"
@@ -284,8 +284,8 @@ finish() { # finish STATUS PROCESS
 run() {
   local status=0 cpus=2
   [ "${#commands[@]}" = 1 ] || fail "say what to run: scripts/rdma-guest.sh run FILE... -- COMMAND"
-  mkdir -p "$work/files/work"
-  echo "${commands[0]}" >"$work/files/work/.command"
+  mkdir -p "$work/files/guest"
+  echo "${commands[0]}" >"$work/files/guest/.command"
   make_initrd
   mkfifo "$work/console"
   start "$work/console" ""
@@ -296,9 +296,9 @@ run() {
 pair() {
   local status=0 cpus=1 wire=$work/wire host
   [ "${#commands[@]}" = 2 ] || fail "say what to run in both: rdma-guest.sh pair FILE... -- COMMAND -- COMMAND"
-  mkdir -p "$work/files/work"
+  mkdir -p "$work/files/guest"
   for host in 1 2; do
-    echo "${commands[host - 1]}" >"$work/files/work/.command$host"
+    echo "${commands[host - 1]}" >"$work/files/guest/.command$host"
     mkfifo "$work/console$host"
   done
   make_initrd

@@ -19,7 +19,7 @@ const ONE_HOST: [&str; 4] = [
     "--",
     "sh",
     "-c",
-    "cd /work && export SCURRY_BIN=/work/scurry SCURRY_SCENARIOS=/work/scenarios && \
+    "cd /guest && export SCURRY_BIN=/guest/scurry SCURRY_SCENARIOS=/guest/scenarios && \
      ./device --test-threads 1 && ./server --test-threads 1 --nocapture && \
      ./scripts --test-threads 1 --nocapture",
 ];
@@ -29,14 +29,14 @@ const TWO_HOSTS: [&str; 14] = [
     "--",
     "env",
     "SCURRY_RDMA_HOST=serve 10.78.0.1:6390",
-    "/work/device",
+    "/guest/device",
     "--exact",
     "hosts::a_lossy_way_loses_nothing_and_a_dead_host_is_noticed",
     "--nocapture",
     "--",
     "env",
     "SCURRY_RDMA_HOST=ask 10.78.0.1:6390",
-    "/work/device",
+    "/guest/device",
     "--exact",
     "hosts::a_lossy_way_loses_nothing_and_a_dead_host_is_noticed",
     "--nocapture",
@@ -48,7 +48,7 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
     if !std::env::split_paths(&path).any(|dir| dir.join(QEMU).is_file()) {
         return Ok(Outcome::Skipped(format!("{QEMU} is not here: scripts/install-tools.sh rdma")));
     }
-    let device = built_test(host, "scurry-rdma", "device", "/work/device")?;
+    let device = built_test(host, "scurry-rdma", "device", "/guest/device")?;
     let files = [one_host(host)?, vec![device.clone()]].concat();
     for (what, files, tests) in
         [("run", files, &ONE_HOST[..]), ("pair", vec![device], &TWO_HOSTS[..])]
@@ -78,15 +78,15 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
 fn one_host(host: &Host) -> Result<Vec<String>> {
     host.cargo(&["build", "--locked", "-p", "scurry-cli"])?;
     let mut files = vec![
-        format!("{}:/work/scurry", host.target_dir()?.join("debug/scurry").display()),
-        built_test(host, "scurry-cli", "rdma", "/work/server")?,
-        built_test(host, "scurry-conformance", "rdma", "/work/scripts")?,
+        format!("{}:/guest/scurry", host.target_dir()?.join("debug/scurry").display()),
+        built_test(host, "scurry-cli", "rdma", "/guest/server")?,
+        built_test(host, "scurry-conformance", "rdma", "/guest/scripts")?,
     ];
     let scenarios = host.root.join("testing/conformance/scenarios");
     for entry in std::fs::read_dir(&scenarios).context("the scenario scripts")? {
         let path = entry?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        files.push(format!("{}:/work/scenarios/{name}", path.display()));
+        files.push(format!("{}:/guest/scenarios/{name}", path.display()));
     }
     Ok(files)
 }
