@@ -22,9 +22,10 @@ const STEPS: &[Step] = &[
     ("build", build),
     ("smoke", smoke),
     ("cluster-test", cluster_test),
-    ("rdma", rdma::run),
     ("fuzz", fuzz_step),
     ("mutants", mutants_step),
+    // A processor is emulated there: what runs beside it makes everything in it late.
+    ("rdma", rdma::run),
 ];
 
 /// A target without an operating system: what builds for it uses no `std`.
@@ -33,6 +34,9 @@ const BARE_TARGET: &str = "thumbv7em-none-eabi";
 /// These run beside the others, in a process of their own: tests of real servers mostly wait, and
 /// what is here mostly computes. None of it needs what the others build.
 const ASIDE: &[&str] = &["build", "smoke", "fuzz", "mutants"];
+
+/// One gate in so many has seeded each mutant: all of them take longer than everything else together.
+const MUTANT_PARTS: u64 = 4;
 
 /// Runs the named steps, or all. An error names those that failed.
 pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
@@ -53,10 +57,12 @@ pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
         if names.is_empty() && name == "test" {
             aside = Some(Aside::start(host)?);
         }
+        if name == "rdma"
+            && let Some(aside) = aside.take()
+        {
+            steps.run("aside", || aside.end());
+        }
         steps.run(name, || step(host));
-    }
-    if let Some(aside) = aside {
-        steps.run("aside", || aside.end());
     }
     if let Some(before) = before {
         steps.run("tree-unchanged", || unchanged(&before, &state_of_tree(host)?));
@@ -64,9 +70,10 @@ pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
     steps.finish()
 }
 
-/// Seeds the known bugs.
-pub(crate) fn mutants(host: &Host) -> Result<()> {
-    host.cargo(&["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants"])
+/// Seeds all known bugs, or a part of them.
+pub(crate) fn mutants(host: &Host, words: &[&str]) -> Result<()> {
+    let run = ["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants", "--"];
+    host.cargo(&[&run[..], words].concat())
 }
 
 /// The steps that run beside the others, and what they print.
@@ -192,8 +199,13 @@ fn fuzz_step(host: &Host) -> Result<Outcome> {
     fuzz::run(host, fuzz::SECONDS_DEFAULT)
 }
 
+/// A part of them, by the number of commits: each commit has its turn at another part.
 fn mutants_step(host: &Host) -> Result<Outcome> {
-    mutants(host)?;
+    let commits = host.git_output(&["rev-list", "--count", "HEAD"])?;
+    let commits: u64 = commits.trim().parse().context("the number of commits")?;
+    let part = format!("{}/{MUTANT_PARTS}", commits % MUTANT_PARTS + 1);
+    println!("part {part}; all of them: cargo xtask mutants");
+    mutants(host, &["--part", &part])?;
     Ok(Outcome::Passed)
 }
 

@@ -84,7 +84,7 @@ fn run(args: &[String]) -> Result<()> {
         },
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
-        "mutants" => ci::mutants(&Host::find()?),
+        "mutants" => ci::mutants(&Host::find()?, &[]),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

@@ -1,16 +1,19 @@
 //! Seeds known bugs, one at a time, and demands that the named test catches each. A mutant is a
-//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [NAME...]`.
+//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [--part K/N | NAME...]`.
 //!
 //! The files that git knows or would know are copied to scratch workspaces under target/, so
 //! that the working tree is never touched; only the mutated file is rebuilt. Mutants that the
 //! same tests must catch form a group; each lane has a copy of its own and takes one group after
-//! another.
+//! another. A part of N is about an N-th of all, whole groups of them: the gate takes another part
+//! for each commit.
 
 mod mutant;
+mod part;
 mod scratch;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use mutant::{Catcher, Mutant};
+use part::Part;
 use scratch::{Scratch, Verdict};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +26,15 @@ use std::thread;
 const LANES: usize = 2;
 
 fn main() -> Result<ExitCode> {
-    let wanted: Vec<String> = std::env::args().skip(1).collect();
+    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
+    let part: Option<Part> = match wanted.iter().position(|word| word == "--part") {
+        None => None,
+        Some(at) => {
+            let words: Vec<String> = wanted.splice(at..wanted.len().min(at + 2), []).collect();
+            ensure!(wanted.is_empty(), "name mutants or a part of all, not both");
+            Some(words.get(1).context("--part K/N is without K/N")?.parse()?)
+        }
+    };
     let top = ["rev-parse", "--show-toplevel"];
     let root = PathBuf::from(scratch::stdout(Command::new("git").args(top))?);
     let mutants = mutant::load(&root.join("testing/mutants"), &wanted)?;
@@ -31,7 +42,10 @@ fn main() -> Result<ExitCode> {
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
     let width = mutants.iter().map(|mutant| mutant.name.len()).max().unwrap_or(0);
 
-    let groups = Mutex::new(groups(&mutants));
+    let groups = groups(&mutants);
+    let groups = part.map_or(groups.clone(), |part| part.of(groups));
+    let count: usize = groups.iter().map(Vec::len).sum();
+    let groups = Mutex::new(groups);
     let next = || groups.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
     let lane = |number: usize| -> Result<bool> {
         let Some(first) = next() else { return Ok(true) };
@@ -48,7 +62,7 @@ fn main() -> Result<ExitCode> {
         let ends = lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic"));
         ends.collect::<Result<Vec<bool>>>().map(|lanes| lanes.into_iter().all(|fine| fine))
     })?;
-    println!("{} mutants", mutants.len());
+    println!("{count} of {} mutants", mutants.len());
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
