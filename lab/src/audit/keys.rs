@@ -2,9 +2,10 @@
 
 use anyhow::{Result, ensure};
 
-use super::sample;
+use super::{SAMPLE, sample};
 use crate::client::Client;
 use crate::names::account_text;
+use crate::random::Random;
 use crate::resp::{Value, encode};
 use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyCheck, KeyValueWorkload, names_only};
 
@@ -14,7 +15,7 @@ use crate::workload::{HashFieldsWorkload, IndexWorkload, KeyCheck, KeyValueWorkl
 /// What differed first, or why the store could not be asked.
 pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u64) -> Result<()> {
     ensure!(workload.wrong() == 0, "{} GET replies were no value of this load", workload.wrong());
-    let keys = sample(workload.keys(), seed);
+    let keys = looked_at(workload, seed);
     let append = |index: usize, out: &mut Vec<u8>| {
         out.extend(encode(&[b"GET".as_slice(), &crate::names::key_text(keys[index])]));
     };
@@ -32,6 +33,24 @@ pub fn audit_key_value(client: &mut Client, workload: &KeyValueWorkload, seed: u
         );
         Ok(())
     })
+}
+
+/// Each key that the load has changed, up to a bound, and some of the others: a load that changes few of
+/// many keys is not audited for longer than it ran.
+fn looked_at(workload: &KeyValueWorkload, seed: u64) -> Vec<u32> {
+    let (changed, others): (Vec<u32>, Vec<u32>) =
+        (0..workload.keys()).partition(|key| workload.is_changed(*key));
+    let count = u32::try_from(changed.len()).unwrap_or(u32::MAX);
+    let mut keys: Vec<u32> =
+        sample(count, seed).into_iter().map(|index| changed[index as usize]).collect();
+    if others.len() <= SAMPLE as usize {
+        keys.extend(others);
+        return keys;
+    }
+    let mut random = Random::seeded(seed ^ 0xA0D2);
+    let count = u32::try_from(others.len()).unwrap_or(u32::MAX);
+    keys.extend((0..SAMPLE).map(|_| others[random.below(count) as usize]));
+    keys
 }
 
 /// Audits an index: the last acknowledged value of each record finds that record alone, and one
@@ -96,4 +115,24 @@ pub fn audit_hash_fields(
         ensure!(value == expected, "account {account} holds {value}, but {expected} was written");
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::KeyValue;
+
+    #[test]
+    fn every_changed_key_is_looked_at_and_some_of_the_others() {
+        let plan = KeyValue { keys: 50_000, value_size: 10, ..KeyValue::default() };
+        let mut workload = KeyValueWorkload::new(&plan, 1, 1, false);
+        for key in (7..50_000).step_by(10_000) {
+            workload.append_first(key, &mut Vec::new());
+        }
+        let keys = looked_at(&workload, 3);
+        assert_eq!(keys[..5], [7, 10_007, 20_007, 30_007, 40_007]);
+        assert_eq!(keys.len(), 5 + SAMPLE as usize);
+        assert!(keys[5..].iter().all(|key| key % 10_000 != 7 && *key < 50_000));
+        assert!(keys[5..].iter().any(|key| *key > 25_000), "from everywhere");
+    }
 }

@@ -129,6 +129,11 @@ impl KeyValueWorkload {
         KeyCheck::Value(value)
     }
 
+    /// The load has written the key or taken it away.
+    pub fn is_changed(&self, key: u32) -> bool {
+        self.writes.is_changed(key)
+    }
+
     /// GET replies of another length than the values have.
     pub fn wrong(&self) -> u64 {
         self.wrong

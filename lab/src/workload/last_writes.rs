@@ -25,6 +25,8 @@ struct KeyState {
     writing: u16,
     /// A write was sent while another was on its way, and none alone since.
     overlapped: bool,
+    /// It was written or taken away, as far as is known.
+    changed: bool,
 }
 
 impl LastWrites {
@@ -65,6 +67,7 @@ impl LastWrites {
                 number: u64::try_from(number).unwrap_or(0),
                 writing: 0,
                 overlapped: number < 0,
+                changed: true,
             })
             .collect();
     }
@@ -72,6 +75,11 @@ impl LastWrites {
     /// A write of a key is on its way.
     pub(super) fn is_writing(&self, key: u32) -> bool {
         self.keys[key as usize].writing > 0
+    }
+
+    /// It was written or taken away: it may be absent all the same.
+    pub(super) fn is_changed(&self, key: u32) -> bool {
+        self.keys[key as usize].changed
     }
 
     pub(super) fn last(&self, key: u32) -> Last {
@@ -87,6 +95,7 @@ impl KeyState {
     fn begin(&mut self, number: u64) {
         self.overlapped = self.writing > 0;
         self.writing += 1;
+        self.changed = true;
         self.number = number;
     }
 }
