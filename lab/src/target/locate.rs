@@ -108,7 +108,8 @@ impl Target {
 
 fn locate_scurry(asked: Option<&Path>) -> Result<PathBuf, Missing> {
     if let Some(path) = asked {
-        return path.is_file().then(|| path.to_owned()).ok_or_else(|| Missing {
+        // It is started in a directory of its own.
+        return path.canonicalize().ok().filter(|path| path.is_file()).ok_or_else(|| Missing {
             why: format!("there is no program {}", path.display()),
             cure: "give --scurry-bin the path of the scurry binary".to_owned(),
         });
@@ -156,5 +157,14 @@ mod tests {
         let path = Path::new("no/such/scurry");
         let missing = Target::Scurry.locate(Kind::Kv, Some(path)).unwrap_err();
         assert!(missing.to_string().contains("no/such/scurry"));
+    }
+
+    #[test]
+    fn a_program_named_from_here_is_found_from_elsewhere_too() {
+        let named = Path::new("src/../src/lib.rs");
+        let found = Target::Scurry.locate(Kind::Charging, Some(named)).unwrap();
+        assert!(found.is_absolute() && found.ends_with("src/lib.rs"), "{}", found.display());
+        let missing = Target::Scurry.locate(Kind::Charging, Some(Path::new("src"))).unwrap_err();
+        assert_eq!(missing.why, "there is no program src");
     }
 }
