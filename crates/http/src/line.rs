@@ -1,6 +1,7 @@
-//! A connection to a node, on which requests do not wait for each other. Whoever asks writes at once,
-//! from where it is; one task reads and gives each reply to whom it is for. Nothing is timed here: a
-//! request that goes to several nodes has one limit for all of them.
+//! A connection to a node, on which requests do not wait for each other. One task sends what all have
+//! asked since its last turn, reads, and gives each reply to whom it is for: requests that came together
+//! go out in one system call, and the node answers them in one. Nothing is timed here: a request that
+//! goes to several nodes has one limit for all of them.
 
 use crate::inbox::{Inbox, Ticket};
 use crate::reading_replies::read;
@@ -50,7 +51,7 @@ struct Open {
 struct Shared {
     stream: OwnedWriteHalf,
     state: Mutex<State>,
-    /// Of the one who reads.
+    /// Of the task.
     waker: AtomicWaker,
 }
 
@@ -106,15 +107,11 @@ impl Line {
             return;
         }
         state.waiting.push_back(ticket);
-        let sent = if state.unsent.is_empty() {
-            // A connection that is broken tells the one who reads.
-            self.0.shared.stream.try_write(command).unwrap_or_default()
-        } else {
-            0
-        };
-        if sent < command.len() {
-            state.unsent.extend_from_slice(&command[sent..]);
-            drop(state);
+        let is_first = state.unsent.is_empty();
+        state.unsent.extend_from_slice(command);
+        drop(state);
+        // Behind the first it is known that there is something to send.
+        if is_first {
             self.0.shared.waker.wake();
         }
     }
@@ -179,7 +176,7 @@ impl Shared {
         self.waker.wake();
     }
 
-    /// Reads, and sends what could not be sent at once, until the connection is over.
+    /// Sends and reads until the connection is over.
     async fn serve(self: Arc<Shared>, mut reads: OwnedReadHalf) {
         let mut room = vec![0; READ_LEN];
         let mut rest = Vec::new();
