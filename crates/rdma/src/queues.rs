@@ -91,6 +91,11 @@ impl Queues {
         Ok(count)
     }
 
+    /// One of them may tell, or has told what was not read.
+    pub(crate) fn is_any_armed(&self) -> bool {
+        self.all.iter().any(|one| one.armed)
+    }
+
     /// Reads one event; false when there is none.
     pub(crate) fn read_event(&mut self) -> io::Result<bool> {
         let Some(queue) = self.channel.read_event()? else { return Ok(false) };

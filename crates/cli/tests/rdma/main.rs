@@ -5,4 +5,5 @@ mod access;
 mod hostile;
 mod raw;
 mod support;
+mod syscalls;
 mod techniques;

@@ -4,7 +4,7 @@ use scurry_rdma::{Device, Stream};
 use scurry_rdma_proto::Settings;
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::Duration;
 
@@ -34,6 +34,7 @@ pub(crate) fn device() -> Option<SocketAddr> {
 pub(crate) struct Server {
     child: Child,
     pub(crate) address: SocketAddr,
+    tcp: SocketAddr,
     log: BufReader<ChildStderr>,
 }
 
@@ -56,15 +57,17 @@ impl Server {
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the binary starts");
         let mut log = BufReader::new(child.stderr.take().expect("it is piped"));
+        let mut tcp = None;
         let address = loop {
             let mut line = String::new();
             assert!(log.read_line(&mut line).expect("it logs") > 0, "it ends");
-            let rest = line.trim().strip_prefix("listening on ");
-            if let Some(address) = rest.and_then(|rest| rest.strip_suffix(" over RDMA")) {
-                break address.parse().expect("an address");
+            let Some(rest) = line.trim().strip_prefix("listening on ") else { continue };
+            match rest.strip_suffix(" over RDMA") {
+                Some(address) => break address.parse().expect("an address"),
+                None => tcp = Some(rest.parse().expect("an address")),
             }
         };
-        Server { child, address, log }
+        Server { child, address, tcp: tcp.expect("TCP is first"), log }
     }
 
     pub(crate) fn connect(&self) -> Client {
@@ -72,9 +75,16 @@ impl Server {
     }
 
     pub(crate) fn connect_with(&self, settings: Settings) -> Client {
-        let mut stream = Stream::connect(self.address, settings, LONG).expect("it accepts");
-        stream.set_timeout(Some(LONG));
-        Client { stream }
+        Client::over_rdma(self.address, settings)
+    }
+
+    /// The same over TCP.
+    pub(crate) fn connect_over_tcp(&self) -> Client {
+        Client::over_tcp(self.tcp)
+    }
+
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id()
     }
 
     /// The next line that it logs; one comes.
@@ -103,10 +113,27 @@ impl Drop for Server {
 
 /// A client that speaks lines and bulks.
 pub(crate) struct Client {
-    pub(crate) stream: Stream,
+    stream: Box<dyn Duplex>,
 }
 
+pub(crate) trait Duplex: Read + Write {}
+
+impl<T: Read + Write> Duplex for T {}
+
 impl Client {
+    pub(crate) fn over_rdma(address: SocketAddr, settings: Settings) -> Client {
+        let mut stream = Stream::connect(address, settings, LONG).expect("it accepts");
+        stream.set_timeout(Some(LONG));
+        Client { stream: Box::new(stream) }
+    }
+
+    pub(crate) fn over_tcp(address: SocketAddr) -> Client {
+        let stream = TcpStream::connect(address).expect("it accepts");
+        stream.set_nodelay(true).expect("a socket");
+        stream.set_read_timeout(Some(LONG)).expect("a socket");
+        Client { stream: Box::new(stream) }
+    }
+
     pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.stream.write_all(bytes.as_ref()).expect("sent");
         self.stream.flush().expect("sent");

@@ -18,7 +18,8 @@ const WAYS: [(&str, &str); 8] = [
     ("one window", "windows=1"),
     ("all of it off", OFF),
 ];
-const OFF: &str = "input=copied,output=copied,inline=0,signal=1,doorbells=each,windows=1,spin=0";
+pub(crate) const OFF: &str =
+    "input=copied,output=copied,inline=0,signal=1,doorbells=each,windows=1,spin=0";
 
 const COLUMNS: [&str; 13] = [
     "copies_in",
@@ -70,12 +71,22 @@ fn long(client: &mut Client) {
     }
 }
 
-type Load = (&'static str, fn(&mut Client));
-const LOADS: [Load; 3] = [
+pub(crate) type Load = (&'static str, fn(&mut Client));
+pub(crate) const LOADS: [Load; 3] = [
     ("1,000 requests, one after the other", alone),
     ("4,000 requests, 16 together", together),
     ("20 replies of 200,000 bytes", long),
 ];
+
+/// Puts what the last load reads, and takes away what one before has left.
+pub(crate) fn fill(client: &mut Client) {
+    let bytes = "l".repeat(LONG_LEN);
+    client.send(format!("*3\r\n$3\r\nSET\r\n$4\r\nlong\r\n${LONG_LEN}\r\n{bytes}\r\n"));
+    assert_eq!(client.line(), "+OK");
+    // The first counts from 1 on.
+    client.send("DEL alone\r\n");
+    client.line();
+}
 
 /// What the server has counted meanwhile. The INFO that asks before is in it.
 fn counted(client: &mut Client, load: fn(&mut Client)) -> BTreeMap<String, u64> {
@@ -95,9 +106,7 @@ fn each_technique_saves_what_it_is_for() {
     for (way, tuning) in WAYS {
         let server = Server::start(address, &["--rdma-window", "64kb", "--rdma-tuning", tuning]);
         let mut client = server.connect();
-        let bytes = "l".repeat(LONG_LEN);
-        client.send(format!("*3\r\n$3\r\nSET\r\n$4\r\nlong\r\n${LONG_LEN}\r\n{bytes}\r\n"));
-        assert_eq!(client.line(), "+OK");
+        fill(&mut client);
         for (name, load) in LOADS {
             all.insert((name, way), counted(&mut client, load));
         }

@@ -112,13 +112,15 @@ impl Hub {
     /// # Errors
     /// When the channel has failed.
     pub fn notified(&mut self) -> io::Result<()> {
-        loop {
+        // Each queue tells once of what it was asked for: none is asked, nothing is left to be read.
+        while self.queues.is_any_armed() {
             self.counters.event_reads += 1;
             if !self.queues.read_event()? {
-                return Ok(());
+                break;
             }
             self.counters.completion_events += 1;
         }
+        Ok(())
     }
 
     /// To be called before the loop waits: asks to be told of the next completion, then polls once more,

@@ -1,0 +1,191 @@
+//! System calls of a server, counted by the kernel, over TCP and over RDMA. Beside Scurry's those of
+//! valkey-server where `SCURRY_VALKEY_SERVER` and `SCURRY_VALKEY_RDMA` (its module) say where they lie.
+//!
+//! It reads tracefs, which only root may, and so does nothing outside the guest. There the device is
+//! software: posting work and asking to be told are system calls, which they are not on hardware; and
+//! reading a clock is one, which it is not on most machines: it is left out.
+
+use crate::support::{Client, LONG, Server, device};
+use crate::techniques::{LOADS, OFF, fill};
+use scurry_rdma_proto::Settings;
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+const TRACEFS: &str = "/sys/kernel/tracing";
+const EVENT: &str = "/sys/kernel/tracing/events/raw_syscalls/sys_enter";
+/// Not counted.
+const CLOCKS: [&str; 2] = ["clock_gettime", "gettimeofday"];
+const COUNT: &str = "hist:keys=common_pid,id.syscall:size=4096";
+
+/// Counts what every thread calls, from now on.
+struct Kernel;
+
+impl Kernel {
+    /// Where the kernel has tracefs, and this test may use it.
+    fn new() -> Kernel {
+        if !fs::exists(EVENT).unwrap_or(false) {
+            let mut mount = Command::new("mount");
+            let status = mount.args(["-t", "tracefs", "tracefs", TRACEFS]).status();
+            assert!(status.is_ok_and(|status| status.success()), "tracefs is mounted");
+        }
+        fs::write(format!("{EVENT}/trigger"), COUNT).expect("the kernel counts");
+        Kernel
+    }
+
+    /// How often the threads of a process have called what, by name.
+    fn counts(&self, process: u32) -> BTreeMap<String, u64> {
+        let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+        let threads: Vec<String> = tasks
+            .map(|task| task.expect("it runs").file_name().to_string_lossy().into_owned())
+            .collect();
+        let text = fs::read_to_string(format!("{EVENT}/hist")).expect("the kernel counts");
+        assert!(text.contains("Dropped: 0"), "there was no room for some");
+        counts_of(&text, &threads)
+    }
+}
+
+impl Drop for Kernel {
+    fn drop(&mut self) {
+        // Nothing else counts here.
+        let _ = fs::write(format!("{EVENT}/trigger"), format!("!{COUNT}"));
+    }
+}
+
+/// From lines as `{ common_pid: 12, id: sys_read [  0] } hitcount: 3`, those of these threads.
+fn counts_of(text: &str, threads: &[String]) -> BTreeMap<String, u64> {
+    let mut counts = BTreeMap::new();
+    for line in text.lines().filter(|line| line.starts_with("{ common_pid:")) {
+        let words: Vec<&str> = line.split([' ', ',']).filter(|word| !word.is_empty()).collect();
+        let after = |name: &str| words.iter().skip_while(|word| **word != name).nth(1);
+        let (Some(thread), Some(name)) = (after("common_pid:"), after("id:")) else { continue };
+        if threads.iter().any(|own| own == thread) {
+            let count: u64 = after("hitcount:").expect("a count").parse().expect("a number");
+            *counts.entry(name.trim_start_matches("sys_").to_owned()).or_default() += count;
+        }
+    }
+    counts
+}
+
+/// What was called for each load, and how often.
+fn measure(kernel: &Kernel, process: u32, client: &mut Client) -> Vec<BTreeMap<String, u64>> {
+    fill(client);
+    let counted = LOADS.map(|(_, load)| {
+        let before = kernel.counts(process);
+        load(client);
+        let mut after = kernel.counts(process);
+        for (name, count) in &mut after {
+            *count -= before.get(name).copied().unwrap_or(0);
+        }
+        after.retain(|name, count| *count > 0 && !CLOCKS.contains(&name.as_str()));
+        after
+    });
+    counted.to_vec()
+}
+
+/// Between two looks whether it listens.
+const WAIT: Duration = Duration::from_millis(50);
+
+/// Rows that are compared.
+const TCP: usize = 0;
+const RDMA: usize = 1;
+
+/// A valkey-server, stopped when dropped.
+struct Valkey {
+    child: Child,
+    tcp: SocketAddr,
+    rdma: SocketAddr,
+}
+
+impl Valkey {
+    /// None where it was not named.
+    fn start(device: SocketAddr) -> Option<Valkey> {
+        let program = std::env::var_os("SCURRY_VALKEY_SERVER")?;
+        let module = std::env::var("SCURRY_VALKEY_RDMA").expect("SCURRY_VALKEY_RDMA is its module");
+        let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("a port");
+        let (address, port) = (device.ip().to_string(), free.port().to_string());
+        let mut command = Command::new(program);
+        command.args(["--port", &port, "--bind", "127.0.0.1", "--protected-mode", "no"]);
+        command.args(["--save", "", "--loadmodule", &module]);
+        command.args(["--rdma-bind", &address, "--rdma-port", &port]);
+        let child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().expect("it starts");
+        let listens = (0..LONG.as_millis() / WAIT.as_millis()).any(|_| {
+            std::thread::sleep(WAIT); // tidy: allow (it says nothing)
+            TcpStream::connect(free).is_ok()
+        });
+        assert!(listens, "valkey-server does not listen");
+        Some(Valkey { child, tcp: free, rdma: SocketAddr::new(device.ip(), free.port()) })
+    }
+}
+
+impl Drop for Valkey {
+    fn drop(&mut self) {
+        // It may have ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn system_calls_are_few_and_known() {
+    let Some(address) = device() else { return };
+    if std::env::var_os("SCURRY_RDMA_GUEST").is_none() {
+        eprintln!("skipped: it counts what the whole machine calls, and so runs in the guest only");
+        return;
+    }
+    let kernel = Kernel::new();
+    let mut rows = Vec::new();
+    for (way, tuning) in [("as it comes", ""), ("spin=0", "spin=0"), ("all off", OFF)] {
+        let server = Server::start(address, &["--rdma-window", "64kb", "--rdma-tuning", tuning]);
+        if rows.is_empty() {
+            let counts = measure(&kernel, server.process(), &mut server.connect_over_tcp());
+            rows.push(("scurry, TCP".to_owned(), counts));
+        }
+        let counts = measure(&kernel, server.process(), &mut server.connect());
+        rows.push((format!("scurry, RDMA, {way}"), counts));
+    }
+    if let Some(valkey) = Valkey::start(address) {
+        let process = valkey.child.id();
+        let counts = measure(&kernel, process, &mut Client::over_tcp(valkey.tcp));
+        rows.push(("valkey-server, TCP".to_owned(), counts));
+        let mut client = Client::over_rdma(valkey.rdma, Settings::default());
+        rows.push(("valkey-server, RDMA".to_owned(), measure(&kernel, process, &mut client)));
+    }
+    for (at, (load, _)) in LOADS.iter().enumerate() {
+        println!("\n{load}: system calls of the server");
+        for (row, counts) in &rows {
+            let total: u64 = counts[at].values().sum();
+            let each: Vec<String> =
+                counts[at].iter().map(|(name, count)| format!("{name} {count}")).collect();
+            println!("{row} | {total} | {}", each.join(", "));
+        }
+    }
+    let of = |row: usize, load: usize, name: &str| rows[row].1[load].get(name).copied();
+    let requests = [1_000, 250];
+    for (load, requests) in requests.into_iter().enumerate() {
+        for name in ["recvfrom", "sendto"] {
+            assert!(of(TCP, load, name).is_some_and(|count| count <= requests + 10), "{name}");
+            assert_eq!(of(RDMA, load, name), None, "{name}");
+        }
+        // One event of completions is read for each time the server has slept, and not another one to
+        // learn that there is none.
+        let (slept, reads) = (of(RDMA, load, "epoll_wait"), of(RDMA, load, "read"));
+        assert!(reads <= slept && slept.is_some(), "{reads:?} reads, {slept:?} times asleep");
+        assert!(of(RDMA, load, "write").is_some_and(|posts| posts <= requests + 20));
+    }
+}
+
+#[test]
+fn counts_are_read_as_the_kernel_prints_them() {
+    let text = "# event histogram\n#\n\n\
+        { common_pid:        123, id: sys_epoll_wait                [232] } hitcount:        500\n\
+        { common_pid:        124, id: sys_write                     [  1] } hitcount:          7\n\
+        { common_pid:         12, id: sys_write                     [  1] } hitcount:         90\n\
+        { common_pid:        123, id: sys_write                     [  1] } hitcount:          3\n\
+        \nTotals:\n    Hits: 600\n    Entries: 4\n    Dropped: 0\n";
+    let counts = counts_of(text, &["123".to_owned(), "124".to_owned()]);
+    let expected = [("epoll_wait".to_owned(), 500), ("write".to_owned(), 10)];
+    assert_eq!(counts, BTreeMap::from(expected));
+}
