@@ -96,6 +96,7 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         cores: testbed.cores.as_ref(),
         scurry: &testbed.scurry,
         door: Door::Main,
+        rdma: None,
         copies: Copies::default(),
         echo_sizes: "",
         library: None,

@@ -112,6 +112,7 @@ impl<'a> HalfLoad<'a> {
             cores: testbed.cores.as_ref(),
             scurry: &testbed.scurry,
             door: Door::Main,
+            rdma: None,
             copies: Copies::default(),
             echo_sizes: "",
             library: None,

@@ -32,6 +32,7 @@ pub mod log_growth;
 pub mod measure;
 pub mod names;
 pub mod neighbours;
+pub mod over_rdma;
 pub mod place;
 pub mod populate;
 pub mod process;

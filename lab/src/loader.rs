@@ -4,11 +4,12 @@
 
 mod connection;
 mod pace;
+mod rdma;
 mod receive;
 mod recorder;
 mod send;
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,6 +40,8 @@ pub struct LoadPlan {
     pub wire: Wire,
     /// Where the server listens; connections are dealt out to several ports in turn.
     pub addresses: Vec<SocketAddr>,
+    /// The load goes over RDMA, to this address of a device and the port of the server; over TCP without.
+    pub rdma: Option<IpAddr>,
     /// Sessions at a time.
     pub sessions: u32,
     /// Connections that they share.
@@ -86,6 +89,8 @@ pub struct Loader<'a, W> {
     workload: &'a mut W,
     interrupted: &'a AtomicBool,
     connections: Vec<Connection>,
+    /// None over TCP. It goes before the connections would.
+    rdma: Option<rdma::Place>,
     epoll: OwnedFd,
     clock: Clock,
     recorder: Recorder,
@@ -117,10 +122,23 @@ impl<'a, W: Workload> Loader<'a, W> {
     ) -> Result<Loader<'a, W>> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).context("creating an epoll set")?;
         let mut connections = Vec::new();
+        let over_rdma =
+            |address: &SocketAddr| plan.rdma.map(|ip| SocketAddr::new(ip, address.port()));
+        let first = plan.addresses.first().and_then(over_rdma);
+        let mut rdma = match first {
+            None => None,
+            Some(to) => Some(rdma::Place::new(to, plan.connections, &epoll)?),
+        };
         for index in 0..plan.connections {
             let sessions = (index..plan.sessions).step_by(plan.connections as usize).collect();
             let address = plan.addresses[index as usize % plan.addresses.len()];
-            let mut connection = Connection::open(address, plan.wire, sessions)?;
+            let mut connection = match (&mut rdma, over_rdma(&address)) {
+                (Some(place), Some(to)) => {
+                    let endpoint = place.connect(to, index as usize)?;
+                    Connection::over_rdma(endpoint, plan.wire, sessions)
+                }
+                _ => Connection::open(address, plan.wire, sessions)?,
+            };
             connection.register(&epoll, u64::from(index))?;
             connections.push(connection);
         }
@@ -130,6 +148,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             workload,
             interrupted,
             connections,
+            rdma,
             epoll,
             clock: Clock::start(),
             recorder,
@@ -230,6 +249,9 @@ impl<'a, W: Workload> Loader<'a, W> {
             self.in_flight
         );
         let wait = until.saturating_sub(now).clamp(1, WAIT_NS_MAX);
+        if self.rdma.is_some() {
+            return self.turn_over_rdma(now, wait);
+        }
         let timeout = Timespec { tv_sec: 0, tv_nsec: i64::try_from(wait)? };
         let mut events = [const { std::mem::MaybeUninit::uninit() }; 256];
         let (ready, _) = match epoll::wait(&self.epoll, &mut events, Some(&timeout)) {
@@ -282,6 +304,7 @@ mod tests {
         let plan = LoadPlan {
             wire: Wire::Resp,
             addresses: listeners.iter().map(|l| l.local_addr().unwrap()).collect(),
+            rdma: None,
             sessions: 6,
             connections: 5,
             depth: 1,

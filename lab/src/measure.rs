@@ -10,6 +10,7 @@ mod search;
 mod system;
 mod usage;
 
+use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,6 +22,7 @@ use crate::cores::{Cores, bind_this_thread};
 use crate::errors::ErrorTally;
 use crate::filling::Filling;
 use crate::fleet::{Fleet, Plan};
+use crate::over_rdma::OverRdma;
 use crate::process::ServerCommand;
 use crate::progress::{Progress, Step};
 use crate::routes::{Door, Routes};
@@ -65,6 +67,8 @@ pub struct Bench<'a> {
     pub scurry: &'a ScurryOptions,
     /// Which of scurry's ports the load goes to.
     pub door: Door,
+    /// How the load goes over RDMA; none over TCP.
+    pub rdma: Option<&'a OverRdma>,
     /// Who else has what is acknowledged.
     pub copies: Copies,
     /// The echo server's answers.
@@ -247,7 +251,11 @@ impl Bench<'_> {
             members: self.scenario.nodes + self.copies.replicas,
             backups: self.copies.replicas,
         });
-        ServerCommand { namespace: self.stand.namespace(), ..command }
+        let mut command = ServerCommand { namespace: self.stand.namespace(), ..command };
+        // A target that does not speak it has been left out before.
+        let words = self.rdma.and_then(|rdma| rdma.arguments(self.target, address.port()).ok());
+        command.arguments.extend(words.into_iter().flatten().map(OsString::from));
+        command
     }
 
     /// Fills the store, with progress; the echo server has none.

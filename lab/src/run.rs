@@ -16,6 +16,7 @@ use crate::cores::{Allowed, Cores};
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
 use crate::host::Host;
 use crate::measure::{Bench, Copies, Standing};
+use crate::over_rdma::OverRdma;
 use crate::place::Place;
 use crate::progress::{Step, tell};
 use crate::report;
@@ -75,6 +76,7 @@ pub(crate) fn measure(
         scurry,
         place: Place::find(arguments.common.directory.as_deref())?,
         stand: Stand::build(arguments.stand)?,
+        rdma: arguments.over_rdma()?,
         host: Host::look(),
         library: library(arguments)?,
         interrupted: &interrupted,
@@ -114,6 +116,7 @@ struct Session<'a> {
     scurry: ScurryOptions,
     place: Place,
     stand: Stand,
+    rdma: Option<OverRdma>,
     host: Host,
     library: Option<String>,
     interrupted: &'a AtomicBool,
@@ -246,6 +249,7 @@ impl<'a> Session<'a> {
     ) -> Bench<'b> {
         Bench {
             stand: &self.stand,
+            rdma: self.rdma.as_ref(),
             scenario: self.scenario,
             target,
             durability: Durability::None,

@@ -61,6 +61,7 @@ fn operations_on_too_few_copies_are_counted() {
         (kv.keys, kv.get_share, kv.set_share) = (10, 0, 1);
         let mut workload = KeyValueWorkload::new(&kv, 4, 1, false);
         let plan = LoadPlan {
+            rdma: None,
             wire: scurry_lab::wire::Wire::Resp,
             addresses: vec![address],
             sessions: 4,

@@ -10,18 +10,25 @@ use std::process::Command;
 const GUEST: &str = "scripts/rdma-guest.sh";
 const QEMU: &str = "qemu-system-x86_64";
 
+/// After so long a guest is ended by force. Its processor is emulated: a slow machine takes several times
+/// as long as a fast one.
+const GUEST_SECONDS: &str = "RDMA_GUEST_SECONDS";
+const GUEST_SECONDS_MAX: &str = "600";
+
 /// The script's status when it cannot run here; it has said why.
 const CANNOT: i32 = 77;
 
-/// All tests of a device, those of two hosts left out by themselves; then the server, and the scenario
-/// scripts over RDMA and TCP. Sharing one guest saves starting another two.
+/// All tests of a device, those of two hosts left out by themselves; then the server, the scenario
+/// scripts over RDMA and TCP, and the laboratory's load with its audit. Sharing one guest saves starting another two.
 const ONE_HOST: [&str; 4] = [
     "--",
     "sh",
     "-c",
     "cd /guest && export SCURRY_BIN=/guest/scurry SCURRY_SCENARIOS=/guest/scenarios && \
      ./device --test-threads 1 && ./server --test-threads 1 --nocapture && \
-     ./scripts --test-threads 1 --nocapture",
+     ./scripts --test-threads 1 --nocapture && \
+     ./scurry-lab run moaf-scur --target scurry --scurry-bin ./scurry --directory /tmp --transport rdma \
+     --rdma-address 10.77.0.1 --sessions 32 --connections 8 --depth 4 --accounts 200 --seconds 1 --warmup 0",
 ];
 
 /// The test of two hosts, in both.
@@ -65,7 +72,11 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
 fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
     println!("$ {GUEST} {}", args.join(" "));
     let mut guest = Command::new(host.root.join(GUEST));
-    let status = guest.args(args).current_dir(&host.root).status();
+    guest.args(args).current_dir(&host.root);
+    if std::env::var_os(GUEST_SECONDS).is_none() {
+        guest.env(GUEST_SECONDS, GUEST_SECONDS_MAX);
+    }
+    let status = guest.status();
     let status = status.context("cannot start the guest")?;
     match status.code() {
         Some(0) => Ok(Outcome::Passed),
@@ -76,9 +87,11 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
 
 /// What is tested on one host, beside the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
-    host.cargo(&["build", "--locked", "-p", "scurry-cli"])?;
+    host.cargo(&["build", "--locked", "--workspace", "--bins"])?;
+    let built = host.target_dir()?.join("debug");
     let mut files = vec![
-        format!("{}:/guest/scurry", host.target_dir()?.join("debug/scurry").display()),
+        format!("{}:/guest/scurry", built.join("scurry").display()),
+        format!("{}:/guest/scurry-lab", built.join("scurry-lab").display()),
         built_test(host, "scurry-cli", "rdma", "/guest/server")?,
         built_test(host, "scurry-conformance", "rdma", "/guest/scripts")?,
     ];
@@ -96,21 +109,24 @@ fn built_test(host: &Host, package: &str, test: &str, place: &str) -> Result<Str
     Ok(format!("{}:{place}", test_binary(host, package, test)?.display()))
 }
 
-/// Builds a test and says where it lies.
+/// Builds a test and says where it lies. It is asked for as a part of the workspace, as the step `test`
+/// does, so that nothing is built twice.
 fn test_binary(host: &Host, package: &str, test: &str) -> Result<PathBuf> {
-    let args = ["test", "--locked", "--no-run", "-p", package, "--test", test];
+    let args = ["test", "--locked", "--no-run", "--workspace", "--test", test];
     println!("$ cargo {}", args.join(" "));
     let output = host.cargo_output(&[&args[..], &["--message-format", "json"]].concat())?;
-    let path = executable(&output, test).context("cargo has built no such test")?;
+    let path = executable(&output, package, test).context("cargo has built no such test")?;
     Ok(PathBuf::from(path))
 }
 
-/// The executable of a test among cargo's messages.
-fn executable(messages: &str, test: &str) -> Option<String> {
+/// The executable of a package's test among cargo's messages.
+fn executable(messages: &str, package: &str, test: &str) -> Option<String> {
+    let name = format!("#{package}@");
     messages.lines().find_map(|line| {
         let message: serde_json::Value = serde_json::from_str(line).ok()?;
+        let is_of = message["package_id"].as_str().is_some_and(|id| id.contains(&name));
         let own = message["target"]["name"] == test && message["target"]["kind"][0] == "test";
-        own.then(|| message["executable"].as_str().map(str::to_owned))?
+        (is_of && own).then(|| message["executable"].as_str().map(str::to_owned))?
     })
 }
 
@@ -121,10 +137,11 @@ mod tests {
     #[test]
     fn the_executable_is_that_of_the_test() {
         let messages = "garbage\n\
-            {\"target\":{\"name\":\"device\",\"kind\":[\"lib\"]},\"executable\":null}\n\
-            {\"target\":{\"name\":\"other\",\"kind\":[\"test\"]},\"executable\":\"/no\"}\n\
-            {\"target\":{\"name\":\"device\",\"kind\":[\"test\"]},\"executable\":\"/yes\"}\n";
-        assert_eq!(executable(messages, "device").as_deref(), Some("/yes"));
-        assert_eq!(executable(messages, "absent"), None);
+            {\"package_id\":\"path#a@1\",\"target\":{\"name\":\"device\",\"kind\":[\"lib\"]},\"executable\":null}\n\
+            {\"package_id\":\"path#a@1\",\"target\":{\"name\":\"other\",\"kind\":[\"test\"]},\"executable\":\"/no\"}\n\
+            {\"package_id\":\"path#b@1\",\"target\":{\"name\":\"device\",\"kind\":[\"test\"]},\"executable\":\"/nor\"}\n\
+            {\"package_id\":\"path#a@1\",\"target\":{\"name\":\"device\",\"kind\":[\"test\"]},\"executable\":\"/yes\"}\n";
+        assert_eq!(executable(messages, "a", "device").as_deref(), Some("/yes"));
+        assert_eq!(executable(messages, "a", "absent"), None);
     }
 }

@@ -1,14 +1,16 @@
 //! The flags of `scurry-lab run`.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
+
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::{Args, ValueEnum};
 
 use super::CommonArguments;
 use super::address::TargetAddress;
 use crate::fleet::REPLICAS_MAX;
+use crate::over_rdma::{OverRdma, TransportKind};
 use crate::routes::Door;
 use crate::scenario::{Form, Scenario};
 use crate::stand::StandKind;
@@ -128,6 +130,19 @@ pub struct RunArguments {
     /// of 1 Gbit/s (as root); `namespaces-unshaped` is the same without that limit.
     #[arg(long, value_enum, default_value_t)]
     pub stand: StandKind,
+
+    /// What carries the load; filling and the audit go over TCP. `rdma` reaches scurry and, with
+    /// --valkey-rdma-module, Valkey; the server and the loader are on this machine.
+    #[arg(long, value_enum, default_value_t)]
+    pub transport: TransportKind,
+
+    /// An address of an RDMA device of this machine, for --transport rdma.
+    #[arg(long, value_name = "IP")]
+    pub rdma_address: Option<IpAddr>,
+
+    /// The module by which valkey-server speaks RDMA (valkey-rdma.so), for --transport rdma.
+    #[arg(long, value_name = "PATH")]
+    pub valkey_rdma_module: Option<PathBuf>,
 
     /// Which ports of scurry are used: `main`, the one that plain clients know; or `cores`, as a
     /// client of a cluster does, each request to the core that owns its key. Give both to compare.
@@ -250,6 +265,26 @@ impl RunArguments {
         let twice = self.doors.len() > 1 && self.doors[1..].contains(&self.doors[0]);
         ensure!(!twice, "a --door is named twice: use --runs to repeat");
         Ok(ScurryOptions { threads: self.threads, arguments: self.common.server_arg.clone() })
+    }
+
+    /// How the load goes over RDMA; none over TCP.
+    ///
+    /// # Errors
+    /// When it is not said by which address, or something is asked for that RDMA does not have.
+    pub fn over_rdma(&self) -> Result<Option<OverRdma>> {
+        if self.transport == TransportKind::Tcp {
+            let alone = self.rdma_address.is_none() && self.valkey_rdma_module.is_none();
+            ensure!(alone, "--rdma-address and --valkey-rdma-module are for --transport rdma");
+            return Ok(None);
+        }
+        let address = self.rdma_address;
+        let address = address.context("--transport rdma needs --rdma-address, that of a device")?;
+        ensure!(
+            !self.stand.is_apart() && self.addresses.is_empty() && self.doors == [Door::Main],
+            "--transport rdma reaches the main port of servers that the lab starts here: leave --stand, \
+             --address and --door out"
+        );
+        Ok(Some(OverRdma { address, module: self.valkey_rdma_module.clone() }))
     }
 
     /// Refuses what no target can do.

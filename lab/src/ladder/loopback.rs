@@ -69,6 +69,7 @@ impl Loopback<'_> {
             cores: self.testbed.cores.as_ref(),
             scurry: &self.testbed.scurry,
             door: Door::Main,
+            rdma: None,
             copies: Copies::default(),
             echo_sizes: &self.echo_sizes,
             library: None,

@@ -10,6 +10,9 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::event::epoll::{self, EventData, EventFlags};
 
+use scurry_rdma_proto::Endpoint;
+
+use super::rdma;
 use crate::wire::{Translator, Wire};
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -28,10 +31,17 @@ pub(super) struct Request {
 /// In the place of a session: the request asks how many copies there are of those before it.
 pub(super) const COPIES: u32 = u32::MAX;
 
+/// What carries a connection's bytes.
+#[derive(Debug)]
+enum Carrier {
+    Tcp(TcpStream),
+    Rdma(Box<Endpoint<scurry_rdma::Connection>>),
+}
+
 /// One connection.
 #[derive(Debug)]
 pub(super) struct Connection {
-    stream: TcpStream,
+    carrier: Carrier,
     number: u64,
     ready: VecDeque<u32>,
     in_flight: VecDeque<Request>,
@@ -53,9 +63,22 @@ impl Connection {
             .with_context(|| format!("connecting to {address}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
+        Ok(Connection::over(Carrier::Tcp(stream), wire, sessions))
+    }
+
+    /// One that is open over RDMA.
+    pub(super) fn over_rdma(
+        endpoint: Endpoint<scurry_rdma::Connection>,
+        wire: Wire,
+        sessions: VecDeque<u32>,
+    ) -> Connection {
+        Connection::over(Carrier::Rdma(Box::new(endpoint)), wire, sessions)
+    }
+
+    fn over(carrier: Carrier, wire: Wire, sessions: VecDeque<u32>) -> Connection {
         let in_flight = VecDeque::with_capacity(sessions.len());
-        Ok(Connection {
-            stream,
+        Connection {
+            carrier,
             number: 0,
             ready: sessions,
             in_flight,
@@ -63,12 +86,22 @@ impl Connection {
             unread: Vec::new(),
             unsent: Vec::new(),
             translator: wire.translator(),
-        })
+        }
+    }
+
+    /// What it is over RDMA; none over TCP.
+    pub(super) fn endpoint(&mut self) -> Option<&mut Endpoint<scurry_rdma::Connection>> {
+        match &mut self.carrier {
+            Carrier::Tcp(_) => None,
+            Carrier::Rdma(endpoint) => Some(endpoint),
+        }
     }
 
     pub(super) fn register(&mut self, set: &OwnedFd, number: u64) -> Result<()> {
         self.number = number;
-        epoll::add(set, &self.stream, EventData::new_u64(number), EventFlags::IN)
+        // The completions of all connections over RDMA are watched together.
+        let Carrier::Tcp(stream) = &self.carrier else { return Ok(()) };
+        epoll::add(set, stream, EventData::new_u64(number), EventFlags::IN)
             .context("watching a connection")
     }
 
@@ -138,21 +171,34 @@ impl Connection {
     }
 
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.stream.read(buffer)
+        match &mut self.carrier {
+            Carrier::Tcp(stream) => stream.read(buffer),
+            Carrier::Rdma(endpoint) => rdma::read(endpoint, buffer),
+        }
     }
 
     /// The last write did not go out whole.
     pub(super) fn is_blocked(&self) -> bool {
-        !self.unsent.is_empty()
+        let waits = match &self.carrier {
+            Carrier::Tcp(_) => false,
+            Carrier::Rdma(endpoint) => endpoint.unsent() > 0,
+        };
+        waits || !self.unsent.is_empty()
     }
 
     /// Writes, and keeps for later what the socket does not take.
     pub(super) fn write(&mut self, bytes: &[u8], set: &OwnedFd) -> Result<()> {
+        if let Carrier::Rdma(endpoint) = &mut self.carrier {
+            endpoint.parts().1.extend_from_slice(bytes);
+            endpoint.commit();
+            return self.flush(set);
+        }
         if self.is_blocked() {
             self.unsent.extend_from_slice(bytes);
             return Ok(());
         }
-        let taken = match self.stream.write(bytes) {
+        let Carrier::Tcp(stream) = &mut self.carrier else { return Ok(()) };
+        let taken = match stream.write(bytes) {
             Ok(taken) => taken,
             Err(error) if error.kind() == ErrorKind::WouldBlock => 0,
             Err(error) => return Err(error).context("writing requests"),
@@ -166,7 +212,14 @@ impl Connection {
 
     /// Writes what was kept.
     pub(super) fn flush(&mut self, set: &OwnedFd) -> Result<()> {
-        match self.stream.write(&self.unsent) {
+        let stream = match &mut self.carrier {
+            Carrier::Tcp(stream) => stream,
+            Carrier::Rdma(endpoint) => {
+                endpoint.publish().context("writing requests over RDMA")?;
+                return Ok(());
+            }
+        };
+        match stream.write(&self.unsent) {
             Ok(taken) => drop(self.unsent.drain(..taken)),
             Err(error) if error.kind() == ErrorKind::WouldBlock => {}
             Err(error) => return Err(error).context("writing requests"),
@@ -178,7 +231,8 @@ impl Connection {
     }
 
     fn watch(&self, set: &OwnedFd, flags: EventFlags) -> Result<()> {
-        epoll::modify(set, &self.stream, EventData::new_u64(self.number), flags)
+        let Carrier::Tcp(stream) = &self.carrier else { return Ok(()) };
+        epoll::modify(set, stream, EventData::new_u64(self.number), flags)
             .context("watching a connection")
     }
 }

@@ -14,8 +14,9 @@ use crate::workload::Workload;
 const READ_BUFFER_MAX: usize = 64 * 1_048_576;
 
 impl<W: Workload> Loader<'_, W> {
-    /// Reads once and takes every complete reply.
-    pub(super) fn receive(&mut self, index: usize) -> Result<()> {
+    /// Reads once and takes every complete reply. True when it has filled the buffer: there may
+    /// be more.
+    pub(super) fn receive(&mut self, index: usize) -> Result<bool> {
         let connection = &mut self.connections[index];
         let kept = connection.take_unread(&mut self.received);
         let count = match connection.read(&mut self.received[kept..]) {
@@ -27,7 +28,7 @@ impl<W: Workload> Loader<'_, W> {
         let now = self.clock.nanos();
         self.answered_at = now;
         if connection.translator.is_some() {
-            return self.receive_translated(index, kept + count, now);
+            return self.receive_translated(index, kept + count, now).map(|()| false);
         }
         let bytes = &self.received[..kept + count];
         let mut at = 0;
@@ -67,7 +68,9 @@ impl<W: Workload> Loader<'_, W> {
             "the server sent more than was asked for"
         );
         connection.keep_unread(&bytes[at..]);
-        self.grow(kept + count, at)
+        let is_full = kept + count == self.received.len();
+        self.grow(kept + count, at)?;
+        Ok(is_full)
     }
 
     /// Makes room where a reply fills all there is and is not complete.

@@ -95,6 +95,7 @@ impl Bench<'_> {
         let plan = LoadPlan {
             wire: self.wire()?,
             addresses,
+            rdma: self.rdma.map(|rdma| rdma.address),
             sessions: self.scenario.sessions,
             connections: self.scenario.connections,
             depth: self.scenario.depth,

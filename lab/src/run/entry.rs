@@ -38,6 +38,9 @@ impl Session<'_> {
             });
             let located = located.and_then(|program| {
                 target.meets_on(self.arguments.stand)?;
+                if let Some(rdma) = &self.rdma {
+                    rdma.arguments(target, 0)?;
+                }
                 Ok(program)
             });
             let mut row = self.blank(variant, *door);
@@ -92,7 +95,10 @@ impl Session<'_> {
             replicas: self.replicas(variant),
             acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
             host: self.host.clone(),
-            stand: self.arguments.stand.name().to_owned(),
+            stand: match &self.rdma {
+                Some(rdma) => format!("RDMA by {}", rdma.address),
+                None => self.arguments.stand.name().to_owned(),
+            },
             ..Row::default()
         }
     }
