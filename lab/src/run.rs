@@ -72,7 +72,7 @@ pub(crate) fn measure(
         clock: Clock::start(),
         within,
         one_core: Cores::choose(1)?,
-        cores: Cores::choose(scurry.threads.unwrap_or(1) as usize)?,
+        cores: Cores::choose(scurry.threads.or(first.target_cores).unwrap_or(1) as usize)?,
         scurry,
         place: Place::find(arguments.common.directory.as_deref())?,
         stand: Stand::build(arguments.stand)?,
@@ -284,7 +284,8 @@ impl<'a> Session<'a> {
     }
 
     fn placement(&self, target: Target) -> Option<&Cores> {
-        if target == Target::Scurry { self.cores.as_ref() } else { self.one_core.as_ref() }
+        let has_more = target == Target::Scurry || self.scenario.target_cores.is_some();
+        if has_more { self.cores.as_ref() } else { self.one_core.as_ref() }
     }
 
     /// The lengths of the echo server's answers: learnt from a real server where there is one.

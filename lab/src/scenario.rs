@@ -71,6 +71,9 @@ pub struct Scenario {
     /// Replicas of each primary; a target that has none is not measured.
     #[serde(default)]
     pub replicas: u32,
+    /// Cores of the system under test, one of them the loader's where there are not more. Not said, it
+    /// is one, or for scurry as many as it has threads.
+    pub target_cores: Option<u32>,
     /// Sessions at a time, each with at most one request in flight.
     pub sessions: u32,
     /// Connections that the sessions share.

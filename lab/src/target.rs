@@ -346,7 +346,7 @@ impl Target {
     /// How it writes and finds records by an index; `None` where it has none.
     pub fn index_dialect(self) -> Option<IndexDialect> {
         match self {
-            Target::Scurry | Target::TarantoolLua | Target::HazelcastJava | Target::IgniteJava => {
+            Target::Scurry | Target::TarantoolLua | Target::HazelcastJava => {
                 Some(IndexDialect::Entity)
             }
             Target::ValkeyLua | Target::RedisLua => Some(IndexDialect::Sets),

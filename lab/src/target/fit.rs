@@ -95,3 +95,20 @@ impl Target {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_without_an_index_says_so_before_it_is_started() {
+        let scenario = Scenario::built_in("kts-index").unwrap();
+        let missing = Target::IgniteJava.fits(&scenario).unwrap_err();
+        assert!(missing.why.contains("ignite-indexing"), "{}", missing.why);
+        let missing = Target::ValkeyModule.fits(&scenario).unwrap_err();
+        assert!(missing.why.contains("libscurry.so"), "{}", missing.why);
+        for target in [Target::Scurry, Target::TarantoolLua, Target::HazelcastJava] {
+            assert!(target.fits(&scenario).is_ok(), "{}", target.name());
+        }
+    }
+}
