@@ -89,7 +89,7 @@ pub struct Loader<'a, W> {
     workload: &'a mut W,
     interrupted: &'a AtomicBool,
     connections: Vec<Connection>,
-    /// None over TCP. It goes before the connections would.
+    /// None over TCP.
     rdma: Option<rdma::Place>,
     epoll: OwnedFd,
     clock: Clock,

@@ -160,7 +160,12 @@ fn no_std(host: &Host) -> Result<Outcome> {
 }
 
 fn test(host: &Host) -> Result<Outcome> {
-    host.cargo(&["test", "--workspace", "--locked", "--no-fail-fast"])?;
+    let mut cargo = host.cargo_command();
+    cargo.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    // It is built with the tests, before the first of them runs. Tests of other packages would build it
+    // alone, with other features of what it depends on: all of that a second time.
+    cargo.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
+    host.show(&mut cargo)?;
     Ok(Outcome::Passed)
 }
 
