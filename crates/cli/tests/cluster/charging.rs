@@ -89,6 +89,7 @@ fn charging_goes_on_when_a_primary_dies() {
         totals.starts_with("{\"ok\":true") && totals.contains("\"credited\":12000"),
         "{totals}"
     );
+    cluster.wait_for_replicas();
     // The node that the door was told of.
     kill(Pid::from_raw(cluster.processes()[0]), Signal::SIGKILL).expect("it runs");
     for number in 0..ACCOUNTS {

@@ -6,7 +6,12 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 use std::sync::OnceLock;
+use std::time::Duration;
 use tempfile::TempDir;
+
+/// Nodes of a cluster that are primaries at first, from the first one on.
+const PRIMARIES: u16 = 3;
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 /// What a command said, and whether it went well.
 #[derive(Debug)]
@@ -98,6 +103,26 @@ impl Cluster {
     pub(crate) fn node(&self, index: u16) -> Node {
         let text = format!("127.0.0.1:{}", self.first + index);
         Node::connect(&Address::new(&text, None, None)).expect("it answers")
+    }
+
+    /// Waits until each replica says that it has what its primary has now: a primary acknowledges before
+    /// that, and what only it has dies with it.
+    pub(crate) fn wait_for_replicas(&self) {
+        let replication = |node: &mut Node| {
+            node.text("INFO", cmd("INFO").arg("replication")).expect("it answers")
+        };
+        let after = |text: &str, name: &str| -> Option<u64> {
+            let rest = text.split(name).nth(1)?;
+            let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+            rest[..end].parse().ok()
+        };
+        for mut node in (0..PRIMARIES).map(|index| self.node(index)) {
+            let wanted = after(&replication(&mut node), "master_repl_offset:").expect("a primary");
+            // A replica says so once a second.
+            while after(&replication(&mut node), ",offset=").is_none_or(|has| has < wanted) {
+                std::thread::sleep(LOOK_EVERY); // tidy: allow (nobody tells when it has)
+            }
+        }
     }
 
     /// The process of each node, in the order of their ports.
