@@ -12,6 +12,7 @@ use tempfile::TempDir;
 /// Nodes of a cluster that are primaries at first, from the first one on.
 const PRIMARIES: u16 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOKS_MAX: u32 = 600;
 
 /// What a command said, and whether it went well.
 #[derive(Debug)]
@@ -119,9 +120,11 @@ impl Cluster {
         for mut node in (0..PRIMARIES).map(|index| self.node(index)) {
             let wanted = after(&replication(&mut node), "master_repl_offset:").expect("a primary");
             // A replica says so once a second.
-            while after(&replication(&mut node), ",offset=").is_none_or(|has| has < wanted) {
+            let caught_up = (0..LOOKS_MAX).any(|_| {
                 std::thread::sleep(LOOK_EVERY); // tidy: allow (nobody tells when it has)
-            }
+                after(&replication(&mut node), ",offset=").is_some_and(|has| has >= wanted)
+            });
+            assert!(caught_up, "a replica does not get what its primary has");
         }
     }
 
