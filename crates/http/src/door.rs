@@ -28,10 +28,10 @@ use scurry_resp::table::Role;
 use scurry_server::Inside;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
-use tokio::runtime::Runtime;
+use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
-use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 /// How long the rest of a request may take.
@@ -51,11 +51,10 @@ pub(crate) struct Shared {
 
 /// A door that is open, until it is stopped or dropped.
 pub struct Door {
-    runtime: Runtime,
     address: SocketAddr,
     has_tls: bool,
     stop: oneshot::Sender<()>,
-    served: JoinHandle<()>,
+    serving: JoinHandle<()>,
 }
 
 impl Door {
@@ -89,7 +88,7 @@ impl Door {
         let gate = Gate::new(&settings.front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = routes(&shared, &gate, &traffic);
-        Ok(open.serve(&settings.front, routes, traffic))
+        open.serve(&settings.front, routes, traffic)
     }
 
     /// Listens beside the server that this is the inside of, in its process.
@@ -101,7 +100,7 @@ impl Door {
         let gate = Gate::new(&front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = beside::routes(inside, &gate, &traffic);
-        Ok(open.serve(front, routes, traffic))
+        open.serve(front, routes, traffic)
     }
 
     /// Where it listens.
@@ -118,8 +117,7 @@ impl Door {
     pub fn close(self) {
         // An error means that it has ended already.
         let _ = self.stop.send(());
-        let _ = self.runtime.block_on(self.served);
-        self.runtime.shutdown_timeout(DRAIN);
+        let _ = self.serving.join();
     }
 }
 
@@ -167,33 +165,45 @@ fn why_not_found(shared: &Shared, path: &str) -> &'static str {
     }
 }
 
-/// A socket that listens, and threads that will serve it.
+/// A socket that listens, and what will serve it.
 struct Open {
     runtime: Runtime,
     listener: Listener,
+    on_start: fn(),
 }
 
 impl Open {
-    fn listen(
-        front: &Front,
-        on_start: impl Fn() + Send + Sync + 'static,
-    ) -> Result<Open, StartError> {
+    fn listen(front: &Front, on_start: fn()) -> Result<Open, StartError> {
         front.check()?;
         let tls = front.tls()?;
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        // One thread serves all by itself: nobody else can wake it, and it looks for nobody's work.
+        let mut builder = match front.threads {
+            1 => Builder::new_current_thread(),
+            _ => Builder::new_multi_thread(),
+        };
         builder.worker_threads(front.threads).thread_name("http").enable_all();
         builder.on_thread_start(on_start);
         let runtime = builder.build().map_err(StartError::Threads)?;
         let listener = runtime.block_on(Listener::open(front, tls))?;
-        Ok(Open { runtime, listener })
+        Ok(Open { runtime, listener, on_start })
     }
 
-    fn serve(self, front: &Front, routes: Router, traffic: Arc<Traffic>) -> Door {
+    fn serve(
+        self,
+        front: &Front,
+        routes: Router,
+        traffic: Arc<Traffic>,
+    ) -> Result<Door, StartError> {
         let (stop, stopped) = oneshot::channel();
-        let address = self.listener.address;
-        let serving = self.listener.serve(routes, front.connections_max, traffic, stopped);
-        let served = self.runtime.spawn(serving);
-        Door { runtime: self.runtime, address, has_tls: front.tls.is_some(), stop, served }
+        let Open { runtime, listener, on_start } = self;
+        let (address, connections_max) = (listener.address, front.connections_max);
+        let serving = thread::Builder::new().name("http".to_owned()).spawn(move || {
+            on_start();
+            runtime.block_on(listener.serve(routes, connections_max, traffic, stopped));
+            runtime.shutdown_timeout(DRAIN);
+        });
+        let serving = serving.map_err(StartError::Threads)?;
+        Ok(Door { address, has_tls: front.tls.is_some(), stop, serving })
     }
 }
 

@@ -10,13 +10,14 @@ use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::task::yield_now;
 use tokio::time::timeout;
 
 /// Requests that wait for their replies, at most: a node that hangs gets no more.
@@ -180,10 +181,22 @@ impl Shared {
     async fn serve(self: Arc<Shared>, mut reads: OwnedReadHalf) {
         let mut room = vec![0; READ_LEN];
         let mut rest = Vec::new();
+        let mut others = pin!(yield_now());
         let served = poll_fn(|context| {
             self.waker.register(context.waker());
-            if self.state().is_over || self.flush(context).is_err() {
+            let (is_over, is_asked) = {
+                let state = self.state();
+                (state.is_over, !state.unsent.is_empty())
+            };
+            if is_over {
                 return Poll::Ready(());
+            }
+            // Others that have come meanwhile ask first: theirs goes out with it.
+            if is_asked && others.as_mut().poll(context).is_ready() {
+                others.set(yield_now());
+                if self.flush(context).is_err() {
+                    return Poll::Ready(());
+                }
             }
             loop {
                 let mut buffer = ReadBuf::new(&mut room);

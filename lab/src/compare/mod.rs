@@ -27,7 +27,7 @@ const SHORT_RUNS: u32 = 3;
 const FULL_RUNS: u32 = 5;
 /// All scenarios in the short form, so that what is built and installed before has room in half an
 /// hour.
-const ALL_MINUTES: f64 = 15.0;
+const ALL_MINUTES: f64 = 12.0;
 /// Durable rows of the short form: of the long one there are more.
 const DURABLE: &[(Target, Durability)] = &[
     (Target::Scurry, Durability::Fsync),
