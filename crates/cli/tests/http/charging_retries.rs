@@ -142,7 +142,7 @@ fn many_at_once_with_one_key_are_one() {
 #[test]
 fn an_unknown_outcome_is_said_and_sent_again_with_the_same_key() {
     let nodes = keeping(1);
-    let door = Door::charging(&nodes[0].address(), &["--patience-ms", "300"]);
+    let door = Door::charging(&nodes[0].address(), &["--patience-ms", "2000"]);
     create(&door, "alice");
     nodes[0].pause();
     let reply = door.ask_once(DEBITS, "order-1", DEBIT);
@@ -161,7 +161,7 @@ fn an_unknown_outcome_is_said_and_sent_again_with_the_same_key() {
 #[test]
 fn a_store_that_dies_and_comes_back_has_done_it_once() {
     let mut nodes = keeping(1);
-    let door = Door::charging(&nodes[0].address(), &["--patience-ms", "500"]);
+    let door = Door::charging(&nodes[0].address(), &[]);
     create(&door, "alice");
     assert_eq!(door.ask_once(DEBITS, "order-1", DEBIT).status, 200);
     nodes[0].kill();

@@ -102,7 +102,7 @@ fn an_emptied_node_is_brought_up_to_date() {
 fn a_node_that_hangs_is_not_waited_for() {
     let nodes = keeping(3);
     let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
-    let door = Door::before(&addresses, &["--patience-ms", "300"]);
+    let door = Door::before(&addresses, &["--patience-ms", "2000"]);
     door.wait_until_ready(3);
     nodes[0].pause();
     for turn in 0..50 {

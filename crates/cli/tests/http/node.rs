@@ -3,15 +3,20 @@
 use crate::process::Process;
 use nix::sys::signal::Signal;
 use std::net::TcpListener;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use tempfile::TempDir;
 
 /// No answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
 const STARTS_MAX: usize = 5;
+const PORTS: Range<u16> = 10_000..21_000;
+/// A server of several threads takes those behind its port too.
+const PORTS_EACH: u32 = 8;
 
 /// A node that can be stopped and started again at its port.
 pub(crate) struct Node {
@@ -138,10 +143,19 @@ fn module() -> &'static Path {
     })
 }
 
-/// A port that was free a moment ago.
+/// A port that was free a moment ago, below those that the system gives to whoever asks for any: while
+/// a node is stopped nobody gets its port by chance.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-    listener.local_addr().expect("an address").port()
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    // Another run at the same time begins elsewhere.
+    let begin = std::process::id();
+    let is_free = |&port: &u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let blocks = u32::try_from(PORTS.len()).expect("a few") / PORTS_EACH;
+    let mut ports = (0..blocks).map(|_| {
+        let block = begin.wrapping_add(TAKEN.fetch_add(1, Ordering::Relaxed)) % blocks;
+        PORTS.start + u16::try_from(block * PORTS_EACH).expect("within the range")
+    });
+    ports.find(is_free).expect("a free port")
 }
 
 fn scurry(arguments: &[&str]) -> Kind {

@@ -14,6 +14,8 @@ const LOOKS_MAX: usize = 600;
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 /// No answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// Where no node hangs: a machine that is busy with other tests may let one wait for seconds.
+const NODES_PATIENCE_MS: &str = "15000";
 
 /// A running `scurry http`.
 pub(crate) struct Door {
@@ -52,17 +54,21 @@ impl Door {
     pub(crate) fn before(addresses: &[String], more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["http", "--listen", "127.0.0.1:0", "--log", "info", "--nodes"]);
-        Door::start(command.arg(addresses.join(",")).args(more))
+        Door::start(command.arg(addresses.join(",")), more)
     }
 
     /// Before a store of accounts, and no entities.
     pub(crate) fn charging(store: &str, more: &[&str]) -> Door {
         let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
         command.args(["http", "--listen", "127.0.0.1:0", "--log", "info", "--store", store]);
-        Door::start(command.args(more))
+        Door::start(&mut command, more)
     }
 
-    fn start(command: &mut Command) -> Door {
+    fn start(command: &mut Command, more: &[&str]) -> Door {
+        command.args(more);
+        if !more.contains(&"--patience-ms") {
+            command.args(["--patience-ms", NODES_PATIENCE_MS]);
+        }
         let process = Process::start(command);
         let config = Agent::config_builder().http_status_as_error(false);
         let config = config.allow_non_standard_methods(true);
