@@ -19,8 +19,6 @@ const STEPS: &[Step] = &[
     ("tidy", tidy),
     ("no-std", no_std),
     ("test", test),
-    ("build", build),
-    ("smoke", smoke),
     ("cluster-test", cluster_test),
     ("fuzz", fuzz_step),
     ("mutants", mutants_step),
@@ -32,8 +30,8 @@ const STEPS: &[Step] = &[
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
 /// These run beside the others, in a process of their own: tests of real servers mostly wait, and
-/// what is here mostly computes. None of it needs what the others build.
-const ASIDE: &[&str] = &["build", "smoke", "fuzz", "mutants"];
+/// what is here mostly computes. Neither needs what the others build.
+const ASIDE: &[&str] = &["fuzz", "mutants"];
 
 /// One gate in so many has seeded each mutant: all of them take longer than everything else together.
 const MUTANT_PARTS: u64 = 4;
@@ -169,34 +167,11 @@ fn test(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-fn build(host: &Host) -> Result<Outcome> {
-    let mut cargo = host.cargo_command();
-    cargo.args(["build", "--release", "--locked", "-p", "scurry-cli", "-p", "scurry-lab"]);
-    // It takes minutes, and changes how fast the binaries are and nothing else.
-    cargo.env("CARGO_PROFILE_RELEASE_LTO", "off").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-    host.show(&mut cargo)?;
-    Ok(Outcome::Passed)
-}
-
-/// A second of real load on these binaries. It judges the audit and no speed.
-fn smoke(host: &Host) -> Result<Outcome> {
-    let target_dir = host.target_dir()?;
-    let json = target_dir.join("xtask-smoke.json");
-    if json.exists() {
-        std::fs::remove_file(&json).context("cannot remove the last run's result")?;
-    }
-    let mut lab = Command::new(target_dir.join("release/scurry-lab"));
-    lab.args(["run", "moaf-scur", "--target", "scurry", "--sessions", "64", "--connections", "8"]);
-    lab.args(["--depth", "8", "--accounts", "2000", "--seconds", "1", "--warmup", "0", "--json"]);
-    host.show(lab.arg(&json))?;
-    let text = std::fs::read_to_string(&json).context("the lab wrote no result")?;
-    audited(&text)?;
-    Ok(Outcome::Passed)
-}
-
 /// A real cluster: a primary killed, one paused, slots moved.
 fn cluster_test(host: &Host) -> Result<Outcome> {
-    crate::cluster_test(host, &["--short".to_owned()])?;
+    const NAME: &str = "scurry-cluster-test";
+    let built = host.binaries(&[NAME])?.join(NAME);
+    host.show(Command::new(built).arg("--short"))?;
     Ok(Outcome::Passed)
 }
 
@@ -212,28 +187,6 @@ fn mutants_step(host: &Host) -> Result<Outcome> {
     println!("part {part}; all of them: cargo xtask mutants");
     mutants(host, &["--part", &part])?;
     Ok(Outcome::Passed)
-}
-
-/// An error unless there is a row, every row's audit passed, and something was done.
-fn audited(json: &str) -> Result<()> {
-    let result: serde_json::Value = serde_json::from_str(json).context("not JSON")?;
-    let rows = result["rows"].as_array().context("the lab's result has no rows")?;
-    if rows.is_empty() {
-        bail!("the lab's result has no rows");
-    }
-    for row in rows {
-        let target = row["target"].as_str().unwrap_or("a row without a target");
-        let audit = &row["audit"];
-        if audit.as_str() != Some("ok") {
-            bail!("{target}: the audit is {audit}, not \"ok\"");
-        }
-        let ops = row["business_ops_per_s"].as_f64().unwrap_or(0.0);
-        if ops.is_nan() || ops <= 0.0 {
-            bail!("{target}: no business operation was counted");
-        }
-        println!("{target}: audit ok, {ops:.0} business operations/s (a smoke, not a measurement)");
-    }
-    Ok(())
 }
 
 fn state_of_tree(host: &Host) -> Result<String> {
@@ -261,26 +214,6 @@ mod tests {
         assert_eq!(choose(&[]).unwrap().len(), STEPS.len());
         let error = choose(&["tset".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("`tset`"), "{error}");
-    }
-
-    #[test]
-    fn a_passed_audit_is_accepted() {
-        let json = r#"{"rows":[{"target":"scurry","audit":"ok","business_ops_per_s":10.5}]}"#;
-        audited(json).unwrap();
-    }
-
-    #[test]
-    fn a_failed_or_absent_audit_is_not() {
-        for json in [
-            r#"{"rows":[{"target":"scurry","audit":"lost 3","business_ops_per_s":10}]}"#,
-            r#"{"rows":[{"target":"scurry","business_ops_per_s":10}]}"#,
-            r#"{"rows":[{"target":"scurry","audit":"ok","business_ops_per_s":0}]}"#,
-            r#"{"rows":[]}"#,
-            "{}",
-            "",
-        ] {
-            assert!(audited(json).is_err(), "{json}");
-        }
     }
 
     #[test]

@@ -83,6 +83,16 @@ impl Host {
             metadata["target_directory"].as_str().context("cargo named no target directory")?;
         Ok(PathBuf::from(dir))
     }
+
+    /// Where these binaries of the workspace lie, once they are built. They are asked for together with a
+    /// test, and so with the features that tests ask of what they depend on: after the step `test` they
+    /// are there.
+    pub(crate) fn binaries(&self, names: &[&str]) -> Result<PathBuf> {
+        let together = ["build", "--locked", "--workspace", "--test", "device"];
+        let names = names.iter().flat_map(|name| ["--bin", name]);
+        self.cargo(&together.into_iter().chain(names).collect::<Vec<_>>())?;
+        Ok(self.target_dir()?.join("debug"))
+    }
 }
 
 fn is_workspace_root(dir: &Path) -> bool {

@@ -87,8 +87,7 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
 
 /// What is tested on one host, beside the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
-    host.cargo(&["build", "--locked", "--workspace", "--bins"])?;
-    let built = host.target_dir()?.join("debug");
+    let built = host.binaries(&["scurry", "scurry-lab"])?;
     let mut files = vec![
         format!("{}:/guest/scurry", built.join("scurry").display()),
         format!("{}:/guest/scurry-lab", built.join("scurry-lab").display()),
