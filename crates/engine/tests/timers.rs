@@ -8,6 +8,7 @@ use scurry_ledger::{
     BucketAttributes, Change, Command, Create, ItemRequest, Name, NewBucket, SessionRequest,
     Status, Time,
 };
+use std::hash::{DefaultHasher, Hasher};
 
 const START: Time = Time(1_700_000_000_000);
 const STEPS_MAX: usize = 128;
@@ -339,4 +340,37 @@ fn a_tombstone_that_a_write_overtook_stays_and_the_write_stands() {
     let nothing = shard.entity_del(START, shard.key(b"none"), EntityDelete::default());
     assert!(!nothing.expect("an entity").applied);
     assert_eq!(shard.stats().tombstones, 0);
+}
+
+/// What is due counts as done, also before a timer has run: whoever compares states sees that.
+#[test]
+fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
+    let hash = |shard: &mut Shard, ms: i64, key: &str| {
+        let mut hasher = DefaultHasher::new();
+        shard.hash_state(START.plus_ms(ms), shard.key(key.as_bytes()), &mut hasher);
+        hasher.finish()
+    };
+    let mut shard = Shard::new(Config::default());
+    let absent = hash(&mut shard, 0, "k");
+    assert_eq!(hash(&mut shard, 0, "other"), absent);
+    set(&mut shard, START, "k", after(100));
+    let account = shard.key(b"a");
+    create(&mut shard, account);
+    let created = hash(&mut shard, 0, "a");
+    reserve(&mut shard, START, account, b"s", 100);
+    let reserved = hash(&mut shard, 0, "a");
+    let there = hash(&mut shard, 0, "k");
+    assert!(there != absent && created != reserved);
+    for (ms, same) in [(99, true), (100, false), (200, false)] {
+        assert_eq!(hash(&mut shard, ms, "a") == reserved, same, "{ms}");
+        assert_eq!(hash(&mut shard, ms, "k") == there, same, "{ms}");
+    }
+    assert_eq!(hash(&mut shard, 100, "k"), absent);
+    // Value and expiry are part of it.
+    set(&mut shard, START, "k", after(101));
+    assert_ne!(hash(&mut shard, 0, "k"), there);
+    set(&mut shard, START, "k", after(100));
+    assert_eq!(hash(&mut shard, 0, "k"), there);
+    shard.set(START, shard.key(b"k"), b"w", after(100)).expect("a plain value");
+    assert_ne!(hash(&mut shard, 0, "k"), there);
 }

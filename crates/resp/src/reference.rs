@@ -200,7 +200,7 @@ fn generic_commands(page: &mut String) {
 What ordinary clients of Redis and load tools need. They answer as Valkey 8.0 does, in RESP2 and
 RESP3, but for what the last column says; a test sends random commands to both and compares. Keys
 of plain values are at most 65535 bytes long, values at most as long as `--max-argument`. A database
-other than 0 and transactions are not in this release. What survives a restart is said by
+other than 0 is not in this release. What survives a restart is said by
 `--durability`; SAVE, BGSAVE and BGREWRITEAOF do not exist, SCUR.SNAPSHOT does. HELP of a container
 lists what there is here. Keywords and numbers are taken as they are written: Valkey overlooks what
 follows a zero byte in a keyword, and a space or a plus sign before a cursor.
@@ -210,6 +210,15 @@ nothing; so is a plain read of its value.
 
 **Many keys.** MGET, MSET, DEL, UNLINK, EXISTS and TOUCH over keys of several cores are not one
 step: other clients may see some of it done. MSETNX is always one step.
+
+**Transactions.** MULTI queues what follows, EXEC has it executed in one step: nobody sees some of it
+done, and after a restart all of it is there or nothing. A command that fails does not undo the others.
+It may have commands with keys, PING and ECHO, and not those on the server or the connection, those
+without a key, or WATCH and MULTI: they are an error, and EXEC refuses then, as in Redis. On several
+threads all keys of a transaction and of its WATCH have to be on one thread, as those with one hash
+tag (`{tag}a`, `{tag}b`) are: CROSSSLOT else. A transaction has at most 16 MiB of commands, counting
+64 bytes for each besides its arguments; when its replies are longer than 64 MiB, those of its
+remaining reads are errors.
 
 **Slow commands.** SLOWLOG keeps every command that takes at least `slowlog-log-slower-than`
 microseconds (10000 unless set; 0 for all, negative for none): each thread the newest

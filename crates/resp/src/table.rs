@@ -15,6 +15,7 @@ mod scur;
 mod spread;
 mod store;
 mod string;
+mod transaction;
 mod watch;
 
 use scurry_ledger::Code;
@@ -118,8 +119,13 @@ pub static STORE: &[Spec] = join!(store::COMMANDS, moving::COMMANDS);
 pub static NODE: &[Spec] = node::COMMANDS;
 
 /// The commands that clients of Redis expect.
-pub static GENERIC: &[Spec] =
-    join!(string::COMMANDS, key::COMMANDS, generic::COMMANDS, watch::COMMANDS);
+pub static GENERIC: &[Spec] = join!(
+    string::COMMANDS,
+    key::COMMANDS,
+    transaction::COMMANDS,
+    generic::COMMANDS,
+    watch::COMMANDS
+);
 
 /// Every command, containers once: [`SCUR`], [`ENTITY`], [`STORE`], [`GENERIC`].
 static ALL: &[Spec] = join!(SCUR, ENTITY, STORE, GENERIC);

@@ -1,5 +1,7 @@
 //! Requests that have arrived together: what of them is executed here, and what goes to others.
 
+mod transaction;
+
 use crate::client::Client;
 use crate::connection::Turn;
 use crate::dispatch::{self, Effect, Route};
@@ -7,7 +9,7 @@ use crate::gather::{Gather, Spreader};
 use crate::node::Node;
 use crate::pool::Spare;
 use scurry_resp::Args;
-use scurry_resp::table::Spec;
+use scurry_resp::table::{Spec, Spread};
 
 /// Requests of one turn.
 pub(crate) struct Batch<'t> {
@@ -27,6 +29,8 @@ pub(crate) enum Next {
     Stop(Turn),
     /// Nothing until its reply is there.
     Pause,
+    /// Nothing until what was gathered is executed.
+    Scatter,
     /// Nothing: the client has said so.
     Close,
 }
@@ -61,6 +65,12 @@ impl Batch<'_> {
     ) -> Next {
         if self.out.len() >= self.out_len_max {
             return Next::Stop(Turn::Again);
+        }
+        let own = spec.is_some_and(|spec| spec.spread == Spread::Connection);
+        if (own || client.transaction.is_some())
+            && let Some(next) = self.in_transaction(node, client, spec, args)
+        {
+            return next;
         }
         let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
         let here = match route {

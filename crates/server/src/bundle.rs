@@ -3,12 +3,16 @@
 use crate::client::Caller;
 use crate::dispatch;
 use crate::node::Node;
+use crate::transaction::{Guard, Queue};
 use crate::watch::Origin;
-use scurry_resp::Requests;
-use scurry_resp::table::Spec;
+use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::{Protocol, Reply, Requests};
 
 /// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
 const REPLIES_LEN_MAX: usize = 256 * 1024;
+/// When the replies of a transaction are longer, its remaining reads are not executed, bytes.
+const TRANSACTION_REPLIES_LEN_MAX: usize = 64 * 1024 * 1024;
+const TOO_MANY_REPLIES: &str = "ERR the replies of this transaction are too long to read more";
 /// A bundle that has grown beyond this is not used again, bytes.
 const ROOM_MAX: usize = 256 * 1024;
 
@@ -25,6 +29,20 @@ pub(crate) struct Bundle {
     ends: Vec<usize>,
     /// Replies that were taken.
     taken: usize,
+    /// What the keys hold that it has been asked to watch; what they have to hold still, in a
+    /// transaction.
+    guards: Vec<Guard>,
+    transaction: Transaction,
+}
+
+/// Whether a bundle's requests are one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Transaction {
+    #[default]
+    No,
+    Yes,
+    /// A watched key was changed: nothing was executed.
+    Refused,
 }
 
 impl Bundle {
@@ -38,22 +56,47 @@ impl Bundle {
         self.requests.push(arguments);
     }
 
-    /// Executes what was not executed yet, as long as the replies may grow.
+    /// From now on it is this transaction, and nothing else. It must be empty.
+    pub(crate) fn become_transaction(&mut self, queue: Queue, guards: Vec<Guard>) {
+        debug_assert!(self.specs.is_empty(), "a transaction has its bundle for itself");
+        (self.requests, self.specs) = queue.into_parts();
+        self.guards = guards;
+        self.transaction = Transaction::Yes;
+    }
+
+    /// Executes what was not executed yet, as long as the replies may grow; a transaction in one
+    /// step, if the keys that it watches are as they were.
     pub(crate) fn execute(&mut self, node: &mut Node) {
         self.replies.clear();
         self.ends.clear();
         self.taken = 0;
+        let mut most = REPLIES_LEN_MAX;
+        if self.transaction == Transaction::Yes {
+            most = usize::MAX;
+            if !std::mem::take(&mut self.guards).iter().all(|guard| guard.holds(node)) {
+                self.transaction = Transaction::Refused;
+                self.executed = self.requests.len();
+            }
+        }
         node.batch_began();
-        while self.executed < self.requests.len() && self.replies.len() < REPLIES_LEN_MAX {
+        while self.executed < self.requests.len() && self.replies.len() < most {
             let first = self.executed;
             let last = self.requests.len().min(first + dispatch::BATCH_MAX);
             let ahead = (first..last).map(|index| (self.specs[index], self.requests.get(index)));
             if last - first > 1 {
                 dispatch::touch(node, ahead);
             }
-            while self.executed < last && self.replies.len() < REPLIES_LEN_MAX {
+            while self.executed < last && self.replies.len() < most {
                 let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
-                dispatch::run_here(node, &self.caller, spec, args, &mut self.replies);
+                if spec.id == CommandId::Watch {
+                    self.guards.extend(args.iter_from(1).map(|key| Guard::of(node, key)));
+                }
+                let too_long = self.replies.len() > TRANSACTION_REPLIES_LEN_MAX;
+                if too_long && spec.flags.contains(&"readonly") {
+                    Reply::new(&mut self.replies, Protocol::default()).error(TOO_MANY_REPLIES);
+                } else {
+                    dispatch::run_here(node, &self.caller, spec, args, &mut self.replies);
+                }
                 self.ends.push(self.replies.len());
                 self.executed += 1;
             }
@@ -61,17 +104,29 @@ impl Bundle {
         node.batch_ended(Origin::Core(&self.caller));
     }
 
-    /// True when there are requests left to execute.
+    /// True when there are requests left to execute, or keys to look at that they depend on.
     pub(crate) fn is_cut(&self) -> bool {
-        self.executed < self.requests.len()
+        let guarded = self.transaction == Transaction::Yes && !self.guards.is_empty();
+        self.executed < self.requests.len() || guarded
     }
 
-    /// The next reply; none when there is none, or none yet.
-    pub(crate) fn take(&mut self) -> Option<&[u8]> {
+    /// True for a transaction of which nothing was executed, because a watched key was changed.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.transaction == Transaction::Refused
+    }
+
+    /// All replies.
+    pub(crate) fn replies(&self) -> &[u8] {
+        &self.replies
+    }
+
+    /// The next reply, and what watched keys were found to hold; none when there is none, or none
+    /// yet.
+    pub(crate) fn take(&mut self) -> Option<(&[u8], &mut Vec<Guard>)> {
         let end = *self.ends.get(self.taken)?;
         let start = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.taken += 1;
-        Some(&self.replies[start..end])
+        Some((&self.replies[start..end], &mut self.guards))
     }
 
     /// Empties it, and says whether it is small enough to be used again.
@@ -82,6 +137,8 @@ impl Bundle {
         self.replies.clear();
         self.ends.clear();
         self.taken = 0;
+        self.guards.clear();
+        self.transaction = Transaction::No;
         self.requests.room() + self.replies.capacity() <= ROOM_MAX
     }
 

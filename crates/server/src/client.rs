@@ -3,6 +3,7 @@
 use crate::clock::Reading;
 use crate::commands::auth::Entry;
 use crate::report::Answer;
+use crate::transaction::Transaction;
 use crate::users::{Roles, Ticket, User, Users};
 use scurry_resp::Protocol;
 use std::fmt::Write;
@@ -47,6 +48,8 @@ pub(crate) struct Client {
     pub(crate) monitors: bool,
     /// What the cores have said to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
+    /// Since MULTI or WATCH.
+    pub(crate) transaction: Option<Box<Transaction>>,
     pub(crate) name: Vec<u8>,
     pub(crate) library_name: Vec<u8>,
     pub(crate) library_version: Vec<u8>,
@@ -76,6 +79,7 @@ impl Client {
             watching: None,
             monitors: false,
             told: None,
+            transaction: None,
             protocol: Protocol::default(),
             authenticated: users.is_open(),
             roles: user.roles,
@@ -100,6 +104,7 @@ impl Client {
         self.become_user(Arc::clone(users.default_user()));
         self.authenticated = users.is_open();
         self.name.clear();
+        self.transaction = None;
     }
 
     /// From now on it is this user, who was admitted.

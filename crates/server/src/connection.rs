@@ -245,7 +245,9 @@ impl<T: Transport> Connection<T> {
 
     /// What the connection holds, bytes: itself and its buffers.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        size_of::<Self>() as u64 + self.transport.memory_bytes()
+        let transaction = self.client.transaction.as_ref();
+        let transaction_bytes = transaction.map_or(0, |transaction| transaction.memory_bytes());
+        size_of::<Self>() as u64 + self.transport.memory_bytes() + transaction_bytes
     }
 
     /// Keeps the core's count of its connections' memory right.
@@ -349,7 +351,11 @@ impl<T: Transport> Connection<T> {
             match gather.merge(out, self.client.protocol, len_max) {
                 Merged::Full => break,
                 Merged::Done => {
-                    if let Pause::Gather(gather) = std::mem::take(&mut self.pause) {
+                    if let Pause::Gather(mut gather) = std::mem::take(&mut self.pause) {
+                        if !gather.guards.is_empty() {
+                            let transaction = self.client.transaction.get_or_insert_default();
+                            transaction.guard(&mut gather.guards);
+                        }
                         gather.end(&mut pool.bundles);
                     }
                     break;
@@ -468,6 +474,10 @@ impl<T: Transport> Connection<T> {
                     Next::Pause => {
                         executed += 1;
                         self.pause = Pause::Reply;
+                        stop = Some(Turn::Wait);
+                    }
+                    Next::Scatter => {
+                        executed += 1;
                         stop = Some(Turn::Wait);
                     }
                     Next::Close => {

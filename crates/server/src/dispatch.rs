@@ -140,6 +140,12 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     None
 }
 
+/// The words for what the table has no entry for.
+pub(crate) fn refuse_unknown(node: &mut Node, client: &Client, args: Args<'_>, out: &mut Vec<u8>) {
+    Refusal::of(args).write(&mut Reply::new(out, client.protocol));
+    count(node, None, Some(&b'-'));
+}
+
 /// Executes one request of a connection of this core, and appends its reply.
 pub(crate) fn execute(
     node: &mut Node,
@@ -249,7 +255,8 @@ pub(crate) fn run_here(
     count(node, Some(spec), out.get(begin));
 }
 
-fn count(node: &mut Node, spec: Option<&Spec>, first: Option<&u8>) {
+/// Counts a command that is answered with this first byte.
+pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, first: Option<&u8>) {
     let is_error = first == Some(&b'-');
     node.counters.commands += 1;
     node.counters.errors += u64::from(is_error);
@@ -297,6 +304,11 @@ impl Refusal<'_> {
                 quoted(name, QUOTE_LEN_MAX),
                 &format!("'. Try {} HELP.", container.name),
             ),
+            Refusal::WrongArity(spec) if spec.id == CommandId::Exec => {
+                let why = wrong_arity(spec);
+                let why = why.trim_start_matches("ERR ");
+                reply.error(format_args!("EXECABORT Transaction discarded because of: {why}"));
+            }
             Refusal::WrongArity(spec) => reply.error(wrong_arity(spec)),
             Refusal::NoPermission(text) | Refusal::Trouble(text) | Refusal::Elsewhere(text) => {
                 reply.error(text);
@@ -354,8 +366,6 @@ fn run_for_client(
         return None;
     }
     match spec.id {
-        CommandId::Ping => connection::ping(spec, args, reply),
-        CommandId::Echo => reply.bulk(args.at(1)),
         CommandId::Hello => return Some(auth::hello(node, client, args, reply)),
         CommandId::Auth => return Some(auth::auth(node, client, args, reply)),
         CommandId::Select => connection::select(args, reply),
@@ -431,6 +441,10 @@ fn run_for_client(
 fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match spec.id {
         CommandId::Get => values::get(node, args, reply),
+        CommandId::Ping => connection::ping(spec, args, reply),
+        CommandId::Echo => reply.bulk(args.at(1)),
+        // What they do has been done: here they are answered.
+        CommandId::Watch | CommandId::Unwatch => reply.ok(),
         CommandId::Set => values::set(node, spec, args, reply),
         CommandId::SetNx => values::set_nx(node, args, reply),
         CommandId::SetEx => values::set_ex(node, spec, DeadlineUnit::Seconds, args, reply),

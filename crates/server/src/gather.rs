@@ -4,6 +4,7 @@
 use crate::bundle::Bundle;
 use crate::client::Caller;
 use crate::pool::{KEPT_MAX, Spare};
+use crate::transaction::{Guard, Queue};
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
@@ -23,6 +24,10 @@ enum Step {
     Sum,
     /// The first error that was counted, else OK.
     Success,
+    /// The reply of this core as it is; it has found what the keys of a WATCH hold.
+    Guards(u16),
+    /// This core's replies to so many commands as one array; null when it has refused all of them.
+    Transaction(u16, u32),
 }
 
 /// How far [`Gather::merge`] has come.
@@ -46,6 +51,8 @@ pub(crate) struct Gather {
     pub(crate) away: usize,
     sum: i64,
     error: Option<Vec<u8>>,
+    /// What watched keys hold.
+    pub(crate) guards: Vec<Guard>,
 }
 
 /// Where requests of a batch come from and go to.
@@ -78,6 +85,31 @@ impl Spreader<'_> {
     ) {
         self.bundle(gather, core).push(spec, args.iter_from(0));
         gather.steps.push_back(Step::Whole(core));
+    }
+
+    /// A WATCH: the core finds what its keys hold.
+    pub(crate) fn guards(
+        &mut self,
+        gather: &mut Gather,
+        core: u16,
+        spec: &'static Spec,
+        args: Args<'_>,
+    ) {
+        self.bundle(gather, core).push(spec, args.iter_from(0));
+        gather.steps.push_back(Step::Guards(core));
+    }
+
+    /// A transaction, the only thing that its core is asked for in this batch.
+    pub(crate) fn transaction(
+        &mut self,
+        gather: &mut Gather,
+        core: u16,
+        queue: Queue,
+        guards: Vec<Guard>,
+    ) {
+        let count = u32::try_from(queue.len()).unwrap_or(u32::MAX);
+        self.bundle(gather, core).become_transaction(queue, guards);
+        gather.steps.push_back(Step::Transaction(core, count));
     }
 
     /// A request without keys for every core.
@@ -177,12 +209,26 @@ impl Gather {
             }
             match step {
                 Step::Array(count) => Reply::new(out, protocol).array(count as usize),
-                Step::Whole(core) | Step::Element(core) | Step::Part(core) => {
+                Step::Transaction(core, count) => {
                     let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
-                    let Some(reply) = bundle.and_then(|bundle| bundle.take()) else {
+                    match bundle.filter(|bundle| !bundle.is_refused()) {
+                        Some(bundle) => {
+                            Reply::new(out, protocol).array(count as usize);
+                            out.extend_from_slice(bundle.replies());
+                        }
+                        None => Reply::new(out, protocol).null_array(),
+                    }
+                }
+                Step::Whole(core) | Step::Element(core) | Step::Part(core) | Step::Guards(core) => {
+                    let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
+                    let Some((reply, guards)) = bundle.and_then(|bundle| bundle.take()) else {
                         return Merged::Cut(core);
                     };
                     match step {
+                        Step::Guards(_) => {
+                            out.extend_from_slice(reply);
+                            self.guards.append(guards);
+                        }
                         Step::Element(_) => {
                             out.extend_from_slice(reply.strip_prefix(b"*1\r\n").unwrap_or(reply));
                         }

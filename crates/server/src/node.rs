@@ -13,6 +13,7 @@ use crate::rdma::RdmaReport;
 use crate::report::{CoreReport, Report};
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::transaction::FingerprintSeeds;
 use crate::users::Desk;
 use crate::watch::Watch;
 use scurry_engine::Shard;
@@ -52,6 +53,8 @@ pub(crate) struct Node {
     pub(crate) connection_bytes: u64,
     /// What this turn's clients have sent, while somebody watches.
     pub(crate) monitor: Monitor,
+    /// For what watched keys hold.
+    pub(crate) fingerprint_seeds: FingerprintSeeds,
 }
 
 impl Node {
@@ -84,6 +87,7 @@ impl Node {
             stop_asked: false,
             connection_bytes: 0,
             monitor: Monitor::default(),
+            fingerprint_seeds: FingerprintSeeds::default(),
         }
     }
 

@@ -145,6 +145,30 @@ func plain(client redis.UniversalClient) {
 	}
 }
 
+// EXEC gives every reply; it does nothing when somebody has changed a watched key.
+func transactions(client redis.UniversalClient) {
+	change := func(pipe redis.Pipeliner) error {
+		pipe.IncrBy(ctx, "{x}n", 2)
+		pipe.Get(ctx, "{x}n")
+		return nil
+	}
+	succeeds(client.Set(ctx, "{x}n", 1, 0).Err())
+	replies, err := client.TxPipelined(ctx, change)
+	succeeds(err)
+	equal(replies[1].(*redis.StringCmd).Val(), "3")
+	for _, meanwhile := range []bool{true, false} {
+		err = client.Watch(ctx, func(watching *redis.Tx) error {
+			if meanwhile {
+				succeeds(client.Incr(ctx, "{x}n").Err())
+			}
+			_, err := watching.TxPipelined(ctx, change)
+			return err
+		}, "{x}n", "{x}none")
+		check(errors.Is(err, redis.TxFailedErr) == meanwhile, err)
+	}
+	equal(client.Get(ctx, "{x}n").Val(), "6")
+}
+
 func expiry(client redis.UniversalClient) {
 	equal(client.Set(ctx, "e", "v", 100*time.Second).Val(), "OK")
 	left := client.TTL(ctx, "e").Val()
@@ -240,6 +264,8 @@ func main() {
 			}
 		case "plain":
 			plain(client)
+		case "transactions":
+			transactions(client)
 		case "expiry":
 			expiry(client)
 		case "moved":

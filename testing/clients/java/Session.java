@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Callable;
 import redis.clients.jedis.AbstractPipeline;
+import redis.clients.jedis.AbstractTransaction;
 import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.JedisCluster;
@@ -55,6 +56,7 @@ public final class Session {
           }
         }
         case "plain" -> session.plain();
+        case "transactions" -> session.transactions();
         case "expiry" -> session.expiry();
         case "moved" -> session.moved();
         default -> throw new AssertionError("unknown part " + part);
@@ -220,6 +222,28 @@ public final class Session {
     for (int number = 0; number < 500; number++) {
       equal(replies.get(2 * number).get(), "OK");
       equal(replies.get(2 * number + 1).get(), String.valueOf(number));
+    }
+  }
+
+  /** EXEC gives every reply; it does nothing when somebody has changed a watched key. */
+  private void transactions() throws Exception {
+    client.set("{x}n", "1");
+    for (boolean meanwhile : new boolean[] {true, false}) {
+      try (AbstractTransaction transaction = client.transaction(false)) {
+        transaction.watch("{x}n", "{x}none");
+        if (meanwhile) {
+          equal(client.incr("{x}n"), 2L);
+        }
+        transaction.multi();
+        transaction.incrBy("{x}n", 2);
+        Response<String> number = transaction.get("{x}n");
+        List<Object> replies = transaction.exec();
+        if (meanwhile) {
+          check(replies == null, replies);
+        } else {
+          equal(number.get(), "4");
+        }
+      }
     }
   }
 

@@ -92,6 +92,22 @@ async function plain(client, mode) {
   equal(await pipeline.exec(), keys.flatMap((_, number) => [[null, "OK"], [null, String(number)]]));
 }
 
+// EXEC gives every reply; it does nothing when somebody has changed a watched key.
+async function transactions(client) {
+  const change = () => client.multi().incrby("{x}n", 2).get("{x}n").exec();
+  await client.set("{x}n", 1);
+  equal(await change(), [[null, 3], [null, "3"]]);
+  const other = client.duplicate();
+  await client.watch("{x}n", "{x}none");
+  equal(await other.incr("{x}n"), 4);
+  equal(await change(), null);
+  await client.watch("{x}n", "{x}none");
+  equal(await change(), [[null, 6], [null, "6"]]);
+  await refused(client.multi().set("{x}n", 1).call("NOSUCH").exec(), "EXECABORT");
+  equal(await client.get("{x}n"), "6");
+  other.disconnect();
+}
+
 async function expiry(client) {
   equal(await client.set("e", "v", "EX", 100), "OK");
   let left = await client.ttl("e");
@@ -154,6 +170,7 @@ async function main() {
       for (const account of ACCOUNTS) await charging(client, account);
     },
     plain: () => plain(client, mode),
+    transactions: () => transactions(client),
     expiry: () => expiry(client),
     moved: () => moved(client, options),
   };

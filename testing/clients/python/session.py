@@ -107,6 +107,22 @@ def plain(client):
         equal(pipe.execute(), [reply for number in keys for reply in (True, str(number))])
 
 
+def transactions(client):
+    """EXEC gives every reply; it does nothing when somebody has changed a watched key."""
+    with client.pipeline() as pipe:
+        equal(pipe.set("{x}n", 1).incr("{x}n").get("{x}n").execute(), [True, 2, "2"])
+    with client.pipeline() as pipe:
+        pipe.watch("{x}n", "{x}none")
+        equal(client.incr("{x}n"), 3)
+        pipe.multi()
+        pipe.incr("{x}n")
+        refused(pipe.execute, "Watched variable changed")
+    equal(client.transaction(lambda pipe: pipe.multi() or pipe.incr("{x}n"), "{x}n"), [4])
+    with client.pipeline() as pipe:
+        refused(pipe.set("{x}n", 1).execute_command("NOSUCH").execute, "Command # 2", "unknown command")
+    equal(client.get("{x}n"), "4")
+
+
 def expiry(client):
     equal(client.set("e", "v", ex=100), True)
     assert 0 < client.ttl("e") <= 100
@@ -193,6 +209,8 @@ def main():
                     totals(client)
                 case "plain":
                     plain(client)
+                case "transactions":
+                    transactions(client)
                 case "expiry":
                     expiry(client)
                 case "connection":

@@ -4,6 +4,7 @@
 mod command;
 mod compare;
 mod peer;
+mod transactions;
 
 use crate::random::Random;
 use crate::support::{Server, array};

@@ -16,6 +16,7 @@ mod threads;
 mod timers;
 mod tls;
 mod tools;
+mod transactions;
 mod turns;
 mod valkey;
 mod watch;

@@ -16,6 +16,8 @@ pub enum Spread {
     EverySum,
     /// Every core does it; the reply is the first error, else OK.
     EverySuccess,
+    /// The connection itself sees to it: it is part of a transaction.
+    Connection,
     /// The server knows: its position in a cursor, or reports of every core.
     Special,
 }
@@ -24,7 +26,7 @@ impl Spread {
     /// The tips of COMMAND DOCS for clients that spread commands over nodes by themselves.
     pub const fn tips(self) -> &'static [&'static str] {
         match self {
-            Spread::One => &[],
+            Spread::One | Spread::Connection => &[],
             Spread::Elements => &["request_policy:multi_shard"],
             Spread::Sum => &["request_policy:multi_shard", "response_policy:agg_sum"],
             Spread::Success => &["request_policy:multi_shard", "response_policy:all_succeeded"],

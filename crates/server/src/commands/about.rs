@@ -80,6 +80,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
     match spec.group {
         "string" => categories.push("@string"),
         "connection" => categories.push("@connection"),
+        "transactions" => categories.push("@transaction"),
         "generic" => categories.push("@keyspace"),
         "scur" => categories.push("@scur"),
         "entity" => categories.push("@entity"),

@@ -123,7 +123,7 @@ fn sessions_in_both_protocols(program: &Program, own_parts: &str) {
             mode: "single",
             protocol,
             password: "secret",
-            parts: &format!("auth,charging,plain,expiry{own_parts}"),
+            parts: &format!("auth,charging,plain,transactions,expiry{own_parts}"),
         });
         assert!(right, "protocol {protocol}: {shown}");
     }
@@ -161,7 +161,7 @@ fn every_program_notices_a_server_that_is_not_ours() {
             password: "-",
             parts,
         };
-        let (right, shown) = program.run(&session("plain,expiry"));
+        let (right, shown) = program.run(&session("plain,transactions,expiry"));
         assert!(right, "{name}: {shown}");
         let (right, shown) = program.run(&session("plain,charging"));
         assert!(!right && shown.contains("unknown command"), "{name} did not notice: {shown}");

@@ -108,6 +108,21 @@ fn expiry(client: &mut impl ConnectionLike) {
     assert!(expired, "a key did not expire");
 }
 
+/// EXEC gives every reply; it does nothing when somebody has changed a watched key.
+fn transactions(client: &mut impl ConnectionLike, other: &mut impl ConnectionLike) {
+    expect(client, "SET {x}n 1", "OK");
+    let mut tries = 0;
+    let replies: Vec<i64> = redis::transaction(client, &["{x}n", "{x}none"], |client, pipe| {
+        tries += 1;
+        if tries == 1 {
+            expect(other, "INCR {x}n", "2");
+        }
+        pipe.incr("{x}n", 2).incr("{x}n", 3).query(client)
+    })
+    .expect("the second time");
+    assert_eq!((replies, tries), (vec![4, 7], 2));
+}
+
 fn info(address: &str, password: &str, protocol: ProtocolVersion) -> ConnectionInfo {
     let info = format!("redis://{address}").into_connection_info().expect("an address");
     let mut settings = info.redis_settings().clone().set_protocol(protocol);
@@ -197,6 +212,7 @@ fn redis_rs_in_both_protocols() {
         }
         let replies: Vec<Value> = pipe.query(&mut client).expect("every reply");
         assert_eq!(replies.iter().map(shown).collect::<Vec<_>>(), pipeline_replies());
+        transactions(&mut client, &mut connect("secret").expect("it listens"));
         expiry(&mut client);
     }
 }
@@ -206,8 +222,11 @@ fn redis_rs_in_both_protocols() {
 fn redis_rs_agrees_with_valkey() {
     let valkey = Peer::single();
     let client = redis::Client::open(info(valkey.address(), "", ProtocolVersion::RESP3));
-    let mut client = client.expect("settings").get_connection().expect("it listens");
+    let client = client.expect("settings");
+    let mut other = client.get_connection().expect("it listens");
+    let mut client = client.get_connection().expect("it listens");
     plain(&mut client);
+    transactions(&mut client, &mut other);
     expiry(&mut client);
     expect(&mut client, "SCUR.CREATE alice", "-ERR");
 }

@@ -1,0 +1,53 @@
+//! The commands that make several commands one step.
+
+use super::{BLANK, CommandId, Spec, Spread};
+
+const TRANSACTION: Spec =
+    Spec { group: "transactions", spread: Spread::Connection, arity: 1, reply: "OK", ..BLANK };
+
+const ENDS: &[&str] = &["noscript", "loading", "stale", "fast", "allow_busy"];
+const BEGINS: &[&str] = &["noscript", "loading", "stale", "fast", "no_multi", "allow_busy"];
+
+pub(super) const COMMANDS: &[Spec] = &[
+    Spec {
+        id: CommandId::Multi,
+        name: "MULTI",
+        flags: BEGINS,
+        summary: "Begins a transaction: the commands that follow are answered QUEUED.",
+        notes: "See the notes on transactions.",
+        ..TRANSACTION
+    },
+    Spec {
+        id: CommandId::Exec,
+        name: "EXEC",
+        flags: &["noscript", "loading", "stale", "skip_slowlog"],
+        reply: "array of the replies; null when a watched key was changed",
+        summary: "Executes the queued commands in one step.",
+        ..TRANSACTION
+    },
+    Spec {
+        id: CommandId::Discard,
+        name: "DISCARD",
+        flags: ENDS,
+        summary: "Forgets the queued commands and the watched keys.",
+        ..TRANSACTION
+    },
+    Spec {
+        id: CommandId::Watch,
+        name: "WATCH",
+        arity: -2,
+        flags: BEGINS,
+        keys: (1, -1, 1),
+        grammar: "key [key ...]",
+        summary: "Makes the next EXEC depend on keys: it does nothing if one is not as it was.",
+        notes: "A key that holds what it held, with the same expiry, counts as unchanged.",
+        ..TRANSACTION
+    },
+    Spec {
+        id: CommandId::Unwatch,
+        name: "UNWATCH",
+        flags: ENDS,
+        summary: "Forgets the watched keys.",
+        ..TRANSACTION
+    },
+];
