@@ -8,6 +8,7 @@ mod find;
 mod generic;
 mod id;
 mod key;
+mod list;
 mod moving;
 mod node;
 mod role;
@@ -119,7 +120,7 @@ pub static NODE: &[Spec] = node::COMMANDS;
 
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] =
-    join!(string::COMMANDS, key::COMMANDS, generic::COMMANDS, watch::COMMANDS);
+    join!(string::COMMANDS, list::COMMANDS, key::COMMANDS, generic::COMMANDS, watch::COMMANDS);
 
 /// Every command, containers once: [`SCUR`], [`ENTITY`], [`STORE`], [`GENERIC`].
 static ALL: &[Spec] = join!(SCUR, ENTITY, STORE, GENERIC);

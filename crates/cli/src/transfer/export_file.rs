@@ -164,7 +164,7 @@ fn part(from: &mut impl Read) -> Result<Part> {
     let mut chunk = head;
     chunk.extend(take(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };
-    let items = chunk.entries().map(|entry| Ok(Item::of(&entry?))).collect::<Result<_>>()?;
+    let items = chunk.entries().map(|entry| Item::of(&entry?)).collect::<Result<_>>()?;
     Ok(Part::Items(items))
 }
 

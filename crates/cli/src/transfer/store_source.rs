@@ -6,6 +6,7 @@ use crate::totals::Totals;
 use anyhow::{Context, Result, bail};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
+use scurry_codec::encode_list;
 use scurry_ledger::Time;
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -43,6 +44,7 @@ struct Listed {
 enum Kind {
     Account,
     Value,
+    List,
     /// One that was deleted may be listed as a key, as Valkey does.
     Entity,
     /// A deletion that is listed as such, as a server of ours does.
@@ -198,10 +200,11 @@ fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
         "scurryacc" => Kind::Account,
         "scurryent" => Kind::Entity,
         "string" => Kind::Value,
+        "list" => Kind::List,
         // It has expired meanwhile.
         "none" => return Ok(None),
         other => bail!(
-            "the key {} holds a {other}: accounts, entities and strings can be moved. Delete or \
+            "the key {} holds a {other}: accounts, entities, strings and short lists can be moved. Delete or \
              move it by other means first",
             key.escape_ascii()
         ),
@@ -223,6 +226,10 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
                 asked.push(command("PEXPIRETIME", key));
                 asked.push(command("GET", key));
             }
+            Kind::List => {
+                asked.push(command("PEXPIRETIME", key));
+                asked.push(command("LRANGE", key).arg(0).arg(-1).clone());
+            }
         }
     }
     let mut replies = node.ask_many(&asked)?.into_iter();
@@ -239,6 +246,10 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
             Kind::Value => {
                 let expires = reply()?;
                 value(&expires, reply()?)
+            }
+            Kind::List => {
+                let expires = reply()?;
+                list(&expires, reply()?)
             }
         };
         let held = held.with_context(|| {
@@ -289,6 +300,23 @@ fn value(expires: &Value, reply: Value) -> Result<Option<Held>> {
         (Value::ServerError(error), _) => bail!("{error}"),
         (_, Value::ServerError(error)) => bail!("{error}"),
         _ => bail!("GET answers with something else"),
+    }
+}
+
+fn list(expires: &Value, reply: Value) -> Result<Option<Held>> {
+    match (expires, reply) {
+        (Value::Int(expires), Value::Array(elements)) => {
+            let elements: Vec<Vec<u8>> = elements.into_iter().filter_map(bytes).collect();
+            let mut packed = Vec::new();
+            match encode_list(elements.iter().map(Vec::as_slice), &mut packed) {
+                Ok(0) => Ok(None),
+                Ok(_) => Ok(Some(Held::List { expires: time(*expires), packed })),
+                Err(error) => bail!("{error}: only short lists can be moved. Delete or divide it"),
+            }
+        }
+        (Value::ServerError(error), _) => bail!("{error}"),
+        (_, Value::ServerError(error)) => bail!("{error}"),
+        _ => bail!("LRANGE answers with something else"),
     }
 }
 
