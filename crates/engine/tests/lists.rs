@@ -159,6 +159,23 @@ fn a_list_is_what_a_naive_one_is_also_from_the_log_and_from_a_snapshot() {
 }
 
 #[test]
+fn an_emptied_list_stays_away() {
+    let mut shard = Shard::new(Config::default());
+    shard.keep_journal(LOG, 1);
+    let key = shard.key(b"list");
+    push(&mut shard, b"list", &[b"a", b"b", b"a"]).expect("there is room");
+    assert_eq!(shard.list_remove(NOW, key, b"a", End::Tail, 5), Ok(2));
+    shard.list_keep(NOW, key, 1..1).expect("nothing refuses it");
+    // Of nothing there is nothing to tell.
+    let told = shard.sequence();
+    assert_eq!(shard.list_remove(NOW, key, b"a", End::Head, 5), Ok(0));
+    shard.list_keep(NOW, key, 0..0).expect("nothing refuses it");
+    assert_eq!(push(&mut shard, b"list", &[]), Ok(0));
+    assert_eq!((shard.sequence(), shard.len(), shard.stats().memory.values), (told, 0, 0));
+    assert_eq!(replayed(&frames(&mut shard)).len(), 0);
+}
+
+#[test]
 fn the_expiry_of_a_list_stays_moves_and_comes() {
     let mut shard = Shard::new(Config::default());
     shard.keep_journal(LOG, 1);

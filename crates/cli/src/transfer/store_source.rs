@@ -329,3 +329,30 @@ fn wall_ms() -> Result<i64> {
 fn time(ms: i64) -> Option<Time> {
     (ms >= 0).then_some(Time(ms))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use scurry_codec::List;
+
+    fn elements(len: usize, count: usize) -> Value {
+        Value::Array(vec![Value::BulkString(vec![b'x'; len]); count])
+    }
+
+    #[test]
+    fn a_short_list_is_read_and_a_long_one_is_refused() {
+        let read = |reply| list(&Value::Int(-1), reply);
+        let Ok(Some(Held::List { expires: None, packed })) = read(elements(3, 1_000)) else {
+            panic!("a list");
+        };
+        assert_eq!(List::decode(&packed).map(|list| list.len()), Ok(1_000));
+        let expires = list(&Value::Int(5), elements(3, 1)).expect("a list");
+        assert!(matches!(expires, Some(Held::List { expires: Some(Time(5)), .. })));
+        assert_eq!(read(elements(0, 0)).expect("it has gone meanwhile"), None);
+        let error = read(elements(1_000, 70)).expect_err("it is long").to_string();
+        assert_eq!(
+            error,
+            "list of more than 65536 bytes: only short lists can be moved. Delete or divide it"
+        );
+    }
+}

@@ -21,7 +21,7 @@ const POP: Spec = Spec {
 };
 
 /// What a user of Valkey must know first.
-const SHORT: &str = "Lists are short: one is kept packed in one piece, 65536 bytes at most, where an element takes its length and one byte more, three from 128 bytes on at most. A push beyond that is an error and changes nothing. Every change writes the whole list, also into the log, so that a queue of thousands of elements belongs into Valkey. There are no blocking forms, and no LMOVE, LINSERT, LPOS.";
+const SHORT: &str = "Beyond 65536 bytes, where an element takes its length and up to three bytes more, it is an error and changes nothing: queues of thousands of elements belong into Valkey. There are no blocking forms, and no LMOVE, LINSERT, LPOS.";
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
@@ -104,7 +104,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key index element",
         reply: "OK",
         summary: "Replaces the element at a place; a negative one counts from the tail.",
-        notes: "Bounded as LPUSH.",
+        notes: "Bounded as LPUSH. A place of more than 32 bits is out of range; Valkey cuts it to 32 and takes what is left.",
         ..WRITE
     },
     Spec {

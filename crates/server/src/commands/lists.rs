@@ -50,14 +50,11 @@ pub(crate) fn pop(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) {
-    let count = match (args.len(), args.get(2).map(parse_integer)) {
-        (..=2, _) => None,
-        (3, Some(Some(count))) => match usize::try_from(count) {
-            Ok(count) => Some(count),
-            Err(_) => return reply.error("ERR value is out of range, must be positive"),
-        },
-        (3, _) => return reply.error(NOT_AN_INTEGER),
-        _ => return reply.error(wrong_arity(spec)),
+    let count = match args.get(2).map(|count| parse_integer(count).map(usize::try_from)) {
+        _ if args.len() > 3 => return reply.error(wrong_arity(spec)),
+        None => None,
+        Some(Some(Ok(count))) => Some(count),
+        Some(_) => return reply.error("ERR value is out of range, must be positive"),
     };
     let kept = match list(node, args.at(1)) {
         Ok(Some(list)) => {

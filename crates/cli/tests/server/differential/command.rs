@@ -139,6 +139,8 @@ impl Generator {
             }
             "COUNT?" => Vec::new(),
             "I" => one(self.random.of(PLACES).to_owned()),
+            // Valkey's LSET cuts a place to 32 bits, and takes what is beyond for another one.
+            "J" => one(self.random.of(&PLACES[..12]).to_owned()),
             "O" => one(self.random.of(OFFSETS).to_owned()),
             // Seconds or milliseconds from now; the same in whole seconds of 1970.
             "R" => one(self.relative(1)),
@@ -337,7 +339,7 @@ const SHAPES: &[&str] = &[
     "LRANGE K I I",
     "LRANGE K 0 -1",
     "LINDEX K I",
-    "LSET K I E",
+    "LSET K J E",
     "LREM K N E",
     "LREM K I E",
     "LTRIM K I I",
