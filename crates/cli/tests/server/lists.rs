@@ -2,8 +2,6 @@
 
 use crate::support::{Client, Server, array};
 
-const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n";
-
 fn talk(client: &mut Client, said: &[(&str, &str)]) {
     for (request, reply) in said {
         client.send(format!("{request}\r\n"));
