@@ -1,4 +1,4 @@
-//! One shard, sans-I/O: it owns accounts, plain values and entities, decides commands on them,
+//! One shard, sans-I/O: it owns accounts, plain values, lists and entities, decides commands on them,
 //! and releases what nobody touches when its time comes. It reads no clock and opens nothing:
 //! `now` comes in, outcomes go out.
 #![forbid(unsafe_code)]

@@ -245,3 +245,24 @@ fn short(value: &[u8]) -> String {
         _ => format!("\"{}\"", value.escape_ascii()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_shown_with_its_elements_and_a_damaged_one_with_what_is_wrong() {
+        let record = |packed| Record::List { key: b"jobs", expires: None, packed };
+        let whole = record(b"\x01\x02\x01a\x01\xff");
+        let text = record_line(7, Time(0), &whole, false);
+        assert!(text.ends_with("list jobs  2 long"), "{text}");
+        let json = record_line(7, Time(0), &whole, true);
+        assert!(json.contains(r#""elements":["a","\\xff"]"#), "{json}");
+        let text = record_line(7, Time(0), &record(b"\x01\x02\x01a"), false);
+        assert!(text.ends_with("list jobs  list is damaged: the bytes end inside of something"));
+        let packed = b"\x01\x01\x00";
+        let entry = Entry::List { key: b"jobs", expires: Some(Time(0)), packed };
+        let text = entry_line(&entry, false);
+        assert!(text.starts_with("list jobs  1 long, expires 1970-"), "{text}");
+    }
+}

@@ -15,12 +15,12 @@ fn list<'n>(node: &'n Node, key: &[u8]) -> Result<Option<List<'n>>, WrongType> {
 
 /// As [`list`], for a command that only reads: it counts as a hit or a miss.
 fn seen<'n>(node: &'n mut Node, key: &[u8]) -> Result<Option<List<'n>>, WrongType> {
-    match list(node, key) {
-        Ok(Some(_)) => node.counters.hits += 1,
-        Ok(None) => node.counters.misses += 1,
-        Err(_) => {}
+    let list = node.shard.list(node.now.time, node.shard.key(key))?;
+    match list {
+        Some(_) => node.counters.hits += 1,
+        None => node.counters.misses += 1,
     }
-    list(node, key)
+    Ok(list)
 }
 
 /// LPUSH and RPUSH.
