@@ -32,7 +32,7 @@ pub enum Record<'a> {
         /// The tail.
         tail: &'a [u8],
     },
-    /// When a plain value expires from now on.
+    /// When a plain value or a list expires from now on.
     Expiry {
         /// Its key.
         key: &'a [u8],
@@ -73,6 +73,15 @@ pub enum Record<'a> {
         /// Its image, for [`crate::decode_account`].
         image: &'a [u8],
     },
+    /// A list is what this says, whatever it was.
+    List {
+        /// Its key.
+        key: &'a [u8],
+        /// When it expires, UTC ms.
+        expires: Option<Time>,
+        /// All of it, for [`crate::List::decode`].
+        packed: &'a [u8],
+    },
 }
 
 impl<'a> Record<'a> {
@@ -82,6 +91,7 @@ impl<'a> Record<'a> {
             Record::Account { id: key, .. }
             | Record::Image { id: key, .. }
             | Record::Value { key, .. }
+            | Record::List { key, .. }
             | Record::Append { key, .. }
             | Record::Expiry { key, .. }
             | Record::Remove { key }
@@ -150,6 +160,7 @@ pub(crate) mod kind {
     pub(crate) const TOMBSTONE: u8 = 7;
     pub(crate) const CLEAR: u8 = 8;
     pub(crate) const IMAGE: u8 = 9;
+    pub(crate) const LIST: u8 = 10;
     /// Added to a kind when the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
 }

@@ -372,13 +372,34 @@ fn an_image_comes_back() {
 }
 
 #[test]
+fn a_list_comes_back() {
+    let mut writer = FrameWriter::new(seal(), 7);
+    writer.list(b"jobs", None, b"\x01\x01\x01a");
+    writer.list(b"jobs", Some(Time(1)), b"\x01\x01\x01b");
+    writer.seal(6, AT);
+    let mut bytes = Vec::new();
+    writer.take(&mut bytes);
+    // Kind 10, the key, the expiry where 0x80 says that it follows, the list.
+    let expected = [&b"\x0a\x04jobs\x04\x01\x01\x01a"[..], b"\x8a\x04jobs\x02\x04\x01\x01\x01b"];
+    assert_eq!(bytes[HEADER_LEN..], expected.concat());
+    let frame = frame(&bytes);
+    let (mut records, key) = (frame.records(), &b"jobs"[..]);
+    let first = Record::List { key, expires: None, packed: b"\x01\x01\x01a" };
+    assert_eq!(first.key(), Some(key));
+    assert_eq!(records.next(), Some(Ok(first)));
+    let second = Record::List { key, expires: Some(Time(1)), packed: b"\x01\x01\x01b" };
+    assert_eq!(records.next(), Some(Ok(second)));
+    assert_eq!(records.next(), None);
+}
+
+#[test]
 fn records_that_no_writer_writes_are_refused() {
     let ends = RecordError::Malformed(Malformed::Ends);
     let choice = RecordError::Malformed(Malformed::Choice);
     let wrong: [(&[u8], RecordError); 10] = [
         (&[], ends),
         (&[0], RecordError::Kind(0)),
-        (&[10], RecordError::Kind(10)),
+        (&[11], RecordError::Kind(11)),
         (&[0x88], RecordError::Kind(0x88)),
         (&[5, 2, b'k'], ends),
         (&[5, 0xff, 0xff, 0xff, 0xff, 0x7f, b'k'], ends),

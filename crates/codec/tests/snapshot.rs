@@ -91,6 +91,27 @@ fn every_kind_of_entry_comes_back() {
 }
 
 #[test]
+fn lists_come_back() {
+    let packed = b"\x01\x01\x01a";
+    let lists = [
+        Entry::List { key: b"jobs", expires: None, packed },
+        Entry::List { key: b"brief", expires: Some(Time(1)), packed },
+    ];
+    let mut writer = ChunkWriter::new(seal());
+    lists.iter().for_each(|list| writer.entry(list));
+    writer.seal(Positions { from: 0, to: 0 }, 1);
+    let mut bytes = Vec::new();
+    writer.take(&mut bytes);
+    // Kind 4, flags, the time, two lengths, key and list.
+    let expected =
+        [&b"\x04\x00\x04\x04jobs\x01\x01\x01a"[..], b"\x04\x01\x02\x05\x04brief\x01\x01\x01a"];
+    assert_eq!(bytes[CHUNK_HEADER_LEN..], expected.concat());
+    let entries: Result<Vec<Entry<'_>>, RecordError> = chunk(&bytes).entries().collect();
+    assert_eq!(entries.as_deref(), Ok(&lists[..]));
+    assert_eq!(lists.map(|list| list.key()), [&b"jobs"[..], b"brief"]);
+}
+
+#[test]
 fn version_1_is_pinned() {
     let snapshot = [header(), chunks(), footer()].concat();
     expect_test::expect_file!["golden/snapshot-v1.hex"].assert_eq(&hex(&snapshot));
@@ -140,9 +161,10 @@ fn what_is_sealed_is_taken_and_what_is_open_stays() {
 fn entries_that_no_writer_writes_are_refused() {
     let ends = RecordError::Malformed(Malformed::Ends);
     let choice = RecordError::Malformed(Malformed::Choice);
-    let wrong: [(&[u8], RecordError); 9] = [
+    let wrong: [(&[u8], RecordError); 10] = [
         (&[], ends),
-        (&[4, 0, 1, 1, b'k', b'v'], RecordError::Kind(4)),
+        (&[5, 0, 1, 1, b'k', b'v'], RecordError::Kind(5)),
+        (&[4, 2, 0, 1, 1, b'k', b'v'], choice),
         (&[0, 4, 1, 1, b'k', b'v'], choice),
         (&[0, 2, 0, 1, 1, b'k', b'v'], choice),
         (&[1, 1, 0, 1, 1, b'k', b'v'], choice),

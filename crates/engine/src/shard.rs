@@ -5,6 +5,7 @@ mod due;
 mod durable;
 mod entities;
 mod images;
+mod lists;
 mod look;
 mod replay;
 mod values;
@@ -20,6 +21,7 @@ use scurry_codec::FrameWriter;
 use scurry_ledger::{Account, Op, Portion, Time, Totals};
 
 pub use durable::ReplayError;
+pub use lists::End;
 pub use replay::Step;
 
 /// One shard.
@@ -43,6 +45,8 @@ pub struct Shard {
     before: Portion,
     /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
+    /// Where a list is packed.
+    packed: Vec<u8>,
     /// What images have grown out of.
     blocks: Blocks,
     /// What is committed is written here, for the log. None while nothing is to be kept.
@@ -67,6 +71,7 @@ impl Shard {
             scratch: None,
             before: Portion::default(),
             image: Vec::new(),
+            packed: Vec::new(),
             blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
@@ -121,7 +126,7 @@ impl Shard {
             memory,
             keys: self.len() as u64,
             accounts: self.table.sum(Kind::Account).entries,
-            values: self.table.sum(Kind::Value).entries,
+            values: self.table.sum(Kind::Value).entries + self.table.sum(Kind::List).entries,
             entities: self.table.sum(Kind::Entity).entries,
             tombstones: self.table.sum(Kind::Tombstone).entries,
             timers: self.timers.len(Lane::Accounts) + self.timers.len(Lane::Others),
@@ -134,7 +139,7 @@ impl Shard {
     fn memory(&self) -> Memory {
         Memory {
             accounts: self.table.sum(Kind::Account).bytes + self.blocks.memory_bytes(),
-            values: self.table.sum(Kind::Value).bytes,
+            values: self.table.sum(Kind::Value).bytes + self.table.sum(Kind::List).bytes,
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),
             timers: self.timers.memory_bytes(),

@@ -54,7 +54,7 @@ pub(crate) struct Table {
     /// Numbers of segments that are not used.
     free: Vec<u32>,
     hasher: KeyHasher,
-    sums: [KindSum; 4],
+    sums: [KindSum; Kind::COUNT],
     /// Bytes of the segments' slots.
     slot_bytes: u64,
 }

@@ -205,6 +205,11 @@ other than 0 is not in this release. What survives a restart is said by
 lists what there is here. Keywords and numbers are taken as they are written: Valkey overlooks what
 follows a zero byte in a keyword, and a space or a plus sign before a cursor.
 
+**Lists** are short: one is kept packed in one piece, 65536 bytes at most, and every change writes all
+of it, also into the log. A push beyond that is refused and changes nothing. Queues of thousands of
+elements belong into Valkey. What is said of plain values below (deleting, expiry, SET in their place)
+holds for lists.
+
 **Accounts and entities.** A plain write to a key that holds one of them is WRONGTYPE and changes
 nothing; so is a plain read of its value.
 

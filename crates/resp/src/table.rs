@@ -8,6 +8,7 @@ mod find;
 mod generic;
 mod id;
 mod key;
+mod list;
 mod moving;
 mod node;
 mod role;
@@ -121,6 +122,7 @@ pub static NODE: &[Spec] = node::COMMANDS;
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] = join!(
     string::COMMANDS,
+    list::COMMANDS,
     key::COMMANDS,
     transaction::COMMANDS,
     generic::COMMANDS,

@@ -4,13 +4,14 @@ use crate::client::{Caller, Client, Door};
 use crate::commands::expiry::Shown;
 use crate::commands::{
     about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
-    latency, numbers, object, replication, scan, scur, shutdown, slowlog, values,
+    latency, lists, numbers, object, replication, scan, scur, shutdown, slowlog, values,
 };
 use crate::node::Node;
 use crate::report::Question;
 use crate::stopwatch;
 use crate::users::User;
 use crate::watch::Origin;
+use scurry_engine::End;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{self, CommandId, Spec, Spread};
 use scurry_resp::{Args, Reply};
@@ -456,6 +457,18 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
         CommandId::StrLen => values::str_len(node, args, reply),
         CommandId::GetRange => values::get_range(node, args, reply),
         CommandId::SetRange => values::set_range(node, args, reply),
+        CommandId::LPush => lists::push(node, End::Head, args, reply),
+        CommandId::RPush => lists::push(node, End::Tail, args, reply),
+        CommandId::LPushX => lists::push_present(node, End::Head, args, reply),
+        CommandId::RPushX => lists::push_present(node, End::Tail, args, reply),
+        CommandId::LPop => lists::pop(node, spec, End::Head, args, reply),
+        CommandId::RPop => lists::pop(node, spec, End::Tail, args, reply),
+        CommandId::LLen => lists::len(node, args, reply),
+        CommandId::LRange => lists::range(node, args, reply),
+        CommandId::LIndex => lists::index(node, args, reply),
+        CommandId::LSet => lists::set(node, args, reply),
+        CommandId::LRem => lists::remove(node, args, reply),
+        CommandId::LTrim => lists::trim(node, args, reply),
         CommandId::Incr => numbers::add(node, args.at(1), 1, reply),
         CommandId::Decr => numbers::add(node, args.at(1), -1, reply),
         CommandId::IncrBy => numbers::increment_by(node, args, reply),

@@ -164,7 +164,7 @@ fn part(from: &mut impl Read) -> Result<Part> {
     let mut chunk = head;
     chunk.extend(take(from, len - 4)?);
     let Chunked::Chunk(chunk) = read_chunk(seal(), &chunk) else { bail!("a chunk is damaged") };
-    let items = chunk.entries().map(|entry| Ok(Item::of(&entry?))).collect::<Result<_>>()?;
+    let items = chunk.entries().map(|entry| Item::of(&entry?)).collect::<Result<_>>()?;
     Ok(Part::Items(items))
 }
 
@@ -233,6 +233,26 @@ mod tests {
         begin(&mut from).expect("a file");
         let Part::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
         assert_eq!(read, deleted);
+    }
+
+    #[test]
+    fn a_list_is_read_as_it_was_written_and_a_damaged_one_is_refused() {
+        let list = |packed: &[u8]| {
+            let held = Held::List { expires: Some(Time(8)), packed: packed.to_vec() };
+            let lists = vec![Item { key: b"jobs".to_vec(), held }];
+            let mut writer = Writer::new(Vec::new()).expect("it begins");
+            writer.put(&lists).expect("it is written");
+            (lists, writer.finish(&Totals::default(), 1).expect("it ends"))
+        };
+        let (lists, file) = list(b"\x01\x02\x01a\x00");
+        let mut from = &file[..];
+        begin(&mut from).expect("a file");
+        let Part::Items(read) = part(&mut from).expect("a chunk") else { panic!("no chunk") };
+        assert_eq!(read, lists);
+        let (_, file) = list(b"\x01\x02\x01a");
+        let Err(error) = survey(&mut &file[..]) else { panic!("an element is missing") };
+        let error = format!("{error:#}");
+        assert!(error.contains("key jobs: list is damaged"), "{error}");
     }
 
     #[test]

@@ -6,6 +6,7 @@ mod by_hand;
 mod differential;
 mod events;
 mod life;
+mod lists;
 mod log;
 mod random;
 mod random_commands;

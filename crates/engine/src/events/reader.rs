@@ -207,6 +207,7 @@ impl Translator {
             }
             // Neither accounts nor balances.
             Record::Value { .. }
+            | Record::List { .. }
             | Record::Append { .. }
             | Record::Expiry { .. }
             | Record::Remove { .. }

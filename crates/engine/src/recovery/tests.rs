@@ -72,13 +72,14 @@ fn log() -> Vec<u8> {
         let key = format!("key:{}", number % KEYS);
         let (key, value) = (key.as_bytes(), number.to_string());
         let (value, expires) = (value.as_bytes(), (number % 3 == 0).then_some(Time(5)));
-        match number % 7 {
+        match number % 8 {
             0 => writer.value(key, expires, value),
             1 => writer.append(key, value),
             2 => writer.expiry(key, expires),
             3 => writer.remove(key),
             4 => writer.entity(key, number, expires, value),
             5 => writer.tombstone(key, number, Time(number.cast_signed())),
+            6 => writer.list(key, expires, value),
             _ => writer.account(key, &change(number), None),
         }
         if number == 900 || number == 2_500 {

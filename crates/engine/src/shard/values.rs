@@ -22,7 +22,14 @@ impl Shard {
         }))
     }
 
-    /// Sets a plain value. One that expires at once leaves nothing, and is refused for its key
+    /// When what plain commands may write over expires, a plain value or a list; `Some(None)` for
+    /// never, none where there is neither.
+    pub fn plain_expiry(&self, now: Time, key: Key<'_>) -> Result<Option<Option<Time>>, WrongType> {
+        let place = self.only_plain(self.find(now, key))?;
+        Ok(place.map(|place| self.table.at(place).expires()))
+    }
+
+    /// Sets a plain value, also over a list. One that expires at once leaves nothing, and is refused for its key
     /// alone.
     pub fn set(
         &mut self,
@@ -33,7 +40,7 @@ impl Shard {
     ) -> Result<(), WriteError> {
         check_lens(key, bytes.len())?;
         let place = self.settle(now, key);
-        let place = self.only(Kind::Value, place)?;
+        let place = self.only_plain(place)?;
         let stored = place.and_then(|place| self.table.at(place).expires());
         let expires = expiry.time(stored);
         if expires.is_some_and(|time| time <= now) {
@@ -78,10 +85,10 @@ impl Shard {
         Ok(len)
     }
 
-    /// Deletes a plain value; true when there was one.
+    /// Deletes a plain value or a list; true when there was one.
     pub fn del(&mut self, now: Time, key: Key<'_>) -> Result<bool, WrongType> {
         let place = self.settle(now, key);
-        let place = self.only(Kind::Value, place)?;
+        let place = self.only_plain(place)?;
         if let Some(place) = place {
             self.remove(key.hash(), place);
             self.record_removal(key);
@@ -89,8 +96,8 @@ impl Shard {
         Ok(place.is_some())
     }
 
-    /// Changes when a plain value expires, none for never; a time that is not later than `now`
-    /// deletes it. False when there is no value. Never refused for want of memory.
+    /// Changes when a plain value or a list expires, none for never; a time that is not later than
+    /// `now` deletes it. False when there is neither. Never refused for want of memory.
     pub fn set_expiry(
         &mut self,
         now: Time,
@@ -98,7 +105,7 @@ impl Shard {
         expires: Option<Time>,
     ) -> Result<bool, WrongType> {
         let place = self.settle(now, key);
-        let Some(place) = self.only(Kind::Value, place)? else { return Ok(false) };
+        let Some(place) = self.only_plain(place)? else { return Ok(false) };
         if expires.is_some_and(|time| time <= now) {
             self.remove(key.hash(), place);
             self.record_removal(key);
@@ -111,9 +118,10 @@ impl Shard {
         Ok(true)
     }
 
-    /// Sets when the plain value at a place expires.
+    /// Sets when the plain value or the list at a place expires.
     pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
-        let (entry, head) = (self.table.at(place), value_head(expires));
+        let entry = self.table.at(place);
+        let head = plain_head(entry.kind(), expires);
         if entry.has_shape_of(head) {
             self.table.at_mut(place).set_head(head);
         } else {
@@ -124,8 +132,17 @@ impl Shard {
         }
     }
 
+    /// The place, if nothing but a plain value or a list is there.
+    fn only_plain(&self, place: Option<Place>) -> Result<Option<Place>, WrongType> {
+        self.only(Kind::Value, place).or_else(|_| self.only(Kind::List, place))
+    }
+
     /// The place, if nothing else is there.
-    fn only(&self, kind: Kind, place: Option<Place>) -> Result<Option<Place>, WrongType> {
+    pub(super) fn only(
+        &self,
+        kind: Kind,
+        place: Option<Place>,
+    ) -> Result<Option<Place>, WrongType> {
         match place {
             Some(place) if self.table.at(place).kind() != kind => Err(WrongType),
             place => Ok(place),
@@ -145,5 +162,10 @@ pub(super) fn check_lens(key: Key<'_>, value_len: usize) -> Result<(), WriteErro
 }
 
 pub(super) fn value_head(expires: Option<Time>) -> Head {
-    Head { kind: Kind::Value, expires, version: Version::ABSENT }
+    plain_head(Kind::Value, expires)
+}
+
+/// Of a plain value or a list.
+pub(super) fn plain_head(kind: Kind, expires: Option<Time>) -> Head {
+    Head { kind, expires, version: Version::ABSENT }
 }

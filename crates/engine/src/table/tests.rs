@@ -14,7 +14,7 @@ fn validate(table: &Table) {
     };
     assert_eq!(table.directory.len(), 1 << table.depth);
     assert_eq!(used.len() + table.free.len(), table.segments.len());
-    let (mut sums, mut slots) = ([KindSum::default(); 4], 0);
+    let (mut sums, mut slots) = ([KindSum::default(); Kind::COUNT], 0);
     let mut at_depth = [0; DEPTH_MAX as usize + 1];
     for &segment in &used {
         let depth = u32::from(table.depths[segment as usize]);

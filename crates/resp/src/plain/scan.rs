@@ -13,6 +13,8 @@ const COUNT_MAX: usize = 10_000;
 pub enum ScanKind {
     /// `string`.
     Value,
+    /// `list`.
+    List,
     /// `scurryacc`.
     Account,
     /// `scurryent`.
@@ -65,10 +67,10 @@ pub fn parse_scan(args: Args<'_>) -> Result<ScanRequest<'_>, PlainFault<'_>> {
 fn kind(name: &[u8]) -> Option<ScanKind> {
     [
         (&b"string"[..], ScanKind::Value),
+        (b"list", ScanKind::List),
         (b"scurryacc", ScanKind::Account),
         (b"scurryent", ScanKind::Entity),
         (b"tombstone", ScanKind::Tombstone),
-        (b"list", ScanKind::Nothing),
         (b"set", ScanKind::Nothing),
         (b"zset", ScanKind::Nothing),
         (b"hash", ScanKind::Nothing),

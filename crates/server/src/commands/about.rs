@@ -79,6 +79,7 @@ fn categories(spec: &Spec) -> Vec<&'static str> {
     categories.push(if has("fast") { "@fast" } else { "@slow" });
     match spec.group {
         "string" => categories.push("@string"),
+        "list" => categories.push("@list"),
         "connection" => categories.push("@connection"),
         "transactions" => categories.push("@transaction"),
         "generic" => categories.push("@keyspace"),

@@ -26,8 +26,8 @@ pub(crate) fn expire(
         return PlainFault::ExpireTime(spec).write(reply);
     };
     let key = node.shard.key(args.at(1));
-    match node.shard.value(now, key) {
-        Ok(Some(value)) if condition.allows(value.expires, deadline) => {
+    match node.shard.plain_expiry(now, key) {
+        Ok(Some(before)) if condition.allows(before, deadline) => {
             let set = node.shard.set_expiry(now, key, Some(deadline));
             reply.integer(i64::from(set == Ok(true)));
         }
@@ -38,8 +38,8 @@ pub(crate) fn expire(
 
 pub(crate) fn persist(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let (now, key) = (node.now.time, node.shard.key(args.at(1)));
-    match node.shard.value(now, key) {
-        Ok(Some(value)) if value.expires.is_some() => {
+    match node.shard.plain_expiry(now, key) {
+        Ok(Some(Some(_))) => {
             let set = node.shard.set_expiry(now, key, None);
             reply.integer(i64::from(set == Ok(true)));
         }
@@ -84,7 +84,7 @@ fn expires(node: &Node, key: &[u8]) -> Option<Option<Time>> {
     match node.shard.kind(now, key)? {
         // An account does not expire as a whole; what is in it does.
         KeyKind::Account => Some(None),
-        KeyKind::Value => Some(node.shard.value(now, key).ok()??.expires),
+        KeyKind::Value | KeyKind::List => node.shard.plain_expiry(now, key).ok()?,
         KeyKind::Entity => match node.shard.entity(now, key).ok()??.state {
             EntityState::Live { expires, .. } => Some(expires),
             EntityState::Deleted { .. } => None,

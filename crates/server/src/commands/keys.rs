@@ -35,7 +35,7 @@ pub(crate) fn mget(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
 
 /// True when a key holds an account or an entity, which no plain command writes.
 fn is_protected(node: &Node, key: &[u8]) -> bool {
-    node.shard.value(node.now.time, node.shard.key(key)).is_err()
+    node.shard.plain_expiry(node.now.time, node.shard.key(key)).is_err()
 }
 
 /// MSET, and MSETNX where `absent` is asked for. The table has seen to it that each key has a value.
@@ -82,6 +82,7 @@ pub(crate) fn exists(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
 pub(crate) fn kind_name(kind: KeyKind) -> &'static str {
     match kind {
         KeyKind::Value => "string",
+        KeyKind::List => "list",
         KeyKind::Account => "scurryacc",
         KeyKind::Entity => "scurryent",
     }

@@ -92,7 +92,7 @@ fn set_with(
     } else if options.condition == SetCondition::Always {
         false
     } else {
-        match node.shard.value(node.now.time, node.shard.key(key)) {
+        match node.shard.plain_expiry(node.now.time, node.shard.key(key)) {
             Ok(found) => found.is_some(),
             Err(_) => return reply.error(WRONG_TYPE),
         }
@@ -112,7 +112,7 @@ fn set_with(
 }
 
 pub(crate) fn set_nx(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    match node.shard.value(node.now.time, node.shard.key(args.at(1))) {
+    match node.shard.plain_expiry(node.now.time, node.shard.key(args.at(1))) {
         Ok(Some(_)) => reply.integer(0),
         Ok(None) => {
             let begin = reply.len();

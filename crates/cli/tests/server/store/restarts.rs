@@ -54,6 +54,12 @@ const SAID: &[(&str, &str)] = &[
     ("INCR number", ":42\r\n"),
     ("SET gone x", "+OK\r\n"),
     ("DEL gone", ":1\r\n"),
+    ("RPUSH list b c d", ":3\r\n"),
+    ("LPUSH list a", ":4\r\n"),
+    ("EXPIRE list 1000", ":1\r\n"),
+    ("RPOP list", "$1\r\nd\r\n"),
+    ("RPUSH emptied a", ":1\r\n"),
+    ("LPOP emptied", "$1\r\na\r\n"),
 ];
 
 /// The same request again gets its stored answer, marked as such; values are what they were.
@@ -64,8 +70,11 @@ const SAID_AGAIN: &[(&str, &str)] = &[
     ),
     ("GET plain", "$10\r\nvalue-tail\r\n"),
     ("GET number", "$2\r\n42\r\n"),
-    ("EXISTS gone", ":0\r\n"),
-    ("DBSIZE", ":3\r\n"),
+    ("EXISTS gone emptied", ":0\r\n"),
+    ("LRANGE list 0 -1", "*3\r\n$1\r\na\r\n$1\r\nb\r\n$1\r\nc\r\n"),
+    ("PERSIST list", ":1\r\n"),
+    ("EXPIRE list 1000", ":1\r\n"),
+    ("DBSIZE", ":4\r\n"),
 ];
 
 #[test]
@@ -108,7 +117,7 @@ fn what_was_set_after_a_snapshot_is_there_as_well() {
             server = directory.serve("fsync", "1");
         }
     }
-    talk(&server, &SAID_AGAIN[..4]);
+    talk(&server, &SAID_AGAIN[..7]);
     talk(&server, &[("EXISTS round-0 round-1 round-2 round-3", ":4\r\n")]);
 }
 
@@ -158,8 +167,8 @@ fn a_damaged_snapshot_is_set_aside_and_not_counted() {
     bytes[late] ^= 1;
     std::fs::write(&path, bytes).expect("it is written");
     let server = directory.serve("fsync", "1");
-    talk(&server, &SAID_AGAIN[..4]);
-    talk(&server, &[("DBSIZE", ":64\r\n")]);
+    talk(&server, &SAID_AGAIN[..7]);
+    talk(&server, &[("DBSIZE", ":65\r\n")]);
     assert!(directory.0.join("g1/0").join(format!("damaged-{newest}")).exists());
     talk(&server, &[("SET round y", "+OK\r\n"), ("SCUR.SNAPSHOT", "+OK\r\n")]);
     wait_for_snapshots(&server, 1);
