@@ -82,9 +82,13 @@ impl Batch<'_> {
         let Some(spec) = spec else { return Next::Go };
         if self.gather.is_empty() {
             if !dispatch::check(node, client, spec, args, self.out) {
+                client.command_done(Some(spec));
                 return Next::Go;
             }
-        } else if dispatch::is_refused(node, client, spec, args) {
+        } else if dispatch::is_refused(node, client, spec, args)
+            // All requests of a batch are remembered, or none.
+            || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
+        {
             return Next::Stop(Turn::Wait);
         }
         self.spread(node, client, spec, args, route);
@@ -101,7 +105,7 @@ impl Batch<'_> {
     ) {
         client.command = spec.name;
         let slots = node.shared.slots;
-        let (caller, cores) = (client.caller(), slots.cores());
+        let (caller, cores) = (client.caller(self.core), slots.cores());
         let mut spreader = Spreader { spare: self.spare, caller, cores };
         match route {
             Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
@@ -111,5 +115,6 @@ impl Batch<'_> {
             Route::Every => spreader.every(&mut self.gather, spec, args),
             Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
         }
+        client.command_done(Some(spec));
     }
 }

@@ -43,6 +43,9 @@ impl Bundle {
         self.replies.clear();
         self.ends.clear();
         self.taken = 0;
+        if self.caller.tracker.is_some() {
+            node.begin_tracking();
+        }
         node.batch_began();
         while self.executed < self.requests.len() && self.replies.len() < REPLIES_LEN_MAX {
             let first = self.executed;

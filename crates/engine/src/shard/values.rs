@@ -65,7 +65,10 @@ impl Shard {
             return Err(WriteError::OutOfMemory);
         }
         match place {
-            Some(place) => self.table.update(place, |entry| entry.append(tail)),
+            Some(place) => {
+                self.changes(key.bytes());
+                self.table.update(place, |entry| entry.append(tail));
+            }
             None => self.write(key, None, value_head(None), tail),
         }
         if let Some(journal) = &mut self.journal {
@@ -113,6 +116,7 @@ impl Shard {
 
     /// Sets when the plain value at a place expires.
     pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
+        self.changes(key.bytes());
         let (entry, head) = (self.table.at(place), value_head(expires));
         if entry.has_shape_of(head) {
             self.table.at_mut(place).set_head(head);
