@@ -86,7 +86,7 @@ impl Batch<'_> {
                 return Next::Go;
             }
         } else if dispatch::is_refused(node, client, spec, args)
-            // All requests of a batch are remembered, or none.
+            // What the requests of a batch read is tracked, or nothing of it.
             || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
         {
             return Next::Stop(Turn::Wait);

@@ -274,13 +274,12 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Takes what a client that tracks is told: a key has changed, or none for all of them. Its next
-    /// turn writes it. False when it does not read fast enough.
-    pub(crate) fn tell(&mut self, key: Option<&[u8]>, node: &Node) -> bool {
-        match &mut self.client.tracking {
-            Some(mode) if self.client.protocol == Protocol::Resp3 => {
-                mode.tell(key) <= node.settings.unsent_len_max
-            }
-            _ => true,
+    /// turn writes it. RESP2 has no pushes.
+    pub(crate) fn tell(&mut self, key: Option<&[u8]>, node: &Node) {
+        if let Some(mode) = &mut self.client.tracking
+            && self.client.protocol == Protocol::Resp3
+        {
+            mode.tell(key, node.settings.unsent_len_max);
         }
     }
 

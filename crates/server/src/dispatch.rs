@@ -194,7 +194,7 @@ pub(crate) fn execute(
     effect
 }
 
-/// Those who have read what a command has changed are told, and what it has read is remembered;
+/// Those who have read what a command has changed are told, and what it has read is tracked;
 /// pushes for the client itself come right behind the reply.
 #[cold]
 fn track(

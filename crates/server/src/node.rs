@@ -154,7 +154,7 @@ impl Node {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
     }
 
-    /// Memory of this core's connections, and of what is remembered for them, bytes.
+    /// Memory of this core's connections, and of what is tracked for them, bytes.
     fn connections_memory_bytes(&self) -> u64 {
         self.connection_bytes + self.tracking.size().bytes
     }

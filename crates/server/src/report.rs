@@ -47,7 +47,7 @@ pub(crate) struct Report {
     pub(crate) clients: usize,
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
-    /// What is remembered for connections that track.
+    /// Keys that are tracked for connections.
     pub(crate) tracked: Size,
     pub(crate) durable: DurableReport,
     pub(crate) rdma: RdmaReport,

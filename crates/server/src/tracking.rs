@@ -15,15 +15,15 @@ use table::Table;
 
 pub(crate) use mode::{Choice, Mode};
 
-/// Keys that are remembered at most unless configured, of all cores together, as in Redis.
+/// Keys that are tracked at most unless configured, of all cores together, as in Redis.
 const KEYS_MAX: usize = 1_000_000;
 
 /// A client that tracks, as far as cores that execute its requests need to know.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Tracker {
     sender: Sender,
-    /// What the request reads is remembered.
-    remembers: bool,
+    /// What the request reads is tracked.
+    tracks: bool,
     /// It is not told what it has changed itself.
     noloop: bool,
 }
@@ -37,7 +37,7 @@ pub(crate) struct News {
     pub(crate) keys: Vec<(Box<[u8]>, Vec<Ticket>)>,
 }
 
-/// How much is remembered.
+/// How much is tracked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) keys: usize,
@@ -81,12 +81,12 @@ impl Tracking {
         self.table.size()
     }
 
-    /// Keys that are remembered at most, of all cores together.
+    /// Keys that are tracked at most, of all cores together.
     pub(crate) fn keys_max(&self) -> usize {
         self.keys_max
     }
 
-    /// Changes it; what is too much is told and forgotten.
+    /// Changes it; what is too much is told and let go.
     pub(crate) fn set_keys_max(&mut self, keys_max: usize) {
         self.keys_max = keys_max;
         self.make_room(None, None);
@@ -134,7 +134,7 @@ impl Tracking {
         }
     }
 
-    /// Tells and forgets keys while there are too many.
+    /// Tells of keys and lets them go while there are too many.
     fn make_room(&mut self, cause: Option<&Tracker>, mut own: Option<&mut Reply<'_>>) {
         let keys_max = self.keys_max.div_ceil(usize::from(self.cores));
         while let Some((key, readers)) = self.table.take_beyond(keys_max) {
@@ -159,7 +159,7 @@ impl Node {
         self.shard.note_changes(true);
     }
 
-    /// A turn ends: when nobody tracks any more, what was remembered is forgotten.
+    /// A turn ends: when nobody tracks any more, no key is tracked.
     pub(crate) fn end_tracking(&mut self) {
         if self.shared.trackers() == 0 {
             self.tracking.active = false;
@@ -169,7 +169,7 @@ impl Node {
     }
 
     /// A command on keys was executed: those who have read what it has changed are told, and what
-    /// it has read is remembered.
+    /// it has read is tracked.
     #[cold]
     pub(crate) fn track(
         &mut self,
@@ -179,7 +179,7 @@ impl Node {
         mut own: Option<&mut Reply<'_>>,
     ) {
         self.tell_changes(tracker, own.as_deref_mut());
-        let Some(tracker) = tracker.filter(|tracker| tracker.remembers) else { return };
+        let Some(tracker) = tracker.filter(|tracker| tracker.tracks) else { return };
         if !spec.flags.contains(&"readonly") {
             return;
         }
@@ -187,7 +187,7 @@ impl Node {
             let key = args.at(position);
             // A longer one never holds anything.
             if key.len() <= KEY_LEN_MAX {
-                self.tracking.table.remember(key, tracker.sender);
+                self.tracking.table.add(key, tracker.sender);
             }
         }
         self.tracking.make_room(Some(tracker), own);
@@ -211,7 +211,7 @@ impl Node {
     }
 
     /// Everything was deleted.
-    pub(crate) fn forget_tracked(&mut self) {
+    pub(crate) fn drop_tracked(&mut self) {
         if self.tracking.active || self.shared.trackers() > 0 {
             self.begin_tracking();
             self.tracking.flush();

@@ -16,6 +16,7 @@ mod threads;
 mod timers;
 mod tls;
 mod tools;
+mod tracking;
 mod turns;
 mod valkey;
 mod watch;

@@ -1,4 +1,4 @@
-//! The keys that change, for a host that has to tell somebody: whoever remembers what they held.
+//! The keys that change, for a host that has to tell somebody: whoever keeps what they held.
 
 use super::Shard;
 

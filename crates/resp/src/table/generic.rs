@@ -250,8 +250,8 @@ const CLIENT: &[Spec] = &[
         flags: SLOW,
         grammar: "ON|OFF [OPTIN] [OPTOUT] [NOLOOP]",
         reply: "OK; in RESP3 then pushes of: invalidate, array of one key, or nil for all keys",
-        summary: "Has the server remember which keys the connection reads, and tell it when they change.",
-        notes: "Each key that a command with the flag `readonly` reads is remembered for the connection until it changes, by whomever, or expires; then it is told once. REDIRECT is refused: there is no publish/subscribe to redirect to. So is BCAST: keys are remembered one by one. What time alone changes in a reply (TTL, a counter's period, a bucket that becomes valid) is not told. With several threads FLUSHALL may be told once by each. How many keys are remembered is bounded by tracking-table-max-keys and by 256 bytes of memory for each of them; beyond that the connections of some key are told as if it had changed.",
+        summary: "Tracks the keys that the connection reads, and tells it when they change.",
+        notes: "REDIRECT is refused: there is no publish/subscribe to redirect to. So is BCAST: keys are tracked one by one. See [Client-side caching](#client-side-caching).",
         ..CONNECTION
     },
     Spec {
@@ -270,7 +270,7 @@ const CLIENT: &[Spec] = &[
         flags: SLOW,
         grammar: "YES|NO",
         reply: "OK",
-        summary: "Says of the next command whether what it reads is remembered: YES with OPTIN, NO with OPTOUT.",
+        summary: "Says of the next command whether what it reads is tracked: YES with OPTIN, NO with OPTOUT.",
         ..CONNECTION
     },
     Spec {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 
 const NO_REDIRECT: &str =
     "ERR REDIRECT is not supported: there is no publish/subscribe to redirect to";
-const NO_BCAST: &str = "ERR BCAST is not supported: keys are remembered one by one";
+const NO_BCAST: &str = "ERR BCAST is not supported: keys are tracked one by one";
 const PREFIX_WITHOUT_BCAST: &str = "ERR PREFIX option requires BCAST mode to be enabled";
 const SWITCHED_BCAST: &str = "ERR You can't switch BCAST mode on/off before disabling tracking for this client, and then re-enabling it with a different mode.";
 const CHOICE_WITH_BCAST: &str = "ERR OPTIN and OPTOUT are not compatible with BCAST";
@@ -106,7 +106,7 @@ fn start(node: &mut Node, client: &mut Client, options: &Options) -> Result<(), 
     Ok(())
 }
 
-/// It is told nothing more. What is remembered for it is forgotten when it changes.
+/// It is told nothing more. What it has read is let go when it changes.
 pub(crate) fn stop(node: &Node, client: &mut Client) {
     if client.tracking.take().is_some() {
         node.shared.trackers.fetch_sub(1, Ordering::Relaxed);

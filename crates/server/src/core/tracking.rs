@@ -22,34 +22,29 @@ impl Core {
         self.node.end_tracking();
     }
 
-    /// Tells those who are served here. Who does not read fast enough is let go.
+    /// Tells those who are served here.
     pub(super) fn invalidate(&mut self, news: &News) {
         if news.flushed {
-            let tracks = |key: &usize| self.connections[*key].client.tracking.is_some();
-            let keys: Vec<usize> =
-                self.connections.iter().map(|(key, _)| key).filter(tracks).collect();
-            for key in keys {
-                self.tell(key, None);
-            }
-        }
-        for (changed, tickets) in &news.keys {
-            for &ticket in tickets {
-                // Who has read it may be gone, and another have its place.
-                if self.connection(ticket).is_some() {
-                    self.tell(ticket.key, Some(changed));
+            for (key, connection) in &mut self.connections {
+                if connection.client.tracking.is_some() {
+                    connection.tell(None, &self.node);
+                    if !connection.queued {
+                        connection.queued = true;
+                        self.queue.push_back(key);
+                    }
                 }
             }
         }
-    }
-
-    fn tell(&mut self, key: usize, changed: Option<&[u8]>) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        if connection.tell(changed, &self.node) {
-            self.enqueue(key);
-        } else {
-            let client = connection.client.id;
-            tracing::warn!(client, "a client that tracks reads too slowly: closed");
-            self.close(key);
+        for (changed, tickets) in &news.keys {
+            for ticket in tickets {
+                // Who has read it may be gone, and another have its place.
+                if let Some(connection) = self.connections.get_mut(ticket.key)
+                    && connection.client.id == ticket.client
+                {
+                    connection.tell(Some(changed), &self.node);
+                    self.enqueue(ticket.key);
+                }
+            }
         }
     }
 }

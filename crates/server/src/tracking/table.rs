@@ -1,5 +1,5 @@
-//! The keys of one core that clients remember, and for each the clients. It is bounded in keys and in
-//! memory; who takes what is beyond tells its clients, so that nobody trusts what is forgotten here.
+//! The keys of one core that are tracked, and for each the clients that have read it. It is bounded in keys and in
+//! memory; who takes what is beyond tells its clients, so that nobody trusts what is not tracked any more.
 
 use super::Size;
 use crate::message::Sender;
@@ -28,8 +28,8 @@ impl Table {
         Size { keys: self.keys.len(), items: self.items, bytes: self.bytes as u64 }
     }
 
-    /// Remembers a key for a client, once.
-    pub(super) fn remember(&mut self, key: &[u8], reader: Sender) {
+    /// Tracks a key for a client, once.
+    pub(super) fn add(&mut self, key: &[u8], reader: Sender) {
         let readers = match self.keys.get_mut(key) {
             Some(readers) => readers,
             None => {
@@ -45,7 +45,7 @@ impl Table {
         }
     }
 
-    /// Forgets a key, and says who has read it.
+    /// Lets go of a key, and says who has read it.
     pub(super) fn take(&mut self, key: &[u8]) -> Option<Vec<Sender>> {
         let readers = self.keys.remove(key)?;
         self.bytes -= ENTRY_BYTES + key.len() + bytes_of(&readers);
@@ -53,7 +53,7 @@ impl Table {
         Some(readers)
     }
 
-    /// Forgets a key when there are more, or more memory is taken, than may be.
+    /// Lets go of a key when there are more, or more memory is taken, than may be.
     pub(super) fn take_beyond(&mut self, keys_max: usize) -> Option<(Box<[u8]>, Vec<Sender>)> {
         let bytes_max = keys_max.saturating_mul(BYTES_PER_KEY);
         if self.keys.len() <= keys_max && self.bytes <= bytes_max {
@@ -84,12 +84,12 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_remembered_once_for_each_client_and_forgotten_when_it_is_taken() {
+    fn a_key_is_tracked_once_for_each_client_until_it_is_taken() {
         let mut table = Table::default();
         for number in [3, 1, 3, 2, 1] {
-            table.remember(b"key", client(number));
+            table.add(b"key", client(number));
         }
-        table.remember(b"other", client(1));
+        table.add(b"other", client(1));
         assert_eq!((table.size().keys, table.size().items), (2, 4));
         assert_eq!(table.take(b"key"), Some(vec![client(1), client(2), client(3)]));
         assert_eq!(table.take(b"key"), None);
@@ -103,7 +103,7 @@ mod tests {
         let mut table = Table::default();
         let mut taken = Vec::new();
         for number in 0..40u8 {
-            table.remember(&[number], client(1));
+            table.add(&[number], client(1));
             taken.extend(table.take_beyond(10).map(|(key, _)| key[0]));
             assert!(table.take_beyond(10).is_none());
         }
@@ -115,9 +115,9 @@ mod tests {
     #[test]
     fn long_keys_and_many_clients_are_bounded_by_their_memory() {
         let mut table = Table::default();
-        table.remember(&[b'k'; 3_000], client(1));
+        table.add(&[b'k'; 3_000], client(1));
         assert!(table.take_beyond(10).is_some(), "a long key");
-        (0..1_000).for_each(|number| table.remember(b"key", client(number)));
+        (0..1_000).for_each(|number| table.add(b"key", client(number)));
         assert!(table.size().bytes >= 24_000);
         assert!(table.take_beyond(10).is_some_and(|(_, readers)| readers.len() == 1_000));
         assert_eq!(table.size(), Size::default());
