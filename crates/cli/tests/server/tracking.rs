@@ -134,7 +134,7 @@ fn a_flush_tells_everybody_who_tracks() {
 }
 
 #[test]
-fn one_read_over_several_threads_is_remembered_by_each() {
+fn one_read_over_several_threads_is_tracked_by_each() {
     let server = Server::start(&["--threads", "4"]);
     let (mut reader, mut writer) = (tracker(&server, ""), third(&server));
     let keys: Vec<String> = (0..40).map(|number| format!("key{number}")).collect();
@@ -171,6 +171,10 @@ fn who_comes_to_the_place_of_a_client_is_not_told_what_that_one_has_read() {
     assert_eq!(info(&mut writer, "clients", "tracking_clients"), 1);
     let mut next = tracker(&server, "");
     assert_eq!(info(&mut writer, "stats", "tracking_total_items"), 1);
+    for (client, flags) in [(&mut next, " flags=t "), (&mut writer, " flags=N ")] {
+        let line = ask(client, "CLIENT INFO");
+        assert!(line.contains(flags), "{line}");
+    }
     assert_eq!(ask(&mut writer, "SET k 1"), "+OK");
     assert_eq!(ask(&mut next, "PING"), "+PONG");
     assert_eq!(ask(&mut other, "PING"), "+PONG");
@@ -183,7 +187,7 @@ fn who_comes_to_the_place_of_a_client_is_not_told_what_that_one_has_read() {
 }
 
 #[test]
-fn what_is_remembered_is_bounded_and_what_is_forgotten_is_told() {
+fn what_is_tracked_is_bounded_and_what_is_let_go_is_told() {
     let server = Server::start(&["--threads", "2"]);
     let (mut reader, mut writer) = (tracker(&server, "NOLOOP"), third(&server));
     let before = info(&mut writer, "memory", "used_memory_connections");
@@ -227,7 +231,7 @@ fn what_is_remembered_is_bounded_and_what_is_forgotten_is_told() {
 }
 
 #[test]
-fn who_does_not_read_costs_little_and_is_told_to_forget_everything() {
+fn who_does_not_read_costs_little_and_is_told_to_drop_everything() {
     let server = Server::start(&[]);
     let (mut reader, mut writer) = (tracker(&server, ""), server.connect());
     let keys: Vec<Vec<u8>> = (0..20_000).map(|key| format!("{key:0500}").into_bytes()).collect();
