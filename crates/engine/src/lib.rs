@@ -41,7 +41,7 @@ pub use log::{
 };
 pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
-pub use shard::{End, ReplayError, Shard, Step};
+pub use shard::{ChangedKeys, End, ReplayError, Shard, Step};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
     snapshot_of,

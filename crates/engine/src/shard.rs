@@ -1,6 +1,7 @@
 //! A shard: its table, its timers, its totals. What is done with them stands in the files below.
 
 mod accounts;
+mod changed;
 mod due;
 mod durable;
 mod entities;
@@ -20,6 +21,7 @@ use crate::{Config, Key, Memory, Stats, Version};
 use scurry_codec::FrameWriter;
 use scurry_ledger::{Account, Op, Portion, Time, Totals};
 
+pub use changed::ChangedKeys;
 pub use durable::ReplayError;
 pub use lists::End;
 pub use replay::Step;
@@ -55,6 +57,8 @@ pub struct Shard {
     clears: u64,
     /// Where a command's facts are recorded.
     spare_ops: Vec<Op>,
+    /// Keys that have changed. None while nobody wants to know.
+    changed: Option<ChangedKeys>,
 }
 
 impl Shard {
@@ -76,6 +80,7 @@ impl Shard {
             journal: None,
             clears: 0,
             spare_ops: Vec::new(),
+            changed: None,
             config,
         }
     }
@@ -172,6 +177,7 @@ impl Shard {
 
     /// Writes what a key holds: over what is at the place, or anew. Accounts are not written so.
     fn write(&mut self, key: Key<'_>, place: Option<Place>, head: Head, value: &[u8]) {
+        self.changes(key.bytes());
         let place = match place {
             None => self.table.insert(key.hash(), Entry::new(head, key.bytes(), value)),
             Some(place) if self.table.at(place).has_shape_of(head) => {
@@ -206,6 +212,7 @@ impl Shard {
     /// Removes an entry and all that points to it.
     fn remove(&mut self, hash: u64, place: Place) {
         let entry = self.table.remove(place);
+        self.changes(entry.key());
         self.timers.disarm(Lane::of(entry.kind()), entry.armed(), entry.key());
         if let Some(value_hash) = self.value_hash(&entry) {
             self.unindex(hash, value_hash);

@@ -1,6 +1,8 @@
 //! A shard as its hosts use it: commands, timers, totals, plain values, memory.
 
-use scurry_engine::{Config, EntityPut, Expiry, Outcome, ReadError, Shard, WriteError, WrongType};
+use scurry_engine::{
+    Config, EntityDelete, EntityPut, Expiry, Outcome, ReadError, Shard, WriteError, WrongType,
+};
 use scurry_ledger::{
     Answer, BucketAttributes, Change, Code, Command, Create, ItemRequest, Limits, Name, NewBucket,
     SessionRequest, Status, Time, validate,
@@ -253,4 +255,52 @@ fn an_account_with_two_buckets_and_a_session_takes_at_most_400_bytes() {
     }
     let bytes = shard.stats().memory_bytes / accounts;
     assert!(bytes <= 400, "{bytes} bytes");
+}
+
+#[test]
+fn keys_that_change_are_noted_by_whomever_and_no_others() {
+    let mut shard = Shard::new(Config::default());
+    create(&mut shard, "alice", 100);
+    assert!(shard.take_changes().is_none(), "nobody wants to know");
+    shard.note_changes(true);
+    let noted = |shard: &mut Shard| {
+        let Some(keys) = shard.take_changes() else { return String::new() };
+        let text: Vec<String> =
+            keys.iter().map(|key| String::from_utf8_lossy(key).into_owned()).collect();
+        shard.reuse_changes(keys);
+        text.join(" ")
+    };
+    let at = |ms| START.plus_ms(ms);
+    let key = |shard: &Shard, key: &'static str| shard.key(key.as_bytes());
+    let (k, gone) = (key(&shard, "k"), key(&shard, "gone"));
+    shard.set(START, k, b"1", Expiry::Never).expect("set");
+    shard.append(START, k, b"2").expect("appended");
+    assert_eq!(noted(&mut shard), "k k");
+    assert_eq!(shard.set_expiry(START, k, Some(at(50))), Ok(true));
+    assert_eq!(noted(&mut shard), "k");
+    assert_eq!(shard.set_expiry(START, gone, None), Ok(false));
+    assert_eq!(shard.del(START, gone), Ok(false));
+    shard.set(START, gone, b"1", Expiry::At(START)).expect("nothing is left");
+    assert_eq!(noted(&mut shard), "");
+    // A reader does not end what is over, a timer does.
+    assert_eq!(shard.value(at(60), k), Ok(None));
+    assert_eq!(noted(&mut shard), "");
+    while shard.tick(at(200)) > 0 {}
+    assert_eq!(noted(&mut shard), "k");
+    shard.entity_put(START, k, b"blue", EntityPut::default()).expect("put");
+    shard.entity_del(START, k, EntityDelete::default()).expect("deleted");
+    assert_eq!(noted(&mut shard), "k k");
+    shard.entity_del(START, gone, EntityDelete::default()).expect("nothing to delete");
+    assert_eq!(noted(&mut shard), "");
+    reserve(&mut shard, START, "alice", "s", 100);
+    assert_eq!(noted(&mut shard), "alice");
+    // The same again is a replay.
+    reserve(&mut shard, START, "alice", "s", 100);
+    shard.account(START, key(&shard, "alice")).expect("an account");
+    assert_eq!(noted(&mut shard), "");
+    while shard.tick(at(300)) > 0 {}
+    assert_eq!(noted(&mut shard), "alice");
+    shard.note_changes(false);
+    shard.set(START, gone, b"1", Expiry::Never).expect("set");
+    assert!(shard.take_changes().is_none());
 }

@@ -17,6 +17,7 @@ pub fn reference() -> String {
     entities(&mut page);
     nodes(&mut page);
     generic_commands(&mut page);
+    client_side_caching(&mut page);
     page
 }
 
@@ -73,6 +74,40 @@ maps, in RESP2 flat arrays of key, value.
 | `-NOAUTH Authentication required.` | the server has a password and the connection has not given it |
 "#
         ),
+    );
+}
+
+fn client_side_caching(page: &mut String) {
+    line(
+        page,
+        "
+## Client-side caching
+
+A connection that says `CLIENT TRACKING ON` may keep what it reads: each key that a command with the
+flag `readonly` reads is tracked for it. When the key changes, by anybody, by an expiry or by an
+account's timer, the connection is told once, and the key is not tracked any more until it is read
+again:
+
+    >2
+    $10
+    invalidate
+    *1
+    $5
+    alice
+
+FLUSHALL is told as one nil in the place of the keys: drop everything. Pushes come between replies, the
+one for a connection's own command behind its reply, or behind the replies of its batch when another
+thread owns the key. They need RESP3 (`HELLO 3`); RESP2 has none. OPTIN, OPTOUT, NOLOOP and
+`CLIENT CACHING` are as in Valkey.
+
+- What time alone changes in a reply is not told: a TTL, a counter that begins a period, a bucket that
+  becomes valid. A hold that comes back or a bucket that expires is, when the timer has seen to it.
+- With several threads FLUSHALL may be told once by each.
+- What is tracked is bounded by `tracking-table-max-keys` (1,000,000) and by 256 bytes of memory for each
+  of them, all threads together; it counts to `maxmemory` with the connections. Beyond that some keys
+  are told as if they had changed. `INFO` shows tracking_clients, tracking_total_keys and
+  tracking_total_items.
+- A connection that does not read what it is told is told to drop everything instead.",
     );
 }
 

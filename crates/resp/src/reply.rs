@@ -237,6 +237,12 @@ impl<'a> Reply<'a> {
         self.header(if self.is_resp3() { b'~' } else { b'*' }, len);
     }
 
+    /// The head of a push, which nobody has asked for: this many replies follow. RESP3 alone.
+    pub fn push(&mut self, len: usize) {
+        debug_assert!(self.is_resp3(), "a push has no place among replies of RESP2");
+        self.header(b'>', len);
+    }
+
     /// Yes or no; 1 or 0 in RESP2.
     pub fn boolean(&mut self, value: bool) {
         if self.is_resp3() {

@@ -70,6 +70,9 @@ impl Batch<'_> {
         if (own || client.transaction.is_some())
             && let Some(next) = self.in_transaction(node, client, spec, args)
         {
+            if !matches!(next, Next::Stop(_)) {
+                client.command_done(spec);
+            }
             return next;
         }
         let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
@@ -92,9 +95,13 @@ impl Batch<'_> {
         let Some(spec) = spec else { return Next::Go };
         if self.gather.is_empty() {
             if !dispatch::check(node, client, spec, args, self.out) {
+                client.command_done(Some(spec));
                 return Next::Go;
             }
-        } else if dispatch::is_refused(node, client, spec, args) {
+        } else if dispatch::is_refused(node, client, spec, args)
+            // What the requests of a batch read is tracked, or nothing of it.
+            || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
+        {
             return Next::Stop(Turn::Wait);
         }
         self.spread(node, client, spec, args, route);
@@ -111,7 +118,7 @@ impl Batch<'_> {
     ) {
         client.command = spec.name;
         let slots = node.shared.slots;
-        let (caller, cores) = (client.caller(), slots.cores());
+        let (caller, cores) = (client.caller(self.core), slots.cores());
         let mut spreader = Spreader { spare: self.spare, caller, cores };
         match route {
             Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
@@ -121,5 +128,6 @@ impl Batch<'_> {
             Route::Every => spreader.every(&mut self.gather, spec, args),
             Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
         }
+        client.command_done(Some(spec));
     }
 }

@@ -70,6 +70,9 @@ impl Bundle {
         self.replies.clear();
         self.ends.clear();
         self.taken = 0;
+        if self.caller.tracker.is_some() {
+            node.begin_tracking();
+        }
         let mut most = REPLIES_LEN_MAX;
         if self.transaction == Transaction::Yes {
             most = usize::MAX;

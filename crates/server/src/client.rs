@@ -3,9 +3,11 @@
 use crate::clock::Reading;
 use crate::commands::auth::Entry;
 use crate::report::Answer;
+use crate::tracking::{Mode, Tracker};
 use crate::transaction::Transaction;
 use crate::users::{Roles, Ticket, User, Users};
 use scurry_resp::Protocol;
+use scurry_resp::table::Spec;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -24,6 +26,8 @@ pub(crate) enum Door {
 pub(crate) struct Caller {
     pub(crate) protocol: Protocol,
     pub(crate) peer: Option<SocketAddr>,
+    /// None for a client that does not track.
+    pub(crate) tracker: Option<Tracker>,
 }
 
 /// The state of a connection that commands know.
@@ -46,6 +50,8 @@ pub(crate) struct Client {
     pub(crate) watching: Option<u16>,
     /// It watches what clients send.
     pub(crate) monitors: bool,
+    /// CLIENT TRACKING, while it is on.
+    pub(crate) tracking: Option<Box<Mode>>,
     /// What the cores have said to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
     /// Since MULTI or WATCH.
@@ -78,6 +84,7 @@ impl Client {
             entry: None,
             watching: None,
             monitors: false,
+            tracking: None,
             told: None,
             transaction: None,
             protocol: Protocol::default(),
@@ -94,8 +101,24 @@ impl Client {
     }
 
     /// For requests that other cores execute.
-    pub(crate) fn caller(&self) -> Caller {
-        Caller { protocol: self.protocol, peer: Some(self.peer) }
+    pub(crate) fn caller(&self, core: u16) -> Caller {
+        let tracker = self.tracker(core);
+        Caller { protocol: self.protocol, peer: Some(self.peer), tracker }
+    }
+
+    /// What is to be known of its tracking where its next command is executed.
+    pub(crate) fn tracker(&self, core: u16) -> Option<Tracker> {
+        self.tracking.as_ref().map(|mode| mode.tracker(core, self.ticket))
+    }
+
+    /// A command was executed, refused, or sent to be executed elsewhere.
+    pub(crate) fn command_done(&mut self, spec: Option<&Spec>) {
+        // What is said of MULTI is said of all that EXEC executes.
+        if let Some(mode) = &mut self.tracking
+            && !self.transaction.as_ref().is_some_and(|begun| begun.is_queueing())
+        {
+            mode.command_done(spec);
+        }
     }
 
     /// Back to how it began, as RESET promises.
@@ -114,13 +137,24 @@ impl Client {
         self.user = user;
     }
 
+    /// In MULTI, tracking, or neither.
+    fn flags(&self) -> &'static str {
+        let queues = self.transaction.as_ref().is_some_and(|begun| begun.is_queueing());
+        match (queues, self.tracking.is_some()) {
+            (true, true) => "xt",
+            (true, false) => "x",
+            (false, true) => "t",
+            (false, false) => "N",
+        }
+    }
+
     /// Its line of CLIENT LIST, without the line break. Names are printable: they were checked.
     pub(crate) fn describe(&self, now: Reading, out: &mut String) {
         let text = String::from_utf8_lossy;
         // Writing to a string cannot fail.
         let _ = write!(
             out,
-            "id={} addr={} laddr={} name={} age={} idle={} flags=N db=0 resp={} cmd={} \
+            "id={} addr={} laddr={} name={} age={} idle={} flags={} db=0 resp={} cmd={} \
              user={} lib-name={} lib-ver={}",
             self.id,
             self.peer,
@@ -128,6 +162,7 @@ impl Client {
             text(&self.name),
             (now.uptime_ms - self.created_ms) / 1000,
             (now.uptime_ms - self.active_ms) / 1000,
+            self.flags(),
             self.protocol.number(),
             if self.command.is_empty() {
                 "NULL".to_owned()

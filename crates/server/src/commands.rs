@@ -21,6 +21,7 @@ pub(crate) mod scan;
 pub(crate) mod scur;
 pub(crate) mod shutdown;
 pub(crate) mod slowlog;
+pub(crate) mod tracking;
 pub(crate) mod values;
 
 use scurry_engine::WriteError;

@@ -18,7 +18,7 @@ use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use crate::watch::Origin;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Reply};
+use scurry_resp::{Args, Parsed, Protocol, Reply};
 use std::io;
 use std::sync::Arc;
 
@@ -175,6 +175,7 @@ impl<T: Transport> Connection<T> {
             self.publish(node)?;
         }
         self.merge(node, pool);
+        self.push(node, pool);
         if self.is_paused() {
             return Ok(());
         }
@@ -245,9 +246,9 @@ impl<T: Transport> Connection<T> {
 
     /// What the connection holds, bytes: itself and its buffers.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let transaction = self.client.transaction.as_ref();
-        let transaction_bytes = transaction.map_or(0, |transaction| transaction.memory_bytes());
-        size_of::<Self>() as u64 + self.transport.memory_bytes() + transaction_bytes
+        let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
+        let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
+        size_of::<Self>() as u64 + self.transport.memory_bytes() + transaction + tracking
     }
 
     /// Keeps the core's count of its connections' memory right.
@@ -271,6 +272,33 @@ impl<T: Transport> Connection<T> {
         out.extend_from_slice(lines);
         self.transport.commit();
         true
+    }
+
+    /// Takes what a client that tracks is told: a key has changed, or none for all of them. Its next
+    /// turn writes it. RESP2 has no pushes.
+    pub(crate) fn tell(&mut self, key: Option<&[u8]>, node: &Node) {
+        if let Some(mode) = &mut self.client.tracking
+            && self.client.protocol == Protocol::Resp3
+        {
+            mode.tell(key, node.settings.unsent_len_max);
+        }
+    }
+
+    /// Writes what it was told, between replies: never while some wait to be merged, and behind
+    /// those that were executed before.
+    fn push(&mut self, node: &Node, pool: &mut Pool) {
+        if self.client.tracking.is_none()
+            || matches!(self.pause, Pause::Gather(_))
+            || !self.may_go_on(node)
+        {
+            return;
+        }
+        let Some(pushes) = self.client.tracking.as_mut().and_then(|mode| mode.take()) else {
+            return;
+        };
+        let (_, out) = self.transport.parts(pool);
+        out.extend_from_slice(&pushes);
+        self.transport.commit();
     }
 
     fn is_paused(&self) -> bool {

@@ -3,6 +3,7 @@
 
 mod events;
 mod rdma;
+mod tracking;
 mod turns;
 
 use crate::acceptor::Acceptor;
@@ -190,6 +191,7 @@ impl Core {
             self.take_turns();
             self.tell_watchers();
             self.tick();
+            self.tell_trackers();
             self.node.commit();
             self.release();
             self.node.look_after_log();
@@ -329,6 +331,7 @@ impl Core {
                 }
             }
             Message::Monitor(lines) => self.show(&lines),
+            Message::Invalidate(news) => self.invalidate(&news),
             Message::Watch(ask) => self.node.durable.watch(ask, self.node.now.uptime_ms),
             Message::Watched(sender, reply) => self.hand_over(sender, &reply),
             Message::Unwatch(sender) => self.node.durable.unwatch(sender),
@@ -404,6 +407,9 @@ impl Core {
         }
         if connection.client.monitors {
             self.node.shared.monitors.fetch_sub(1, Ordering::Relaxed);
+        }
+        if connection.client.tracking.is_some() {
+            self.node.shared.trackers.fetch_sub(1, Ordering::Relaxed);
         }
         if let Some(fault) = connection.transport.take_fault() {
             self.node.faults.note(connection.client.peer, fault);

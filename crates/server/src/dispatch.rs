@@ -4,7 +4,7 @@ use crate::client::{Caller, Client, Door};
 use crate::commands::expiry::Shown;
 use crate::commands::{
     about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
-    latency, lists, numbers, object, replication, scan, scur, shutdown, slowlog, values,
+    latency, lists, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
 };
 use crate::node::Node;
 use crate::report::Question;
@@ -156,6 +156,7 @@ pub(crate) fn execute(
     out: &mut Vec<u8>,
 ) -> Effect {
     let begin = out.len();
+    let mut ran = None;
     let refusal = match spec {
         None => Some(Refusal::of(args)),
         Some(spec) => refusal(node, client, spec, args),
@@ -172,6 +173,7 @@ pub(crate) fn execute(
                 Some(effect) => effect,
                 None => {
                     run(node, spec, args, &mut reply);
+                    ran = Some(spec);
                     Effect::None
                 }
             };
@@ -192,7 +194,28 @@ pub(crate) fn execute(
     if !matches!(effect, Effect::Ask(_) | Effect::Every) {
         count(node, spec, out.get(begin));
     }
+    if node.tracking.is_active() {
+        track(node, client, ran, args, out);
+        client.command_done(spec);
+    }
     effect
+}
+
+/// Those who have read what a command has changed are told, and what it has read is tracked;
+/// pushes for the client itself come right behind the reply.
+#[cold]
+fn track(
+    node: &mut Node,
+    client: &Client,
+    ran: Option<&'static Spec>,
+    args: Args<'_>,
+    out: &mut Vec<u8>,
+) {
+    if let Some(spec) = ran {
+        let tracker = client.tracker(node.core);
+        let mut own = Reply::new(out, client.protocol);
+        node.track(tracker.as_ref(), spec, args, Some(&mut own));
+    }
 }
 
 /// Appends the reply of the command that has waited for a verdict: `user` may come in.
@@ -248,7 +271,12 @@ pub(crate) fn run_here(
     let mut reply = Reply::new(out, caller.protocol);
     match node.durable.trouble().and_then(|trouble| trouble.refuses(spec)) {
         Some(text) => reply.error(text),
-        None => run(node, spec, args, &mut reply),
+        None => {
+            run(node, spec, args, &mut reply);
+            if node.tracking.is_active() {
+                node.track(caller.tracker.as_ref(), spec, args, None);
+            }
+        }
     }
     if node.watch.stopwatch.ends_after(alone, spec.name) {
         node.span_ended(Origin::Core(caller), Some((spec, args)));
@@ -388,6 +416,10 @@ fn run_for_client(
         CommandId::ClientInfo => connection::describe(node, client, reply),
         CommandId::ClientList => return Some(connection::list(client, args, reply)),
         CommandId::ClientNoEvict | CommandId::ClientNoTouch => connection::on_off(args, reply),
+        CommandId::ClientTracking => tracking::tracking(node, client, args, reply),
+        CommandId::ClientTrackingInfo => tracking::info(client, reply),
+        CommandId::ClientCaching => tracking::caching(client, args, reply),
+        CommandId::ClientGetRedir => tracking::get_redirection(client, reply),
         CommandId::ClusterInfo => cluster::info(node, reply),
         CommandId::ClusterKeySlot => cluster::key_slot(args, reply),
         CommandId::ClusterMyId => cluster::my_id(node, client, reply),

@@ -4,6 +4,7 @@
 use crate::bundle::Bundle;
 use crate::client::Caller;
 use crate::pool::{KEPT_MAX, Spare};
+use crate::tracking::Tracker;
 use crate::transaction::{Guard, Queue};
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
@@ -168,6 +169,11 @@ impl Gather {
     /// True when it has no request.
     pub(crate) fn is_empty(&self) -> bool {
         self.steps.is_empty()
+    }
+
+    /// True when the requests were sent by one who tracks as this one does.
+    pub(crate) fn is_of(&self, tracker: Option<Tracker>) -> bool {
+        self.bundles.iter().flatten().all(|bundle| bundle.caller.tracker == tracker)
     }
 
     /// Bundles that have requests to execute, to be sent away.

@@ -49,6 +49,7 @@ mod start_error;
 mod stopwatch;
 mod tcp;
 mod tls;
+mod tracking;
 mod transaction;
 mod transport;
 mod users;

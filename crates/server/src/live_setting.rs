@@ -19,6 +19,8 @@ pub(crate) enum LiveSetting {
     SlowlogLenMax(usize),
     /// `latency-monitor-threshold`, ms; 0 for nothing.
     LatencyThresholdMs(u64),
+    /// `tracking-table-max-keys`, of all cores together.
+    TrackedKeysMax(usize),
 }
 
 /// Reads a value; or why it cannot be the setting's, in Redis's words.
@@ -31,6 +33,7 @@ const NAMES: &[(&str, Read)] = &[
     ("slowlog-log-slower-than", slower_than),
     ("slowlog-max-len", slowlog_len_max),
     ("latency-monitor-threshold", latency_threshold),
+    ("tracking-table-max-keys", tracked_keys_max),
 ];
 
 impl LiveSetting {
@@ -53,6 +56,7 @@ impl LiveSetting {
             LiveSetting::SlowerThanUs(us) => node.watch.set_slower_than_us(us),
             LiveSetting::SlowlogLenMax(len_max) => node.watch.slowlog.set_len_max(len_max),
             LiveSetting::LatencyThresholdMs(ms) => node.watch.set_latency_threshold_ms(ms),
+            LiveSetting::TrackedKeysMax(keys_max) => node.tracking.set_keys_max(keys_max),
         }
     }
 }
@@ -115,6 +119,12 @@ fn slowlog_len_max(value: &[u8]) -> Result<LiveSetting, String> {
 fn latency_threshold(value: &[u8]) -> Result<LiveSetting, String> {
     let ms = integer(value, 0, i64::MAX)?;
     Ok(LiveSetting::LatencyThresholdMs(u64::try_from(ms).unwrap_or_default()))
+}
+
+fn tracked_keys_max(value: &[u8]) -> Result<LiveSetting, String> {
+    // Redis takes 0 for no bound; here everything has one.
+    let keys_max = integer(value, 1, i64::from(u32::MAX))?;
+    Ok(LiveSetting::TrackedKeysMax(usize::try_from(keys_max).unwrap_or(usize::MAX)))
 }
 
 #[cfg(test)]

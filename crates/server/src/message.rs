@@ -6,6 +6,7 @@ use crate::monitor::Lines;
 use crate::port::Port;
 use crate::rdma::Welcome;
 use crate::report::{Answer, CoreReport, Question};
+use crate::tracking::News;
 use mio::net::TcpStream;
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -36,6 +37,8 @@ pub(crate) enum Message {
     Tell(Sender, Answer),
     /// What clients of another core have sent, for those who watch here.
     Monitor(Lines),
+    /// Keys that clients of this core have read have changed.
+    Invalidate(Box<News>),
     /// Somebody wants to read this core's events.
     Watch(Box<Ask>),
     /// Events of another core, as a reply.

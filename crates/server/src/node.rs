@@ -13,6 +13,7 @@ use crate::rdma::RdmaReport;
 use crate::report::{CoreReport, Report};
 use crate::settings::Settings;
 use crate::shared::Shared;
+use crate::tracking::Tracking;
 use crate::transaction::FingerprintSeeds;
 use crate::users::Desk;
 use crate::watch::Watch;
@@ -55,6 +56,8 @@ pub(crate) struct Node {
     pub(crate) monitor: Monitor,
     /// For what watched keys hold.
     pub(crate) fingerprint_seeds: FingerprintSeeds,
+    /// Who has read which keys, while somebody tracks.
+    pub(crate) tracking: Tracking,
 }
 
 impl Node {
@@ -67,6 +70,7 @@ impl Node {
         desk: Desk,
         clock: Clock,
     ) -> Node {
+        let tracking = Tracking::new(shared.slots.cores());
         Node {
             core,
             shard,
@@ -88,6 +92,7 @@ impl Node {
             connection_bytes: 0,
             monitor: Monitor::default(),
             fingerprint_seeds: FingerprintSeeds::default(),
+            tracking,
         }
     }
 
@@ -98,7 +103,8 @@ impl Node {
             totals: self.shard.totals().clone(),
             counters: self.counters.clone(),
             clients: self.clients,
-            connection_bytes: self.connection_bytes,
+            connection_bytes: self.connections_memory_bytes(),
+            tracked: self.tracking.size(),
             durable: self.durable.report(&self.shard),
             rdma,
         }
@@ -152,16 +158,22 @@ impl Node {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
     }
 
+    /// Memory of this core's connections, and of what is tracked for them, bytes.
+    fn connections_memory_bytes(&self) -> u64 {
+        self.connection_bytes + self.tracking.size().bytes
+    }
+
     /// Tells the other cores what this one holds, and learns how much memory is left to its shard.
     pub(crate) fn share(&mut self) {
         let several = self.shared.slots.cores() > 1;
         if several {
-            let own = self.shard.stats().memory_bytes + self.connection_bytes;
+            let own = self.shard.stats().memory_bytes + self.connections_memory_bytes();
             self.shared.publish(self.core, own);
         }
         let Some(max) = self.settings.memory_max else { return self.shard.set_memory_max(None) };
         let beside = if several { self.shared.memory_bytes_beside(self.core) } else { 0 };
-        self.shard.set_memory_max(Some(max.saturating_sub(beside + self.connection_bytes)));
+        self.shard
+            .set_memory_max(Some(max.saturating_sub(beside + self.connections_memory_bytes())));
     }
 
     /// Lets those who watch see a command. Passwords are not for them.

@@ -8,6 +8,7 @@ use crate::latency::Latency;
 use crate::measures::Measures;
 use crate::rdma::RdmaReport;
 use crate::slowlog::SlowCommand;
+use crate::tracking::Size;
 use scurry_engine::Stats;
 use scurry_ledger::Totals;
 
@@ -46,6 +47,8 @@ pub(crate) struct Report {
     pub(crate) clients: usize,
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
+    /// Keys that are tracked for connections.
+    pub(crate) tracked: Size,
     pub(crate) durable: DurableReport,
     pub(crate) rdma: RdmaReport,
 }
@@ -75,6 +78,7 @@ impl Report {
                 all.counters.add(&report.counters);
                 all.clients += report.clients;
                 all.connection_bytes += report.connection_bytes;
+                all.tracked.add(report.tracked);
                 all.durable.add(&report.durable);
                 all.rdma.add(&report.rdma);
             }

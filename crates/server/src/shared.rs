@@ -24,6 +24,8 @@ pub(crate) struct Shared {
     gauges: Vec<Gauge>,
     /// Connections in MONITOR, of all cores.
     pub(crate) monitors: AtomicUsize,
+    /// Connections that track, of all cores.
+    pub(crate) trackers: AtomicUsize,
     /// Cores that have not answered all that was sent before the server began to stop.
     pub(crate) draining: AtomicUsize,
     /// When a core may log the next line about faults, ms of uptime.
@@ -50,6 +52,7 @@ impl Shared {
             next_client: AtomicU64::new(1),
             gauges: (0..cores).map(|_| Gauge::default()).collect(),
             monitors: AtomicUsize::new(0),
+            trackers: AtomicUsize::new(0),
             draining: AtomicUsize::new(cores),
             faults_after_ms: AtomicI64::new(0),
         }
@@ -69,6 +72,12 @@ impl Shared {
     #[inline]
     pub(crate) fn is_monitored(&self) -> bool {
         self.monitors.load(Ordering::Relaxed) > 0
+    }
+
+    /// Connections that track.
+    #[inline]
+    pub(crate) fn trackers(&self) -> usize {
+        self.trackers.load(Ordering::Relaxed)
     }
 
     /// A core says what it holds.

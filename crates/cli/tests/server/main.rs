@@ -17,6 +17,7 @@ mod threads;
 mod timers;
 mod tls;
 mod tools;
+mod tracking;
 mod transactions;
 mod turns;
 mod valkey;

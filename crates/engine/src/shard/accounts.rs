@@ -88,6 +88,9 @@ impl Shard {
             }
             return;
         };
+        if let Some(changed) = &mut self.changed {
+            changed.push(key.bytes());
+        }
         let due = next_due(account);
         let image = &self.image[..len];
         let place = match place {

@@ -72,7 +72,10 @@ impl Shard {
             return Err(WriteError::OutOfMemory);
         }
         match place {
-            Some(place) => self.table.update(place, |entry| entry.append(tail)),
+            Some(place) => {
+                self.changes(key.bytes());
+                self.table.update(place, |entry| entry.append(tail));
+            }
             None => self.write(key, None, value_head(None), tail),
         }
         if let Some(journal) = &mut self.journal {
@@ -120,6 +123,7 @@ impl Shard {
 
     /// Sets when the plain value or the list at a place expires.
     pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
+        self.changes(key.bytes());
         let entry = self.table.at(place);
         let head = plain_head(entry.kind(), expires);
         if entry.has_shape_of(head) {

@@ -244,6 +244,45 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
+        id: CommandId::ClientTracking,
+        name: "CLIENT|TRACKING",
+        arity: -3,
+        flags: SLOW,
+        grammar: "ON|OFF [OPTIN] [OPTOUT] [NOLOOP]",
+        reply: "OK; in RESP3 then pushes of: invalidate, array of one key, or nil for all keys",
+        summary: "Tracks the keys that the connection reads, and tells it when they change.",
+        notes: "REDIRECT is refused: there is no publish/subscribe to redirect to. So is BCAST: keys are tracked one by one. See [Client-side caching](#client-side-caching).",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientTrackingInfo,
+        name: "CLIENT|TRACKINGINFO",
+        arity: 2,
+        flags: SLOW,
+        reply: "map of: flags, redirect (0, or -1 without tracking), prefixes (none)",
+        summary: "Says what CLIENT TRACKING has switched on.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientCaching,
+        name: "CLIENT|CACHING",
+        arity: 3,
+        flags: SLOW,
+        grammar: "YES|NO",
+        reply: "OK",
+        summary: "Says of the next command whether what it reads is tracked: YES with OPTIN, NO with OPTOUT.",
+        ..CONNECTION
+    },
+    Spec {
+        id: CommandId::ClientGetRedir,
+        name: "CLIENT|GETREDIR",
+        arity: 2,
+        flags: SLOW,
+        reply: "0, or -1 without tracking",
+        summary: "Says where pushes of CLIENT TRACKING are redirected: nowhere.",
+        ..CONNECTION
+    },
+    Spec {
         id: CommandId::ClientNoEvict,
         name: "CLIENT|NO-EVICT",
         arity: 3,
@@ -359,7 +398,7 @@ const CONFIG: &[Spec] = &[
         grammar: "name value [name value ...]",
         reply: "OK",
         summary: "Changes settings while the server runs: all of them or none.",
-        notes: "Can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold. Every other setting is `can't set immutable config`. On the port of one core it changes that core alone.",
+        notes: "Can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold, tracking-table-max-keys (1 to 4294967295, of all threads together). Every other setting is `can't set immutable config`. On the port of one core it changes that core alone.",
         ..SERVER
     },
     Spec {

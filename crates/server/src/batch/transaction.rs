@@ -159,7 +159,7 @@ impl Batch<'_> {
 }
 
 fn spreader<'n>(spare: &'n mut Spare, node: &Node, client: &Client) -> Spreader<'n> {
-    Spreader { spare, caller: client.caller(), cores: node.shared.slots.cores() }
+    Spreader { spare, caller: client.caller(node.core), cores: node.shared.slots.cores() }
 }
 
 fn spoil(client: &mut Client) {

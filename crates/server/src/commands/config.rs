@@ -23,6 +23,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("slowlog-log-slower-than", node.watch.slowlog.slower_than_us.to_string()),
         ("slowlog-max-len", node.watch.slowlog.len_max().to_string()),
         ("latency-monitor-threshold", node.watch.latency.threshold_ms.to_string()),
+        ("tracking-table-max-keys", node.tracking.keys_max().to_string()),
         ("tcp-keepalive", KEEPALIVE.as_secs().to_string()),
         ("timeout", "0".to_owned()),
         ("databases", "1".to_owned()),

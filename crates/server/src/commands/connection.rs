@@ -1,6 +1,6 @@
 //! Commands about the connection itself.
 
-use super::{NOT_AN_INTEGER, SYNTAX_ERROR};
+use super::{NOT_AN_INTEGER, SYNTAX_ERROR, tracking};
 use crate::client::Client;
 use crate::dispatch::{Effect, wrong_arity};
 use crate::node::Node;
@@ -37,6 +37,7 @@ pub(crate) fn select(args: Args<'_>, reply: &mut Reply<'_>) {
 
 pub(crate) fn reset(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
     stop_monitoring(node, client);
+    tracking::stop(node, client);
     client.reset(&node.settings.users);
     reply.simple("RESET");
 }

@@ -98,6 +98,7 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
 fn clients(source: &Source<'_>, lines: &mut Lines) {
     lines.line("connected_clients", source.all.clients);
     lines.line("maxclients", source.node.settings.clients_max);
+    lines.line("tracking_clients", source.node.shared.trackers());
 }
 
 fn memory(source: &Source<'_>, lines: &mut Lines) {
@@ -167,6 +168,9 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     lines.line("total_net_output_bytes", counters.bytes_out);
     lines.line("keyspace_hits", counters.hits);
     lines.line("keyspace_misses", counters.misses);
+    lines.line("tracking_total_keys", source.all.tracked.keys);
+    lines.line("tracking_total_items", source.all.tracked.items);
+    lines.line("tracking_total_prefixes", 0);
 }
 
 fn rdma(source: &Source<'_>, lines: &mut Lines) {

@@ -121,6 +121,7 @@ pub(crate) fn flush_shard(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>
         return refuse_flush(args, reply);
     }
     node.shard.clear();
+    node.drop_tracked();
     reply.ok();
 }
 
