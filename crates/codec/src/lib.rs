@@ -42,7 +42,7 @@ pub use frame_writer::FrameWriter;
 pub use framing::{FRAME_LEN_MAX, FrameError};
 pub use header::{FileKind, HeaderError};
 pub use image::{ImageError, decode_account, encode_account, encode_account_over};
-pub use list::{Elements, LIST_LEN_MAX, List, ListError, encode_list};
+pub use list::{Elements, LIST_LEN_MAX, List, ListError, encode_list, splice_list};
 pub use malformed::Malformed;
 pub use passed::{Late, Left, Lefts, Passed, read_passed};
 pub use record::{Balance, Record, RecordError};

@@ -5,6 +5,7 @@ use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use core::fmt;
+use core::ops::Range;
 
 /// The longest list, packed, bytes: each change writes all of it.
 pub const LIST_LEN_MAX: usize = 64 << 10;
@@ -58,6 +59,9 @@ impl From<Malformed> for ListError {
 }
 
 impl<'a> List<'a> {
+    /// Without elements.
+    pub const EMPTY: List<'a> = List { len: 0, elements: &[] };
+
     /// Reads bytes that may be anything, to their end.
     pub fn decode(bytes: &'a [u8]) -> Result<List<'a>, ListError> {
         if bytes.len() > LIST_LEN_MAX {
@@ -90,6 +94,28 @@ impl<'a> List<'a> {
         self.len == 0
     }
 
+    /// The elements at these places alone; none where there are none.
+    pub fn part(&self, places: Range<usize>) -> List<'a> {
+        let end = places.end.min(self.len);
+        let start = places.start.min(end);
+        let from = self.behind(start);
+        let behind = if end == self.len {
+            &[]
+        } else {
+            List { elements: from, ..*self }.behind(end - start)
+        };
+        List { len: end - start, elements: &from[..from.len() - behind.len()] }
+    }
+
+    /// The bytes behind the first elements.
+    fn behind(&self, count: usize) -> &'a [u8] {
+        let mut elements = self.iter();
+        for _ in 0..count {
+            elements.next();
+        }
+        elements.0.rest()
+    }
+
     /// The elements, from head to tail.
     pub fn iter(&self) -> Elements<'a> {
         Elements(Cursor::new(self.elements))
@@ -112,23 +138,36 @@ fn begin(bytes: &[u8]) -> Result<List<'_>, ListError> {
     }
 }
 
-/// Packs elements into `out`, whatever was there, and counts them. After an error, which is that
-/// they are too long, it holds nothing of use.
+/// Packs elements into `out`, as [`splice_list`] does.
 pub fn encode_list<'e>(
     elements: impl Iterator<Item = &'e [u8]> + Clone,
     out: &mut Vec<u8>,
 ) -> Result<usize, ListError> {
+    splice_list(List::EMPTY, elements, List::EMPTY, out)
+}
+
+/// Packs what is before, elements, and what is behind into `out`, whatever was there, and counts
+/// all of them. What is packed already is copied in one piece. After an error, which is that it is
+/// too long, `out` holds nothing of use.
+pub fn splice_list<'e>(
+    before: List<'_>,
+    elements: impl Iterator<Item = &'e [u8]> + Clone,
+    after: List<'_>,
+    out: &mut Vec<u8>,
+) -> Result<usize, ListError> {
     out.clear();
-    let len = elements.clone().count();
+    let len = before.len + elements.clone().count() + after.len;
     let mut pen = Pen::new(out);
     pen.byte(VERSION);
     pen.varint(len as u64);
+    pen.bytes(before.elements);
     for element in elements {
         if element.len() > LIST_LEN_MAX || pen.end() > LIST_LEN_MAX {
             return Err(ListError::Long);
         }
         pen.string(element);
     }
+    pen.bytes(after.elements);
     let is_long = pen.end() > LIST_LEN_MAX;
     pen.finish();
     if is_long { Err(ListError::Long) } else { Ok(len) }

@@ -3,7 +3,7 @@
 #[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
 mod support;
 
-use scurry_codec::{LIST_LEN_MAX, List, ListError, Malformed, encode_list};
+use scurry_codec::{LIST_LEN_MAX, List, ListError, Malformed, encode_list, splice_list};
 use support::flipped;
 
 fn packed(elements: &[&[u8]]) -> Vec<u8> {
@@ -32,6 +32,26 @@ fn elements_come_back_in_their_order() {
     assert_eq!(List::of(&bytes).iter().collect::<Vec<_>>(), elements);
     assert!(List::of(&packed(&[])).is_empty());
     assert!(List::of(b"").is_empty() && List::of(b"\x02\x01\x01a").is_empty());
+}
+
+#[test]
+fn parts_are_put_together_as_the_elements_are() {
+    let elements: [&[u8]; 5] = [b"one", b"", &[b'x'; 200], b"four", b"one"];
+    let bytes = packed(&elements);
+    let list = List::of(&bytes);
+    for start in 0..7 {
+        for end in 0..7 {
+            let part = list.part(start..end);
+            let expected = elements.get(start..end.min(5)).unwrap_or_default();
+            assert_eq!(part.len(), expected.len(), "{start}..{end}");
+            assert_eq!(part.iter().collect::<Vec<_>>(), expected, "{start}..{end}");
+            let mut spliced = Vec::new();
+            let more: [&[u8]; 2] = [b"new", b""];
+            let len = splice_list(part, more.into_iter(), list, &mut spliced);
+            assert_eq!(len, Ok(expected.len() + 7));
+            assert_eq!(spliced, packed(&[expected, &more, &elements].concat()));
+        }
+    }
 }
 
 #[test]

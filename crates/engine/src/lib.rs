@@ -1,5 +1,5 @@
-//! One shard, sans-I/O: it owns accounts, plain values, lists and entities, decides commands on them,
-//! and releases what nobody touches when its time comes. It reads no clock and opens nothing:
+//! One shard, sans-I/O: it owns accounts, plain values, lists and entities, decides commands on
+//! them, and releases what nobody touches when its time comes. It reads no clock and opens nothing:
 //! `now` comes in, outcomes go out.
 #![forbid(unsafe_code)]
 

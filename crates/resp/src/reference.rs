@@ -264,7 +264,7 @@ remaining reads are errors.
 microseconds (10000 unless set; 0 for all, negative for none): each thread the newest
 `slowlog-max-len` (128 unless set) of them. A command that another thread has executed has no
 connection name. A command that may take long (more than 16
-arguments, or not `fast` in the table) is measured by itself. The others, which take well below a
+arguments, not `fast` in the table, or one on a list but LLEN) is measured by itself. The others, which take well below a
 microsecond each, are measured up to 16 at once: when they together took as long as the limit, one
 entry tells of all of them, with the last one's arguments and how many they were. With a limit below
 1000 microseconds each one is measured by itself.

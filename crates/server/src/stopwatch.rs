@@ -92,6 +92,17 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
                 | CommandId::EntityFind
                 | CommandId::SetRange
                 | CommandId::GetRange
+                | CommandId::LPush
+                | CommandId::RPush
+                | CommandId::LPushX
+                | CommandId::RPushX
+                | CommandId::LPop
+                | CommandId::RPop
+                | CommandId::LRange
+                | CommandId::LIndex
+                | CommandId::LSet
+                | CommandId::LRem
+                | CommandId::LTrim
                 | CommandId::FlushAll
                 | CommandId::FlushDb
                 | CommandId::Info

@@ -2,7 +2,9 @@
 //! has one form.
 
 use crate::frame::{LOG_ID, mended};
-use scurry_codec::{Chunk, ChunkWriter, Chunked, List, Seal, decode_account, encode_list, read_chunk};
+use scurry_codec::{
+    Chunk, ChunkWriter, Chunked, List, Seal, decode_account, encode_list, read_chunk,
+};
 use scurry_ledger::{Account, Status};
 
 fn seal() -> Seal {

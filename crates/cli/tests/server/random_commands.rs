@@ -69,13 +69,6 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "SET A N",
         "GET A",
         "DEL A",
-        "RPUSH A N S",
-        "LPUSHX A S",
-        "LRANGE A N N",
-        "LSET A N S",
-        "LREM A N S",
-        "LTRIM A S N",
-        "RPOP A N",
         "SCUR.DELETE A FORCE",
     ]);
     let mut words: Vec<String> = Vec::new();

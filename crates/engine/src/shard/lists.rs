@@ -6,7 +6,7 @@ use super::values::{check_lens, plain_head};
 use crate::entry::Kind;
 use crate::table::Place;
 use crate::{Key, WriteError, WrongType};
-use scurry_codec::{List, ListError, encode_list};
+use scurry_codec::{List, ListError, encode_list, splice_list};
 use scurry_ledger::Time;
 use std::ops::Range;
 
@@ -43,8 +43,8 @@ impl Shard {
         }
         let elements = elements.iter().copied();
         self.change_list(key, place, |list, packed| match end {
-            End::Head => encode_list(elements.rev().chain(list.iter()), packed),
-            End::Tail => encode_list(list.iter().chain(elements), packed),
+            End::Head => splice_list(List::EMPTY, elements.rev(), list, packed),
+            End::Tail => splice_list(list, elements, List::EMPTY, packed),
         })
     }
 
@@ -65,8 +65,8 @@ impl Shard {
             return Err(WriteError::OutOfMemory);
         }
         self.change_list(key, Some(place), |list, packed| {
-            let (before, after) = (list.iter().take(at), list.iter().skip(at + 1));
-            encode_list(before.chain([element]).chain(after), packed)?;
+            let (before, after) = (list.part(0..at), list.part(at + 1..list.len()));
+            splice_list(before, [element].into_iter(), after, packed)?;
             Ok(true)
         })
     }
@@ -84,7 +84,7 @@ impl Shard {
             return Ok(());
         }
         self.change_list(key, Some(place), |list, packed| {
-            encode_list(list.iter().take(kept.end).skip(kept.start), packed).map(drop)
+            splice_list(list.part(kept), [].into_iter(), List::EMPTY, packed).map(drop)
         })
     }
 
@@ -133,7 +133,7 @@ impl Shard {
         pack: impl FnOnce(List<'_>, &mut Vec<u8>) -> Result<T, ListError>,
     ) -> Result<T, WriteError> {
         let mut packed = std::mem::take(&mut self.packed);
-        let before = place.map(|place| self.list_at(place)).unwrap_or_default();
+        let before = place.map_or(List::EMPTY, |place| self.list_at(place));
         let outcome = pack(before, &mut packed).map_err(|_| WriteError::ListTooLong);
         if outcome.is_ok() {
             self.put_list(key, place, &packed);

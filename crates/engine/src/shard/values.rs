@@ -29,8 +29,8 @@ impl Shard {
         Ok(place.map(|place| self.table.at(place).expires()))
     }
 
-    /// Sets a plain value, also over a list. One that expires at once leaves nothing, and is refused for its key
-    /// alone.
+    /// Sets a plain value, also over a list. One that expires at once leaves nothing, and is refused
+    /// for its key alone.
     pub fn set(
         &mut self,
         now: Time,
