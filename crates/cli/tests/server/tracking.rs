@@ -159,6 +159,28 @@ fn one_read_over_several_threads_is_tracked_by_each() {
 }
 
 #[test]
+fn whoever_reads_by_a_threads_own_port_is_told_as_well() {
+    let server = Server::start(&["--threads", "3"]);
+    let mut writer = third(&server);
+    let nodes = ask(&mut writer, "CLUSTER SLOTS");
+    let port = nodes.split("$127.0.0.1 :").nth(3).and_then(|rest| rest.split(' ').next());
+    let mut reader = server.connect_to(port.expect("three ports").parse().expect("a port"));
+    reader.send("HELLO 3\r\n");
+    value(&mut reader);
+    assert_eq!(ask(&mut reader, "CLIENT TRACKING ON"), "+OK");
+    // The third thread has it, the first one has not.
+    assert_eq!(ask(&mut reader, "GET foo"), "_");
+    assert!(ask(&mut reader, "GET b").starts_with("-MOVED "));
+    assert_eq!(ask(&mut writer, "MSET foo 1 b 2"), "+OK");
+    assert_eq!(value(&mut reader), push("foo"));
+    assert_eq!(ask(&mut reader, "GET foo"), "$1");
+    reader.send("FLUSHALL\r\n");
+    assert_eq!([value(&mut reader), value(&mut reader)], ["+OK", ALL]);
+    assert_eq!(ask(&mut writer, "GET foo"), "_");
+    assert_eq!(info(&mut writer, "stats", "tracking_total_keys"), 0);
+}
+
+#[test]
 fn who_comes_to_the_place_of_a_client_is_not_told_what_that_one_has_read() {
     let server = Server::start(&[]);
     let mut writer = third(&server);
