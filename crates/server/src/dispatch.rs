@@ -407,7 +407,7 @@ fn run_for_client(
         CommandId::ScurTotals => return Some(scur::totals(client, reply)),
         CommandId::ScurWatch => return Some(events::watch(node, client, args, reply)),
         CommandId::FlushAll | CommandId::FlushDb => {
-            return Some(keys::flush(client, args, reply));
+            return Some(keys::flush(node, client, args, reply));
         }
         CommandId::ClientId => reply.unsigned(client.id),
         CommandId::ClientGetName => connection::get_name(client, reply),

@@ -151,6 +151,17 @@ fn each_core_has_a_port_that_answers_like_a_node_of_a_cluster() {
     main.ask("GET foo", "$1\r\n1\r\n");
     main.ask("DBSIZE", ":1\r\n");
     main.ask("CLUSTER KEYSLOT foo", ":12182\r\n");
+    // So does it delete its own alone.
+    cores[2].ask("SCUR.CREATE {foo}a BUCKET m cent 5", "*2\r\n+OK\r\n:1\r\n");
+    cores[0].ask("SET bar 1", "+OK\r\n");
+    for (line, left) in [("FLUSHALL", ":2\r\n"), ("FLUSHDB FORCE", ":2\r\n")] {
+        cores[0].ask(line, "+OK\r\n");
+        main.ask("DBSIZE", left);
+    }
+    let refusal = "-ERR accounts exist: FLUSHALL FORCE deletes balances for good\r\n";
+    cores[2].ask("FLUSHALL", refusal);
+    main.ask("FLUSHALL", refusal);
+    main.ask("DBSIZE", ":2\r\n");
     for (core, _) in nodes.iter().enumerate() {
         cores[core].send("CLUSTER NODES\r\n");
         let text = cores[core].bulk();

@@ -2,7 +2,7 @@
 //! seen, and never written.
 
 use super::{SYNTAX_ERROR, WRONG_TYPE, write_error};
-use crate::client::Client;
+use crate::client::{Client, Door};
 use crate::dispatch::Effect;
 use crate::node::Node;
 use crate::report::{Question, Report};
@@ -99,11 +99,21 @@ pub(crate) fn db_size(node: &Node, reply: &mut Reply<'_>) {
 
 /// Deletes everything; with accounts only when told so in as many words. What every core has to
 /// say about its accounts comes first, so that a refusal deletes nothing.
-pub(crate) fn flush(client: &mut Client, args: Args<'_>, reply: &mut Reply<'_>) -> Effect {
+pub(crate) fn flush(
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
     let Some(force) = is_forced(args) else {
         reply.error(SYNTAX_ERROR);
         return Effect::None;
     };
+    if client.door == Door::Core {
+        // A port of one core stands for that core's keys.
+        flush_shard(node, args, reply);
+        return Effect::None;
+    }
     if force {
         return Effect::Every;
     }
