@@ -91,6 +91,8 @@ pub(crate) struct Connection<T> {
     phase: Phase,
     /// Its replies show this sequence, which has to be durable before they leave.
     hold: Option<u64>,
+    /// What it was shown as a watcher and has no place for yet.
+    lines: Vec<u8>,
     /// The socket may hold more than was read.
     readable: bool,
     /// The socket takes nothing until it says so.
@@ -123,6 +125,7 @@ impl<T: Transport> Connection<T> {
             pause: Pause::None,
             phase: Phase::Open,
             hold: None,
+            lines: Vec::new(),
             readable: false,
             blocked: false,
             end_announced: false,
@@ -248,7 +251,11 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
-        size_of::<Self>() as u64 + self.transport.memory_bytes() + transaction + tracking
+        size_of::<Self>() as u64
+            + self.transport.memory_bytes()
+            + transaction
+            + tracking
+            + self.lines.capacity() as u64
     }
 
     /// Keeps the core's count of its connections' memory right.
@@ -263,14 +270,12 @@ impl<T: Transport> Connection<T> {
         node.connection_bytes -= self.counted_bytes;
     }
 
-    /// Appends what a watcher gets. False when it does not read fast enough.
-    pub(crate) fn show(&mut self, lines: &[u8], node: &Node, pool: &mut Pool) -> bool {
-        if self.transport.unsent() + lines.len() > node.settings.unsent_len_max {
+    /// Takes what a watcher gets, for its next turn. False when it does not read fast enough.
+    pub(crate) fn show(&mut self, lines: &[u8], node: &Node) -> bool {
+        if self.lines.len() + lines.len() > node.settings.unsent_len_max {
             return false;
         }
-        let (_, out) = self.transport.parts(pool);
-        out.extend_from_slice(lines);
-        self.transport.commit();
+        self.lines.extend_from_slice(lines);
         true
     }
 
@@ -284,20 +289,22 @@ impl<T: Transport> Connection<T> {
         }
     }
 
-    /// Writes what it was told, between replies: never while some wait to be merged, and behind
-    /// those that were executed before.
+    /// Writes what it was told and shown, between replies: never while some wait to be merged, and
+    /// behind those that were executed before.
     fn push(&mut self, node: &Node, pool: &mut Pool) {
-        if self.client.tracking.is_none()
+        if self.client.tracking.is_none() && self.lines.is_empty()
             || matches!(self.pause, Pause::Gather(_))
             || !self.may_go_on(node)
         {
             return;
         }
-        let Some(pushes) = self.client.tracking.as_mut().and_then(|mode| mode.take()) else {
+        let pushes = self.client.tracking.as_mut().and_then(|mode| mode.take());
+        if pushes.is_none() && self.lines.is_empty() {
             return;
-        };
+        }
         let (_, out) = self.transport.parts(pool);
-        out.extend_from_slice(&pushes);
+        out.extend_from_slice(&pushes.unwrap_or_default());
+        out.extend_from_slice(&std::mem::take(&mut self.lines));
         self.transport.commit();
     }
 

@@ -357,7 +357,7 @@ impl Core {
             if !connection.client.monitors {
                 continue;
             }
-            if connection.show(lines, &self.node, &mut self.pool) {
+            if connection.show(lines, &self.node) {
                 if !connection.queued {
                     connection.queued = true;
                     self.queue.push_back(key);

@@ -248,6 +248,41 @@ fn monitor_shows_what_clients_of_every_thread_send_and_no_password() {
     watcher.until("+RESET\r\n");
 }
 
+/// A watcher may ask as well: what it is shown stands between its replies, also when those are long
+/// and come in pieces from several threads.
+#[test]
+fn lines_of_monitor_do_not_fall_into_replies() {
+    let server = Server::start(&["--threads", "4"]);
+    let (mut watcher, mut client) = (server.connect(), server.connect());
+    let (keys, value) = ((0..60).map(|key| format!("big{key}")), "v".repeat(300_000));
+    let keys: Vec<String> = keys.collect();
+    for key in &keys {
+        client.send(array(&[b"SET", key.as_bytes(), value.as_bytes()]));
+        client.expect("+OK\r\n");
+    }
+    watcher.ask("MONITOR", "+OK\r\n");
+    watcher.send(format!("MGET {}\r\n", keys.join(" ")));
+    let (mut shown, mut replies) = (0, 0);
+    let mut line = watcher.line();
+    while !line.starts_with('*') {
+        assert!(line.starts_with('+'), "{line}");
+        line = watcher.line();
+    }
+    assert_eq!(line, "*60");
+    // It has not read all yet: the rest waits.
+    for _ in 0..40 {
+        client.ask("PING", "+PONG\r\n");
+    }
+    for _ in &keys {
+        assert_eq!(watcher.bulk().len(), value.len());
+        replies += 1;
+    }
+    while shown < 40 {
+        shown += usize::from(watcher.line().ends_with("\"PING\""));
+    }
+    assert_eq!((shown, replies), (40, 60));
+}
+
 #[test]
 fn a_watcher_that_does_not_read_is_closed_and_harms_nobody() {
     let server = Server::start(&[]);
