@@ -142,6 +142,7 @@ impl Shard {
     }
 
     /// The place, if nothing else is there.
+    #[inline]
     pub(super) fn only(
         &self,
         kind: Kind,
