@@ -258,7 +258,8 @@ without a key, or WATCH and MULTI: they are an error, and EXEC refuses then, as 
 threads all keys of a transaction and of its WATCH have to be on one thread, as those with one hash
 tag (`{tag}a`, `{tag}b`) are: CROSSSLOT else. A transaction has at most 16 MiB of commands, counting
 64 bytes for each besides its arguments; when its replies are longer than 64 MiB, those of its
-remaining reads are errors.
+remaining reads are errors. With a log it has 16 MiB of records as well, which is enough unless short
+commands change long values (SETRANGE, lists): what it would write beyond is an error.
 
 **Slow commands.** SLOWLOG keeps every command that takes at least `slowlog-log-slower-than`
 microseconds (10000 unless set; 0 for all, negative for none): each thread the newest

@@ -63,7 +63,7 @@ impl Batch<'_> {
         spec: Option<&'static Spec>,
         args: Args<'_>,
     ) -> Next {
-        if self.out.len() >= self.out_len_max {
+        if self.out.len() >= self.out_len_max || node.is_frame_long() {
             return Next::Stop(Turn::Again);
         }
         let own = spec.is_some_and(|spec| spec.spread == Spread::Connection);

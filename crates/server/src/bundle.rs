@@ -6,13 +6,15 @@ use crate::node::Node;
 use crate::transaction::{Guard, Queue};
 use crate::watch::Origin;
 use scurry_resp::table::{CommandId, Spec};
-use scurry_resp::{Protocol, Reply, Requests};
+use scurry_resp::{Args, Protocol, Reply, Requests};
 
 /// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
 const REPLIES_LEN_MAX: usize = 256 * 1024;
 /// When the replies of a transaction are longer, its remaining reads are not executed, bytes.
 const TRANSACTION_REPLIES_LEN_MAX: usize = 64 * 1024 * 1024;
 const TOO_MANY_REPLIES: &str = "ERR the replies of this transaction are too long to read more";
+const TOO_MANY_RECORDS: &str =
+    "ERR this transaction has written too much into the log to write more";
 /// A bundle that has grown beyond this is not used again, bytes.
 const ROOM_MAX: usize = 256 * 1024;
 
@@ -64,8 +66,8 @@ impl Bundle {
         self.transaction = Transaction::Yes;
     }
 
-    /// Executes what was not executed yet, as long as the replies may grow; a transaction in one
-    /// step, if the keys that it watches are as they were.
+    /// Executes what was not executed yet, as long as the replies and the frame of the log may grow;
+    /// a transaction in one step, if the keys that it watches are as they were.
     pub(crate) fn execute(&mut self, node: &mut Node) {
         self.replies.clear();
         self.ends.clear();
@@ -74,7 +76,8 @@ impl Bundle {
             node.begin_tracking();
         }
         let mut most = REPLIES_LEN_MAX;
-        if self.transaction == Transaction::Yes {
+        let whole = self.transaction == Transaction::Yes;
+        if whole {
             most = usize::MAX;
             if !std::mem::take(&mut self.guards).iter().all(|guard| guard.holds(node)) {
                 self.transaction = Transaction::Refused;
@@ -82,7 +85,7 @@ impl Bundle {
             }
         }
         node.batch_began();
-        while self.executed < self.requests.len() && self.replies.len() < most {
+        'all: while self.executed < self.requests.len() && self.replies.len() < most {
             let first = self.executed;
             let last = self.requests.len().min(first + dispatch::BATCH_MAX);
             let ahead = (first..last).map(|index| (self.specs[index], self.requests.get(index)));
@@ -90,21 +93,34 @@ impl Bundle {
                 dispatch::touch(node, ahead);
             }
             while self.executed < last && self.replies.len() < most {
+                if !whole && node.is_frame_long() {
+                    break 'all;
+                }
                 let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
                 if spec.id == CommandId::Watch {
                     self.guards.extend(args.iter_from(1).map(|key| Guard::of(node, key)));
                 }
-                let too_long = self.replies.len() > TRANSACTION_REPLIES_LEN_MAX;
-                if too_long && spec.flags.contains(&"readonly") {
-                    Reply::new(&mut self.replies, Protocol::default()).error(TOO_MANY_REPLIES);
-                } else {
-                    dispatch::run_here(node, &self.caller, spec, args, &mut self.replies);
+                match whole.then(|| self.excess(node, spec, args)).flatten() {
+                    Some(why) => Reply::new(&mut self.replies, Protocol::default()).error(why),
+                    None => dispatch::run_here(node, &self.caller, spec, args, &mut self.replies),
                 }
                 self.ends.push(self.replies.len());
                 self.executed += 1;
             }
         }
         node.batch_ended(Origin::Core(&self.caller));
+        node.look_at_commits();
+    }
+
+    /// Why a transaction has no room for this command: in one step it has read or written too much.
+    fn excess(&self, node: &mut Node, spec: &Spec, args: Args<'_>) -> Option<&'static str> {
+        let is = |flag| spec.flags.contains(&flag);
+        if self.replies.len() > TRANSACTION_REPLIES_LEN_MAX && is("readonly") {
+            return Some(TOO_MANY_REPLIES);
+        }
+        let len = args.iter_from(0).map(<[u8]>::len).sum();
+        let fits = !is("write") || node.durable.has_transaction_room(&mut node.shard, len);
+        (!fits).then_some(TOO_MANY_RECORDS)
     }
 
     /// True when there are requests left to execute, or keys to look at that they depend on.

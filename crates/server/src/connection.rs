@@ -395,6 +395,8 @@ impl<T: Transport> Connection<T> {
                     }
                     break;
                 }
+                // Those before it have written much: it goes on when the log has taken some.
+                Merged::Cut(core) if core == node.core && node.is_congested() => break,
                 Merged::Cut(core) => {
                     let Some(mut bundle) = gather.again(core) else { break };
                     if core == node.core {
@@ -473,6 +475,9 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn execute(&mut self, node: &mut Node, pool: &mut Pool) -> Turn {
         if self.phase == Phase::Lingering || self.is_paused() || self.hold.is_some() {
             return Turn::Wait;
+        }
+        if node.is_congested() {
+            return Turn::Again;
         }
         let mut reader = self.reader.take().unwrap_or_else(|| pool.take_reader());
         let unsent = self.transport.unsent();

@@ -7,6 +7,7 @@ mod tracking;
 mod turns;
 
 use crate::acceptor::Acceptor;
+use crate::bundle::Bundle;
 use crate::client::{Client, Door};
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
@@ -74,6 +75,9 @@ pub(crate) struct Core {
     handshaking: Deadlines,
     /// Those whose replies wait for the log, in the order of what they wait for.
     held: VecDeque<(u64, Ticket)>,
+    /// Requests of other cores that wait for the log, in the order in which they came: at most one
+    /// bundle of each connection.
+    postponed: VecDeque<(Sender, Box<Bundle>)>,
     /// The log has to take some before more is executed.
     congested: bool,
     /// More timers are due than were run in the last turn.
@@ -119,6 +123,7 @@ impl Core {
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
             held: VecDeque::new(),
+            postponed: VecDeque::new(),
             congested: false,
             ticking: false,
             undelivered: false,
@@ -219,6 +224,7 @@ impl Core {
             || self.undelivered
             || accepting
             || self.node.durable.is_busy()
+            || !self.postponed.is_empty() && !self.node.is_congested()
             // What is queued goes on when the log has taken some.
             || !std::mem::take(&mut self.congested) && !self.queue.is_empty();
         let until_due = due.map_or(WAKE_MS_MAX, |due| due.0.saturating_sub(self.node.now.time.0));
@@ -293,6 +299,11 @@ impl Core {
 
     /// Reads what other cores have sent.
     fn mail(&mut self) {
+        while !self.node.is_congested()
+            && let Some((sender, bundle)) = self.postponed.pop_front()
+        {
+            self.work(sender, bundle);
+        }
         // Not more than was there when the turn began, or nearly so: clients have their turns.
         for _ in 0..MAIL_PACKETS_MAX {
             let Some(mut packet) = self.node.mesh.receive() else { return };
@@ -303,16 +314,21 @@ impl Core {
         }
     }
 
+    /// Executes requests of another core's connection.
+    fn work(&mut self, sender: Sender, mut bundle: Box<Bundle>) {
+        bundle.execute(&mut self.node);
+        let done = Sender { core: self.node.core, ..sender };
+        self.node.send_when_durable(sender.core, Message::Done(done, bundle));
+    }
+
     fn read(&mut self, message: Message) {
         match message {
             Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
             Message::WelcomeRdma(welcome) => self.welcome_rdma(*welcome),
-            Message::Work(sender, mut bundle) => {
-                bundle.execute(&mut self.node);
-                self.node.look_at_commits();
-                let done = Sender { core: self.node.core, ..sender };
-                self.node.send_when_durable(sender.core, Message::Done(done, bundle));
+            Message::Work(sender, bundle) if self.node.is_congested() => {
+                self.postponed.push_back((sender, bundle));
             }
+            Message::Work(sender, bundle) => self.work(sender, bundle),
             Message::Done(sender, bundle) => {
                 if let Some(connection) = self.addressee(sender) {
                     connection.returned(sender.core, bundle);

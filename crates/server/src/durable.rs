@@ -20,6 +20,7 @@ use crate::events::{Ask, Events};
 use crate::histogram::Histogram;
 use crate::mesh::Bell;
 use crate::message::{Message, Sender};
+use crate::transaction::TRANSACTION_LEN_MAX;
 use clerk::{Clerk, Said};
 use keeper::{Keeper, News, Task};
 use scurry_disk::Directory;
@@ -37,8 +38,8 @@ const FRAME_LEN: usize = 4 << 20;
 const BATCH_LEN: usize = 64 << 10;
 /// Bytes that may wait for the log; above it nothing more is executed until some are written.
 const WAITING_LEN_MAX: usize = 64 << 20;
-/// Room that the log keeps for what is executed before anybody looks again: the requests of one
-/// turn of a connection, and what they may become.
+/// Room that the log keeps for what is executed before anybody looks again: a frame that is as good
+/// as long, then a request, or a transaction, and what the last one of its commands may become.
 const ROOM_MIN: u64 = 24 << 20;
 /// A batch that found no room is tried again after this, ms.
 const FULL_RETRY_MS: i64 = 200;
@@ -162,6 +163,21 @@ impl Durable {
     #[inline]
     pub(crate) fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
+    }
+
+    /// True when the open frame is long. Nothing more is executed then before somebody has looked
+    /// at the commits: a short request may write a long record.
+    #[inline]
+    pub(crate) fn is_frame_long(&self, shard: &mut Shard) -> bool {
+        shard.journal().is_some_and(|journal| journal.open_len() > FRAME_LEN)
+    }
+
+    /// True when a transaction, which stays in the open frame, has room there for another command of
+    /// so many bytes. There is room for all its commands as long as their records are no longer than
+    /// they are.
+    pub(crate) fn has_transaction_room(&self, shard: &mut Shard, len: usize) -> bool {
+        let most = FRAME_LEN + TRANSACTION_LEN_MAX;
+        shard.journal().is_none_or(|journal| journal.open_len() + len <= most)
     }
 
     /// True when no more may be executed before something was written.

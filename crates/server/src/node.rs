@@ -145,6 +145,17 @@ impl Node {
         self.durable.look_at(&mut self.shard, self.now.time);
     }
 
+    /// True when no more may be executed before the log has taken some.
+    pub(crate) fn is_congested(&mut self) -> bool {
+        self.durable.is_congested(&mut self.shard)
+    }
+
+    /// True when no more may be executed before [`Node::look_at_commits`].
+    #[inline]
+    pub(crate) fn is_frame_long(&mut self) -> bool {
+        self.durable.is_frame_long(&mut self.shard)
+    }
+
     /// Sees to it that what was committed is written, and sends the mail that may leave.
     pub(crate) fn commit(&mut self) {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);

@@ -1,6 +1,7 @@
 //! The store of the real binary and its troubles: each gives an error that says what to do, or
 //! does what the documents say.
 
+mod amplified;
 mod damage;
 mod full;
 mod refusals;

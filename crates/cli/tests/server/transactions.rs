@@ -340,6 +340,21 @@ fn a_queued_command_needs_its_role() {
     client.ask("EXEC", "*1\r\n$-1\r\n");
 }
 
+/// Who may not read a key does not learn that it has changed either.
+#[test]
+fn to_watch_a_key_needs_the_role_to_read_it() {
+    for (roles, reply) in [
+        ("\"read\"", "+OK\r\n"),
+        ("\"charge\"", "-NOPERM User default has no permissions to run the 'watch' command\r\n"),
+    ] {
+        let path = settings("watching", "", &[("default", CHEAP, roles)]);
+        let server = Server::start(&["--config", path.to_str().expect("text")]);
+        let mut client = server.connect();
+        talk(&mut client, &[("AUTH password", "+OK\r\n"), ("WATCH k", reply)]);
+        client.ask("UNWATCH", "+OK\r\n");
+    }
+}
+
 #[test]
 fn what_is_queued_and_what_is_answered_is_bounded() {
     let server = Server::start(&[]);
@@ -386,6 +401,63 @@ fn what_is_queued_and_what_is_answered_is_bounded() {
     client.expect("+OK\r\n");
     client.send(array(&keys));
     client.expect(too_long);
+}
+
+/// A command may write a longer record than it is: a transaction stays in one frame of the log all
+/// the same. Where there is no log nothing is bounded.
+#[test]
+fn what_a_transaction_writes_into_the_log_is_bounded() {
+    let value = vec![b'v'; 1_000_000];
+    let refusal = "-ERR this transaction has written too much into the log to write more\r\n";
+    for threads in ["1", "3"] {
+        let directory = Directory::make();
+        let server = directory.serve("write", threads);
+        for _ in 0..threads.parse().expect("a number") {
+            let mut client = server.connect();
+            client.send(array(&[b"SET", b"k", &value]));
+            client.expect("+OK\r\n");
+            client.ask("MULTI", "+OK\r\n");
+            for step in 0..1_200 {
+                client.send(format!("SETRANGE k {step} x\r\n"));
+                client.expect("+QUEUED\r\n");
+            }
+            client.send("STRLEN k\r\nEXEC\r\n");
+            client.expect("+QUEUED\r\n*1201\r\n");
+            let done = (0..1_200).take_while(|_| {
+                let line = client.line();
+                assert!(line == ":1000000" || format!("{line}\r\n") == refusal, "{line}");
+                line == ":1000000"
+            });
+            // 16 MiB and what the frame had before.
+            let done = done.count();
+            assert!((17..=21).contains(&done), "{done}");
+            client.expect(&refusal.repeat(1_200 - done - 1));
+            client.expect(":1000000\r\n");
+            // All that its commands are long fits.
+            client.ask("MULTI", "+OK\r\n");
+            for _ in 0..16 {
+                client.send(array(&[b"SET", b"{k}l", &value]));
+                client.expect("+QUEUED\r\n");
+            }
+            client.send("EXEC\r\n");
+            client.expect(&format!("*16\r\n{}", "+OK\r\n".repeat(16)));
+            let head = format!("GETRANGE k {} {}\r\n", done - 1, done);
+            client.send(&head);
+            client.expect("$2\r\nxv\r\n");
+            client.ask("DEL k", ":1\r\n");
+        }
+        kill(server);
+        let server = directory.serve("write", threads);
+        server.connect().ask("EXISTS k {k}l", ":1\r\n");
+    }
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.send(array(&[b"SET", b"k", &value]));
+    client.expect("+OK\r\n");
+    let changes = "SETRANGE k 0 x\r\n".repeat(40);
+    client.send(format!("MULTI\r\n{changes}EXEC\r\n"));
+    client.expect(&format!("+OK\r\n{}*40\r\n", "+QUEUED\r\n".repeat(40)));
+    client.expect(&":1000000\r\n".repeat(40));
 }
 
 /// After a kill, all of a transaction is there or nothing of it; what was answered is there.

@@ -1,6 +1,6 @@
 //! The commands that make several commands one step.
 
-use super::{BLANK, CommandId, Spec, Spread};
+use super::{BLANK, CommandId, Role, Spec, Spread};
 
 const TRANSACTION: Spec =
     Spec { group: "transactions", spread: Spread::Connection, arity: 1, reply: "OK", ..BLANK };
@@ -38,6 +38,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         arity: -2,
         flags: BEGINS,
         keys: (1, -1, 1),
+        role: Role::Read,
         grammar: "key [key ...]",
         summary: "Makes the next EXEC depend on keys: it does nothing if one is not as it was.",
         notes: "A key that holds what it held, with the same expiry, counts as unchanged.",

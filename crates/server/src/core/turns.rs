@@ -22,7 +22,7 @@ impl Core {
         let mut left = self.queue.len();
         let mut group = std::mem::take(&mut self.group);
         while left > 0 {
-            if self.node.durable.is_congested(&mut self.node.shard) {
+            if self.node.is_congested() {
                 self.congested = true;
                 break;
             }
