@@ -8,11 +8,10 @@ mod scur;
 mod test_clock;
 
 use crate::desk::{self, Desk};
-use crate::server::{Context, Name, arguments, create_command};
+use crate::server::{Context, Exclusive, Name, arguments, create_command};
 use scurry_resp::table::{self, CommandId, Spec};
 use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
 use std::ffi::{CStr, c_int};
-use std::sync::Mutex;
 use valkey_module::raw;
 
 /// A write that a client sends to a replica that takes writes.
@@ -51,7 +50,7 @@ struct Room {
     formed: Vec<u8>,
 }
 
-static ROOM: Mutex<Option<Room>> = Mutex::new(None);
+static ROOM: Exclusive<Room> = Exclusive::new();
 
 /// Makes the commands known to the server. The first one that it refuses is an error.
 pub(crate) fn register(context: &Context) -> Result<(), &'static str> {
@@ -82,11 +81,14 @@ unsafe extern "C" fn run(
 ) -> c_int {
     // SAFETY: see above; nothing of it is kept.
     let (context, names) = unsafe { (Context::new(context), arguments(first, count)) };
-    let Ok(mut guard) = ROOM.try_lock() else {
+    if ROOM.with(&context, |room| execute(&context, names, room)).is_none() {
         context.send(&mut WITHIN_ANOTHER.to_vec());
-        return 0;
-    };
-    let Room { requests, formed } = guard.get_or_insert_default();
+    }
+    0
+}
+
+fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
+    let Room { requests, formed } = room;
     let spec = names.first().and_then(|name| look_up(name.bytes()));
     match spec.filter(|spec| spec.accepts(names.len())) {
         None => context.wrong_arity(),
@@ -98,8 +100,8 @@ unsafe extern "C" fn run(
                     "INVALID 10 the arguments are longer than {len_max} bytes"
                 )),
                 None => {
-                    let call = Call { context: &context, spec, names, args: requests.get(0) };
-                    let done = desk::at(|desk| dispatch(&call, desk, &mut reply));
+                    let call = Call { context, spec, names, args: requests.get(0) };
+                    let done = desk::at(context, |desk| dispatch(&call, desk, &mut reply));
                     if done.is_none() {
                         formed.extend_from_slice(WITHIN_ANOTHER);
                     }
@@ -111,9 +113,8 @@ unsafe extern "C" fn run(
     requests.clear();
     formed.clear();
     if requests.room() + formed.capacity() > ROOM_KEPT_MAX {
-        *guard = None;
+        *room = Room::default();
     }
-    0
 }
 
 /// Bytes of room that are kept from one command to the next.

@@ -3,11 +3,10 @@
 use crate::account::{APPLY, AccountValue};
 use crate::account_totals;
 use crate::options::Options;
-use crate::server::{OpenKey, WrongType};
+use crate::server::{Context, Exclusive, OpenKey, WrongType};
 use crate::timers;
 use scurry_codec::encode_change;
 use scurry_ledger::{Account, Change, Op, Portion, next_due};
-use std::sync::{Mutex, PoisonError};
 
 /// One of them works for all of the node's commands: the server runs one at a time.
 #[derive(Default)]
@@ -31,19 +30,16 @@ pub(crate) struct Desk {
     pub(crate) change: Option<Change>,
 }
 
-static DESK: Mutex<Option<Desk>> = Mutex::new(None);
+static DESK: Exclusive<Desk> = Exclusive::new();
 
 /// Lays out a desk for these settings.
-pub(crate) fn lay_out(options: Options, knows_slot_import: bool) {
-    let desk = Desk { options, knows_slot_import, ..Desk::default() };
-    *DESK.lock().unwrap_or_else(PoisonError::into_inner) = Some(desk);
+pub(crate) fn lay_out(context: &Context, options: Options, knows_slot_import: bool) {
+    at(context, |desk| *desk = Desk { options, knows_slot_import, ..Desk::default() });
 }
 
-/// Works at the desk; none while somebody does already: another module may call a command from
-/// within what one of ours has caused.
-pub(crate) fn at<R>(work: impl FnOnce(&mut Desk) -> R) -> Option<R> {
-    let mut desk = DESK.try_lock().ok()?;
-    Some(work(desk.get_or_insert_default()))
+/// Works at the desk; none while somebody does already.
+pub(crate) fn at<R>(context: &Context, work: impl FnOnce(&mut Desk) -> R) -> Option<R> {
+    DESK.with(context, work)
 }
 
 impl Desk {
@@ -68,24 +64,26 @@ impl Desk {
         let (context, name) = (key.context(), key.name());
         let database = context.database();
         let due = self.account.as_ref().and_then(next_due);
-        let Ok(value) = key.value::<AccountValue>() else {
+        let Ok(mut held) = key.value::<AccountValue>() else {
             unreachable!("the account was loaded from this key")
         };
-        match (&self.account, value) {
-            (Some(account), Some(value)) => {
-                account_totals::replace(&self.before, Some(account));
-                value.replace(account, &mut self.image);
-                timers::arm(context, database, name.bytes(), value.armed(), due);
-            }
-            (Some(account), None) => {
+        let is_there = held.is_some();
+        if let (Some(account), Some(value)) = (&self.account, &mut held) {
+            account_totals::replace(&self.before, Some(account));
+            value.replace(account, &mut self.image);
+            timers::arm(context, database, name.bytes(), value.armed(), due);
+        }
+        drop(held);
+        match &self.account {
+            Some(account) if !is_there => {
                 account_totals::replace(&self.before, Some(account));
                 let mut value = AccountValue::new(account, &mut self.image);
                 timers::arm(context, database, name.bytes(), value.armed(), due);
                 key.set(value);
             }
             // What it was leaves the totals when the server frees it.
-            (None, Some(_)) => key.delete(),
-            (None, None) => {}
+            None if is_there => key.delete(),
+            _ => {}
         }
         context.signal_modified(name);
     }
@@ -98,24 +96,8 @@ impl Desk {
     /// Tells replicas and files what was committed, and to which version of the account.
     pub(crate) fn replicate(&mut self, key: &OpenKey<'_>, change: &Change) {
         self.bytes.clear();
+        self.bytes.extend_from_slice(&self.version_before.to_le_bytes());
         encode_change(change, &mut self.bytes);
-        let mut room = [0; VERSION_DIGITS_MAX];
-        let version = digits(self.version_before, &mut room);
-        key.context().replicate_words(APPLY, key.name(), &[version, &self.bytes]);
-    }
-}
-
-const VERSION_DIGITS_MAX: usize = 20;
-
-/// The digits of a version.
-fn digits(mut version: u64, room: &mut [u8; VERSION_DIGITS_MAX]) -> &[u8] {
-    let mut begin = room.len();
-    loop {
-        begin -= 1;
-        room[begin] = b'0' + (version % 10) as u8;
-        version /= 10;
-        if version == 0 {
-            return &room[begin..];
-        }
+        key.context().replicate(APPLY, key.name(), &self.bytes);
     }
 }

@@ -3,7 +3,7 @@
 
 use crate::server::{self, Kind, Rewrite, TypeCell};
 use scurry_engine::Version;
-use std::ffi::CStr;
+use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -48,7 +48,7 @@ impl Display for EntityFault {
     }
 }
 
-impl Kind for EntityValue {
+impl Kind for Box<EntityValue> {
     const NAME: &'static CStr = c"scurryent";
     const ENCODING: i32 = 1;
 
@@ -56,7 +56,17 @@ impl Kind for EntityValue {
         &TYPE
     }
 
-    fn load(bytes: &[u8], _: i32) -> Result<EntityValue, impl Display> {
+    fn into_raw(self) -> *mut c_void {
+        Box::into_raw(self).cast()
+    }
+
+    // SAFETY: see the trait.
+    unsafe fn from_raw(raw: *mut c_void) -> Box<EntityValue> {
+        // SAFETY: as the caller promises.
+        unsafe { Box::from_raw(raw.cast()) }
+    }
+
+    fn load(bytes: &[u8], _: i32) -> Result<Box<EntityValue>, impl Display> {
         let (version, rest) = bytes.split_first_chunk::<VERSION_LEN>().ok_or(EntityFault)?;
         let version = Version::new(u64::from_le_bytes(*version)).ok_or(EntityFault)?;
         let value = match rest {
@@ -64,7 +74,7 @@ impl Kind for EntityValue {
             [DELETED] => None,
             _ => return Err(EntityFault),
         };
-        Ok(EntityValue { version, value })
+        Ok(Box::new(EntityValue { version, value }))
     }
 
     fn loaded(&mut self, _: &server::Context, _: i32, _: &[u8]) {

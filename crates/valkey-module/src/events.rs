@@ -93,7 +93,7 @@ fn heard_of_key(context: &Context, event: &CStr, name: Name<'_>) {
         return;
     }
     let mut key = OpenKey::new(context, name, Mode::Read);
-    if let Ok(Some(value)) = key.value::<AccountValue>() {
+    if let Ok(Some(mut value)) = key.value::<AccountValue>() {
         let mut account = None;
         value.unpack(&mut account);
         *value.armed() = Armed::NONE;

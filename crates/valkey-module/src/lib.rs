@@ -10,6 +10,7 @@ mod commands;
 mod desk;
 mod entity;
 mod events;
+mod headed;
 mod load;
 mod options;
 mod server;

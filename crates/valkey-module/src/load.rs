@@ -81,8 +81,8 @@ fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
     }
     let options = Options::read(words)?;
     let migrates_slots = valkey_major(context).is_some_and(|major| major >= 9);
-    desk::lay_out(options, migrates_slots);
-    if !create_type::<AccountValue>(context) || !create_type::<EntityValue>(context) {
+    desk::lay_out(context, options, migrates_slots);
+    if !create_type::<AccountValue>(context) || !create_type::<Box<EntityValue>>(context) {
         return Err(Refusal::Refused("data types"));
     }
     create_category(context);

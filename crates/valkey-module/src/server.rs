@@ -4,6 +4,7 @@
 mod api;
 mod clock;
 mod context;
+mod exclusive;
 mod info;
 mod key;
 mod kind;
@@ -15,6 +16,7 @@ pub(crate) mod test_clock;
 
 pub(crate) use api::{call, missing};
 pub(crate) use context::{Context, Level, log};
+pub(crate) use exclusive::Exclusive;
 pub(crate) use info::{create_category, create_command};
 pub(crate) use key::{Mode, OpenKey, WrongType};
 pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};

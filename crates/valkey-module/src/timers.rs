@@ -168,7 +168,7 @@ unsafe extern "C" fn fired(context: *mut raw::RedisModuleCtx, _: *mut c_void) {
         with(|timers| timers.fire_in(&context, now.plus_ms(QUIET_MS), QUIET_MS));
         return;
     }
-    desk::at(|desk| turn(&context, desk, now, STEPS_MAX));
+    desk::at(&context, |desk| turn(&context, desk, now, STEPS_MAX));
     with(|timers| timers.wake(&context));
 }
 
@@ -198,7 +198,7 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
     let owned = OwnedName::new(context, &entry.key);
     let mut key = OpenKey::new(context, owned.name(), Mode::Write);
     match key.value::<AccountValue>() {
-        Ok(Some(value)) => {
+        Ok(Some(mut value)) => {
             // The entry of what was there before: this one has its own, or needs none.
             if *value.armed() != Armed(entry.at) {
                 return false;
@@ -222,7 +222,7 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
         }
         // A command has moved it back since.
         due => {
-            if let Ok(Some(value)) = key.value::<AccountValue>() {
+            if let Ok(Some(mut value)) = key.value::<AccountValue>() {
                 arm(context, entry.database, &entry.key, value.armed(), due);
             }
         }

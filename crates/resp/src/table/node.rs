@@ -17,8 +17,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         id: CommandId::ScurApply,
         name: "SCUR.APPLY",
         arity: -3,
-        grammar: "account (version change | IMAGE image | \"\")",
-        summary: "Carries out what was decided about this version of an account; nothing, where there is no change.",
+        grammar: "account (change | IMAGE image | \"\")",
+        summary: "Carries out what was decided about an account; nothing, where there is no change.",
+        notes: "A change is the version of the account that it was decided on, 8 bytes, the lowest first, and a Change as in docs/formats/log.md.",
         term: "replication",
         example: "SCUR.APPLY alice \"\"",
         ..NODE

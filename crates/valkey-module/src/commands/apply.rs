@@ -58,10 +58,10 @@ fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<
         (IMAGE, Some(image)) => {
             desk.account = Some(account::read(image).map_err(|fault| say(&fault))?);
         }
-        (version, Some(bytes)) => {
+        (bytes, None) => {
             let held = desk.version_before();
-            let version = parse_integer(version).and_then(|version| u64::try_from(version).ok());
-            if version != Some(held) {
+            let (version, bytes) = bytes.split_first_chunk().ok_or_else(|| say(&"it is short"))?;
+            if u64::from_le_bytes(*version) != held {
                 return Err(format!("it is for another version than the {held} that is here"));
             }
             let mut change = desk.change.take().unwrap_or(Change { at: Time(0), ops: Vec::new() });
@@ -86,7 +86,7 @@ fn of_entity(args: Args<'_>, key: &mut OpenKey<'_>) -> Result<(), String> {
     let version = version.ok_or("a version is none")?;
     entity::saw(version);
     if args.len() == 3 {
-        key.value::<EntityValue>().map_err(|_| WRONG_TYPE)?;
+        key.value::<Box<EntityValue>>().map_err(|_| WRONG_TYPE)?;
         key.delete();
         return Ok(());
     }
@@ -101,12 +101,11 @@ pub(super) fn put(
     value: Option<&[u8]>,
     end: Option<Time>,
 ) -> Result<(), crate::server::WrongType> {
-    match key.value::<EntityValue>()? {
-        Some(held) => {
-            held.version = version;
-            held.value = value.map(Into::into);
-        }
-        None => key.set(EntityValue { version, value: value.map(Into::into) }),
+    let value = EntityValue { version, value: value.map(Into::into) };
+    if let Some(mut held) = key.value::<Box<EntityValue>>()? {
+        **held = value;
+    } else {
+        key.set(Box::new(value));
     }
     key.set_expires(end);
     key.context().signal_modified(key.name());

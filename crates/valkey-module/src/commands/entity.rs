@@ -53,7 +53,7 @@ fn write(
         Err(fault) => return reply.error(fault),
     };
     let mut key = OpenKey::new(call.context, name, Mode::Write);
-    let found = match key.value::<EntityValue>() {
+    let found = match key.value::<Box<EntityValue>>() {
         Ok(held) => held.map_or(EntityFound::default(), |held| EntityFound {
             version: held.version,
             lives: held.value.is_some(),
@@ -124,9 +124,9 @@ pub(super) fn get(call: &Call<'_>, reply: &mut Reply<'_>) {
     };
     let mut key = OpenKey::new(call.context, name, Mode::Read);
     let expires = key.expires();
-    match key.value::<EntityValue>() {
+    match key.value::<Box<EntityValue>>() {
         Ok(held) => {
-            let shown = held.map(|held| EntityShown {
+            let shown = held.as_ref().map(|held| EntityShown {
                 version: held.version.get(),
                 value: held.value.as_deref(),
                 expires,

@@ -43,7 +43,8 @@ unsafe extern "C" fn run(
             None => reply.error("ERR SCUR.TESTCLOCK now: ms"),
         },
         _ => {
-            let commits = desk::at(|desk| timers::turn(&context, desk, context.now(), usize::MAX));
+            let commits =
+                desk::at(&context, |desk| timers::turn(&context, desk, context.now(), usize::MAX));
             let commits = commits.and_then(|commits| i64::try_from(commits).ok());
             reply.integer(commits.unwrap_or(-1));
         }

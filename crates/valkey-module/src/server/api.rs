@@ -40,6 +40,7 @@ needed! {
     RedisModule_CreateString RedisModule_FreeString RedisModule_SelectDb RedisModule_GetSelectedDb
     RedisModule_OpenKey RedisModule_CloseKey RedisModule_KeyType RedisModule_ModuleTypeGetType
     RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue RedisModule_DeleteKey
+    RedisModule_ModuleTypeReplaceValue
     RedisModule_SetAbsExpire RedisModule_GetAbsExpire RedisModule_SignalModifiedKey
     RedisModule_Replicate RedisModule_ReplicateVerbatim RedisModule_EmitAOF
     RedisModule_SaveStringBuffer RedisModule_LoadStringBuffer RedisModule_IsIOError

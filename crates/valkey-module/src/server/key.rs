@@ -5,6 +5,10 @@ use super::kind::Kind;
 use super::name::Name;
 use super::{Context, call};
 use scurry_ledger::Time;
+use std::ffi::c_void;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::{Deref, DerefMut};
 use valkey_module::raw;
 
 /// What is to be done with a key.
@@ -43,17 +47,19 @@ impl<'c> OpenKey<'c> {
         OpenKey { raw: raw.cast(), context, name }
     }
 
-    /// What it holds; none when it does not exist.
-    pub(crate) fn value<K: Kind>(&mut self) -> Result<Option<&mut K>, WrongType> {
+    /// What it holds; none when it does not exist. It may be changed if the key was opened to be
+    /// written.
+    pub(crate) fn value<K: Kind>(&mut self) -> Result<Option<Held<'_, K>>, WrongType> {
         if self.raw.is_null() {
             return Ok(None);
         }
         // SAFETY: the key is open. A value of our type was made by `set`, or by the callback that
-        // loads, as a box of the kind; the borrow ends before the key is closed or set anew.
+        // loads, and is of the kind; the borrow ends before the key is closed or set anew.
         unsafe {
             if call!(RedisModule_ModuleTypeGetType(self.raw)) == K::cell().get() {
-                let value = call!(RedisModule_ModuleTypeGetValue(self.raw)).cast::<K>();
-                return Ok(value.as_mut());
+                let kept = call!(RedisModule_ModuleTypeGetValue(self.raw));
+                let value = ManuallyDrop::new(K::from_raw(kept));
+                return Ok(Some(Held { value, kept, key: self.raw, borrow: PhantomData }));
             }
             let is_empty = call!(RedisModule_KeyType(self.raw))
                 == i32::try_from(raw::REDISMODULE_KEYTYPE_EMPTY).unwrap_or_default();
@@ -63,11 +69,10 @@ impl<'c> OpenKey<'c> {
 
     /// Sets what it holds, in the place of what it held.
     pub(crate) fn set<K: Kind>(&mut self, value: K) {
-        let value = Box::into_raw(Box::new(value));
+        let value = value.into_raw();
         // SAFETY: the key is open for writing, and the server owns the value from now on.
-        let status = unsafe {
-            call!(RedisModule_ModuleTypeSetValue(self.raw, K::cell().get(), value.cast()))
-        };
+        let status =
+            unsafe { call!(RedisModule_ModuleTypeSetValue(self.raw, K::cell().get(), value)) };
         assert_eq!(status, OK, "a key that is open for writing takes a value");
     }
 
@@ -104,6 +109,45 @@ impl<'c> OpenKey<'c> {
 
     pub(crate) fn context(&self) -> &'c Context {
         self.context
+    }
+}
+
+/// What an open key holds. When it has moved, the server is told at the end.
+pub(crate) struct Held<'k, K: Kind> {
+    value: ManuallyDrop<K>,
+    /// What the server keeps.
+    kept: *mut c_void,
+    key: *mut raw::RedisModuleKey,
+    borrow: PhantomData<&'k mut ()>,
+}
+
+impl<K: Kind> Deref for Held<'_, K> {
+    type Target = K;
+
+    fn deref(&self) -> &K {
+        &self.value
+    }
+}
+
+impl<K: Kind> DerefMut for Held<'_, K> {
+    fn deref_mut(&mut self) -> &mut K {
+        &mut self.value
+    }
+}
+
+impl<K: Kind> Drop for Held<'_, K> {
+    fn drop(&mut self) {
+        // SAFETY: it is not used any more.
+        let value = unsafe { ManuallyDrop::take(&mut self.value) }.into_raw();
+        if value != self.kept {
+            // SAFETY: the key is open for writing, or nothing could have moved; what was kept is
+            // freed already, and the server owns what there is instead.
+            let status = unsafe {
+                let (kind, before) = (K::cell().get(), std::ptr::null_mut());
+                call!(RedisModule_ModuleTypeReplaceValue(self.key, kind, value, before))
+            };
+            assert_eq!(status, OK, "a key that is open for writing takes a value");
+        }
     }
 }
 

@@ -4,10 +4,11 @@ use super::name::Name;
 use super::{Context, Level, call};
 use std::ffi::{CStr, c_int, c_void};
 use std::fmt::Display;
+use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use valkey_module::raw;
 
-/// What a key of ours can hold.
+/// What a key of ours can hold. The server keeps it as one pointer.
 pub(crate) trait Kind: Sized + 'static {
     /// Nine characters, in every dump and file for good.
     const NAME: &'static CStr;
@@ -16,6 +17,15 @@ pub(crate) trait Kind: Sized + 'static {
 
     /// Where the server's name for the type is.
     fn cell() -> &'static TypeCell;
+
+    /// The pointer that the server keeps.
+    fn into_raw(self) -> *mut c_void;
+
+    /// # Safety
+    /// The pointer is from [`Kind::into_raw`] of the same kind. What it becomes is dropped, or is made
+    /// a pointer again, once for each time that happened.
+    // SAFETY: see above.
+    unsafe fn from_raw(raw: *mut c_void) -> Self;
 
     /// From the bytes of a dump or a file. They may be anything.
     fn load(bytes: &[u8], encoding: i32) -> Result<Self, impl Display>;
@@ -135,8 +145,18 @@ fn refuse(io: *mut raw::RedisModuleIO, why: &str) -> *mut c_void {
     std::ptr::null_mut()
 }
 
+/// A value that the server keeps.
+///
+/// # Safety
+/// As that of [`Kind::from_raw`], and nobody changes the value meanwhile.
+// SAFETY: see above.
+unsafe fn shown<K: Kind>(value: *mut c_void) -> ManuallyDrop<K> {
+    // SAFETY: as the caller promises.
+    ManuallyDrop::new(unsafe { K::from_raw(value) })
+}
+
 // SAFETY: called by the server alone, with what it promises to the callback of this name; the
-// same holds for all that follow. A value is a box that `OpenKey::set` or this callback made.
+// same holds for all that follow. A value is what `OpenKey` or this callback made of the kind.
 unsafe extern "C" fn rdb_load<K: Kind>(
     io: *mut raw::RedisModuleIO,
     encoding: c_int,
@@ -174,7 +194,7 @@ unsafe extern "C" fn rdb_load<K: Kind>(
                     value.loaded(&context, database, Name::new(key.cast_mut()).bytes());
                 }
             }
-            Box::into_raw(Box::new(value)).cast()
+            value.into_raw()
         }
         Err(why) => refuse(io, &format!("a {} is refused: {why}", K::NAME.to_string_lossy())),
     }
@@ -183,9 +203,9 @@ unsafe extern "C" fn rdb_load<K: Kind>(
 // SAFETY: see `rdb_load`.
 unsafe extern "C" fn rdb_save<K: Kind>(io: *mut raw::RedisModuleIO, value: *mut c_void) {
     let mut bytes = Vec::new();
-    // SAFETY: the value is a box of the kind, and nobody changes it meanwhile.
+    // SAFETY: the value is of the kind, and nobody changes it meanwhile.
     unsafe {
-        (*value.cast::<K>()).save(&mut bytes);
+        shown::<K>(value).save(&mut bytes);
         call!(RedisModule_SaveStringBuffer(io, bytes.as_ptr().cast(), bytes.len()));
     }
 }
@@ -197,7 +217,7 @@ unsafe extern "C" fn aof_rewrite<K: Kind>(
     value: *mut c_void,
 ) {
     // SAFETY: as above; the name lives until the callback returns.
-    unsafe { (*value.cast::<K>()).rewrite(&Rewrite { io, key: Name::new(key) }) }
+    unsafe { shown::<K>(value).rewrite(&Rewrite { io, key: Name::new(key) }) }
 }
 
 // SAFETY: see `rdb_load`.
@@ -205,7 +225,7 @@ unsafe extern "C" fn digest<K: Kind>(digest: *mut raw::RedisModuleDigest, value:
     let mut bytes = Vec::new();
     // SAFETY: as above.
     unsafe {
-        (*value.cast::<K>()).digest(&mut bytes);
+        shown::<K>(value).digest(&mut bytes);
         call!(RedisModule_DigestAddStringBuffer(digest, bytes.as_ptr().cast(), bytes.len()));
         call!(RedisModule_DigestEndSequence(digest));
     }
@@ -218,7 +238,7 @@ unsafe extern "C" fn mem_usage<K: Kind>(
     _: usize,
 ) -> usize {
     // SAFETY: as above.
-    unsafe { (*value.cast::<K>()).memory_bytes() }
+    unsafe { shown::<K>(value.cast_mut()).memory_bytes() }
 }
 
 // SAFETY: see `rdb_load`.
@@ -231,13 +251,13 @@ unsafe extern "C" fn unlink<K: Kind>(
         let key = call!(RedisModule_GetKeyNameFromOptCtx(context));
         if !key.is_null() {
             let database = call!(RedisModule_GetDbIdFromOptCtx(context));
-            (*value.cast::<K>()).unlinked(database, Name::new(key.cast_mut()).bytes());
+            shown::<K>(value.cast_mut()).unlinked(database, Name::new(key.cast_mut()).bytes());
         }
     }
 }
 
 // SAFETY: see `rdb_load`.
 unsafe extern "C" fn free<K: Kind>(value: *mut c_void) {
-    // SAFETY: it was a box, and the server gives it back once.
-    unsafe { Box::from_raw(value.cast::<K>()) }.freed();
+    // SAFETY: it is of the kind, and the server gives it back once.
+    unsafe { K::from_raw(value) }.freed();
 }

@@ -82,7 +82,7 @@ fn what_only_a_primary_says_is_refused_to_clients() {
         let digest = client.digest("alice");
         let told =
             "!ERR only a primary and its files say this: use the commands of docs/commands.md";
-        for line in ["SCUR.APPLY alice 1 x", "SCUR.APPLY new IMAGE x", "ENTITY.APPLY e 1 -1 v"] {
+        for line in ["SCUR.APPLY alice x", "SCUR.APPLY new IMAGE x", "ENTITY.APPLY e 1 -1 v"] {
             client.expect(line, told);
             client.expect("MULTI", "OK");
             client.expect(line, "QUEUED");

@@ -97,7 +97,7 @@ fn a_change_that_is_there_twice_keeps_the_server_from_starting() {
         let said = node.crash_and_refuse(|directory| {
             let file = commands_file(directory);
             let mut bytes = std::fs::read(&file).expect("its bytes");
-            let begin = b"*4\r\n$10\r\nSCUR.APPLY\r\n";
+            let begin = b"*3\r\n$10\r\nSCUR.APPLY\r\n";
             let last = bytes.windows(begin.len()).rposition(|window| window == begin);
             bytes.extend_from_within(last.expect("a change")..);
             std::fs::write(&file, bytes).expect("it is written");

@@ -109,7 +109,7 @@ impl Cluster {
 
     fn refuses_apply(&mut self) {
         for client in &mut self.clients[..2] {
-            for line in ["SCUR.APPLY a1 1 x", "SCUR.APPLY a1 IMAGE x", "ENTITY.APPLY e1 1 -1 v"] {
+            for line in ["SCUR.APPLY a1 x", "SCUR.APPLY a1 IMAGE x", "ENTITY.APPLY e1 1 -1 v"] {
                 let said = client.ask(line);
                 let refused = said.starts_with("!ERR only a primary") || said.starts_with("!MOVED");
                 assert!(refused, "{line}: {said}");

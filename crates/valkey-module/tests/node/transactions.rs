@@ -86,7 +86,7 @@ fn an_error_within_a_script_leaves_what_was_done_and_replicas_have_it() {
             &mut client,
             "local refused = redis.pcall('SCUR.DEBIT', KEYS[1], 'd4', 'cent', 1000)
              local wrong = redis.pcall('SCUR.DEBIT', KEYS[1])
-             local denied = redis.pcall('SCUR.APPLY', KEYS[1], '2', 'x')
+             local denied = redis.pcall('SCUR.APPLY', KEYS[1], 'x')
              local done = redis.call('SCUR.RESERVE', KEYS[1], 's', 0, 'ITEM', 1, 'cent', 'REQUESTED', 5)
              return {refused[1].ok or refused[1], wrong.err, denied.err, done[3]}",
             "alice",
