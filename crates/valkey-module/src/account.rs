@@ -24,13 +24,13 @@ impl AccountValue {
     /// Of an account that is taken into the totals.
     pub(crate) fn new(account: &Account, buffer: &mut Vec<u8>) -> AccountValue {
         let len = encode_account_over(account, buffer);
-        AccountValue(Headed::new(Armed::NONE, &buffer[..len]))
+        AccountValue(Headed::new(Armed::NONE, &buffer[..len], spare(account)))
     }
 
     /// What the account is now.
     pub(crate) fn replace(&mut self, account: &Account, buffer: &mut Vec<u8>) {
         let len = encode_account_over(account, buffer);
-        self.0.replace(&buffer[..len]);
+        self.0.replace(&buffer[..len], spare(account));
     }
 
     /// Unpacks it into an account whose buffers are used again.
@@ -50,6 +50,12 @@ impl AccountValue {
     pub(crate) fn armed(&mut self) -> &mut Armed {
         self.0.head_mut()
     }
+}
+
+/// Room for what the next requests of open sessions add, bytes: two or so. An account without any
+/// takes no more than it needs.
+fn spare(account: &Account) -> usize {
+    if account.sessions.is_empty() { 0 } else { 64 }
 }
 
 /// An account from outside, or why its image is not taken.
@@ -90,7 +96,7 @@ impl Kind for AccountValue {
     fn load(bytes: &[u8], _: i32) -> Result<AccountValue, impl Display> {
         let account = read(bytes)?;
         account_totals::replace(&Portion::default(), Some(&account));
-        Ok::<_, ImageFault>(AccountValue(Headed::new(Armed::NONE, bytes)))
+        Ok::<_, ImageFault>(AccountValue(Headed::new(Armed::NONE, bytes, 0)))
     }
 
     fn loaded(&mut self, context: &server::Context, database: i32, key: &[u8]) {

@@ -7,8 +7,9 @@ mod scur;
 #[cfg(feature = "test-clock")]
 mod test_clock;
 
+use crate::account::AccountValue;
 use crate::desk::{self, Desk};
-use crate::server::{Context, Exclusive, Name, arguments, create_command};
+use crate::server::{Context, Exclusive, Mode, Name, OpenKey, arguments, create_command};
 use scurry_resp::table::{self, CommandId, Spec};
 use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
 use std::ffi::{CStr, c_int};
@@ -95,13 +96,14 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
         Some(spec) => {
             let protocol = if context.is_resp3() { Protocol::Resp3 } else { Protocol::Resp2 };
             let mut reply = Reply::new(formed, protocol);
+            let key = open(context, spec, names);
             match take(names, requests) {
                 Some(len_max) => reply.error(format_args!(
                     "INVALID 10 the arguments are longer than {len_max} bytes"
                 )),
                 None => {
                     let call = Call { context, spec, names, args: requests.get(0) };
-                    let done = desk::at(context, |desk| dispatch(&call, desk, &mut reply));
+                    let done = desk::at(context, |desk| dispatch(&call, key, desk, &mut reply));
                     if done.is_none() {
                         formed.extend_from_slice(WITHIN_ANOTHER);
                     }
@@ -119,6 +121,15 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
 
 /// Bytes of room that are kept from one command to the next.
 const ROOM_KEPT_MAX: usize = 256 * 1024;
+
+/// Opens the key of a command about an account, which comes while the arguments are read.
+fn open<'c>(context: &'c Context, spec: &Spec, names: &[Name<'c>]) -> Option<OpenKey<'c>> {
+    let name = names.get(1).filter(|_| spec.group == "scur")?;
+    let mode = if spec.flags.contains(&"write") { Mode::Write } else { Mode::Read };
+    let key = OpenKey::new(context, *name, mode);
+    key.touch::<AccountValue>();
+    Some(key)
+}
 
 /// Takes the arguments, or gives the bound that they break: those of our own server.
 fn take(names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
@@ -138,7 +149,7 @@ fn take(names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
     }
 }
 
-fn dispatch(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &mut Reply<'_>) {
     let of_nodes = matches!(call.spec.id, CommandId::ScurApply | CommandId::EntityApply);
     if of_nodes {
         return apply::run(call, desk, reply);
@@ -154,6 +165,6 @@ fn dispatch(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
         CommandId::EntityDel => entity::del(call, desk, reply),
         CommandId::EntityGet => entity::get(call, reply),
         CommandId::EntityFind => entity::find(call, reply),
-        _ => scur::run(call, desk, reply),
+        _ => scur::run(call, key, desk, reply),
     }
 }

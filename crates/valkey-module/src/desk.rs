@@ -7,6 +7,7 @@ use crate::server::{Context, Exclusive, OpenKey, WrongType};
 use crate::timers;
 use scurry_codec::encode_change;
 use scurry_ledger::{Account, Change, Op, Portion, next_due};
+use scurry_resp::Scratch;
 
 /// One of them works for all of the node's commands: the server runs one at a time.
 #[derive(Default)]
@@ -22,6 +23,8 @@ pub(crate) struct Desk {
     before: Portion,
     /// Its version then, 0 where there was none.
     version_before: u64,
+    /// Where the lists of a command are.
+    pub(crate) scratch: Scratch<'static>,
     /// Where an image is made.
     image: Vec<u8>,
     /// The bytes of a Change.

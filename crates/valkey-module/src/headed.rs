@@ -5,11 +5,14 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// What is in front of the bytes. The memory is as long as [`room_for`] says for both.
+/// What is in front of the bytes.
 #[repr(C)]
 struct Front<H> {
     head: H,
-    len: usize,
+    /// Bytes behind it.
+    len: u32,
+    /// Bytes of the memory, which is as long as [`layout`] says.
+    room: u32,
 }
 
 /// A head and the bytes behind it.
@@ -19,15 +22,16 @@ pub(crate) struct Headed<H>(NonNull<Front<H>>);
 unsafe impl<H: Send> Send for Headed<H> {}
 
 impl<H: Copy> Headed<H> {
-    pub(crate) fn new(head: H, bytes: &[u8]) -> Headed<H> {
-        let layout = layout::<H>(bytes.len());
+    /// With room for so many bytes more, at least.
+    pub(crate) fn new(head: H, bytes: &[u8], spare: usize) -> Headed<H> {
+        let layout = layout::<H>(bytes.len() + spare);
         // SAFETY: the layout has at least the size of the front. Nothing is read of the memory
         // before it is written: the front here, the bytes by `fill`.
         unsafe {
             let Some(front) = NonNull::new(alloc(layout).cast::<Front<H>>()) else {
                 handle_alloc_error(layout)
             };
-            front.write(Front { head, len: 0 });
+            front.write(Front { head, len: 0, room: short(layout.size()) });
             let mut made = Headed(front);
             made.fill(bytes);
             made
@@ -49,19 +53,16 @@ impl<H: Copy> Headed<H> {
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.len()) }
     }
 
-    /// Other bytes behind the same head, in the same memory where they fit as well.
-    pub(crate) fn replace(&mut self, bytes: &[u8]) {
-        if layout::<H>(bytes.len()) == layout::<H>(self.len()) {
+    /// Other bytes behind the same head: in the same memory, where they fit and it is no longer
+    /// than it would be if it were made now.
+    pub(crate) fn replace(&mut self, bytes: &[u8], spare: usize) {
+        let needed = layout::<H>(bytes.len()).size()..=layout::<H>(bytes.len() + spare).size();
+        if needed.contains(&self.memory_bytes()) {
             // SAFETY: the memory has room for as many.
             unsafe { self.fill(bytes) }
         } else {
-            *self = Headed::new(*self.head(), bytes);
+            *self = Headed::new(*self.head(), bytes, spare);
         }
-    }
-
-    /// Bytes of the memory.
-    pub(crate) fn memory_bytes(&self) -> usize {
-        layout::<H>(self.len()).size()
     }
 
     /// The memory, which [`Headed::from_raw`] takes back.
@@ -87,7 +88,7 @@ impl<H: Copy> Headed<H> {
         unsafe {
             let to = self.0.add(1).cast::<u8>().as_ptr();
             to.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len());
-            (*self.0.as_ptr()).len = bytes.len();
+            (*self.0.as_ptr()).len = short(bytes.len());
         }
     }
 }
@@ -95,25 +96,39 @@ impl<H: Copy> Headed<H> {
 impl<H> Headed<H> {
     fn len(&self) -> usize {
         // SAFETY: the front is written.
-        unsafe { (*self.0.as_ptr()).len }
+        unsafe { (*self.0.as_ptr()).len as usize }
+    }
+
+    /// Bytes of the memory.
+    pub(crate) fn memory_bytes(&self) -> usize {
+        // SAFETY: the front is written.
+        unsafe { (*self.0.as_ptr()).room as usize }
     }
 }
 
 impl<H> Drop for Headed<H> {
     fn drop(&mut self) {
-        // SAFETY: it was allocated with this layout, as long as the bytes were the same or others
-        // with the same layout.
-        unsafe { dealloc(self.0.as_ptr().cast(), layout::<H>(self.len())) }
+        // SAFETY: it was allocated with this layout: rounding a size that is rounded changes nothing.
+        unsafe { dealloc(self.0.as_ptr().cast(), rounded::<H>(self.memory_bytes())) }
     }
 }
 
 /// The memory of so many bytes behind a front.
 fn layout<H>(len: usize) -> Layout {
-    let size = room_for(size_of::<Front<H>>() + len);
+    rounded::<H>(size_of::<Front<H>>() + len)
+}
+
+fn rounded<H>(len: usize) -> Layout {
+    let size = room_for(len);
     match Layout::from_size_align(size, align_of::<Front<H>>()) {
         Ok(layout) => layout,
         Err(_) => unreachable!("bytes that are in memory are not so many"),
     }
+}
+
+/// A length of what is in one request, or in a dump of the server.
+fn short(len: usize) -> u32 {
+    u32::try_from(len).expect("a value of a key has less than 4 GiB")
 }
 
 /// What the allocators of servers give for so many bytes: four sizes from one power of two to the

@@ -1,17 +1,23 @@
 //! SCUR commands: grammar, ledger, reply.
 
 use super::Call;
+use crate::account::APPLY;
 use crate::account_totals;
 use crate::desk::Desk;
-use crate::server::{Mode, Name, OpenKey, is_tried};
+use crate::server::{OpenKey, is_tried};
 use scurry_ledger::{Command, Decision, decide_with, view_in_place};
 use scurry_resp::{Read, Reply, Scratch, ScurRequest, WRONG_TYPE, totals_map, unknown_account};
 
 /// Any SCUR command of clients.
-pub(crate) fn run(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
-    let mut scratch = Scratch::default();
+pub(crate) fn run(
+    call: &Call<'_>,
+    mut key: Option<OpenKey<'_>>,
+    desk: &mut Desk,
+    reply: &mut Reply<'_>,
+) {
+    let mut scratch: Scratch<'_> = std::mem::take(&mut desk.scratch).reuse();
     match scurry_resp::parse(call.spec.id, call.args, &mut scratch) {
-        Ok(Some(request)) => match (request, call.key()) {
+        Ok(Some(request)) => match (request, &mut key) {
             (ScurRequest::Write { command, .. }, Some(key)) => {
                 write(call, key, &command, desk, reply);
             }
@@ -24,18 +30,18 @@ pub(crate) fn run(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
         Ok(None) => reply.error("ERR not a SCUR command"),
         Err(fault) => reply.error(fault),
     }
+    desk.scratch = scratch.reuse();
 }
 
 fn write(
     call: &Call<'_>,
-    name: Name<'_>,
+    key: &mut OpenKey<'_>,
     command: &Command<'_>,
     desk: &mut Desk,
     reply: &mut Reply<'_>,
 ) {
     let context = call.context;
-    let mut key = OpenKey::new(context, name, Mode::Write);
-    if desk.load(&mut key).is_err() {
+    if desk.load(key).is_err() {
         return reply.error(WRONG_TYPE);
     }
     desk.remember();
@@ -43,13 +49,13 @@ fn write(
     match decide_with(&mut desk.ops, &mut desk.account, command, context.now(), limits) {
         Decision::Replay(answer) => {
             // So that a WAIT behind this one covers the original.
-            context.replicate(crate::account::APPLY, name, b"");
+            context.replicate(APPLY, key.name(), b"");
             scurry_resp::answer(reply, command, &answer, true);
         }
         Decision::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
         Decision::Commit(change, answer) => {
-            desk.store(&mut key);
-            desk.replicate(&key, &change);
+            desk.store(key);
+            desk.replicate(key, &change);
             desk.ops = change.ops;
             scurry_resp::answer(reply, command, &answer, false);
         }
@@ -58,13 +64,13 @@ fn write(
 
 fn read(
     call: &Call<'_>,
-    name: Name<'_>,
+    key: &mut OpenKey<'_>,
     request: &Read<'_>,
     desk: &mut Desk,
     reply: &mut Reply<'_>,
 ) {
     let now = call.context.now();
-    if desk.load(&mut OpenKey::new(call.context, name, Mode::Read)).is_err() {
+    if desk.load(key).is_err() {
         return reply.error(WRONG_TYPE);
     }
     view_in_place(&mut desk.account, now, &desk.options.limits);

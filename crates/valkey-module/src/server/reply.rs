@@ -20,28 +20,40 @@ const TRIAL: &[u8] = b"*2\r\n+OK\r\n*1\r\n$1\r\n+\r\n";
 impl Context {
     /// Answers the command with a reply formed in the client's protocol, which is spoilt by that.
     pub(crate) fn send(&self, formed: &mut [u8]) {
-        let joins = SENDS_AS_IS.load(Ordering::Relaxed);
+        let mut joins = SENDS_AS_IS.load(Ordering::Relaxed);
         let mut line = Line::default();
-        let mut pieces = Pieces::new(formed);
+        let mut said = 0;
         loop {
-            let rest = pieces.rest();
-            // A zero would end it for the server, and there is none in a reply of the usual kind.
-            if joins && rest.starts_with(b"+") && rest.ends_with(b"\r\n") && !rest.contains(&0) {
-                let begin = formed.len() - rest.len() + 1;
-                let end = formed.len() - 2;
-                formed[end] = 0;
-                // SAFETY: the context is valid, and the text ends in a zero: the one just written.
-                unsafe {
-                    let text = formed[begin..].as_ptr().cast();
-                    call!(RedisModule_ReplyWithSimpleString(self.raw(), text));
+            let rest = &mut formed[said..];
+            if joins && rest.starts_with(b"+") && rest.ends_with(b"\r\n") {
+                if self.join(&mut rest[1..]) {
+                    return;
                 }
-                return;
+                joins = false;
             }
-            match pieces.next() {
-                Some(piece) => self.say(piece, &mut line),
-                None => return,
-            }
+            let mut pieces = Pieces::new(rest);
+            let Some(piece) = pieces.next() else { return };
+            self.say(piece, &mut line);
+            said += rest.len() - pieces.rest().len();
         }
+    }
+
+    /// Says replies from behind the plus of the first to the end of the last line as one simple string. False
+    /// when there is a zero in them, which would end it for the server: then nothing was said.
+    fn join(&self, replies: &mut [u8]) -> bool {
+        let len = replies.len() - 2;
+        replies[len] = 0;
+        // SAFETY: it ends in a zero: the one just written, if not before.
+        let text = unsafe { CStr::from_ptr(replies.as_ptr().cast()) };
+        if text.count_bytes() < len {
+            replies[len] = b'\r';
+            return false;
+        }
+        // SAFETY: the context is valid, and the server copies the text.
+        unsafe {
+            call!(RedisModule_ReplyWithSimpleString(self.raw(), text.as_ptr()));
+        }
+        true
     }
 
     fn say(&self, piece: Piece<'_>, line: &mut Line) {
