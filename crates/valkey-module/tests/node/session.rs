@@ -37,6 +37,24 @@ fn a_session_and_its_duplicates_and_totals() {
 }
 
 #[test]
+fn a_closed_session_gives_its_room_back() {
+    for product in products() {
+        let node = Node::start(product);
+        let mut client = node.connect();
+        let mut bytes = move |command: &str| -> u64 {
+            client.ask(command);
+            client.ask("MEMORY USAGE alice").parse().expect("a number of bytes")
+        };
+        bytes("SCUR.CREATE alice BUCKET main cent 1000");
+        let open = bytes("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 200");
+        let grown = bytes("SCUR.UPDATE alice s 1 ITEM 1 cent USED 150 REQUESTED 100");
+        assert_eq!(grown, open, "there was room for what an UPDATE adds");
+        let closed = bytes("SCUR.TERMINATE alice s 2 ITEM 1 cent USED 30");
+        assert!(closed < open, "{closed} bytes, {open} while it was open");
+    }
+}
+
+#[test]
 fn entities_live_beside_accounts() {
     for product in products() {
         let node = Node::start(product);
