@@ -17,6 +17,8 @@ pub(crate) struct Problem {
     code: Option<&'static str>,
     /// Further members.
     more: Map<String, Value>,
+    /// Retry-After of a 503, seconds; none where waiting does not help.
+    retry_after_s: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -42,7 +44,8 @@ impl Problem {
     }
 
     pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl ToString) -> Problem {
-        Problem { status, title, detail: detail.to_string(), code: None, more: Map::new() }
+        let detail = detail.to_string();
+        Problem { status, title, detail, code: None, more: Map::new(), retry_after_s: Some(1) }
     }
 
     /// A problem of a table of codes; the title is that of its status.
@@ -53,6 +56,11 @@ impl Problem {
     ) -> Problem {
         let title = status.canonical_reason().unwrap_or("Error");
         Problem { code: Some(code), ..Problem::new(status, title, detail) }
+    }
+
+    /// To be tried again in so many seconds; none where waiting does not help.
+    pub(crate) fn retry_after(self, retry_after_s: Option<u64>) -> Problem {
+        Problem { retry_after_s, ..self }
     }
 
     /// With one more member.
@@ -75,7 +83,7 @@ impl Problem {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Problem { status, title, detail, code, more } = &self;
+        let Problem { status, title, detail, code, more, retry_after_s } = &self;
         let kind = match code {
             Some(code) => format!("/v1/problems#{code}"),
             None => "about:blank".to_owned(),
@@ -91,8 +99,8 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if *status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let (StatusCode::SERVICE_UNAVAILABLE, Some(seconds)) = (*status, *retry_after_s) {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if status.canonical_reason() != Some(title) {
             response.extensions_mut().insert(ReasonPhrase::from_static(title.as_bytes()));

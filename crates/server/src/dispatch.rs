@@ -546,6 +546,6 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),
         // Every other command has its line above: this is for SCUR commands, and says so else.
-        _ => scur::scur(node, spec.id, args, reply),
+        _ => scur::scur(node, spec, args, reply),
     }
 }
