@@ -21,6 +21,9 @@ mod metrics;
 mod misdeeds;
 mod node;
 mod process;
+#[path = "../server/random.rs"]
+mod random;
+mod restarts;
 mod statuses;
 mod store;
 mod support;
