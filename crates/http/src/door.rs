@@ -61,6 +61,7 @@ impl Door {
     /// Listens, and begins to reach for the nodes.
     pub fn open(settings: Settings) -> Result<Door, StartError> {
         settings.check()?;
+        let gate = Gate::new(&settings.front)?;
         let open = Open::listen(&settings.front, || {})?;
         let runtime = &open.runtime;
 
@@ -86,7 +87,6 @@ impl Door {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
         let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
-        let gate = Gate::new(&settings.front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = routes(&shared, &gate, &traffic);
         open.serve(&settings.front, routes, traffic)
@@ -97,8 +97,8 @@ impl Door {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
+        let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
-        let gate = Gate::new(&front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = beside::routes(inside, &gate, &traffic);
         open.serve(front, routes, traffic)

@@ -15,6 +15,7 @@ mod entities;
 mod failures;
 mod floods;
 mod gate;
+mod hosts;
 mod https;
 mod lifetimes;
 mod metrics;
