@@ -46,7 +46,7 @@ const MAIL_PACKETS_MAX: usize = 256;
 const LINGER_MS_MAX: i64 = 2_000;
 /// How long a reply may take whose peer has said that nothing more comes, ms. It may have closed, or
 /// have sent all and wait: only who writes to it learns that.
-const ENDED_MS_MAX: i64 = 5_000;
+const ENDED_MS_MAX: i64 = 10_000;
 
 /// Listeners of one core: the main ports, and its own.
 const PORTS: [Token; 3] = [Token(usize::MAX), Token(usize::MAX - 1), Token(usize::MAX - 2)];
@@ -216,6 +216,7 @@ impl Core {
             self.end_late();
             self.tick_rdma();
             self.tell_faults();
+            self.node.pooled_bytes = self.pool.memory_bytes();
             self.node.share();
             self.undelivered = !self.node.mesh.deliver();
             self.node.turn_ended();

@@ -52,6 +52,8 @@ pub(crate) struct Node {
     pub(crate) stop_asked: bool,
     /// Memory of this core's connections, bytes.
     pub(crate) connection_bytes: u64,
+    /// Memory that is kept for them, bytes.
+    pub(crate) pooled_bytes: u64,
     /// What this turn's clients have sent, while somebody watches.
     pub(crate) monitor: Monitor,
     /// For what watched keys hold.
@@ -90,6 +92,7 @@ impl Node {
             watch: Watch::default(),
             stop_asked: false,
             connection_bytes: 0,
+            pooled_bytes: 0,
             monitor: Monitor::default(),
             fingerprint_seeds: FingerprintSeeds::default(),
             tracking,
@@ -169,9 +172,11 @@ impl Node {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
     }
 
-    /// Memory of this core's connections, and of what is tracked for them, bytes.
+    /// Memory of this core's connections, of what is kept and tracked for them, and of what waits to
+    /// be sent to those of other cores, bytes.
     fn connections_memory_bytes(&self) -> u64 {
-        self.connection_bytes + self.tracking.size().bytes
+        let tracked = self.tracking.size().bytes;
+        self.connection_bytes + self.pooled_bytes + tracked + self.durable.held_bytes()
     }
 
     /// Tells the other cores what this one holds, and learns how much memory is left to its shard.

@@ -8,6 +8,7 @@ mod events;
 mod life;
 mod lists;
 mod log;
+mod memory;
 mod random;
 mod random_commands;
 mod real_clients;
