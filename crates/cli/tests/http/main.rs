@@ -12,6 +12,7 @@ mod console;
 mod copies;
 mod docs;
 mod entities;
+mod failed_log;
 mod failures;
 mod floods;
 mod gate;

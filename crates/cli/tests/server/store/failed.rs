@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 
 /// A server with two threads that keeps an account and two values, and can write nothing more of the
 /// second one.
-fn start(directory: &Directory) -> Server {
-    let server = directory.serve("fsync", "2");
+fn start(directory: &Directory, mode: &str) -> Server {
+    let server = directory.serve(mode, "2");
     let mut client = server.connect();
     client.ask("MSET a old b old", "+OK\r\n");
     client.ask("SCUR.CREATE foo BUCKET m cent 1000", "*2\r\n+OK\r\n:1\r\n");
@@ -31,7 +31,7 @@ fn start(directory: &Directory) -> Server {
     let (status, log) = server.wait();
     assert!(status.success(), "{log}");
     // A start begins a segment with what it writes first.
-    let server = directory.serve("fsync", "2");
+    let server = directory.serve(mode, "2");
     let mut client = server.connect();
     client.ask("MGET a b", "*2\r\n$3\r\nold\r\n$3\r\nold\r\n");
     std::fs::remove_dir_all(std::path::Path::new(directory.path()).join("g1/1")).expect("removed");
@@ -74,7 +74,7 @@ fn stop(server: Server) {
 #[test]
 fn a_failed_log_is_told_by_every_thread_and_the_others_go_on() {
     let directory = Directory::make();
-    let server = start(&directory);
+    let server = start(&directory, "fsync");
     fail(&server);
     // One of each thread.
     let mut clients = [server.connect(), server.connect()];
@@ -260,15 +260,21 @@ fn client(port: u16, seed: u64, rounds: usize) -> [usize; 2] {
 #[test]
 fn whatever_clients_send_while_a_log_fails_they_are_answered_or_closed() {
     const SEED: u64 = 0x1055_0F0F_E106;
+    for mode in ["fsync", "write"] {
+        answered_or_closed(SEED, mode);
+    }
+}
+
+fn answered_or_closed(seed: u64, mode: &str) {
     const CLIENTS: u64 = 12;
     let directory = Directory::make();
-    let server = start(&directory);
+    let server = start(&directory, mode);
     let (port, total) = (server.port, [AtomicUsize::new(0), AtomicUsize::new(0)]);
     thread::scope(|scope| {
         for number in 0..CLIENTS {
             let total = &total;
             scope.spawn(move || {
-                for (sum, count) in total.iter().zip(client(port, SEED + number, 60)) {
+                for (sum, count) in total.iter().zip(client(port, seed + number, 60)) {
                     sum.fetch_add(count, Ordering::Relaxed);
                 }
             });
