@@ -574,6 +574,7 @@ impl Core {
             && self.node.shard.next_due().is_some_and(|due| due <= now);
         self.ticking =
             due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
+        self.node.tell_long_probes();
     }
 
     /// Closes what has waited long enough: for a peer's end, for its handshake, or for a reply that

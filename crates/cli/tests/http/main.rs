@@ -16,12 +16,16 @@ mod failed_log;
 mod failures;
 mod floods;
 mod gate;
+mod hosts;
 mod https;
 mod lifetimes;
 mod metrics;
 mod misdeeds;
 mod node;
 mod process;
+#[path = "../server/random.rs"]
+mod random;
+mod restarts;
 mod statuses;
 mod store;
 mod support;
