@@ -21,6 +21,17 @@ pub(crate) enum Fault {
     /// The peer speaks TLS where none is spoken.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,
+    /// The peer speaks HTTP. A browser does so for any web page that tells it to.
+    #[error(
+        "possible attack: HTTP on a RESP port, perhaps from a web page; nothing of it was executed"
+    )]
+    Http,
+    /// It was not in when its time was over.
+    #[error("a client did not authenticate in time (auth_ms_max)")]
+    NotIn,
+    /// It was not in, and others came.
+    #[error("too many clients that have not authenticated: the oldest give way")]
+    GaveWay,
 }
 
 fn hint(error: &rustls::Error) -> &'static str {
@@ -30,7 +41,14 @@ fn hint(error: &rustls::Error) -> &'static str {
     }
 }
 
-/// Faults of a core that the log has not told of yet: how many, and the last of them.
+impl Fault {
+    /// True for what somebody should look at: no client of ours does it by mistake.
+    fn is_grave(&self) -> bool {
+        matches!(self, Fault::Http)
+    }
+}
+
+/// Faults of a core that the log has not told of yet: how many, and the last of them, or the last grave one.
 #[derive(Default)]
 pub(crate) struct Faults {
     count: u64,
@@ -41,7 +59,10 @@ impl Faults {
     pub(crate) fn note(&mut self, peer: SocketAddr, fault: Fault) {
         tracing::debug!(%peer, "{fault}");
         self.count += 1;
-        self.last = Some((peer, fault));
+        // What is grave is told even where others came after it.
+        if fault.is_grave() || !self.last.as_ref().is_some_and(|(_, last)| last.is_grave()) {
+            self.last = Some((peer, fault));
+        }
     }
 
     /// True when there is nothing to tell.
@@ -53,7 +74,11 @@ impl Faults {
     pub(crate) fn tell(&mut self) {
         if let Some((peer, fault)) = self.last.take() {
             let closed = std::mem::take(&mut self.count);
-            tracing::info!(closed, %peer, "{fault}");
+            if fault.is_grave() {
+                tracing::warn!(closed, %peer, "{fault}");
+            } else {
+                tracing::info!(closed, %peer, "{fault}");
+            }
         }
     }
 }

@@ -93,6 +93,10 @@ impl Core {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let turn = connection.leave(executed, &mut self.node, &mut self.pool);
         connection.count_memory(&mut self.node);
+        if connection.is_misplaced() {
+            self.place(key);
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
         match turn {
             Ok(Turn::Wait | Turn::Ask(_)) => {}
             Ok(Turn::Hold(sequence)) => self.held.push_back((sequence, connection.client.ticket)),
