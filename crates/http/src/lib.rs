@@ -8,6 +8,7 @@
 mod beside;
 mod charging;
 mod clock;
+mod condition;
 mod console;
 mod coordinator;
 mod copy;
@@ -16,6 +17,7 @@ mod door_metrics;
 mod engine;
 mod entities;
 mod entity;
+mod form;
 mod front;
 mod gate;
 mod hosts;
