@@ -35,6 +35,7 @@ mod placement;
 mod problem;
 mod query;
 mod quorum;
+mod range;
 mod reading_replies;
 mod reply;
 mod resp_store;

@@ -25,6 +25,7 @@ mod node;
 mod process;
 #[path = "../server/random.rs"]
 mod random;
+mod ranges;
 mod restarts;
 mod statuses;
 mod store;
