@@ -8,6 +8,7 @@ mod charging_nchf;
 mod charging_openapi;
 mod charging_retries;
 mod charging_totals;
+mod conditions;
 mod console;
 mod copies;
 mod docs;
@@ -25,6 +26,7 @@ mod node;
 mod process;
 #[path = "../server/random.rs"]
 mod random;
+mod ranges;
 mod restarts;
 mod statuses;
 mod store;
