@@ -89,9 +89,14 @@ impl Node {
         }
     }
 
-    /// One step through its entities whose value this is.
-    pub(crate) async fn find(&self, value: &[u8], cursor: &[u8]) -> Result<Step, Missing> {
-        let line = self.line().ok_or(Missing::NotReady)?;
+    /// One step through its entities whose value this is. All steps of a walk are on one connection:
+    /// a cursor means nothing to a node that has started anew.
+    pub(crate) async fn find(
+        &self,
+        line: &Line,
+        value: &[u8],
+        cursor: &[u8],
+    ) -> Result<Step, Missing> {
         let answer = line.ask(&Step::question(value, cursor)).await;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other refusal may pass.

@@ -90,8 +90,9 @@ impl Coordinator {
 async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();
+    let line = node.line().ok_or(Missing::NotReady)?;
     for _ in 0..STEPS_MAX {
-        let step = node.find(search.value, &cursor).await?;
+        let step = node.find(&line, search.value, &cursor).await?;
         let wanted = |id: &Vec<u8>| id[..] > *search.after && id.len() <= search.id_len_max;
         for id in step.ids.into_iter().filter(wanted) {
             page.insert(id, search.limit);
