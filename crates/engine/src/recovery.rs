@@ -3,7 +3,7 @@
 mod gathered;
 mod replay;
 
-use crate::log::{Cut, LogError, LogId, LogReader};
+use crate::log::{Cut, LogError, LogId, LogReader, segment_name};
 use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 use replay::Replay;
@@ -84,15 +84,48 @@ pub enum RecoveryError {
     },
     /// The snapshot shows more than the log has.
     #[error(
-        "the log ends at sequence {last}, and {wanted} was synced once: its end was lost; restore \
-         from a backup"
+        "the log ends at sequence {last}, and {wanted} was synced once: {missing} is missing; put \
+         the files back, or restore from a backup"
     )]
     Lost {
         /// The last sequence of the log.
         last: u64,
-        /// What the snapshot shows.
+        /// What a snapshot shows, or what was said beside the log.
         wanted: u64,
+        /// Files that are not there, or not whole.
+        missing: String,
     },
+    /// The log alone is not everything.
+    #[error(
+        "there is no snapshot, and these files were begun with one: {} was removed; put the file \
+         back, or restore from a backup",
+        snapshot_name(0)
+    )]
+    NoSnapshot,
+}
+
+impl RecoveryError {
+    /// Says what is wrong with a log that ends at `last` although `wanted` was synced: where it is
+    /// damaged, or which file is missing. `cut` is what lies behind its end, `newest` the first
+    /// sequence of its last segment.
+    pub fn lost(last: u64, wanted: u64, cut: Option<&Cut>, newest: Option<u64>) -> RecoveryError {
+        let next = segment_name(last + 1);
+        if let Some(Cut { file, offset, .. }) = cut.filter(|cut| cut.bytes > 0) {
+            return RecoveryError::Log(LogError::Damaged {
+                file: file.clone(),
+                offset: *offset,
+                sequence: last + 1,
+                why: format!("these bytes are no frame; {wanted} was noted as synced"),
+            });
+        }
+        let missing = match newest {
+            Some(newest) if newest <= last => {
+                format!("{next}, or the end of {}", segment_name(newest))
+            }
+            _ => next,
+        };
+        RecoveryError::Lost { last, wanted, missing }
+    }
 }
 
 fn list(errors: &[SnapshotError]) -> String {
@@ -135,11 +168,20 @@ pub struct Recovered {
     pub read: Progress,
 }
 
+/// What the files of a log hold at least. A start that finds less is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Least {
+    /// Everything up to this sequence was on the device.
+    pub sequence: u64,
+    /// The log was begun behind a snapshot.
+    pub snapshot: bool,
+}
+
 /// How far a recovery goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// To the end of the log, which is settled: what is cut is cut on the disk.
-    End,
+    End(Least),
     /// To a sequence; nothing is written.
     Sequence(u64),
 }
@@ -154,12 +196,16 @@ pub fn recover<D: Disk>(
     mut progress: impl FnMut(&Progress),
 ) -> Result<Recovered, RecoveryError> {
     let mut read = Progress::default();
-    let limit = match until {
-        Until::End => u64::MAX,
-        Until::Sequence(sequence) => sequence,
+    let (limit, least) = match until {
+        Until::End(least) => (u64::MAX, least),
+        Until::Sequence(sequence) => (sequence, Least::default()),
     };
     let hasher = KeyHasher::new(seed);
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
+    // Before anything is replayed: what lacks its base would not fit.
+    if least.snapshot && !base.is_snapshot {
+        return Err(base.without_snapshot());
+    }
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
     read.log_bytes_all = reader.bytes_ahead()?;
@@ -175,16 +221,19 @@ pub fn recover<D: Disk>(
     }
     replay.finish(sink)?;
     let last = reader.next() - 1;
-    if last.min(limit) < base.ranges.last() {
-        return Err(RecoveryError::Lost { last, wanted: base.ranges.last() });
+    let wanted = base.ranges.last().max(least.sequence);
+    if last.min(limit) < wanted {
+        let newest = reader.segments().last().copied();
+        return Err(RecoveryError::lost(last, wanted, reader.cut(), newest));
     }
     let (cut, segments) = (reader.cut().cloned(), reader.segments().to_vec());
     let next = reader.next();
-    if until == Until::End {
+    let is_whole = matches!(until, Until::End(_));
+    if is_whole {
         reader.settle()?;
     }
     let Base { begun, version_last, passed_over, .. } = base;
-    if until == Until::End {
+    if is_whole {
         set_aside(disk, &passed_over)?;
     }
     let passed_over = passed_over.into_iter().map(|(_, error)| error).collect();
@@ -208,12 +257,24 @@ fn set_aside<D: Disk>(
 
 /// What the snapshot has given.
 struct Base {
+    /// There was one.
+    is_snapshot: bool,
     begun: u64,
     at: Time,
     version_last: u64,
     ranges: Ranges,
     /// By the sequence at which each was begun.
     passed_over: Vec<(u64, SnapshotError)>,
+}
+
+impl Base {
+    /// Why there is no snapshot that can be used.
+    fn without_snapshot(self) -> RecoveryError {
+        if self.passed_over.is_empty() {
+            return RecoveryError::NoSnapshot;
+        }
+        RecoveryError::Snapshots(self.passed_over.into_iter().map(|(_, error)| error).collect())
+    }
 }
 
 /// Restores the newest snapshot that is good and shows nothing after `limit`.
@@ -248,11 +309,17 @@ fn restore<D: Disk>(
         *read = Progress::default();
     }
     let segments = names.iter().filter_map(|name| crate::log::segment_of(name)).min();
-    if !passed_over.is_empty() && segments.is_none_or(|first| first > 1) {
-        let errors = passed_over.into_iter().map(|(_, error)| error).collect();
-        return Err(RecoveryError::Snapshots(errors));
-    }
-    Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges: Ranges::default(), passed_over })
+    let is_needed = segments.is_none_or(|first| first > 1);
+    let base = Base {
+        is_snapshot: false,
+        begun: 0,
+        at: Time(0),
+        version_last: 0,
+        ranges: Ranges::default(),
+        passed_over,
+    };
+    let is_missed = !base.passed_over.is_empty() && is_needed;
+    if is_missed { Err(base.without_snapshot()) } else { Ok(base) }
 }
 
 enum Unusable {
@@ -295,6 +362,7 @@ fn restore_one<D: Disk>(
         progress(read);
     }
     Ok(Some(Base {
+        is_snapshot: true,
         begun,
         at: footer.at,
         version_last: footer.version_last,

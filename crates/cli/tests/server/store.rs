@@ -4,6 +4,7 @@
 mod amplified;
 mod damage;
 mod full;
+mod missing;
 mod refusals;
 mod restarts;
 
