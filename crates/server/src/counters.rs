@@ -12,6 +12,8 @@ pub(crate) struct Counters {
     pub(crate) bytes_out: u64,
     pub(crate) hits: u64,
     pub(crate) misses: u64,
+    /// Counted by one core for all.
+    pub(crate) clock_set_back: u64,
 }
 
 impl Counters {
@@ -27,6 +29,7 @@ impl Counters {
             bytes_out,
             hits,
             misses,
+            clock_set_back,
         } = other;
         self.connections_accepted += connections_accepted;
         self.connections_refused += connections_refused;
@@ -37,5 +40,6 @@ impl Counters {
         self.bytes_out += bytes_out;
         self.hits += hits;
         self.misses += misses;
+        self.clock_set_back += clock_set_back;
     }
 }
