@@ -1,15 +1,16 @@
 //! From files to a shard: the newest good snapshot, then what the log has after it.
 
+mod error;
 mod gathered;
 mod replay;
 
-use crate::log::{Cut, LogError, LogId, LogReader, segment_name};
-use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
+use crate::log::{Cut, LogError, LogId, LogReader};
+use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
+pub use error::RecoveryError;
 use replay::Replay;
-use scurry_codec::{Entry, Record, RecordError};
+use scurry_codec::{Entry, Record, SnapshotOrder};
 use scurry_ledger::Time;
-use thiserror::Error;
 
 /// Where recovery puts what it reads: one shard, or the shards of a server that has another
 /// number of threads than the one that wrote.
@@ -27,6 +28,8 @@ pub trait Sink {
         id: &[u8],
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)>;
+    /// What hashes keys as its shards do.
+    fn hasher(&self) -> KeyHasher;
     /// Loads what the next records need: the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
 }
@@ -52,84 +55,13 @@ impl Sink for Shard {
         Shard::replay_account(self, id, steps)
     }
 
+    fn hasher(&self) -> KeyHasher {
+        Shard::hasher(self)
+    }
+
     fn touch(&mut self, hashes: &[u64]) {
         self.touch_hashes(hashes.iter().copied());
     }
-}
-
-/// Why a shard cannot be recovered.
-#[derive(Debug, Error)]
-pub enum RecoveryError {
-    /// The log is damaged, or its end is missing.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// No snapshot can be used, and the log alone does not reach back far enough.
-    #[error("no snapshot can be used: {}", list(.0))]
-    Snapshots(Vec<SnapshotError>),
-    /// A record is not what a log holds.
-    #[error("the log is damaged at sequence {sequence}: {error}; restore from a backup")]
-    Record {
-        /// Its sequence.
-        sequence: u64,
-        /// What is wrong.
-        error: RecordError,
-    },
-    /// A record does not fit the state.
-    #[error("sequence {sequence} does not fit what is there: {error}; restore from a backup")]
-    Replay {
-        /// Its sequence, or that of the snapshot.
-        sequence: u64,
-        /// What is wrong.
-        error: ReplayError,
-    },
-    /// The snapshot shows more than the log has.
-    #[error(
-        "the log ends at sequence {last}, and {wanted} was synced once: {missing} is missing; put \
-         the files back, or restore from a backup"
-    )]
-    Lost {
-        /// The last sequence of the log.
-        last: u64,
-        /// What a snapshot shows, or what was said beside the log.
-        wanted: u64,
-        /// Files that are not there, or not whole.
-        missing: String,
-    },
-    /// The log alone is not everything.
-    #[error(
-        "there is no snapshot, and these files were begun with one: {} was removed; put the file \
-         back, or restore from a backup",
-        snapshot_name(0)
-    )]
-    NoSnapshot,
-}
-
-impl RecoveryError {
-    /// Says what is wrong with a log that ends at `last` although `wanted` was synced: where it is
-    /// damaged, or which file is missing. `cut` is what lies behind its end, `newest` the first
-    /// sequence of its last segment.
-    pub fn lost(last: u64, wanted: u64, cut: Option<&Cut>, newest: Option<u64>) -> RecoveryError {
-        let next = segment_name(last + 1);
-        if let Some(Cut { file, offset, .. }) = cut.filter(|cut| cut.bytes > 0) {
-            return RecoveryError::Log(LogError::Damaged {
-                file: file.clone(),
-                offset: *offset,
-                sequence: last + 1,
-                why: format!("these bytes are no frame; {wanted} was noted as synced"),
-            });
-        }
-        let missing = match newest {
-            Some(newest) if newest <= last => {
-                format!("{next}, or the end of {}", segment_name(newest))
-            }
-            _ => next,
-        };
-        RecoveryError::Lost { last, wanted, missing }
-    }
-}
-
-fn list(errors: &[SnapshotError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// What recovery has done so far.
@@ -186,7 +118,8 @@ pub enum Until {
     Sequence(u64),
 }
 
-/// Recovers what the files of a log hold. `seed` is that of the hash tables.
+/// Recovers what the files of a log hold. `seed` is the manifest's, which snapshots of version 1
+/// are ordered by; later ones name their own secret.
 pub fn recover<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -200,7 +133,7 @@ pub fn recover<D: Disk>(
         Until::End(least) => (u64::MAX, least),
         Until::Sequence(sequence) => (sequence, Least::default()),
     };
-    let hasher = KeyHasher::new(seed);
+    let hasher = sink.hasher();
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
     // Before anything is replayed: what lacks its base would not fit.
     if least.snapshot && !base.is_snapshot {
@@ -263,18 +196,10 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
+    /// What `ranges` are ranges of; none without a snapshot.
+    order: Option<Order>,
     /// By the sequence at which each was begun.
     passed_over: Vec<(u64, SnapshotError)>,
-}
-
-impl Base {
-    /// Why there is no snapshot that can be used.
-    fn without_snapshot(self) -> RecoveryError {
-        if self.passed_over.is_empty() {
-            return RecoveryError::NoSnapshot;
-        }
-        RecoveryError::Snapshots(self.passed_over.into_iter().map(|(_, error)| error).collect())
-    }
 }
 
 /// Restores the newest snapshot that is good and shows nothing after `limit`.
@@ -316,10 +241,31 @@ fn restore<D: Disk>(
         at: Time(0),
         version_last: 0,
         ranges: Ranges::default(),
+        order: None,
         passed_over,
     };
     let is_missed = !base.passed_over.is_empty() && is_needed;
     if is_missed { Err(base.without_snapshot()) } else { Ok(base) }
+}
+
+impl Base {
+    /// Why there is no snapshot that can be used.
+    fn without_snapshot(self) -> RecoveryError {
+        if self.passed_over.is_empty() {
+            return RecoveryError::NoSnapshot;
+        }
+        RecoveryError::Snapshots(self.passed_over.into_iter().map(|(_, error)| error).collect())
+    }
+
+    /// The sequence that the snapshot shows of a key, or of what has none.
+    fn as_of(&self, key: Option<&[u8]>) -> u64 {
+        match (key, &self.order) {
+            (Some(key), Some(order)) => self.ranges.as_of(order.position(key)),
+            (Some(_), None) => 0,
+            // Nothing is cleared while a snapshot is written: one sequence stands for all.
+            (None, _) => self.begun,
+        }
+    }
 }
 
 enum Unusable {
@@ -337,7 +283,8 @@ fn restore_one<D: Disk>(
     progress: &mut impl FnMut(&Progress),
 ) -> Result<Option<Base>, Unusable> {
     let mut reader = SnapshotReader::open(disk, log, begun).map_err(Unusable::Snapshot)?;
-    if reader.header().hash_seed != seed {
+    let order = reader.header().order;
+    if matches!(order, SnapshotOrder::Seed(other) if other != seed) {
         return Err(Unusable::Snapshot(SnapshotError::Foreign { file: snapshot_name(begun) }));
     }
     let footer = *reader.footer();
@@ -367,6 +314,7 @@ fn restore_one<D: Disk>(
         at: footer.at,
         version_last: footer.version_last,
         ranges: reader.into_ranges(),
+        order: Some(Order::new(order)),
         passed_over: Vec::new(),
     }))
 }

@@ -15,12 +15,16 @@ mod entities;
 mod failures;
 mod floods;
 mod gate;
+mod hosts;
 mod https;
 mod lifetimes;
 mod metrics;
 mod misdeeds;
 mod node;
 mod process;
+#[path = "../server/random.rs"]
+mod random;
+mod restarts;
 mod statuses;
 mod store;
 mod support;
