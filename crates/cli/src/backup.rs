@@ -31,12 +31,14 @@ impl Backup {
         let unfinished =
             || format!("the backup is not complete: remove {} and try again", self.to.display());
         let mut bar = Progress::new();
-        let mut sum = 0;
+        let (mut sum, mut sequences) = (0, Vec::new());
         for (core, (_, path)) in (0..).zip(source.cores()) {
             let place = (manifest.generation, core);
-            let copied = copy_core(&path, &target, place, &mut bar).with_context(unfinished)?;
+            let source = (&*path, source.least(core).with_context(unfinished)?);
+            let copied = copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
             tell(&core_name(manifest.generation, core), &copied);
             sum += copied.bytes;
+            sequences.push(copied.last);
         }
         // A start with another number of threads writes the data anew, and removes the old.
         let after = DataDirectory::open(&self.source).with_context(unfinished)?;
@@ -46,7 +48,7 @@ impl Backup {
             self.source.display(),
             self.to.display()
         );
-        target.finish().with_context(unfinished)?;
+        target.finish(&sequences).with_context(unfinished)?;
         println!("backup in {}: {}, checked", self.to.display(), shown(sum));
         Ok(())
     }

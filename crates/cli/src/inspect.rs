@@ -7,7 +7,7 @@ use crate::store::{CoreSurvey, DataDirectory, Pinned, Place, Progress, settled, 
 use anyhow::{Result, bail};
 use clap::Args;
 use records::{Wanted, print_entries, print_records};
-use scurry_engine::{segment_name, segment_of, snapshot_name};
+use scurry_engine::{Least, segment_name, segment_of, snapshot_name};
 use serde_json::json;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::{Path, PathBuf};
@@ -73,7 +73,10 @@ impl Inspect {
         let parts = match place {
             Place::Data(directory) => parts(directory, &mut bar)?,
             Place::Core(path) => {
-                vec![Part { name: core_of(path), survey: settled(path, &mut bar, "reading")?.1 }]
+                vec![Part {
+                    name: core_of(path),
+                    survey: settled(path, Least::default(), &mut bar, "reading")?.1,
+                }]
             }
             Place::Segment(path, first) => vec![segment(path, *first, &mut bar)?],
             Place::Snapshot(path, begun) => {
@@ -137,13 +140,17 @@ impl Inspect {
 /// The cores of a data directory.
 fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
-    for (name, path) in directory.cores() {
-        let survey = if path.is_dir() {
-            settled(&path, bar, &format!("{name}: reading"))?.1
-        } else {
-            let problem = "the directory is missing: its files were removed".to_owned();
-            CoreSurvey { problems: vec![problem], ..CoreSurvey::default() }
+    for (core, (name, path)) in (0..).zip(directory.cores()) {
+        let (least, problem) = match directory.least(core) {
+            Ok(least) => (least, None),
+            Err(error) => (Least::default(), Some(error.to_string())),
         };
+        // Not before a first start has come as far as that.
+        let mut survey = match path.is_dir() {
+            true => settled(&path, least, bar, &format!("{name}: reading"))?.1,
+            false => CoreSurvey::default(),
+        };
+        survey.problems.extend(problem);
         parts.push(Part { name, survey });
     }
     Ok(parts)

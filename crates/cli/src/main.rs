@@ -123,8 +123,20 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("scurry: {error:#}");
+            eprintln!("scurry: {}", told(&error));
             ExitCode::FAILURE
         }
     }
+}
+
+/// An error with its causes, each once: many say in their own words what their cause says.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string) {
+        if !text.contains(&cause) {
+            let between = if text.is_empty() { "" } else { ": " };
+            text = format!("{text}{between}{cause}");
+        }
+    }
+    text
 }

@@ -80,21 +80,26 @@ impl Restore {
         let unfinished =
             || format!("nothing was restored: remove {} before another try", self.to.display());
         let mut bar = Progress::new();
+        let mut sequences = Vec::new();
         for (core, (_, path)) in (0..).zip(source.cores()) {
+            let source = (&*path, source.least(core).with_context(unfinished)?);
             let name = core_name(manifest.generation, core);
             let Some(&point) = points.get(&core) else {
                 let place = (manifest.generation, core);
-                let copied = copy_core(&path, &target, place, &mut bar).with_context(unfinished)?;
+                let copied =
+                    copy_core(source, &target, place, &mut bar).with_context(unfinished)?;
                 tell(&name, &copied);
+                sequences.push(copied.last);
                 continue;
             };
             let of = (&manifest, core);
             let rebuilt =
-                rebuild_core(&path, &target, of, point, &mut bar).with_context(unfinished)?;
+                rebuild_core(source, &target, of, point, &mut bar).with_context(unfinished)?;
             let keys = count_text(rebuilt.keys, "key");
+            sequences.push(point);
             println!("{name}: back at sequence {point} of {}, {keys}", rebuilt.last);
         }
-        target.finish().with_context(unfinished)?;
+        target.finish(&sequences).with_context(unfinished)?;
         println!("restored to {}, checked", self.to.display());
         Ok(())
     }

@@ -33,6 +33,8 @@ pub enum FileKind {
     Snapshot,
     /// A snapshot that was written to its end.
     SnapshotEnd,
+    /// What says how far logs had come.
+    Reach,
 }
 
 impl fmt::Display for HeaderError {
@@ -41,6 +43,7 @@ impl fmt::Display for HeaderError {
             HeaderError::Magic(FileKind::Segment) => "not a log segment",
             HeaderError::Magic(FileKind::Snapshot) => "not a snapshot",
             HeaderError::Magic(FileKind::SnapshotEnd) => "not the end of a snapshot",
+            HeaderError::Magic(FileKind::Reach) => "not the reach of a log",
             HeaderError::Newer { found, known } => {
                 return write!(
                     f,

@@ -23,6 +23,7 @@ mod malformed;
 mod pairs;
 mod passed;
 mod pen;
+mod reach;
 mod reader;
 mod record;
 mod records;
@@ -47,6 +48,7 @@ pub use image::{ImageError, decode_account, encode_account, encode_account_over}
 pub use list::{Elements, LIST_LEN_MAX, List, ListError, encode_list, splice_list};
 pub use malformed::Malformed;
 pub use passed::{Late, Left, Lefts, Passed, read_passed};
+pub use reach::Reach;
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
 pub use seal::{Checksum, Seal};

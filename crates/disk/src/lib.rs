@@ -1,5 +1,5 @@
 //! Real files: the engine's [`scurry_engine::Disk`] over a directory, and the directory that
-//! holds a whole store, with its lock and its manifest.
+//! holds a whole store, with its lock, its manifest, and what says how far its logs had come.
 #![forbid(unsafe_code)]
 
 mod directory;
@@ -7,6 +7,7 @@ mod fault;
 mod file;
 mod lock;
 mod manifest;
+mod reach;
 mod store;
 mod store_error;
 mod zeros;
@@ -15,5 +16,6 @@ pub use directory::Directory;
 pub use fault::os_error;
 pub use file::DiskFile;
 pub use manifest::{FORMAT, Manifest};
+pub use reach::read_least;
 pub use store::{Store, read_manifest};
 pub use store_error::StoreError;

@@ -1,4 +1,6 @@
-//! One process per store: two that write one log would destroy it.
+//! One process per store: two that write one log would destroy it. What is locked is the directory
+//! itself, which stays what it is when files in it are moved or removed; and a file in it, which
+//! older versions lock alone, and which names the process.
 
 use crate::directory::FILE_MODE;
 use crate::fault::cannot;
@@ -13,9 +15,11 @@ const NAME: &str = "LOCK";
 const PID_LEN_MAX: u64 = 32;
 
 /// The lock of a store, until it is dropped or the process ends. The file stays: removing it
-/// would let a third process lock a new one while a second waits on this one.
+/// would let an older version lock a new one beside this one.
 #[derive(Debug)]
 pub(crate) struct Lock {
+    /// None where the file system locks no directories, as NFS.
+    _directory: Option<File>,
     _file: File,
 }
 
@@ -23,6 +27,17 @@ impl Lock {
     /// Takes the lock of a directory, or says who has it.
     pub(crate) fn take(directory: &Path) -> Result<Lock, StoreError> {
         let path = directory.join(NAME);
+        let locked_by = |pid| StoreError::Locked { directory: directory.to_owned(), pid };
+        let handle = File::open(directory).map_err(|source| {
+            StoreError::not_writable(directory, cannot("open", directory)(source))
+        })?;
+        let handle = match handle.try_lock() {
+            Ok(()) => Some(handle),
+            Err(TryLockError::WouldBlock) => {
+                return Err(locked_by(File::open(&path).ok().as_ref().and_then(holder)));
+            }
+            Err(TryLockError::Error(_)) => None,
+        };
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false).mode(FILE_MODE);
         let mut file = options
@@ -30,18 +45,13 @@ impl Lock {
             .map_err(|source| StoreError::not_writable(directory, cannot("open", &path)(source)))?;
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => {
-                return Err(StoreError::Locked {
-                    directory: directory.to_owned(),
-                    pid: holder(&file),
-                });
-            }
+            Err(TryLockError::WouldBlock) => return Err(locked_by(holder(&file))),
             Err(TryLockError::Error(source)) => return Err(cannot("lock", &path)(source).into()),
         }
         file.set_len(0).and_then(|()| writeln!(file, "{}", std::process::id())).map_err(
             |source| StoreError::not_writable(directory, cannot("write", &path)(source)),
         )?;
-        Ok(Lock { _file: file })
+        Ok(Lock { _directory: handle, _file: file })
     }
 }
 

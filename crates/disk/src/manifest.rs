@@ -17,12 +17,16 @@
 //! store from a damaged one.
 
 use crc::{CRC_32_ISCSI, Crc};
+use scurry_engine::LogId;
 use std::fmt::Write;
 
 /// The newest format that is read.
 pub const FORMAT: u32 = 2;
 /// The format of stores that were not restored.
 const FORMAT_FIRST: u32 = 1;
+/// The generation of a store that was never divided among another number of threads: its logs go
+/// back to when nothing was there. Each later one begins with snapshots.
+const GENERATION_FIRST: u32 = 1;
 /// Longer is damaged; no format needs more.
 pub(crate) const LEN_MAX: u64 = 4_096;
 
@@ -55,6 +59,11 @@ pub(crate) enum Unreadable {
 }
 
 impl Manifest {
+    /// Of a store that nothing was written to.
+    pub fn new(store: u64, hash_seed: u64, threads: u16) -> Manifest {
+        Manifest { store, hash_seed, generation: GENERATION_FIRST, threads, restored: 0 }
+    }
+
     /// The format that it is written in.
     pub fn format(&self) -> u32 {
         if self.restored == 0 { FORMAT_FIRST } else { FORMAT }
@@ -63,6 +72,18 @@ impl Manifest {
     /// What positions of events begin with.
     pub fn generation_of_events(&self) -> u32 {
         self.generation.saturating_add(self.restored)
+    }
+
+    /// Tells the log of a core from all others.
+    pub fn log(&self, core: u16) -> LogId {
+        let place = u64::from(self.generation) << 16 | u64::from(core);
+        LogId { id: self.store ^ place, core: u32::from(core) }
+    }
+
+    /// True when every core began with a snapshot, of what there was before the number of threads
+    /// changed.
+    pub fn begins_with_snapshot(&self) -> bool {
+        self.generation > GENERATION_FIRST
     }
 
     /// The whole file.

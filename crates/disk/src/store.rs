@@ -1,11 +1,14 @@
-//! The directory that holds a store: `LOCK`, `MANIFEST`, and the files of each core in
-//! `g<generation>/<core>`.
+//! The directory that holds a store: `LOCK`, `MANIFEST`, the files of each core in
+//! `g<generation>/<core>`, and `reach-g<generation>`, which says how far each had come.
 
 use crate::directory::{Directory, FILE_MODE};
 use crate::fault::cannot;
+use crate::file::DiskFile;
 use crate::lock::Lock;
 use crate::manifest::{LEN_MAX, Manifest, Unreadable};
+use crate::reach::{self, read_least};
 use crate::store_error::StoreError;
+use scurry_engine::{Least, LogReach};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -14,9 +17,11 @@ use std::path::{Path, PathBuf};
 const DIRECTORY_MODE: u32 = 0o700;
 const MANIFEST: &str = "MANIFEST";
 const MANIFEST_NEW: &str = "MANIFEST.new";
+const REACH_NEW: &str = "reach.new";
 
-/// A locked store. Whoever starts an empty one writes its manifest before the first core's
-/// directory, so that data without a manifest is always damage.
+/// A locked store. Whoever starts an empty one writes how far its logs have come, which is nowhere,
+/// then its manifest, then the first core's directory: so data without a manifest is always damage,
+/// and a manifest without data and without that file as well.
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
@@ -47,11 +52,45 @@ impl Store {
     /// there is this one.
     pub fn write_manifest(&self, manifest: &Manifest) -> Result<(), StoreError> {
         let (new, path) = (self.path.join(MANIFEST_NEW), self.path.join(MANIFEST));
-        let mut file = create(&new).map_err(cannot("create", &new))?;
-        file.write_all(manifest.to_text().as_bytes()).map_err(cannot("write", &new))?;
-        file.sync_all().map_err(cannot("sync", &new))?;
-        fs::rename(&new, &path).map_err(cannot("rename", &new))?;
-        Ok(sync(&self.path)?)
+        Ok(self.replace(&new, &path, manifest.to_text().as_bytes())?)
+    }
+
+    /// What the files of each core hold at least: [`read_least`].
+    pub fn least(&self, manifest: &Manifest) -> Result<Vec<Least>, StoreError> {
+        (0..manifest.threads).map(|core| read_least(&self.path, manifest, core)).collect()
+    }
+
+    /// Notes how far the logs of the cores have come, all of it on the device, unless as much was
+    /// noted before. A store of an older version has no note yet and gets one.
+    pub fn raise_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<(), StoreError> {
+        let is_there = reach::raise(&self.path, manifest, sequences)?;
+        if is_there { Ok(()) } else { self.write_reach(manifest, sequences) }
+    }
+
+    /// Notes how far the logs of a new generation have come, in the place of whatever was noted.
+    pub fn write_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<(), StoreError> {
+        let (new, path) =
+            (self.path.join(REACH_NEW), reach::path_of(&self.path, manifest.generation));
+        Ok(self.replace(&new, &path, &reach::bytes_of(manifest, sequences))?)
+    }
+
+    /// The place of a core's log in what says how far the logs have come; none where there is
+    /// nothing yet.
+    pub fn reach(
+        &self,
+        manifest: &Manifest,
+        core: u16,
+    ) -> Result<Option<LogReach<DiskFile>>, StoreError> {
+        reach::open(&self.path, manifest, core)
+    }
+
+    /// After a crash a file has its old bytes or these.
+    fn replace(&self, new: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let mut file = create(new).map_err(cannot("create", new))?;
+        file.write_all(bytes).map_err(cannot("write", new))?;
+        file.sync_all().map_err(cannot("sync", new))?;
+        fs::rename(new, path).map_err(cannot("rename", new))?;
+        sync(&self.path)
     }
 
     /// The files of one core in a generation. Makes the directories, durably.
@@ -76,6 +115,7 @@ impl Store {
     pub fn remove_generation(&self, generation: u32) -> io::Result<()> {
         let path = self.path_of(generation);
         fs::remove_dir_all(&path).map_err(cannot("remove", &path))?;
+        reach::remove(&self.path, generation)?;
         sync(&self.path)
     }
 

@@ -1,5 +1,6 @@
 //! Why a store does not open, and what to do about it.
 
+use scurry_engine::ReachError;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -61,6 +62,35 @@ pub enum StoreError {
         path: PathBuf,
         /// The format that it says.
         found: u32,
+    },
+    /// The files of a core are gone.
+    #[error(
+        "{} is missing{}: put it back, or restore from a backup; nothing was changed. {}",
+        path.display(),
+        reach.map(|sequence| format!(", and its log had come to sequence {sequence}"))
+            .unwrap_or_default(),
+        if reach.is_some() { "" } else {
+            "(If the very first start was cut short and nothing was ever stored here, remove \
+             MANIFEST instead.)"
+        }
+    )]
+    MissingDirectory {
+        /// The directory of the core.
+        path: PathBuf,
+        /// How far its log had come; none where nothing says it.
+        reach: Option<u64>,
+    },
+    /// What says how far logs had come cannot be read or written.
+    #[error(
+        "{}: {source}. It says how far the logs had come, so that missing files are noticed: put \
+         it back from a copy of this store, or remove it, and the logs are taken as they are",
+        path.display()
+    )]
+    Reach {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        source: ReachError,
     },
     /// Anything else that the system refuses.
     #[error(transparent)]

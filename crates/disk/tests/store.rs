@@ -2,7 +2,7 @@
 
 use nix::unistd::geteuid;
 use scurry_disk::{Manifest, Store, StoreError};
-use scurry_engine::{Disk, File};
+use scurry_engine::{Disk, File, Least};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -62,6 +62,39 @@ fn a_second_server_is_told_who_has_it() {
     let _next = Store::open(&path).expect("the lock ends with its holder, not with the file");
     let text = fs::read_to_string(path.join("LOCK")).expect("read");
     assert_eq!(text, format!("{own}\n"));
+}
+
+#[test]
+fn the_lock_cannot_be_moved_away() {
+    let (place, path) = place();
+    let _first = Store::open(&path).expect("opened");
+    let lock = path.join("LOCK");
+    for removed in [false, true] {
+        if removed {
+            fs::remove_file(place.path().join("LOCK.old")).expect("removed");
+        } else {
+            fs::rename(&lock, place.path().join("LOCK.old")).expect("moved");
+        }
+        let error = Store::open(&path).expect_err("the directory is locked");
+        assert!(matches!(error, StoreError::Locked { pid: None, .. }), "{error:?}");
+        assert!(!lock.exists(), "nothing is made beside a server");
+    }
+    // Under another name it is the same directory.
+    let moved = place.path().join("moved");
+    fs::rename(&path, &moved).expect("moved");
+    assert!(matches!(Store::open(&moved), Err(StoreError::Locked { .. })));
+}
+
+#[test]
+fn an_older_server_holds_the_file_alone() {
+    let (_place, path) = place();
+    drop(Store::open(&path).expect("opened"));
+    let older = fs::File::open(path.join("LOCK")).expect("it is there");
+    older.try_lock().expect("nobody else has it");
+    let error = Store::open(&path).expect_err("an older server has it");
+    assert!(matches!(error, StoreError::Locked { .. }), "{error:?}");
+    drop(older);
+    Store::open(&path).expect("the directory is not locked any more");
 }
 
 #[test]
@@ -133,6 +166,72 @@ fn data_without_a_manifest_is_refused() {
     assert!(error.contains(" has data (g3) but no MANIFEST: restore "), "{error}");
     store.remove_generation(3).expect("removed");
     assert_eq!(store.manifest().expect("an empty store"), None);
+}
+
+#[test]
+fn what_a_store_must_hold_is_noted_beside_it() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let manifest = Manifest::new(1, 2, 2);
+    // A manifest alone is that of an older version, or all that is left.
+    store.write_manifest(&manifest).expect("written");
+    let error = store.least(&manifest).expect_err("no directory").to_string();
+    assert!(error.contains("g1/0 is missing") && error.contains("remove MANIFEST"), "{error}");
+    store.write_reach(&manifest, &[0, 0]).expect("written");
+    assert_eq!(store.least(&manifest).expect("a first start"), [Least::default(); 2]);
+    store.core(1, 0).expect("made");
+    store.raise_reach(&manifest, &[7, 5]).expect("written");
+    let error = store.least(&manifest).expect_err("missing").to_string();
+    assert!(error.contains("g1/1 is missing, and its log had come to sequence 5"), "{error}");
+    store.core(1, 1).expect("made");
+    // It never says less than before.
+    store.raise_reach(&manifest, &[6, 9]).expect("written");
+    let least = |sequence| Least { sequence, snapshot: false };
+    assert_eq!(store.least(&manifest).expect("whole"), [least(7), least(9)]);
+    assert_eq!(mode(&path.join("reach-g1")), 0o600);
+    let other = Manifest { store: 3, ..manifest };
+    let error = store.least(&other).expect_err("another store").to_string();
+    assert!(error.contains("reach-g1: it belongs to another log"), "{error}");
+    store.remove_generation(1).expect("removed");
+    assert!(!path.join("reach-g1").exists());
+    // Later generations begin with snapshots, and so with directories.
+    let error = store.least(&MANIFEST).expect_err("no directory").to_string();
+    assert!(error.contains("g3/0 is missing"), "{error}");
+    for core in 0..MANIFEST.threads {
+        store.core(3, core).expect("made");
+    }
+    let found = store.least(&MANIFEST).expect("of an older version");
+    assert_eq!(found, [Least { sequence: 0, snapshot: true }; 4]);
+}
+
+#[test]
+fn of_two_copies_one_is_enough() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let manifest = Manifest::new(1, 2, 1);
+    store.write_reach(&manifest, &[1]).expect("written");
+    store.core(1, 0).expect("made");
+    let file = path.join("reach-g1");
+    let mut before = 1;
+    for sequence in 2..6 {
+        store.raise_reach(&manifest, &[sequence]).expect("written");
+        let whole = fs::read(&file).expect("read");
+        assert_eq!(whole.len(), 1_024);
+        let mut found = Vec::new();
+        for copy in [0, 512] {
+            let mut torn = whole.clone();
+            torn[copy..copy + 512].fill(0xff);
+            fs::write(&file, torn).expect("written");
+            found.push(store.least(&manifest).expect("one is whole")[0].sequence);
+        }
+        found.sort_unstable();
+        assert_eq!(found, [before, sequence], "the older copy is written");
+        fs::write(&file, whole).expect("written");
+        before = sequence;
+    }
+    fs::write(&file, [0; 1_024]).expect("written");
+    let error = store.least(&manifest).expect_err("damaged").to_string();
+    assert!(error.contains("what it says of core 0 is damaged"), "{error}");
 }
 
 #[test]

@@ -5,7 +5,7 @@
 mod sessions;
 
 use scurry_engine::{
-    Commits, Config, Disk, Durability, File, HashKey, LogId, LogWriter, Piece, Progress,
+    Commits, Config, Disk, Durability, File, HashKey, Least, LogId, LogWriter, Piece, Progress,
     SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotWriter, Until, recover,
 };
 use sessions::{NOW, Sessions, cpu_time, populate, run};
@@ -134,7 +134,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
             _ => {}
         };
-        let found = recover(&mut disk.clone(), LOG, SEED, Until::End, &mut shard, look)?;
+        let found =
+            recover(&mut disk.clone(), LOG, SEED, Until::End(Least::default()), &mut shard, look)?;
         let spent = clock.map_or(Duration::ZERO, |begin| cpu_time() - begin);
         runs.push(spent.as_nanos() / u128::from(found.read.records.max(1)));
     }

@@ -35,12 +35,12 @@ pub use events::{
 };
 pub use key::{Key, KeyHasher};
 pub use log::{
-    Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReader,
-    LogWriter, Room, SEGMENT_LEN_MAX, checksum, forget, give_up_spares, is_spare, is_want_of_room,
-    segment_name, segment_of, sync_behind,
+    Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReach,
+    LogReader, LogWriter, ReachError, Room, SEGMENT_LEN_MAX, checksum, forget, give_up_spares,
+    is_spare, is_want_of_room, segment_name, segment_of, sync_behind,
 };
 pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
-pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
+pub use recovery::{Least, Progress, Recovered, RecoveryError, Sink, Until, recover};
 pub use scurry_codec::HashKey;
 pub use shard::{ChangedKeys, End, ReplayError, Shard, Step};
 pub use snapshot::{

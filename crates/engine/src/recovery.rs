@@ -1,15 +1,16 @@
 //! From files to a shard: the newest good snapshot, then what the log has after it.
 
+mod error;
 mod gathered;
 mod replay;
 
 use crate::log::{Cut, LogError, LogId, LogReader};
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
+pub use error::RecoveryError;
 use replay::Replay;
-use scurry_codec::{Entry, Record, RecordError, SnapshotOrder};
+use scurry_codec::{Entry, Record, SnapshotOrder};
 use scurry_ledger::Time;
-use thiserror::Error;
 
 /// Where recovery puts what it reads: one shard, or the shards of a server that has another
 /// number of threads than the one that wrote.
@@ -63,48 +64,6 @@ impl Sink for Shard {
     }
 }
 
-/// Why a shard cannot be recovered.
-#[derive(Debug, Error)]
-pub enum RecoveryError {
-    /// The log is damaged, or its end is missing.
-    #[error(transparent)]
-    Log(#[from] LogError),
-    /// No snapshot can be used, and the log alone does not reach back far enough.
-    #[error("no snapshot can be used: {}", list(.0))]
-    Snapshots(Vec<SnapshotError>),
-    /// A record is not what a log holds.
-    #[error("the log is damaged at sequence {sequence}: {error}; restore from a backup")]
-    Record {
-        /// Its sequence.
-        sequence: u64,
-        /// What is wrong.
-        error: RecordError,
-    },
-    /// A record does not fit the state.
-    #[error("sequence {sequence} does not fit what is there: {error}; restore from a backup")]
-    Replay {
-        /// Its sequence, or that of the snapshot.
-        sequence: u64,
-        /// What is wrong.
-        error: ReplayError,
-    },
-    /// The snapshot shows more than the log has.
-    #[error(
-        "the log ends at sequence {last}, and {wanted} was synced once: its end was lost; restore \
-         from a backup"
-    )]
-    Lost {
-        /// The last sequence of the log.
-        last: u64,
-        /// What the snapshot shows.
-        wanted: u64,
-    },
-}
-
-fn list(errors: &[SnapshotError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
-}
-
 /// What recovery has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -141,11 +100,20 @@ pub struct Recovered {
     pub read: Progress,
 }
 
+/// What the files of a log hold at least. A start that finds less is refused.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Least {
+    /// Everything up to this sequence was on the device.
+    pub sequence: u64,
+    /// The log was begun behind a snapshot.
+    pub snapshot: bool,
+}
+
 /// How far a recovery goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
     /// To the end of the log, which is settled: what is cut is cut on the disk.
-    End,
+    End(Least),
     /// To a sequence; nothing is written.
     Sequence(u64),
 }
@@ -161,12 +129,16 @@ pub fn recover<D: Disk>(
     mut progress: impl FnMut(&Progress),
 ) -> Result<Recovered, RecoveryError> {
     let mut read = Progress::default();
-    let limit = match until {
-        Until::End => u64::MAX,
-        Until::Sequence(sequence) => sequence,
+    let (limit, least) = match until {
+        Until::End(least) => (u64::MAX, least),
+        Until::Sequence(sequence) => (sequence, Least::default()),
     };
     let hasher = sink.hasher();
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
+    // Before anything is replayed: what lacks its base would not fit.
+    if least.snapshot && !base.is_snapshot {
+        return Err(base.without_snapshot());
+    }
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
     read.log_bytes_all = reader.bytes_ahead()?;
@@ -182,16 +154,19 @@ pub fn recover<D: Disk>(
     }
     replay.finish(sink)?;
     let last = reader.next() - 1;
-    if last.min(limit) < base.ranges.last() {
-        return Err(RecoveryError::Lost { last, wanted: base.ranges.last() });
+    let wanted = base.ranges.last().max(least.sequence);
+    if last.min(limit) < wanted {
+        let newest = reader.segments().last().copied();
+        return Err(RecoveryError::lost(last, wanted, reader.cut(), newest));
     }
     let (cut, segments) = (reader.cut().cloned(), reader.segments().to_vec());
     let next = reader.next();
-    if until == Until::End {
+    let is_whole = matches!(until, Until::End(_));
+    if is_whole {
         reader.settle()?;
     }
     let Base { begun, version_last, passed_over, .. } = base;
-    if until == Until::End {
+    if is_whole {
         set_aside(disk, &passed_over)?;
     }
     let passed_over = passed_over.into_iter().map(|(_, error)| error).collect();
@@ -215,6 +190,8 @@ fn set_aside<D: Disk>(
 
 /// What the snapshot has given.
 struct Base {
+    /// There was one.
+    is_snapshot: bool,
     begun: u64,
     at: Time,
     version_last: u64,
@@ -257,15 +234,29 @@ fn restore<D: Disk>(
         *read = Progress::default();
     }
     let segments = names.iter().filter_map(|name| crate::log::segment_of(name)).min();
-    if !passed_over.is_empty() && segments.is_none_or(|first| first > 1) {
-        let errors = passed_over.into_iter().map(|(_, error)| error).collect();
-        return Err(RecoveryError::Snapshots(errors));
-    }
-    let ranges = Ranges::default();
-    Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges, order: None, passed_over })
+    let is_needed = segments.is_none_or(|first| first > 1);
+    let base = Base {
+        is_snapshot: false,
+        begun: 0,
+        at: Time(0),
+        version_last: 0,
+        ranges: Ranges::default(),
+        order: None,
+        passed_over,
+    };
+    let is_missed = !base.passed_over.is_empty() && is_needed;
+    if is_missed { Err(base.without_snapshot()) } else { Ok(base) }
 }
 
 impl Base {
+    /// Why there is no snapshot that can be used.
+    fn without_snapshot(self) -> RecoveryError {
+        if self.passed_over.is_empty() {
+            return RecoveryError::NoSnapshot;
+        }
+        RecoveryError::Snapshots(self.passed_over.into_iter().map(|(_, error)| error).collect())
+    }
+
     /// The sequence that the snapshot shows of a key, or of what has none.
     fn as_of(&self, key: Option<&[u8]>) -> u64 {
         match (key, &self.order) {
@@ -318,6 +309,7 @@ fn restore_one<D: Disk>(
         progress(read);
     }
     Ok(Some(Base {
+        is_snapshot: true,
         begun,
         at: footer.at,
         version_last: footer.version_last,

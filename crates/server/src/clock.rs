@@ -5,12 +5,20 @@ use nix::time::{ClockId, clock_gettime};
 use scurry_ledger::Time;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+/// A step back of the wall clock by less is not told, ms: clocks that are slewed make none, and both
+/// clocks are rounded.
+const SET_BACK_MS_MIN: i64 = 500;
+/// Readings that are taken at most until one was not interrupted.
+const READINGS_MAX: usize = 4;
+
 /// Reads the wall clock for the ledger, and a monotonic one for everything else.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     started: Instant,
     /// What the ledger's time was at the start, at least: what was written before.
     floor: Time,
+    /// What the wall clock was behind that.
+    behind_ms: Option<i64>,
 }
 
 /// One reading.
@@ -22,10 +30,38 @@ pub(crate) struct Reading {
     pub(crate) uptime_ms: i64,
 }
 
+impl Reading {
+    /// Milliseconds by which the wall clock was set back from this reading to a later one, if it was.
+    pub(crate) fn set_back_ms(self, later: Reading) -> Option<i64> {
+        let passed_ms = later.uptime_ms - self.uptime_ms;
+        Some(self.time.plus_ms(passed_ms).0 - later.time.0).filter(|&ms| ms >= SET_BACK_MS_MIN)
+    }
+}
+
 impl Clock {
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
     pub(crate) fn start(floor: Time) -> Clock {
-        Clock { started: Instant::now(), floor }
+        let clock = Clock { started: Instant::now(), floor: Time(i64::MIN), behind_ms: None };
+        let first = Reading { time: floor, uptime_ms: 0 };
+        Clock { floor, behind_ms: first.set_back_ms(clock.read()), ..clock }
+    }
+
+    /// Milliseconds that the wall clock was behind what was written before, at the start.
+    pub(crate) fn behind_ms(&self) -> Option<i64> {
+        self.behind_ms
+    }
+
+    /// A reading after another, and by how much the wall clock was set back between them.
+    pub(crate) fn read_after(&self, before: Reading) -> (Reading, Option<i64>) {
+        let mut now = self.read();
+        for _ in 1..READINGS_MAX {
+            if before.set_back_ms(now).is_none() {
+                break;
+            }
+            // A thread that has to wait between the two clocks sees the same.
+            now = self.read();
+        }
+        (now, before.set_back_ms(now))
     }
 
     #[expect(clippy::disallowed_methods, reason = "the clock seam of the server")]
@@ -49,5 +85,40 @@ impl Clock {
     pub(crate) fn thread_cpu_ns() -> u64 {
         let Ok(time) = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID) else { return 0 };
         u64::try_from(std::time::Duration::from(time).as_nanos()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_back_is_told_from_time_that_passes() {
+        let at = |time, uptime_ms| Reading { time: Time(time), uptime_ms };
+        let before = at(1_000_000, 500);
+        for (later, expected) in [
+            (at(1_000_100, 600), None),
+            // A step forward, as after a suspended machine.
+            (at(9_000_000, 600), None),
+            // Slewed.
+            (at(1_000_090, 600), None),
+            (at(1_000_100 - 499, 600), None),
+            (at(1_000_100 - 500, 600), Some(500)),
+            // Set back while an hour has passed: it shows a later time all the same.
+            (at(1_000_000 + 3_000_000, 500 + 3_600_000), Some(600_000)),
+        ] {
+            assert_eq!(before.set_back_ms(later), expected, "{later:?}");
+        }
+    }
+
+    #[test]
+    fn a_start_before_what_was_written_is_told() {
+        assert_eq!(Clock::start(Time(0)).behind_ms(), None);
+        let year_3000 = Time(32_503_680_000_000);
+        let clock = Clock::start(year_3000);
+        assert!(clock.behind_ms().is_some_and(|ms| ms > 1_000_000));
+        assert!(clock.read().time >= year_3000, "time goes on from there");
+        let (_, set_back) = clock.read_after(clock.read());
+        assert_eq!(set_back, None);
     }
 }

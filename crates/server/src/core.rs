@@ -176,7 +176,7 @@ impl Core {
                 return Err(error);
             }
             self.node.mesh.wake_up();
-            self.node.now = self.node.clock.read();
+            self.node.look_at_the_clock();
             self.node.turn_began();
             for event in &events {
                 match event.token() {

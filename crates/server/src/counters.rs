@@ -14,6 +14,8 @@ pub(crate) struct Counters {
     pub(crate) bytes_out: u64,
     pub(crate) hits: u64,
     pub(crate) misses: u64,
+    /// Counted by one core for all.
+    pub(crate) clock_set_back: u64,
 }
 
 impl Counters {
@@ -30,6 +32,7 @@ impl Counters {
             bytes_out,
             hits,
             misses,
+            clock_set_back,
         } = other;
         self.connections_accepted += connections_accepted;
         self.connections_refused += connections_refused;
@@ -41,5 +44,6 @@ impl Counters {
         self.bytes_out += bytes_out;
         self.hits += hits;
         self.misses += misses;
+        self.clock_set_back += clock_set_back;
     }
 }

@@ -3,6 +3,7 @@
 
 mod clerk;
 mod divide;
+mod finish;
 mod keeper;
 mod report;
 mod shortage;
@@ -22,7 +23,7 @@ use crate::mesh::Bell;
 use crate::message::{Message, Sender};
 use crate::transaction::TRANSACTION_LEN_MAX;
 use clerk::{Clerk, Said};
-use keeper::{Keeper, News, Task};
+use keeper::{Hand, Keeper, News, Task};
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Room, Shard};
 use scurry_ledger::Time;
@@ -49,6 +50,9 @@ const IDLE_MS: i64 = 500;
 const MARK_LEN_MAX: u64 = 256;
 /// In `write` mode the log is synced behind the clients so often, ms.
 const SYNC_BEHIND_MS: i64 = 1_000;
+
+/// What a warning begins with. Until it is noted a file that goes missing may not be missed.
+const NOT_NOTED: &str = "how far the log has come was not noted beside it";
 
 /// Where batches go.
 enum Way {
@@ -86,6 +90,10 @@ pub(crate) struct Durable {
     /// When the log was last synced behind the clients, ms of uptime.
     behind_ms: i64,
     syncing_behind: bool,
+    /// How far the log has come cannot be noted beside it.
+    is_unsaid: bool,
+    /// It was noted at the end of the run.
+    has_ended: bool,
     /// What measures batches; none without a log.
     clock: Option<Clock>,
     /// When the batch that is under way was given to the log.
@@ -117,6 +125,8 @@ impl Durable {
             written_ms: 0,
             behind_ms: 0,
             syncing_behind: false,
+            is_unsaid: false,
+            has_ended: false,
             clock: None,
             given_ns: 0,
             writes: Histogram::default(),
@@ -129,10 +139,15 @@ impl Durable {
         bell: &Arc<Bell>,
         clock: Clock,
     ) -> io::Result<(Shard, Durable)> {
-        let CoreStart { mut shard, log, next, durability, directories, retention, .. } = start;
+        let CoreStart { mut shard, log, next, durability, directories, reaches, retention, .. } =
+            start;
         shard.keep_journal(log, next);
         let [for_log, for_keeper, for_events] = directories;
+        let [log_reach, keeper_reach] = reaches;
         let mut writer = LogWriter::new(for_log, log, scurry_engine::SEGMENT_LEN_MAX);
+        if let Some(reach) = log_reach {
+            writer = writer.with_reach(reach);
+        }
         let mut shortage = Shortage::default();
         shortage.note(&writer.set_ahead(), 0);
         let mut commits = Commits::new(durability, next - 1);
@@ -142,7 +157,8 @@ impl Durable {
             Durability::Write => Way::Here(Box::new(writer)),
             Durability::Fsync => Way::There(Clerk::start(log.core, writer, bell.clone())?),
         };
-        let keeper = Keeper::start(log.core, (for_keeper, retention.log_bytes), bell.clone())?;
+        let hand = Hand::new(for_keeper, keeper_reach, retention.log_bytes);
+        let keeper = Keeper::start(log.core, hand, bell.clone())?;
         let snapshots = Snapshots::new(log, retention.snapshot_log_bytes);
         let events = Events::start((log, start.generation), for_events, bell.clone())?;
         let durable = Durable::with(commits, way, Some(keeper), snapshots);
@@ -419,36 +435,6 @@ impl Durable {
         }
     }
 
-    /// The server stops: everything is written and synced, whatever it takes.
-    pub(crate) fn finish(&mut self, shard: &mut Shard, now: Time) {
-        if let Some(keeper) = &mut self.keeper {
-            self.snapshots.abandon(keeper);
-        }
-        while !self.trouble_is_final() {
-            if let Some(batch) = self.commits.batch(shard, now) {
-                self.send(batch, 0);
-            }
-            if self.commits.is_full() {
-                tracing::error!(
-                    "stopped with a full disk: changes that nobody was told of are lost"
-                );
-                return;
-            }
-            if !self.commits.is_busy() {
-                break;
-            }
-            if let Way::There(clerk) = &mut self.way {
-                clerk.wait();
-            }
-            self.learn(0);
-        }
-        if let Way::Here(writer) = &mut self.way
-            && let Err(error) = writer.sync()
-        {
-            tracing::error!("the log was not synced at the end: {error}");
-        }
-    }
-
     fn may_write(&self, uptime_ms: i64) -> bool {
         !self.commits.is_full() || uptime_ms >= self.retry_ms
     }
@@ -494,6 +480,12 @@ impl Durable {
 
     fn done(&mut self, batch: scurry_engine::Batch, outcome: io::Result<()>, uptime_ms: i64) {
         let said = outcome.as_ref().err().map(describe);
+        if let Some(error) = batch.unsaid()
+            && !self.is_unsaid
+        {
+            tracing::warn!("{NOT_NOTED}: {error}");
+        }
+        self.is_unsaid = batch.unsaid().is_some();
         match self.commits.done(batch, outcome) {
             Err(failed) => {
                 tracing::error!(
@@ -536,6 +528,7 @@ impl Durable {
                     self.trouble = Some(Trouble::Failed(error.to_string()));
                 }
                 News::Snapshot(event) => self.snapshots.learn(event),
+                News::Ended => self.has_ended = true,
             }
         }
     }

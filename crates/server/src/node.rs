@@ -79,6 +79,8 @@ impl Node {
         clock: Clock,
     ) -> Node {
         let tracking = Tracking::new(shared.slots.cores());
+        let is_behind = core == 0 && clock.behind_ms().is_some();
+        let counters = Counters { clock_set_back: is_behind.into(), ..Counters::default() };
         Node {
             core,
             shard,
@@ -88,7 +90,7 @@ impl Node {
             settings,
             shared,
             mesh,
-            counters: Counters::default(),
+            counters,
             measures: Measures::default(),
             now_ns: 0,
             clients: 0,
@@ -105,6 +107,22 @@ impl Node {
             monitor: Monitor::default(),
             fingerprint_seeds: FingerprintSeeds::default(),
             tracking,
+        }
+    }
+
+    /// The time of the turn that begins. The first core tells for all when it runs back.
+    pub(crate) fn look_at_the_clock(&mut self) {
+        let (now, set_back_ms) = self.clock.read_after(self.now);
+        self.now = now;
+        if let Some(ms) = set_back_ms
+            && self.core == 0
+        {
+            self.counters.clock_set_back += 1;
+            tracing::warn!(
+                ms,
+                "the wall clock was set back: every deadline (sessions, buckets, keys) comes later \
+                 by as much"
+            );
         }
     }
 

@@ -89,6 +89,13 @@ impl Server {
             )?),
         };
         let clock = Clock::start(opened.as_ref().map_or(Time(0), |opened| opened.time));
+        if let Some(ms) = clock.behind_ms() {
+            tracing::warn!(
+                ms,
+                "the wall clock is behind what the store has seen: time goes on from there, and \
+                 every deadline comes later by what has passed since then"
+            );
+        }
         let starts = opened.as_mut().map(|opened| std::mem::take(&mut opened.cores));
         let mut starts = starts.unwrap_or_default().into_iter();
         let (mut polls, mut wakers) = (Vec::new(), Vec::new());

@@ -6,7 +6,7 @@ mod written;
 
 use anyhow::{Context, Result, ensure};
 use scurry_disk::Directory;
-use scurry_engine::{Config, HashKey, Progress, Recovered, Shard, Until, recover};
+use scurry_engine::{Config, HashKey, Least, Progress, Recovered, Shard, Until, recover};
 
 use crate::arguments::RecoveryArguments;
 use crate::clock::{Clock, thread_cpu_nanos};
@@ -97,7 +97,7 @@ fn pass(path: &std::path::Path, written: &Written, number: u32) -> Result<Pass> 
             restored = Some(Moment::now(&clock));
         }
     };
-    let found = recover(&mut disk, LOG, HASH_SEED, Until::End, &mut shard, look)?;
+    let found = recover(&mut disk, LOG, HASH_SEED, Until::End(Least::default()), &mut shard, look)?;
     let end = Moment::now(&clock);
     let middle = restored.unwrap_or(begin);
     check(&mut shard, &found, written)?;

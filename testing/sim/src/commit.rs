@@ -128,8 +128,13 @@ impl Sim {
         }
         let target = self.commits.durable();
         match sync_behind(&mut self.disk, self.commits.synced()) {
-            Ok(()) => {
+            Ok(newest) => {
                 self.commits.note_synced(target);
+                // Once for each segment.
+                if newest <= target && self.least().is_ok_and(|least| least.sequence < newest) {
+                    let noted = self.note_reach(target);
+                    self.disk.note(|| format!("noted {target}: {noted:?}"));
+                }
                 self.disk.note(|| format!("synced behind, up to {target}"));
             }
             Err(error) => {

@@ -169,10 +169,17 @@ impl SimDisk {
         let (name, at) = &names[platter.random.below(names.len())];
         let byte = platter.random.below(platter.inodes[*at].used());
         let bit = platter.random.below(8);
-        platter.inodes[*at].flip(byte, bit);
         platter.is_unsound = true;
-        platter.trace.add(format!("flip bit {bit} of byte {byte} of {name}"));
+        platter.flip(name, *at, (byte, bit));
         true
+    }
+
+    /// Damages one bit of a file, if it is there.
+    pub fn flip_bit(&self, name: &str, byte: usize, bit: usize) {
+        let platter = &mut *self.lock();
+        if let Some(at) = platter.names.get(name) {
+            platter.flip(name, at, (byte, bit));
+        }
     }
 
     /// The files and their bytes, as a reader sees them.
@@ -223,6 +230,11 @@ impl Platter {
 
     fn find(&self, name: &str) -> io::Result<usize> {
         self.names.get(name).ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
+    }
+
+    fn flip(&mut self, name: &str, at: usize, (byte, bit): (usize, usize)) {
+        self.inodes[at].flip(byte, bit);
+        self.trace.add(format!("flip bit {bit} of byte {byte} of {name}"));
     }
 
     fn failed(&mut self, what: &str) -> io::Error {

@@ -12,6 +12,7 @@ mod recover;
 mod run;
 mod scan;
 mod snapshots;
+mod stop;
 mod trace;
 mod world;
 

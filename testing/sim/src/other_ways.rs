@@ -6,7 +6,8 @@ use crate::run::{Checked, MANIFEST_SEED, Sim};
 use crate::world::{ACCOUNTS, KEYS};
 use scurry_codec::{Entry, Record};
 use scurry_engine::{
-    Disk, KeyHasher, ReplayError, Shard, Sink, Step, Until, recover, snapshot_name, snapshot_of,
+    Disk, KeyHasher, Least, ReplayError, Shard, Sink, Step, Until, recover, snapshot_name,
+    snapshot_of,
 };
 use scurry_ledger::{Time, view};
 
@@ -18,7 +19,8 @@ impl Sim {
         }
         match self.random.below(6) {
             0 => self.look_back(&before.fork(), last).map_err(|why| format!("a look back: {why}")),
-            1 => {
+            // The older one may be among what was removed.
+            1 if self.plan.tamper_in == 0 => {
                 self.without_newest(&before.fork(), last).map_err(|why| format!("the older: {why}"))
             }
             2 => self.spread_over_two(&before.fork()).map_err(|why| format!("two shards: {why}")),
@@ -52,7 +54,8 @@ impl Sim {
         };
         disk.remove(&snapshot_name(newest)).map_err(|error| error.to_string())?;
         let mut shard = Shard::new(self.fresh_config());
-        let found = recover(&mut disk, self.log, MANIFEST_SEED, Until::End, &mut shard, |_| {});
+        let until = Until::End(Least::default());
+        let found = recover(&mut disk, self.log, MANIFEST_SEED, until, &mut shard, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         if recovered.next != last + 1 {
             return Err(format!("up to {} of {last}", recovered.next - 1));
@@ -67,8 +70,8 @@ impl Sim {
             let config = self.fresh_config();
             Two([0, 1].map(|_| Shard::new(config.clone())))
         };
-        let found =
-            recover(&mut before.clone(), self.log, MANIFEST_SEED, Until::End, &mut two, |_| {});
+        let until = Until::End(Least::default());
+        let found = recover(&mut before.clone(), self.log, MANIFEST_SEED, until, &mut two, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         let now = Time(recovered.at.0.max(self.clock));
         let last = recovered.next - 1;

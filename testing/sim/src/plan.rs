@@ -21,11 +21,13 @@ pub enum Theme {
     Reads,
     /// Others take the room of the disk, and give it back.
     Room,
+    /// Hosts stop as they should, and before the next start files go missing or change.
+    Missing,
 }
 
 impl Theme {
     /// All of them.
-    pub const ALL: [Theme; 7] = [
+    pub const ALL: [Theme; 8] = [
         Theme::Power,
         Theme::Kill,
         Theme::Write,
@@ -33,6 +35,7 @@ impl Theme {
         Theme::Damage,
         Theme::Reads,
         Theme::Room,
+        Theme::Missing,
     ];
 
     /// Its name on a command line.
@@ -45,6 +48,7 @@ impl Theme {
             Theme::Damage => "damage",
             Theme::Reads => "reads",
             Theme::Room => "room",
+            Theme::Missing => "missing",
         }
     }
 
@@ -71,6 +75,10 @@ pub struct Plan {
     pub calm: usize,
     /// A bit changes at a crash, once in so many; 0 for never.
     pub flip_in: usize,
+    /// The host stops as it should before the machine ends, once in so many; 0 for never.
+    pub stop_in: usize,
+    /// Files are removed or changed before a start, once in so many; 0 for never.
+    pub tamper_in: usize,
     /// A segment's length, bytes.
     pub segment_len: u64,
     /// A chunk's length, bytes.
@@ -89,7 +97,7 @@ impl Plan {
         let mut faults = Faults { room: random.one_in(2), ..Faults::default() };
         let mut durability = Durability::Fsync;
         let mut crashes: &[Crash] = &[Crash::Power, Crash::Power, Crash::Process];
-        let mut flip_in = 0;
+        let (mut flip_in, mut stop_in, mut tamper_in) = (0, 0, 0);
         match theme {
             Theme::Power => {}
             Theme::Kill => crashes = &[Crash::Process],
@@ -117,6 +125,12 @@ impl Plan {
                     durability = Durability::Write;
                 }
             }
+            Theme::Missing => {
+                (stop_in, tamper_in) = (2, random.pick(&[2, 4]));
+                if random.one_in(3) {
+                    durability = Durability::Write;
+                }
+            }
         }
         let plan = Plan {
             steps: random.pick(&[60, 150, 300]),
@@ -126,6 +140,8 @@ impl Plan {
             crash_in: random.pick(&[15, 30, 60]),
             calm: 1,
             flip_in,
+            stop_in,
+            tamper_in,
             segment_len: random.pick(&[300, 800, 3_000, 20_000]),
             chunk_len: random.pick(&[1, 200, 1_000, 100_000]),
             snapshot_in: random.pick(&[8, 20, 50]),

@@ -3,11 +3,10 @@
 use crate::audit::audit;
 use crate::run::{Checked, MANIFEST_SEED, Pending, Sim};
 use crate::scan::greatest_mark;
+use crate::stop::REACH;
 use crate::world::World;
 use crate::{Crash, SimDisk};
-use scurry_engine::{
-    Commits, Durability, LogWriter, Recovered, Shard, Until, Version, recover, segment_of,
-};
+use scurry_engine::{Commits, Durability, Recovered, Shard, Until, Version, recover, segment_of};
 use scurry_ledger::Time;
 
 /// Starts that may fail one after another before the disk is mended.
@@ -24,6 +23,14 @@ impl Sim {
         }
         let mut needed = self.kept(crash, self.disk.errors() > 0);
         self.disk.restart(crash);
+        let is_tampered = self.plan.tamper_in > 0 && self.random.one_in(self.plan.tamper_in);
+        if is_tampered && !self.is_noted() {
+            // Answers left before anything was on the device.
+            needed = needed.min(self.least().map_or(0, |least| least.sequence));
+        }
+        let is_tampered = is_tampered && self.tamper();
+        self.counts.tampered += u64::from(is_tampered);
+        self.has_stopped = false;
         self.clock += self.random.pick(&[-100_000, -300, -1, 0, 0, 3, 200]);
         if self.plan.flip_in > 0 && self.random.one_in(self.plan.flip_in) {
             self.disk.flip();
@@ -35,18 +42,25 @@ impl Sim {
                 self.disk.stop_after(self.random.below(40) as u64);
             }
             let (before, errors) = (self.disk.fork(), self.disk.errors());
-            let mut shard = Shard::new(self.fresh_config());
-            let mut disk = self.disk.clone();
-            match recover(&mut disk, self.log, MANIFEST_SEED, Until::End, &mut shard, |_| {}) {
-                Ok(recovered) => return self.recovered(&before, needed, &recovered, shard),
+            match self.start() {
+                Ok((recovered, shard)) => {
+                    return self.recovered(&before, needed, &recovered, shard);
+                }
                 Err(error) => {
                     self.disk.note(|| format!("not recovered: {error}"));
                     if self.disk.is_off() {
                         let again = self.random.pick(self.plan.crashes);
                         needed = needed.min(self.kept(again, true));
                         self.disk.restart(again);
+                    } else if is_tampered {
+                        if self.disk.changes() != before.changes() {
+                            return Err(format!("refused, and files were changed: {error}"));
+                        }
+                        self.counts.missed += 1;
+                        self.is_over = true;
+                        return names_its_place(&error);
                     } else if self.disk.is_unsound() || self.disk.errors() > errors {
-                        names_its_place(&error.to_string())?;
+                        names_its_place(&error)?;
                         if self.disk.errors() == errors {
                             self.counts.refused += 1;
                             self.is_over = true;
@@ -59,6 +73,15 @@ impl Sim {
             }
         }
         Ok(())
+    }
+
+    /// A start: what it finds, or why it is refused.
+    fn start(&mut self) -> Result<(Recovered, Shard), String> {
+        let least = self.least().map_err(|error| format!("{REACH}: {error}"))?;
+        let (mut disk, mut shard) = (self.disk.clone(), Shard::new(self.fresh_config()));
+        let until = Until::End(least);
+        let found = recover(&mut disk, self.log, MANIFEST_SEED, until, &mut shard, |_| {});
+        Ok((found.map_err(|error| error.to_string())?, shard))
     }
 
     /// The sequence that has to survive such an end.
@@ -115,7 +138,10 @@ impl Sim {
         shard.keep_journal(self.log, recovered.next);
         self.shard = shard;
         self.commits = Commits::new(self.plan.durability, last);
-        self.writer = LogWriter::new(self.disk.clone(), self.log, self.plan.segment_len);
+        if let Err(error) = self.note_reach(last) {
+            self.disk.note(|| format!("not noted: {error}"));
+        }
+        self.write_on();
         self.look_for_room();
         for _ in 0..self.random.below(3) {
             let back = self.random.below(self.done.len().min(30)) + 1;
@@ -163,7 +189,7 @@ impl Sim {
 
 /// Whoever reads an error has to find what is damaged.
 fn names_its_place(error: &str) -> Checked {
-    let named = ["log-", "snapshot-", "spare-", "sequence", "directory"]
+    let named = ["log-", "snapshot-", "spare-", "sequence", "directory", REACH]
         .iter()
         .any(|word| error.contains(word));
     if named { Ok(()) } else { Err(format!("an error that names no file: {error}")) }

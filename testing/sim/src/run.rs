@@ -34,6 +34,12 @@ pub struct Counts {
     pub reused: u64,
     /// Segments that were filled before.
     pub filled: u64,
+    /// The host has stopped as it should.
+    pub stops: u64,
+    /// Files were removed or changed while nothing ran.
+    pub tampered: u64,
+    /// That was noticed, and the start refused.
+    pub missed: u64,
 }
 
 impl Counts {
@@ -56,6 +62,9 @@ impl Counts {
         self.releases += other.releases;
         self.reused += other.reused;
         self.filled += other.filled;
+        self.stops += other.stops;
+        self.tampered += other.tampered;
+        self.missed += other.missed;
     }
 }
 
@@ -112,6 +121,8 @@ pub(crate) struct Sim {
     pub(crate) job: Option<Job>,
     /// Nothing more may be answered before a restart.
     pub(crate) has_failed: bool,
+    /// The last run has ended by itself, and everything is on the disk.
+    pub(crate) has_stopped: bool,
     /// What the machine's clock shows.
     pub(crate) clock: i64,
     /// The latest time that was seen or recovered.
@@ -191,6 +202,7 @@ impl Sim {
             flight: None,
             job: None,
             has_failed: false,
+            has_stopped: false,
             pending: VecDeque::new(),
             acked: 0,
             version_acked: 0,
@@ -217,6 +229,10 @@ impl Sim {
     }
 
     fn run(&mut self) -> Checked {
+        if let Err(error) = self.note_reach(0) {
+            self.disk.note(|| format!("not noted: {error}"));
+        }
+        self.write_on();
         self.look_for_room();
         for _ in 0..self.plan.steps {
             self.step()?;
@@ -228,7 +244,9 @@ impl Sim {
             self.goes_on_with_room()?;
         }
         for last in [Crash::Process, Crash::Power] {
-            self.crash(last)?;
+            if !self.is_over {
+                self.crash(last)?;
+            }
         }
         Ok(())
     }
@@ -236,7 +254,11 @@ impl Sim {
     fn step(&mut self) -> Checked {
         let stops = self.disk.is_off();
         if stops || self.random.one_in(self.plan.crash_in) {
-            if !stops && self.random.one_in(2) {
+            let ends_well =
+                !stops && self.plan.stop_in > 0 && self.random.one_in(self.plan.stop_in);
+            if ends_well {
+                self.stop()?;
+            } else if !stops && self.random.one_in(2) {
                 self.disk.stop_after(self.random.below(14) as u64);
                 return Ok(());
             }
@@ -269,8 +291,17 @@ impl Sim {
         Time(self.latest)
     }
 
+    /// A writer goes on with the log, and says beside it how far it has come.
+    pub(crate) fn write_on(&mut self) {
+        let writer = LogWriter::new(self.disk.clone(), self.log, self.plan.segment_len);
+        self.writer = match self.open_reach() {
+            Ok(Some(reach)) => writer.with_reach(reach),
+            Ok(None) | Err(_) => writer,
+        };
+    }
+
     /// Answers leave whose records are durable.
-    fn answer(&mut self) {
+    pub(crate) fn answer(&mut self) {
         if self.has_failed || self.disk.is_off() {
             return;
         }

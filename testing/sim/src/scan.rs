@@ -1,7 +1,8 @@
 //! Reads the bytes of a log once more, without the engine: which sequence does any frame prove
 //! to have been synced?
 
-use scurry_codec::{Framed, Seal, read_frame};
+use scurry_codec::{Framed, Seal, SegmentHeader, read_frame};
+use std::ops::Range;
 
 /// crc32c, bit by bit.
 pub(crate) fn crc32c(before: u32, bytes: &[u8]) -> u32 {
@@ -29,6 +30,21 @@ pub(crate) fn greatest_mark<'a>(id: u64, segments: impl Iterator<Item = &'a [u8]
         }
     }
     greatest
+}
+
+/// Where the last two frames of a segment lie that begins with this sequence; none without frames.
+pub(crate) fn last_frames(id: u64, first: u64, bytes: &[u8]) -> Option<Range<usize>> {
+    let seal = Seal::new(crc32c, id);
+    let (mut at, mut next, mut begins) = (SegmentHeader::LEN, first, Vec::new());
+    while let Some(rest) = bytes.get(at..)
+        && let Framed::Frame(frame) = read_frame(seal, rest)
+        && frame.first() == next
+    {
+        begins.push(at);
+        (at, next) = (at + frame.len(), frame.next());
+    }
+    let begin = begins.len().saturating_sub(2);
+    Some(*begins.get(begin)?..at)
 }
 
 #[cfg(test)]

@@ -70,3 +70,9 @@ fn damage_is_refused_or_an_older_snapshot_is_used() {
 fn what_cannot_be_read_is_named_and_not_passed_over() {
     explore(Theme::Reads, 150);
 }
+
+#[test]
+fn what_goes_missing_between_two_runs_is_missed() {
+    let counts = explore(Theme::Missing, 250);
+    assert!(counts.stops > 200 && counts.tampered > 200 && counts.missed > 100, "{counts:?}");
+}

@@ -6,7 +6,7 @@ use super::survey::{CoreSurvey, settled};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
-use scurry_engine::{Disk, File, segment_name, snapshot_name};
+use scurry_engine::{Disk, File, Least, segment_name, snapshot_name};
 use std::path::Path;
 
 /// Bytes copied at once.
@@ -27,9 +27,10 @@ pub(crate) struct Copied {
     pub(crate) notes: Vec<String>,
 }
 
-/// Copies a core's files to a target. `generation` and `core` name it.
+/// Copies a core's files to a target. `generation` and `core` name it; `least` is what has to be
+/// there.
 pub(crate) fn copy_core(
-    source: &Path,
+    (source, least): (&Path, Least),
     target: &Target,
     (generation, core): (u32, u16),
     bar: &mut Progress,
@@ -43,7 +44,7 @@ pub(crate) fn copy_core(
              start it with a longer --keep-log",
             source.display()
         );
-        let (mut pinned, survey) = settled(source, bar, &format!("{name}: reading"))?;
+        let (mut pinned, survey) = settled(source, least, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
         let files = files(&survey);
         let bytes = files.iter().map(|(_, len)| len).sum();
@@ -60,7 +61,7 @@ pub(crate) fn copy_core(
         directory.sync_dir()?;
         bar.end();
         let label = format!("{name}: checking the copy");
-        let (_, copy) = settled(&target.core_path(core), bar, &label)?;
+        let (_, copy) = settled(&target.core_path(core), least, bar, &label)?;
         if is_same(&survey, &copy) {
             let notes = notes(&survey, &name);
             return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });

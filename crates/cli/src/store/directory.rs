@@ -3,8 +3,8 @@
 use super::pinned::cannot;
 use anyhow::{Context, Result, bail};
 use scurry_codec::{HeaderError, SegmentHeader, SnapshotHeader};
-use scurry_disk::{Manifest, read_manifest};
-use scurry_engine::{checksum, segment_of, snapshot_of};
+use scurry_disk::{Manifest, StoreError, read_least, read_manifest};
+use scurry_engine::{Least, checksum, segment_of, snapshot_of};
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -55,6 +55,14 @@ impl DataDirectory {
         self.manifest.with_context(|| {
             format!("nothing was ever written to {}: there is nothing to copy", self.path.display())
         })
+    }
+
+    /// What the files of a core hold at least; an error where its directory is missing.
+    pub(crate) fn least(&self, core: u16) -> Result<Least, StoreError> {
+        match &self.manifest {
+            Some(manifest) => read_least(&self.path, manifest, core),
+            None => Ok(Least::default()),
+        }
     }
 
     /// The directories of the cores, by their names, in the order of the cores.

@@ -8,8 +8,8 @@ use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_disk::Manifest;
 use scurry_engine::{
-    Config, LogId, LogWriter, Piece, Recovered, Shard, Snapshot, SnapshotWriter, Until, Version,
-    recover,
+    Config, Least, LogId, LogWriter, Piece, Recovered, RecoveryError, Shard, Snapshot,
+    SnapshotWriter, Until, Version, recover,
 };
 use scurry_ledger::UnitTotals;
 use scurry_server::draw_hash_key;
@@ -29,17 +29,18 @@ pub(crate) struct Rebuilt {
 /// Restores a core as it was when the record of this sequence was its last. `manifest` is that
 /// of source and target.
 pub(crate) fn rebuild_core(
-    source: &Path,
+    (source, least): (&Path, Least),
     target: &Target,
     (manifest, core): (&Manifest, u16),
     point: u64,
     bar: &mut Progress,
 ) -> Result<Rebuilt> {
     let name = core_name(manifest.generation, core);
-    let (mut pinned, survey) = settled(source, bar, &format!("{name}: reading"))?;
+    let (mut pinned, survey) = settled(source, least, bar, &format!("{name}: reading"))?;
     ensure_known(&survey, &name, point)?;
     let last = survey.last();
-    let Some(log) = survey.log.filter(|_| point > 0) else {
+    // Before the first record there is nothing, unless the log was begun behind a snapshot.
+    let Some(log) = survey.log.filter(|_| point > 0 || least.snapshot) else {
         target.core(core)?;
         return Ok(Rebuilt { keys: 0, last });
     };
@@ -52,7 +53,8 @@ pub(crate) fn rebuild_core(
     let sums = Sums::of(&shard);
     drop(shard);
     let path = target.core_path(core);
-    let (mut copy, survey) = settled(&path, bar, &format!("{name}: checking"))?;
+    let (mut copy, survey) =
+        settled(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
     let (shard, _) = load(&mut copy, log, (&config, seed), point, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
@@ -91,6 +93,11 @@ impl Sums {
 
 /// Refuses a point that the files do not reach.
 fn ensure_known(survey: &CoreSurvey, name: &str, point: u64) -> Result<()> {
+    ensure!(
+        !survey.least.snapshot || !survey.snapshots.is_empty(),
+        "{name} cannot be restored: {}",
+        RecoveryError::NoSnapshot
+    );
     let (earliest, last) = (survey.earliest(), survey.last());
     if point < earliest || point > last {
         bail!(

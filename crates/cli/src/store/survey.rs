@@ -11,7 +11,8 @@ use anyhow::Result;
 use log::read_log;
 use scurry_codec::{Entry, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
 use scurry_engine::{
-    Cut, Disk, File, LogId, SnapshotReader, checksum, segment_name, segment_of, snapshot_name,
+    Cut, Disk, File, Least, LogId, RecoveryError, SnapshotReader, checksum, segment_name,
+    segment_of, snapshot_name,
 };
 use scurry_ledger::{Account, Status, Time};
 use std::path::Path;
@@ -36,6 +37,8 @@ pub(crate) struct CoreSurvey {
     pub(crate) bad_snapshots: Vec<String>,
     /// What else is wrong.
     pub(crate) problems: Vec<String>,
+    /// What has to be there.
+    pub(crate) least: Least,
 }
 
 /// What is in a segment.
@@ -90,21 +93,27 @@ impl CoreSurvey {
 
     /// The first sequence that a restore can go back to.
     pub(crate) fn earliest(&self) -> u64 {
-        let from_start = self.segments.first().is_none_or(|segment| segment.first <= 1);
+        let from_start =
+            self.segments.first().is_none_or(|segment| segment.first <= 1) && !self.least.snapshot;
         let begun = self.snapshots.iter().map(|snapshot| snapshot.footer.as_of).min();
         if from_start { 0 } else { begun.unwrap_or(0) }
     }
 }
 
 /// Surveys a core. Where a server writes to it, a first look can find the end of the log half
-/// written: damage is what a second look finds in the same place.
-pub(crate) fn settled(directory: &Path, bar: &mut Progress, label: &str) -> Result<Settled> {
+/// written: damage is what a second look finds in the same place. `least` was read before.
+pub(crate) fn settled(
+    directory: &Path,
+    least: Least,
+    bar: &mut Progress,
+    label: &str,
+) -> Result<Settled> {
     let mut before: Option<Vec<String>> = None;
     let mut attempt = 1;
     loop {
         let mut pinned = Pinned::open(directory)?;
         bar.begin(label.to_owned(), pinned.len()?);
-        let survey = survey(&mut pinned, bar);
+        let survey = survey(&mut pinned, least, bar);
         bar.end();
         let found = [&survey.problems[..], &survey.bad_snapshots[..]].concat();
         if found.is_empty() || attempt == TRIES || before.as_ref() == Some(&found) {
@@ -119,8 +128,8 @@ pub(crate) fn settled(directory: &Path, bar: &mut Progress, label: &str) -> Resu
 pub(crate) type Settled = (Pinned, CoreSurvey);
 
 /// Reads all of it.
-pub(crate) fn survey(pinned: &mut Pinned, bar: &mut Progress) -> CoreSurvey {
-    let mut survey = survey_files(pinned, bar);
+pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> CoreSurvey {
+    let mut survey = CoreSurvey { least, ..survey_files(pinned, bar) };
     check_together(&mut survey);
     survey
 }
@@ -241,6 +250,16 @@ fn check_together(survey: &mut CoreSurvey) {
                 "the log ends at sequence {last}, and {name} shows {as_of}: its end was lost"
             ));
         }
+    }
+    if survey.problems.is_empty() && last < survey.least.sequence {
+        // What is behind the last good frame was promised.
+        let cut = survey.cut.take();
+        let newest = survey.segments.last().map(|segment| segment.first);
+        let lost = RecoveryError::lost(last, survey.least.sequence, cut.as_ref(), newest);
+        survey.problems.push(lost.to_string());
+    }
+    if survey.snapshots.is_empty() && first <= 1 && survey.least.snapshot {
+        survey.problems.push(RecoveryError::NoSnapshot.to_string());
     }
     if survey.snapshots.is_empty() && first > 1 {
         survey.problems.push(format!(

@@ -60,8 +60,9 @@ impl Target {
         self.path.join(super::core_name(self.manifest.generation, core))
     }
 
-    /// From now on it is a data directory.
-    pub(crate) fn finish(self) -> Result<()> {
+    /// From now on it is a data directory, whose logs have come so far, in the order of the cores.
+    pub(crate) fn finish(self, sequences: &[u64]) -> Result<()> {
+        self.store.write_reach(&self.manifest, sequences)?;
         Ok(self.store.write_manifest(&self.manifest)?)
     }
 }

@@ -5,6 +5,7 @@ mod amplified;
 mod damage;
 mod failed;
 mod full;
+mod missing;
 mod refusals;
 mod restarts;
 

@@ -78,7 +78,7 @@ fn files_that_are_gone_are_missed() {
             }
             _ => {
                 fs::remove_dir_all(&core.path).expect("removed");
-                "the directory is missing"
+                "g1/0 is missing"
             }
         };
         inspect(&data.path()).refused(&["WRONG", words]);

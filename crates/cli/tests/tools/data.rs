@@ -3,7 +3,7 @@
 use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, read_chunk};
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece, Shard,
+    Commits, Config, Durability, Expiry, HashKey, Least, LogId, LogWriter, Outcome, Piece, Shard,
     Snapshot, SnapshotWriter, Until, checksum, forget, recover,
 };
 use scurry_ledger::{
@@ -54,11 +54,6 @@ fn config() -> Config {
     Config { hash_key: HashKey::known(HASH_SEED), ..Config::default() }
 }
 
-fn log_id(manifest: &Manifest, core: u16) -> LogId {
-    let place = u64::from(manifest.generation) << 16 | u64::from(core);
-    LogId { id: manifest.store ^ place, core: u32::from(core) }
-}
-
 impl Data {
     /// An empty one.
     pub(crate) fn new(threads: u16) -> Data {
@@ -70,7 +65,7 @@ impl Data {
         store.write_manifest(&manifest).expect("written");
         let core = |core| {
             let directory = store.core(1, core).expect("made");
-            let log = log_id(&manifest, core);
+            let log = manifest.log(core);
             Core::new(path.join(format!("g1/{core}")), directory, Shard::new(config()), log, 1)
         };
         let cores = (0..threads).map(core).collect();
@@ -116,10 +111,17 @@ impl Core {
     /// What a server finds there, which goes on with it.
     pub(crate) fn start(data: &Path, manifest: &Manifest, core: u16) -> Core {
         let path = data.join(format!("g{}/{core}", manifest.generation));
-        let (mut shard, log) = (Shard::new(config()), log_id(manifest, core));
+        let (mut shard, log) = (Shard::new(config()), manifest.log(core));
         let mut directory = Directory::open(&path).expect("it is there");
-        let found = recover(&mut directory, log, HASH_SEED, Until::End, &mut shard, |_| {})
-            .expect("it is recovered");
+        let found = recover(
+            &mut directory,
+            log,
+            HASH_SEED,
+            Until::End(Least::default()),
+            &mut shard,
+            |_| {},
+        )
+        .expect("it is recovered");
         Core::new(path, directory, shard, log, found.next)
     }
 

@@ -1,7 +1,7 @@
 //! What was committed, and how far it is durable. It stays with the shard and opens nothing:
 //! batches go out, outcomes come back.
 
-use super::{LogWriter, Room};
+use super::{LogWriter, ReachError, Room};
 use crate::{Disk, Shard};
 use scurry_ledger::Time;
 use std::io;
@@ -29,6 +29,8 @@ pub struct Batch {
     written: bool,
     /// What the log has room for behind it.
     room: Option<Room>,
+    /// Why nothing beside the log says how far it has come.
+    unsaid: Option<ReachError>,
 }
 
 /// The log cannot be trusted any more: nothing may be answered until the server was started
@@ -189,7 +191,7 @@ impl Commits {
         self.batches += 1;
         self.under_way = frames.len() as u64;
         let sync = self.durability == Durability::Fsync;
-        Batch { frames, first, last, sync, written: false, room: None }
+        Batch { frames, first, last, sync, written: false, room: None, unsaid: None }
     }
 
     /// What the log has room for behind what was written last, as its writer says.
@@ -258,7 +260,17 @@ impl Batch {
             outcome?;
             self.written = true;
         }
-        if self.sync { writer.sync() } else { Ok(()) }
+        if self.sync {
+            writer.sync()?;
+            self.unsaid = writer.note_reach(self.last).err();
+        }
+        Ok(())
+    }
+
+    /// Why nothing beside the log says how far it has come, when that was tried and failed. The
+    /// batch is as durable as ever, and each batch to come tries again.
+    pub fn unsaid(&self) -> Option<&ReachError> {
+        self.unsaid.as_ref()
     }
 }
 

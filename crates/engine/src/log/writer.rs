@@ -2,7 +2,7 @@
 
 use super::ahead::Ahead;
 use super::spare::retire;
-use super::{LogId, Room, checksum, segment_name, segment_of};
+use super::{LogId, LogReach, ReachError, Room, checksum, segment_name, segment_of};
 use crate::{Disk, File};
 use scurry_codec::SegmentHeader;
 use std::io;
@@ -23,13 +23,32 @@ pub struct LogWriter<D: Disk> {
     /// Names and files were made that the directory may lose.
     is_dir_dirty: bool,
     ahead: Ahead<D::File>,
+    /// The first sequence of the open segment.
+    first: u64,
+    /// What says how far the log has come.
+    reach: Option<LogReach<D::File>>,
 }
 
 impl<D: Disk> LogWriter<D> {
     /// A writer that begins a segment with its first write.
     pub fn new(disk: D, log: LogId, len_max: u64) -> LogWriter<D> {
         let ahead = Ahead::new(len_max);
-        LogWriter { disk, log, len_max, file: None, offset: 0, is_dir_dirty: false, ahead }
+        LogWriter {
+            disk,
+            log,
+            len_max,
+            file: None,
+            offset: 0,
+            is_dir_dirty: false,
+            ahead,
+            first: 0,
+            reach: None,
+        }
+    }
+
+    /// The writer of a log that says beside it how far it has come.
+    pub fn with_reach(self, reach: LogReach<D::File>) -> LogWriter<D> {
+        LogWriter { reach: Some(reach), ..self }
     }
 
     /// Writes frames, the first record of which has the sequence `first`, and zeros up to the end of
@@ -66,6 +85,15 @@ impl<D: Disk> LogWriter<D> {
             self.is_dir_dirty = false;
         }
         Ok(())
+    }
+
+    /// Everything up to `last` was synced. Once for each segment that has records the file beside
+    /// the log says so, before any answer shows them: a segment that goes missing is missed.
+    pub fn note_reach(&mut self, last: u64) -> Result<(), ReachError> {
+        match &mut self.reach {
+            Some(reach) if reach.sequence() < self.first && self.first <= last => reach.raise(last),
+            _ => Ok(()),
+        }
     }
 
     /// Sets the room of the next segment aside, unless it is: for whoever accepts nothing that the
@@ -116,6 +144,7 @@ impl<D: Disk> LogWriter<D> {
         header.encode(checksum, &mut bytes);
         file.write_at(0, &bytes)?;
         self.offset = SegmentHeader::LEN as u64;
+        self.first = first;
         self.file = Some(file);
         Ok(())
     }
@@ -149,8 +178,9 @@ pub fn forget<D: Disk>(disk: &mut D, sequence: u64, keep: u64) -> io::Result<()>
 }
 
 /// Makes durable what a writer has written and not synced, of the segments that hold anything
-/// after this sequence: for whoever syncs behind a writer.
-pub fn sync_behind<D: Disk>(disk: &mut D, sequence: u64) -> io::Result<()> {
+/// after this sequence: for whoever syncs behind a writer. Returns the first sequence of the newest
+/// segment, 0 without any.
+pub fn sync_behind<D: Disk>(disk: &mut D, sequence: u64) -> io::Result<u64> {
     let names = disk.list()?;
     let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
     segments.sort_unstable();
@@ -158,5 +188,6 @@ pub fn sync_behind<D: Disk>(disk: &mut D, sequence: u64) -> io::Result<()> {
     for &first in &segments[from..] {
         disk.open(&segment_name(first))?.sync()?;
     }
-    disk.sync_dir()
+    disk.sync_dir()?;
+    Ok(segments.last().copied().unwrap_or(0))
 }

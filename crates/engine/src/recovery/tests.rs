@@ -125,6 +125,7 @@ fn each_key_sees_its_records_in_their_order() {
     });
     assert_eq!((one_by_one.keys.len(), one_by_one.clears), (usize::try_from(KEYS).unwrap_or(0), 2));
     let base = Base {
+        is_snapshot: false,
         begun: 0,
         at: Time(0),
         version_last: 0,
@@ -186,6 +187,7 @@ fn what_does_not_fit_is_named_by_its_sequence() {
     let mut log = Vec::new();
     writer.take(&mut log);
     let base = Base {
+        is_snapshot: true,
         begun: 99,
         at: Time(0),
         version_last: 0,
@@ -230,6 +232,7 @@ fn a_change_that_leaves_another_balance_is_refused() {
         let mut log = Vec::new();
         writer.take(&mut log);
         let base = Base {
+            is_snapshot: true,
             begun: 6,
             at: Time(0),
             version_last: 0,

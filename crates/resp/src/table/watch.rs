@@ -52,7 +52,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]",
         reply: "none: the connection is closed; an error when it does not stop",
         summary: "Stops the server as SIGTERM does: what was sent is answered, then it ends.",
-        notes: "SAVE is refused: durability is none, so there is nothing to save to. NOW and FORCE have no effect, ABORT never finds a shutdown in progress.",
+        notes: "What is kept is in the log, and a stop syncs it, with SAVE and without; with durability none SAVE is refused, as there is nothing to save to. NOW and FORCE have no effect, ABORT never finds a shutdown in progress.",
         ..SERVER
     },
 ];

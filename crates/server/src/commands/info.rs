@@ -210,6 +210,7 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     ] {
         lines.line(never, 0);
     }
+    lines.line("clock_set_back", counters.clock_set_back);
     lines.line("longest_probe", source.all.stats.longest_probe);
     lines.line("tracking_total_keys", source.all.tracked.keys);
     lines.line("tracking_total_items", source.all.tracked.items);

@@ -2,6 +2,7 @@
 
 use super::SYNTAX_ERROR;
 use crate::node::Node;
+use scurry_engine::Durability;
 use scurry_resp::{Args, Reply};
 
 const NOTHING_TO_SAVE_TO: &str =
@@ -26,7 +27,7 @@ pub(crate) fn shutdown(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         reply.error(SYNTAX_ERROR);
     } else if abort {
         reply.error("ERR No shutdown in progress.");
-    } else if save {
+    } else if save && node.durable.durability() == Durability::None {
         reply.error(NOTHING_TO_SAVE_TO);
     } else {
         node.stop_asked = true;

@@ -1,6 +1,5 @@
 //! A store that is read by another number of threads than the one that wrote it.
 
-use super::start::log_id;
 use crate::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, Manifest, Store};
@@ -73,8 +72,10 @@ pub(super) fn divide(
     let manifest = Manifest { generation: before.generation + 1, threads, ..*before };
     for (core, shard) in (0..).zip(shards.iter_mut()) {
         let directory = store.core(manifest.generation, core).map_err(StartError::store)?;
-        write_whole(directory, shard, log_id(&manifest, core), now).map_err(StartError::store)?;
+        write_whole(directory, shard, manifest.log(core), now).map_err(StartError::store)?;
     }
+    // Everything is in the snapshots: the logs begin.
+    store.write_reach(&manifest, &vec![0; shards.len()])?;
     store.write_manifest(&manifest)?;
     store.remove_generation(before.generation).map_err(StartError::store)?;
     Ok(manifest)

@@ -1,9 +1,12 @@
 //! The thread beside a core that does what may take long: writes snapshots, removes what is not
 //! needed any more, and in `write` mode syncs the log behind the clients.
 
+use super::NOT_NOTED;
 use crate::mesh::Bell;
-use scurry_disk::Directory;
-use scurry_engine::{Disk, SnapshotWriter, forget, give_up_spares, is_want_of_room, sync_behind};
+use scurry_disk::{Directory, DiskFile};
+use scurry_engine::{
+    Disk, LogReach, SnapshotWriter, forget, give_up_spares, is_want_of_room, sync_behind,
+};
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,6 +28,10 @@ pub(super) enum Task {
         from: u64,
         to: u64,
     },
+    /// The run ends: all of the log is synced, up to here.
+    End {
+        to: u64,
+    },
 }
 
 /// What it says.
@@ -32,6 +39,7 @@ pub(super) enum News {
     Synced { to: u64 },
     NotSynced(io::Error),
     Snapshot(SnapshotNews),
+    Ended,
 }
 
 /// What it says of a snapshot.
@@ -50,16 +58,9 @@ pub(super) struct Keeper {
 }
 
 impl Keeper {
-    /// `log_bytes` are kept of the log although no snapshot needs them.
-    pub(super) fn start(
-        core: u32,
-        (directory, log_bytes): (Directory, u64),
-        bell: Arc<Bell>,
-    ) -> io::Result<Keeper> {
+    pub(super) fn start(core: u32, mut hand: Hand, bell: Arc<Bell>) -> io::Result<Keeper> {
         let (tasks, work) = channel();
         let (tell, news) = channel();
-        let path = directory.path().to_owned();
-        let mut hand = Hand { path, directory, log_bytes, writer: None };
         thread::Builder::new().name(format!("keeper-{core}")).spawn(move || {
             while let Ok(task) = work.recv() {
                 if let Some(news) = hand.work(task) {
@@ -87,24 +88,55 @@ impl Keeper {
         self.stash = self.news();
         self.stash.is_some()
     }
+
+    /// Waits for news; false when none will come.
+    pub(super) fn wait(&mut self) -> bool {
+        if self.stash.is_none() {
+            self.stash = self.news.recv().ok();
+        }
+        self.stash.is_some()
+    }
 }
 
 /// What the thread has.
-struct Hand {
+pub(super) struct Hand {
     path: PathBuf,
     directory: Directory,
+    reach: Option<LogReach<DiskFile>>,
     log_bytes: u64,
     writer: Option<SnapshotWriter<Directory>>,
 }
 
 impl Hand {
+    /// `log_bytes` are kept of the log although no snapshot needs them.
+    pub(super) fn new(
+        directory: Directory,
+        reach: Option<LogReach<DiskFile>>,
+        log_bytes: u64,
+    ) -> Hand {
+        Hand { path: directory.path().to_owned(), directory, reach, log_bytes, writer: None }
+    }
+
     fn work(&mut self, task: Task) -> Option<News> {
         let snapshot = |outcome: io::Result<SnapshotNews>| {
             Some(News::Snapshot(outcome.unwrap_or_else(SnapshotNews::Failed)))
         };
         match task {
             Task::SyncBehind { from, to } => Some(match sync_behind(&mut self.directory, from) {
-                Ok(()) => News::Synced { to },
+                Ok(newest) => {
+                    // Once for each segment, as where each batch is synced.
+                    if newest <= to && self.reach.as_ref().is_some_and(|r| r.sequence() < newest) {
+                        self.note_reach(to);
+                    }
+                    News::Synced { to }
+                }
+                Err(error) => News::NotSynced(error),
+            }),
+            Task::End { to } => Some(match sync_behind(&mut self.directory, to) {
+                Ok(_) => {
+                    self.note_reach(to);
+                    News::Ended
+                }
                 Err(error) => News::NotSynced(error),
             }),
             Task::Begin { begun } => match self.begin(begun) {
@@ -138,6 +170,15 @@ impl Hand {
                 }
                 None
             }
+        }
+    }
+
+    /// All of the log up to here is on the device.
+    fn note_reach(&mut self, to: u64) {
+        if let Some(reach) = &mut self.reach
+            && let Err(error) = reach.raise(to)
+        {
+            tracing::warn!("{NOT_NOTED}: {error}");
         }
     }
 

@@ -4,9 +4,10 @@
 use super::divide::{Spread, divide};
 use crate::StartError;
 use crate::slots::Slots;
-use scurry_disk::{Directory, Manifest, Store};
+use scurry_disk::{Directory, DiskFile, Manifest, Store};
 use scurry_engine::{
-    Config, Durability, LogId, Progress, Recovered, RecoveryError, Shard, Until, Version, recover,
+    Config, Durability, Least, LogId, LogReach, Progress, Recovered, RecoveryError, Shard, Until,
+    Version, recover,
 };
 use scurry_ledger::Time;
 use std::io;
@@ -64,6 +65,9 @@ pub(crate) struct CoreStart {
     pub(crate) generation: u32,
     /// For the log, for what is done beside, and for those who read along.
     pub(crate) directories: [Directory; 3],
+    /// What says how far the log has come: for the log, and for what is done beside. None where it
+    /// cannot be had, which was reported.
+    pub(crate) reaches: [Option<LogReach<DiskFile>>; 2],
     pub(crate) retention: Retention,
 }
 
@@ -123,6 +127,9 @@ pub(crate) fn open(
         Some(manifest) => manifest,
         None => begin(&store, plan.threads)?,
     };
+    // Before anything is removed: the files of another generation may be the right ones, and the
+    // manifest an old copy.
+    let least = store.least(&manifest)?;
     for generation in store.generations().map_err(StartError::store)? {
         if generation != manifest.generation {
             store.remove_generation(generation).map_err(StartError::store)?;
@@ -132,9 +139,9 @@ pub(crate) fn open(
     let mut shards: Vec<Shard> =
         (0..plan.threads).map(|_| Shard::new(plan.config.clone())).collect();
     let recovered = if same {
-        side_by_side(&store, &manifest, &mut shards, tell)?
+        side_by_side(&store, (&manifest, &least), &mut shards, tell)?
     } else {
-        one_after_the_other(&store, &manifest, &mut shards, tell)?
+        one_after_the_other(&store, (&manifest, &least), &mut shards, tell)?
     };
     let mut opened = Opened { store, manifest, cores: vec![], time: Time(0), report: recovered.1 };
     let mut nexts = vec![1; shards.len()];
@@ -156,16 +163,22 @@ pub(crate) fn open(
             plan.threads, manifest.threads
         ));
     }
+    let reached: Vec<u64> = nexts.iter().map(|next| next - 1).collect();
+    let noted = opened.store.raise_reach(&opened.manifest, &reached);
+    // A full disk is no reason not to start.
+    opened.report.notes.extend(noted.err().map(|error| format!("not noted: {error}")));
     for (core, (shard, next)) in (0..).zip(shards.into_iter().zip(nexts)) {
         let generation = opened.manifest.generation;
         let directory = || opened.store.core(generation, core).map_err(StartError::store);
+        let reach = || opened.store.reach(&opened.manifest, core).ok().flatten();
         opened.cores.push(CoreStart {
             shard,
-            log: log_id(&opened.manifest, core),
+            log: opened.manifest.log(core),
             next,
             durability: plan.durability,
             generation: opened.manifest.generation_of_events(),
             directories: [directory()?, directory()?, directory()?],
+            reaches: [reach(), reach()],
             retention: plan.retention,
         });
     }
@@ -178,15 +191,10 @@ fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
         getrandom::u64().map_err(io::Error::other).map_err(StartError::system("a random number"))
     };
     let (store_id, hash_seed) = (random()?, random()?);
-    let manifest = Manifest { store: store_id, hash_seed, generation: 1, threads, restored: 0 };
+    let manifest = Manifest::new(store_id, hash_seed, threads);
+    store.write_reach(&manifest, &vec![0; usize::from(threads)])?;
     store.write_manifest(&manifest)?;
     Ok(manifest)
-}
-
-/// Tells one log of a store from all others.
-pub(super) fn log_id(manifest: &Manifest, core: u16) -> LogId {
-    let place = u64::from(manifest.generation) << 16 | u64::from(core);
-    LogId { id: manifest.store ^ place, core: u32::from(core) }
 }
 
 type Found = (Vec<Recovered>, RecoveryReport);
@@ -194,7 +202,7 @@ type Found = (Vec<Recovered>, RecoveryReport);
 /// Each thread recovers its own.
 fn side_by_side(
     store: &Store,
-    manifest: &Manifest,
+    (manifest, least): (&Manifest, &[Least]),
     shards: &mut [Shard],
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
 ) -> Result<Found, StartError> {
@@ -202,7 +210,7 @@ fn side_by_side(
     let (done, outcomes) = channel();
     let mut all = Vec::new();
     thread::scope(|scope| -> Result<(), StartError> {
-        for (core, shard) in (0..).zip(shards.iter_mut()) {
+        for (core, (shard, &least)) in (0..).zip(shards.iter_mut().zip(least)) {
             let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
             let (meter, done) = (&meter, done.clone());
             thread::Builder::new()
@@ -211,9 +219,9 @@ fn side_by_side(
                     let mut before = Progress::default();
                     let outcome = recover(
                         &mut directory,
-                        log_id(manifest, core),
+                        manifest.log(core),
                         manifest.hash_seed,
-                        Until::End,
+                        Until::End(least),
                         shard,
                         |progress| meter.add(&mut before, progress),
                     );
@@ -245,7 +253,7 @@ fn side_by_side(
 /// Every key goes to the thread that owns it now.
 fn one_after_the_other(
     store: &Store,
-    manifest: &Manifest,
+    (manifest, least): (&Manifest, &[Least]),
     shards: &mut [Shard],
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
 ) -> Result<Found, StartError> {
@@ -253,7 +261,7 @@ fn one_after_the_other(
     let meter = Meter::default();
     let mut report = RecoveryReport::default();
     let mut all = Vec::new();
-    for core in 0..manifest.threads {
+    for (core, &least) in (0..manifest.threads).zip(least) {
         let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
         let mut before = Progress::default();
         let mut told = 0;
@@ -261,9 +269,9 @@ fn one_after_the_other(
         let mut spread = Spread { shards: &mut *shards, slots, is_read: &is_read };
         let found = recover(
             &mut directory,
-            log_id(manifest, core),
+            manifest.log(core),
             manifest.hash_seed,
-            Until::End,
+            Until::End(least),
             &mut spread,
             |progress| {
                 meter.add(&mut before, progress);

@@ -51,6 +51,10 @@ pub(super) fn process(source: &Source<'_>, page: &mut Exposition) {
     source.each_core(page, metric, |core| core.report.counters.bytes_out);
     let metric = ("scurry_protocol_errors_total", Counter, "Connections that did not speak RESP.");
     source.each_core(page, metric, |core| core.report.counters.protocol_errors);
+    let help = "Times that the wall clock was set back, which prolongs every deadline by as much.";
+    page.metric("scurry_clock_set_back_total", Counter, help);
+    let sum: u64 = source.cores.iter().map(|(_, core)| core.report.counters.clock_set_back).sum();
+    page.sample(&[], sum);
     let help = "Hashes of passwords that were computed: many without new clients are guesses.";
     let hashes = source.measurement.password_hashes;
     page.single("scurry_password_hashes_total", Counter, help, hashes);

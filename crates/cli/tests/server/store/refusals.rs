@@ -34,6 +34,7 @@ fn a_directory_without_permission() {
     let error = format!("cannot keep a store in {}: ", directory.display());
     assert!(said.contains(&error) && said.contains("Permission denied"), "{said}");
     assert!(said.contains("(chown), or choose another directory"), "{said}");
+    assert_eq!(said.matches("Permission denied").count(), 1, "{said}");
     assert_eq!(files(&directory), []);
 }
 

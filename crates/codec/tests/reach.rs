@@ -1,0 +1,41 @@
+//! How far a log had come: pinned bytes, and damage that is refused.
+
+#[expect(dead_code, reason = "it uses its part of what the tests of the formats share")]
+mod support;
+
+use scurry_codec::{FileKind, HeaderError, Reach};
+use support::{CHECKSUM, LOG_ID, flipped, hex};
+
+const REACH: Reach = Reach { log_id: LOG_ID, core: 3, sequence: 4_711 };
+
+fn bytes() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    REACH.encode(CHECKSUM, &mut bytes);
+    bytes
+}
+
+#[test]
+fn version_1_is_pinned() {
+    expect_test::expect_file!["golden/reach-v1.hex"].assert_eq(&hex(&bytes()));
+    assert_eq!((bytes().len(), Reach::decode(CHECKSUM, &bytes())), (Reach::LEN, Ok(REACH)));
+}
+
+#[test]
+fn what_is_not_whole_is_refused() {
+    for (bit, damaged) in flipped(&bytes()) {
+        assert!(Reach::decode(CHECKSUM, &damaged).is_err(), "bit {bit}");
+    }
+    for len in 0..Reach::LEN {
+        assert!(Reach::decode(CHECKSUM, &bytes()[..len]).is_err(), "{len} bytes");
+    }
+    let zeros = Reach::decode(CHECKSUM, &[0; 512]);
+    assert_eq!(zeros, Err(HeaderError::Magic(FileKind::Reach)));
+}
+
+#[test]
+fn a_newer_version_is_told_from_damage() {
+    let mut newer = bytes();
+    newer[8] = 2;
+    let found = Reach::decode(CHECKSUM, &newer);
+    assert_eq!(found, Err(HeaderError::Newer { found: 2, known: 1 }));
+}

@@ -1,0 +1,82 @@
+//! Why a start is refused: what is damaged, or which file is missing.
+
+use crate::ReplayError;
+use crate::log::{Cut, LogError, segment_name};
+use crate::snapshot::{SnapshotError, snapshot_name};
+use scurry_codec::RecordError;
+use thiserror::Error;
+
+/// Why a shard cannot be recovered.
+#[derive(Debug, Error)]
+pub enum RecoveryError {
+    /// The log is damaged, or its end is missing.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// No snapshot can be used, and the log alone does not reach back far enough.
+    #[error("no snapshot can be used: {}", list(.0))]
+    Snapshots(Vec<SnapshotError>),
+    /// A record is not what a log holds.
+    #[error("the log is damaged at sequence {sequence}: {error}; restore from a backup")]
+    Record {
+        /// Its sequence.
+        sequence: u64,
+        /// What is wrong.
+        error: RecordError,
+    },
+    /// A record does not fit the state.
+    #[error("sequence {sequence} does not fit what is there: {error}; restore from a backup")]
+    Replay {
+        /// Its sequence, or that of the snapshot.
+        sequence: u64,
+        /// What is wrong.
+        error: ReplayError,
+    },
+    /// The snapshot shows more than the log has.
+    #[error(
+        "the log ends at sequence {last}, and {wanted} was synced once: {missing} is missing; put \
+         the files back, or restore from a backup"
+    )]
+    Lost {
+        /// The last sequence of the log.
+        last: u64,
+        /// What a snapshot shows, or what was said beside the log.
+        wanted: u64,
+        /// Files that are not there, or not whole.
+        missing: String,
+    },
+    /// The log alone is not everything.
+    #[error(
+        "there is no snapshot, and these files were begun with one: {} was removed; put the file \
+         back, or restore from a backup",
+        snapshot_name(0)
+    )]
+    NoSnapshot,
+}
+
+impl RecoveryError {
+    /// Says what is wrong with a log that ends at `last` although `wanted` was synced: where it is
+    /// damaged, or which file is missing. `cut` is what lies behind its end, `newest` the first
+    /// sequence of its last segment.
+    pub fn lost(last: u64, wanted: u64, cut: Option<&Cut>, newest: Option<u64>) -> RecoveryError {
+        let next = segment_name(last + 1);
+        if let Some(Cut { file, offset, .. }) = cut.filter(|cut| cut.bytes > 0) {
+            return RecoveryError::Log(LogError::Damaged {
+                file: file.clone(),
+                offset: *offset,
+                sequence: last + 1,
+                why: format!("these bytes are no frame; {wanted} was noted as synced"),
+            });
+        }
+        let missing = match newest {
+            Some(newest) if newest <= last => {
+                format!("{next}, or the end of {}", segment_name(newest))
+            }
+            _ => next,
+        };
+        RecoveryError::Lost { last, wanted, missing }
+    }
+}
+
+fn list(errors: &[SnapshotError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

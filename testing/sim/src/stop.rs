@@ -1,0 +1,124 @@
+//! Stops and starts that no crash is part of: a host that stops as it should, and what people and
+//! devices do to the files before it starts again.
+
+use crate::SimFile;
+use crate::run::{Checked, Sim};
+use crate::scan::last_frames;
+use scurry_engine::{
+    Disk, Durability, File, Least, LogReach, ReachError, segment_name, segment_of,
+};
+
+/// The file that says how far the log has come; a server has it beside the directory of the log.
+pub(crate) const REACH: &str = "reach";
+/// Batches that a stop may need: the one under way, what was committed meanwhile, the mark.
+const BATCHES_MAX: usize = 20;
+
+impl Sim {
+    /// Notes how far the log has come, in a file that is made where there is none.
+    pub(crate) fn note_reach(&mut self, sequence: u64) -> Result<(), ReachError> {
+        if let Some(mut reach) = self.open_reach()? {
+            return reach.raise(sequence);
+        }
+        let new = format!("{REACH}.new");
+        let mut file = self.disk.create(&new, 0)?;
+        file.write_at(0, &LogReach::<SimFile>::file_of([(self.log, sequence)].into_iter()))?;
+        file.sync()?;
+        self.disk.rename(&new, REACH)?;
+        Ok(self.disk.sync_dir()?)
+    }
+
+    /// What says how far the log has come; none where there is no such file.
+    pub(crate) fn open_reach(&mut self) -> Result<Option<LogReach<SimFile>>, ReachError> {
+        match self.disk.open(REACH) {
+            Ok(file) => LogReach::open(file, self.log).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// What a start has to find at least.
+    pub(crate) fn least(&mut self) -> Result<Least, ReachError> {
+        let sequence = self.open_reach()?.map_or(0, |reach| reach.sequence());
+        Ok(Least { sequence, snapshot: false })
+    }
+
+    /// The host stops as it should. It may be killed meanwhile.
+    pub(crate) fn stop(&mut self) -> Checked {
+        self.abandon_snapshot();
+        for _ in 0..BATCHES_MAX {
+            if self.flight.is_none() && self.commits.written() == self.shard.sequence() {
+                break;
+            }
+            self.finish_batch()?;
+        }
+        self.sync_behind();
+        self.mark();
+        self.finish_batch()?;
+        self.sync_behind();
+        self.answer();
+        let is_done = self.commits.synced() == self.shard.sequence() && !self.has_failed;
+        if is_done && self.note_reach(self.commits.synced()).is_ok() {
+            self.counts.stops += 1;
+            self.has_stopped = true;
+        }
+        self.disk.note(|| format!("stopped, wholly: {}", self.has_stopped));
+        Ok(())
+    }
+
+    /// Files are removed or changed while nothing runs. False where there was nothing to do it to.
+    pub(crate) fn tamper(&mut self) -> bool {
+        let names: Vec<String> = self.disk.contents().into_iter().map(|(name, _)| name).collect();
+        let segments: Vec<String> =
+            names.iter().filter_map(|name| segment_of(name)).map(segment_name).collect();
+        let newest = segments.last().cloned();
+        let kind = self.random.below(if self.has_stopped { 6 } else { 4 });
+        let gone = match kind {
+            0 => newest.into_iter().collect(),
+            1 => segments,
+            2 => names.into_iter().filter(|name| name != REACH).collect(),
+            3 if names.is_empty() => vec![],
+            3 => vec![names[self.random.below(names.len())].clone()],
+            // Of a machine that did not stop by itself the last frames may be as they are.
+            4 => return newest.is_some_and(|newest| self.flip_end(&newest)),
+            _ => return newest.is_some_and(|newest| self.shorten(&newest)),
+        };
+        self.disk.note(|| format!("removed: {gone:?}"));
+        for name in &gone {
+            self.disk.remove(name).expect("it is there");
+        }
+        !gone.is_empty() && self.disk.sync_dir().is_ok()
+    }
+
+    /// A bit of one of the last two frames changes.
+    fn flip_end(&mut self, newest: &str) -> bool {
+        let Some(frames) = self.last_frames(newest) else { return false };
+        let byte = frames.start + self.random.below(frames.len());
+        let bit = self.random.below(8);
+        self.disk.flip_bit(newest, byte, bit);
+        true
+    }
+
+    /// The file ends earlier, as a copy does that was cut short.
+    fn shorten(&mut self, newest: &str) -> bool {
+        let Some(frames) = self.last_frames(newest) else { return false };
+        let len = self.random.below(frames.end) as u64;
+        self.disk.note(|| format!("cut short at {len}: {newest}"));
+        let cut = self.disk.open(newest).and_then(|mut file| {
+            file.set_len(len)?;
+            file.sync()
+        });
+        cut.is_ok()
+    }
+
+    fn last_frames(&self, newest: &str) -> Option<std::ops::Range<usize>> {
+        let files = self.disk.contents();
+        let (_, bytes) = files.iter().find(|(name, _)| name == newest)?;
+        last_frames(self.log.id, segment_of(newest)?, bytes)
+    }
+
+    /// True when what was acknowledged must be noticed when it is missing: where each answer waits
+    /// for the device, and where the last run has ended by itself.
+    pub(crate) fn is_noted(&self) -> bool {
+        self.has_stopped || self.plan.durability == Durability::Fsync
+    }
+}
