@@ -41,7 +41,7 @@ pub(crate) async fn bring_up(
 /// so on for ever.
 fn is_lacking(newest: &Copy, has: &Copy, forgotten: Time) -> bool {
     let is_old = newest.content == Content::Gone && newest.version < Version::at(forgotten, 0);
-    newest.version > has.version && !(is_old && has.version == Version::ABSENT)
+    newest > has && !(is_old && has.version == Version::ABSENT)
 }
 
 /// Takes from `node` what none of the `others` knows and what is older than `before`: deletions
@@ -138,7 +138,7 @@ async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
 
 fn later(newest: &mut [Copy], copies: Vec<Copy>) {
     for (newest, copy) in newest.iter_mut().zip(copies) {
-        if copy.version > newest.version {
+        if copy > *newest {
             *newest = copy;
         }
     }

@@ -6,22 +6,25 @@ use std::collections::BTreeMap;
 
 /// One call.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Call {
-    pub(crate) client: usize,
+pub struct Call {
+    /// Who made it.
+    pub client: usize,
     /// When it was made, ns.
-    pub(crate) call: i64,
-    /// When it returned, ns. Without a result: when the server that had it was surely gone.
-    pub(crate) end: i64,
+    pub call: i64,
+    /// When it returned, ns. Without a result: when it can no longer be executed.
+    pub end: i64,
+    /// What was asked.
     #[serde(flatten)]
-    pub(crate) act: Act,
+    pub act: Act,
     /// None when no reply has come: it was executed before `end`, or never.
-    pub(crate) result: Option<Outcome>,
+    pub result: Option<Outcome>,
 }
 
 /// What was asked.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
-pub(crate) enum Act {
+#[expect(missing_docs, reason = "as the commands")]
+pub enum Act {
     Set { value: String },
     Del,
     Read,
@@ -35,33 +38,39 @@ pub(crate) enum Act {
 
 /// What came back. What a kind of call does not have stays away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub(crate) struct Outcome {
+pub struct Outcome {
     /// The result code, or the name of the error.
-    pub(crate) code: String,
+    pub code: String,
+    /// Whether a stored answer was given again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) replayed: Option<i64>,
+    pub replayed: Option<i64>,
+    /// Of the account or session.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) version: Option<i64>,
+    pub version: Option<i64>,
+    /// Granted, or left.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) amount: Option<i64>,
+    pub amount: Option<i64>,
+    /// By sessions.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) held: Option<i64>,
+    pub held: Option<i64>,
+    /// Whether it is the last grant.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) last: Option<i64>,
+    pub last: Option<i64>,
     /// Of a register; absent when it holds nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) value: Option<String>,
+    pub value: Option<String>,
 }
 
 /// The calls of one key.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct History {
-    /// `account` or `register`.
-    pub(crate) kind: &'static str,
+pub struct History {
+    /// `account`, `register` or `entity`.
+    pub kind: &'static str,
     /// An account's first credit.
-    pub(crate) credit: i64,
-    pub(crate) calls: Vec<Call>,
+    pub credit: i64,
+    /// In any order.
+    pub calls: Vec<Call>,
 }
 
 /// Histories by their keys.
-pub(crate) type Histories = BTreeMap<String, History>;
+pub type Histories = BTreeMap<String, History>;

@@ -6,12 +6,13 @@
 //! `fsync` that no reply overtakes its batch. That a batch is on the device when power fails is
 //! what the simulator shows, on a disk that forgets what was not synced.
 //!
-//! What asks and compares accounts is public: `testing/cluster` does the same to a cluster.
+//! What asks and compares accounts is public: `testing/cluster` does the same to a cluster. So are
+//! histories and their check, for those of entities over several nodes.
 #![forbid(unsafe_code)]
 
 mod binary;
 pub mod clock;
-mod history;
+pub mod history;
 mod linear;
 mod load;
 mod plan;
@@ -24,6 +25,7 @@ mod verify;
 pub mod wire;
 
 pub use binary::Binary;
+pub use linear::check as check_histories;
 pub use report::Report;
 pub use run::{Settings, run};
 pub use subject::{Pending, Requests, compare, limits, shown, value_of, words_of};
