@@ -177,4 +177,14 @@ mod tests {
         assert!(is_lacking(&deleted, &Copy::NOTHING, Time(1_000)));
         assert!(!is_lacking(&deleted, &Copy::NOTHING, Time(1_001)));
     }
+
+    #[test]
+    fn of_one_version_the_greater_content_is_lacking() {
+        let value = |text| Content::Value { bytes: Bytes::from_static(text), forget_at: None };
+        let (one, other) = (copy(500, value(b"a")), copy(500, value(b"b")));
+        assert!(is_lacking(&other, &one, Time(0)) && !is_lacking(&one, &other, Time(0)));
+        let mut newest = vec![one];
+        later(&mut newest, vec![other.clone()]);
+        assert_eq!(newest, [other]);
+    }
 }

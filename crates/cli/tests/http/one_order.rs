@@ -90,6 +90,37 @@ fn of_two_values_with_one_version_one_stands_everywhere() {
     assert_eq!(value_at(&nodes[0], "xa"), redis::Value::BulkString(b"c".to_vec()));
 }
 
+#[test]
+fn two_values_with_one_version_have_two_tags() {
+    let nodes = keeping(3);
+    let door = Door::open(&nodes);
+    let version = (now_ms() << 19).to_string();
+    let tags = ["a", "b"].map(|value| {
+        for node in &nodes {
+            node.ask(&["ENTITY.PUT", "x", value, "VERSION", &version]);
+        }
+        let shown = door.ask("GET /v0/entity?id=x&replicas=3/3", &[], "");
+        assert_eq!(shown.status, 200);
+        shown.header("ETag").to_owned()
+    });
+    assert!(tags[0] != tags[1] && tags.iter().all(|tag| tag.contains(&version)), "{tags:?}");
+}
+
+/// The third node was away for two days, and what stands there has lost to a write of its version.
+#[test]
+fn a_node_that_is_brought_up_to_date_gets_the_value_that_stands() {
+    let nodes = keeping(3);
+    drop(Door::open(&nodes));
+    let version = (now_ms() << 19).to_string();
+    for (node, value) in nodes.iter().zip(["b", "b", "a"]) {
+        node.ask(&["ENTITY.PUT", "x", value, "VERSION", &version]);
+    }
+    let then = (now_ms() - 2 * 86_400_000).to_string();
+    nodes[2].ask(&["SET", "scurry:entities:whole", &then]);
+    let _door = Door::open(&nodes);
+    assert_eq!(value_at(&nodes[2], "x"), redis::Value::BulkString(b"b".to_vec()));
+}
+
 /// Both doors have the number that a door has unless it is told another.
 #[test]
 fn doors_with_one_number_never_disagree() {
