@@ -57,19 +57,6 @@ fn write(
         Err(fault) => return reply.error(fault),
     };
     let mut key = OpenKey::new(call.context, name, Mode::Write);
-    let expires = key.expires();
-    let held = match key.value::<Box<EntityValue>>() {
-        Ok(held) => held,
-        Err(_) => return reply.error(WRONG_TYPE),
-    };
-    let found = held.as_ref().map_or(EntityFound::default(), |held| {
-        let value = held.value.as_deref();
-        let content = EntityContent { value, expires: value.and(expires) };
-        EntityFound { version: held.version, content }
-    });
-    if value.is_none() && found.content.value.is_none() && terms.version.is_none() {
-        return entity_write_answer(reply, false, found.version.get());
-    }
     let now = call.context.now();
     let clock = VersionClock {
         last: entity::last_version(),
@@ -77,14 +64,29 @@ fn write(
         node: desk.options.node,
         ahead_ms_max: desk.options.version_ahead_ms_max,
     };
-    match terms.agree(found, &clock) {
+    let expires = key.expires();
+    let (found, lives, agreed) = match key.value::<Box<EntityValue>>() {
+        Ok(held) => {
+            let found = held.as_ref().map_or(EntityFound::default(), |held| {
+                let value = held.value.as_deref();
+                let content = EntityContent { value, expires: value.and(expires) };
+                EntityFound { version: held.version, content }
+            });
+            (found.version, found.content.value.is_some(), terms.agree(found, &clock))
+        }
+        Err(_) => return reply.error(WRONG_TYPE),
+    };
+    if value.is_none() && !lives && terms.version.is_none() {
+        return entity_write_answer(reply, false, found.get());
+    }
+    match agreed {
         Err(error) => reply.error(format_args!("ERR {error}")),
         Ok(None) => {
-            if terms.version == Some(found.version) {
+            if terms.version == Some(found) {
                 // Sent again: a WAIT behind this one covers the original.
                 call.context.replicate(APPLY, name, b"");
             }
-            entity_write_answer(reply, false, found.version.get());
+            entity_write_answer(reply, false, found.get());
         }
         Ok(Some(version)) => {
             entity::saw(version);
