@@ -40,6 +40,7 @@ pub(crate) struct File {
     pub(crate) keep_log: Option<Size>,
     pub(crate) http_listen: Option<SocketAddr>,
     pub(crate) http_max_clients: Option<usize>,
+    pub(crate) http_hosts: Option<Vec<String>>,
     #[serde(default)]
     pub(crate) rdma: RdmaTable,
     #[serde(default)]

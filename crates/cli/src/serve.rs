@@ -137,6 +137,12 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N")]
     http_max_clients: Option<usize>,
 
+    /// Names of hosts that the HTTP door is asked by, and whose pages may ask it, beside its addresses
+    /// and localhost. On loopback without users and TLS other names are refused: a web page could have
+    /// made them up [default: none]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    http_hosts: Option<Vec<String>>,
+
     #[command(flatten)]
     rdma: Rdma,
 
@@ -206,8 +212,10 @@ impl Serve {
     /// Where the HTTP door listens; none when nobody has asked for one.
     fn front(&self, file: &File, settings: &Settings) -> Result<Option<Front>> {
         let connections_max = self.http_max_clients.or(file.http_max_clients);
+        let hosts = self.http_hosts.as_ref().or(file.http_hosts.as_ref());
         let Some(listen) = self.http_listen.or(file.http_listen) else {
             ensure!(connections_max.is_none(), "--http-max-clients is for --http-listen");
+            ensure!(hosts.is_none(), "--http-hosts is for --http-listen");
             return Ok(None);
         };
         let connections_max = connections_max.unwrap_or(HTTP_CLIENTS_DEFAULT);
@@ -220,6 +228,8 @@ impl Serve {
             users: Arc::clone(&settings.users),
             open_access_allowed: settings.open_access_allowed,
             open_access_option: "--allow-open-access-without-password",
+            hosts: hosts.cloned().unwrap_or_default(),
+            hosts_option: "--http-hosts",
         }))
     }
 

@@ -15,10 +15,13 @@ mod reading;
 mod refusal;
 mod reply;
 mod routes;
+mod strict;
 mod table;
 mod text;
 mod totals;
+mod wording;
 
+pub(crate) use codes::{code_of, has_types};
 pub(crate) use command::Command;
 pub(crate) use input::{Place, field_problem, read_json};
 pub(crate) use operation::Retry;

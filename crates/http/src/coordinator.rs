@@ -89,7 +89,7 @@ impl Coordinator {
     /// then. None when too few answer.
     async fn newest(&self, id: &[u8], round: &mut Round<'_>) -> Option<(Copy, Vec<(usize, Copy)>)> {
         let (ack, from) = (round.quorum.ack(), round.quorum.from());
-        let question = Copy::question_packed(id);
+        let question = Bytes::from(Copy::question_packed(id));
         for node in self.placement.nodes(id, from) {
             round.ask(node, &question);
         }
@@ -122,7 +122,7 @@ impl Coordinator {
         if have >= round.quorum.ack() {
             return Some(());
         }
-        let order = newest.order(id).get_packed_command();
+        let order = Bytes::from(newest.order(id).get_packed_command());
         // What is told has numbers of its own.
         let told = |node: usize| node + self.nodes.len();
         for node in behind {
@@ -195,7 +195,7 @@ impl Coordinator {
     /// Until `ack` nodes have the copy or a later one, which was written meanwhile. All nodes are
     /// told, and nobody waits for more of them than must have it. None when too few answer.
     async fn tell(&self, id: &[u8], copy: &Copy, round: &mut Round<'_>) -> Option<()> {
-        let order = copy.order(id).get_packed_command();
+        let order = Bytes::from(copy.order(id).get_packed_command());
         for node in self.placement.nodes(id, round.quorum.from()) {
             round.ask(node, &order);
         }

@@ -61,6 +61,7 @@ impl Door {
     /// Listens, and begins to reach for the nodes.
     pub fn open(settings: Settings) -> Result<Door, StartError> {
         settings.check()?;
+        let gate = Gate::new(&settings.front)?;
         let open = Open::listen(&settings.front, || {})?;
         let runtime = &open.runtime;
 
@@ -69,7 +70,8 @@ impl Door {
             let addresses = settings.store.clone();
             Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
         });
-        let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
+        let node = |address: &String| Arc::new(Node::new(address.clone(), settings.patience));
+        let nodes = settings.nodes.iter().map(node).collect();
         let coordinator =
             Coordinator::new(nodes, settings.number, settings.tombstone_ms, settings.patience);
         let coordinator = Arc::new(coordinator);
@@ -85,7 +87,6 @@ impl Door {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
         let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
-        let gate = Gate::new(&settings.front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = routes(&shared, &gate, &traffic);
         open.serve(&settings.front, routes, traffic)
@@ -96,8 +97,8 @@ impl Door {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
+        let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
-        let gate = Gate::new(&front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = beside::routes(inside, &gate, &traffic);
         open.serve(front, routes, traffic)

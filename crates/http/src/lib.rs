@@ -18,6 +18,7 @@ mod entities;
 mod entity;
 mod front;
 mod gate;
+mod hosts;
 mod inbox;
 mod line;
 mod listener;

@@ -1,5 +1,6 @@
 //! Errors as RFC 9457 has them: `application/problem+json`, with a word for programs.
 
+use crate::charging;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -55,6 +56,14 @@ impl Problem {
         Problem { code: Some(code), ..Problem::new(status, title, detail) }
     }
 
+    /// Under the paths of charging a code has a type where /v1/problems tells of it.
+    pub(crate) fn at(mut self, path: &str) -> Problem {
+        if charging::has_types(path) && self.code.is_none() {
+            self.code = charging::code_of(&word(self.title));
+        }
+        self
+    }
+
     /// With one more member.
     pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Problem {
         self.more.insert(name.to_owned(), value.into());
@@ -73,6 +82,11 @@ impl Problem {
     }
 }
 
+/// A title as a code.
+fn word(title: &str) -> String {
+    title.to_ascii_uppercase().replace([' ', '-'], "_")
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let Problem { status, title, detail, code, more } = &self;
@@ -82,7 +96,7 @@ impl IntoResponse for Problem {
         };
         let code = match code {
             Some(code) => (*code).to_owned(),
-            None => title.to_ascii_uppercase().replace([' ', '-'], "_"),
+            None => word(title),
         };
         let body = Body9457 { kind, title, status: status.as_u16(), detail, code, more };
         let text = serde_json::to_vec(&body).unwrap_or_default();

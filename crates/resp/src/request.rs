@@ -310,6 +310,13 @@ impl Parser {
         self.stage == Stage::Start && self.found.is_empty()
     }
 
+    /// Room for what it has found, bytes.
+    pub fn room(&self) -> usize {
+        size_of::<Span>() * self.spans.capacity()
+            + size_of::<Found>() * self.found.capacity()
+            + self.unquoted.capacity()
+    }
+
     /// Gives back what an unusually large request needed. To be called when the parser is idle.
     pub fn shrink(&mut self) {
         if self.spans.capacity() > SPANS_KEPT_MAX {

@@ -10,7 +10,7 @@ use crate::fault::Fault;
 use crate::gather::{Gather, Merged};
 use crate::message::{Message, Sender};
 use crate::node::Node;
-use crate::pool::Pool;
+use crate::pool::{Pool, Room};
 use crate::reader::Reader;
 use crate::report::{Answer, Question};
 use crate::tls;
@@ -93,6 +93,9 @@ pub(crate) struct Connection<T> {
     hold: Option<u64>,
     /// What it was shown as a watcher and has no place for yet.
     lines: Vec<u8>,
+    /// Keys of the request at the front that were asked for already, and whose reply is under way:
+    /// nothing more is read meanwhile.
+    begun: usize,
     /// The socket may hold more than was read.
     readable: bool,
     /// The socket takes nothing until it says so.
@@ -101,6 +104,8 @@ pub(crate) struct Connection<T> {
     end_announced: bool,
     /// The peer sends nothing more.
     ended: bool,
+    /// The peer sends nothing more and a reply is waited for: until when, ms of uptime.
+    ended_until_ms: Option<i64>,
     /// When something came last.
     arrived_ms: i64,
     /// Something was answered since draining began.
@@ -126,10 +131,12 @@ impl<T: Transport> Connection<T> {
             phase: Phase::Open,
             hold: None,
             lines: Vec::new(),
+            begun: 0,
             readable: false,
             blocked: false,
             end_announced: false,
             ended: false,
+            ended_until_ms: None,
             arrived_ms: 0,
             answered: false,
             discarded: 0,
@@ -182,7 +189,8 @@ impl<T: Transport> Connection<T> {
         if self.is_paused() {
             return Ok(());
         }
-        if self.may_go_on(node) && self.readable && !self.ended {
+        self.ended_until_ms = None;
+        if self.may_go_on(node) && self.readable && !self.ended && self.begun == 0 {
             self.receive(node, pool)?;
         }
         if self.phase != Phase::Closing {
@@ -251,11 +259,18 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
+        let reader = self.reader.as_ref().map_or(0, Room::room);
+        let pause = match &self.pause {
+            Pause::None | Pause::Reply => 0,
+            Pause::Gather(gather) => gather.memory_bytes(),
+            Pause::Answers { told, .. } => told.iter().map(Answer::memory_bytes).sum(),
+        };
         size_of::<Self>() as u64
             + self.transport.memory_bytes()
             + transaction
             + tracking
-            + self.lines.capacity() as u64
+            + pause
+            + (reader + self.lines.capacity()) as u64
     }
 
     /// Keeps the core's count of its connections' memory right.
@@ -290,10 +305,11 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Writes what it was told and shown, between replies: never while some wait to be merged, and
-    /// behind those that were executed before.
+    /// behind those that were executed before, and not within a long one.
     fn push(&mut self, node: &Node, pool: &mut Pool) {
         if self.client.tracking.is_none() && self.lines.is_empty()
-            || matches!(self.pause, Pause::Gather(_))
+            || self.is_gathering()
+            || self.begun > 0
             || !self.may_go_on(node)
         {
             return;
@@ -310,6 +326,33 @@ impl<T: Transport> Connection<T> {
 
     fn is_paused(&self) -> bool {
         !matches!(self.pause, Pause::None)
+    }
+
+    /// True while replies of this core may wait for those of others.
+    pub(crate) fn is_gathering(&self) -> bool {
+        matches!(self.pause, Pause::Gather(_))
+    }
+
+    /// True when nothing can be done before somebody else has done something.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.hold.is_some() || self.is_away()
+    }
+
+    /// True once for each wait whose reply perhaps nobody takes; it may last until then. The check of
+    /// a password ends by itself.
+    pub(crate) fn waits_without_peer(&mut self, until_ms: i64) -> bool {
+        let is_endless = self.is_waiting() && self.client.entry.is_none();
+        let begins = self.end_announced && self.ended_until_ms.is_none() && is_endless;
+        if begins {
+            self.ended_until_ms = Some(until_ms);
+        }
+        begins
+    }
+
+    /// True when a wait that [`Connection::waits_without_peer`] has told of still lasts, and has
+    /// lasted long enough.
+    pub(crate) fn has_waited(&self, now_ms: i64) -> bool {
+        self.ended_until_ms.is_some_and(|until_ms| until_ms <= now_ms) && self.is_waiting()
     }
 
     /// True when nothing can be done before another core says something.
@@ -488,6 +531,7 @@ impl<T: Transport> Connection<T> {
             out_len_max: begin + node.settings.unsent_len_max.saturating_sub(unsent),
             out,
             gather: Gather::default(),
+            begun: self.begun,
             spare: &mut pool.bundles,
         };
         let mut done = 0;
@@ -511,6 +555,7 @@ impl<T: Transport> Connection<T> {
                 match batch.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
                     Next::Stop(turn) => stop = Some(turn),
+                    Next::Part => stop = Some(Turn::Wait),
                     Next::Pause => {
                         executed += 1;
                         self.pause = Pause::Reply;
@@ -528,7 +573,11 @@ impl<T: Transport> Connection<T> {
                 }
             }
             self.unanswered += executed as u64;
-            let (len, parsed) = reader.executed(executed);
+            let (len, parsed) = match stop {
+                // What was found stays found, since nothing before it goes: it may be long.
+                Some(_) if executed == 0 => (0, None),
+                _ => reader.executed(executed),
+            };
             done += len;
             match (stop, parsed) {
                 (Some(turn), _) => break turn,
@@ -552,6 +601,7 @@ impl<T: Transport> Connection<T> {
         node.batch_ended(Origin::Client(&self.client));
         self.answered |= batch.out.len() > begin;
         let gather = batch.gather;
+        self.begun = batch.begun;
         self.reader = Some(reader);
         if done > 0 {
             self.client.active_ms = node.now.uptime_ms;

@@ -218,7 +218,8 @@ pub(crate) fn finish(
     out: &mut Vec<u8>,
 ) {
     let begin = out.len();
-    auth::finish(client, user, &mut Reply::new(out, client.protocol));
+    let mut reply = Reply::new(out, client.protocol);
+    auth::finish(node, client, user, &mut reply);
     // The command was counted when it came.
     node.counters.errors += u64::from(out.get(begin) == Some(&b'-'));
 }

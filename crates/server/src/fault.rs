@@ -1,5 +1,5 @@
-//! What goes wrong between a peer and what carries its bytes, TLS or RDMA. Peers can make it go wrong as
-//! often as they like, so the log tells of many in one line.
+//! What goes wrong between a peer and what carries its bytes, TLS or RDMA, and passwords that are
+//! wrong. Peers can make it go wrong as often as they like, so the log tells of many in one line.
 
 use std::net::SocketAddr;
 
@@ -30,11 +30,19 @@ fn hint(error: &rustls::Error) -> &'static str {
     }
 }
 
-/// Faults of a core that the log has not told of yet: how many, and the last of them.
+/// Of the name that a peer gives as its user's, bytes that the log shows.
+const NAME_LEN_MAX: usize = 64;
+
+/// Faults of a core that the log has not told of yet: how many of each kind, and the last of them.
 #[derive(Default)]
 pub(crate) struct Faults {
+    /// Connections that were closed.
     count: u64,
     last: Option<(SocketAddr, Fault)>,
+    /// AUTH and HELLO with a wrong user or password.
+    logins: u64,
+    /// Who has come last, and as whom.
+    last_login: Option<(SocketAddr, String)>,
 }
 
 impl Faults {
@@ -44,13 +52,25 @@ impl Faults {
         self.last = Some((peer, fault));
     }
 
-    /// True when there is nothing to tell.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+    /// Somebody has given a wrong user or password; the name may be any bytes.
+    pub(crate) fn note_login(&mut self, peer: SocketAddr, name: &[u8]) {
+        let user = name[..name.len().min(NAME_LEN_MAX)].escape_ascii().to_string();
+        tracing::debug!(%peer, user, "wrong user or password");
+        self.logins += 1;
+        self.last_login = Some((peer, user));
     }
 
-    /// Tells of them in one line.
+    /// True when there is nothing to tell.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count + self.logins == 0
+    }
+
+    /// Tells of them, each kind in one line.
     pub(crate) fn tell(&mut self) {
+        if let Some((peer, user)) = self.last_login.take() {
+            let failed = std::mem::take(&mut self.logins);
+            tracing::warn!(failed, %peer, user, "wrong user or password");
+        }
         if let Some((peer, fault)) = self.last.take() {
             let closed = std::mem::take(&mut self.count);
             tracing::info!(closed, %peer, "{fault}");

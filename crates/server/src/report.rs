@@ -38,6 +38,19 @@ pub(crate) enum Answer {
     Latency(Box<Latency>),
 }
 
+impl Answer {
+    /// What it takes, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let bytes = match self {
+            Answer::Report(_) => size_of::<Report>(),
+            Answer::Clients(text) => text.capacity(),
+            Answer::Slowlog(entries) => entries.iter().map(SlowCommand::room).sum(),
+            Answer::Latency(_) => size_of::<Latency>(),
+        };
+        bytes as u64
+    }
+}
+
 /// Counts and sums of one core, or of several together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {

@@ -25,7 +25,7 @@ fn a_value_that_is_too_long_is_refused() {
     door.wait_until_ready(1);
     assert_eq!(door.put("/v0/entity?id=x", &[0; 1_024]).0, 201);
     assert_eq!(door.put("/v0/entity?id=x", &[0; 1_025]).0, 413);
-    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
     let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n800\r\n{}", "x".repeat(2_048));
     let answer = say(&door, chunked.as_bytes());
     assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
@@ -37,7 +37,7 @@ fn a_value_that_is_too_long_is_refused() {
 fn what_is_no_request_is_refused() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
-    let close = "Host: x\r\nConnection: close\r\n";
+    let close = "Host: localhost\r\nConnection: close\r\n";
     let put = format!("PUT /v0/entity?id=x HTTP/1.1\r\n{close}");
     let headers: String = (0..200).map(|n| format!("X-{n}: y\r\n")).collect();
     for (request, status) in [
@@ -64,7 +64,7 @@ fn what_is_no_request_is_refused() {
 fn who_goes_away_in_the_middle_harms_nobody() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
-    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf";
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf";
     for end in [10, 40, head.len()] {
         for _ in 0..50 {
             let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");

@@ -2,6 +2,7 @@
 
 use super::codes::{DoorCode, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE};
 use super::operation::Retry;
+use super::wording::http;
 use crate::problem::Problem;
 use crate::service::ServiceError;
 use axum::http::StatusCode;
@@ -52,9 +53,9 @@ pub(crate) fn no_reply(error: &ServiceError, retry: Retry) -> Refused {
 }
 
 /// A reply has another shape than its command's: whoever answers there is no store of ours.
-pub(crate) fn foreign(command: &str) -> Refused {
-    let why = format!("the store answers {command} with something else: is it of this version?");
-    Refused::Otherwise(&STORE_REFUSED, why)
+pub(crate) fn foreign() -> Refused {
+    let why = "the store answers with something else than is asked for: is it of this version?";
+    Refused::Otherwise(&STORE_REFUSED, why.to_owned())
 }
 
 fn refusal(error: &ServerError) -> Refused {
@@ -62,12 +63,12 @@ fn refusal(error: &ServerError) -> Refused {
     if let Some(code) = Code::ALL.iter().find(|code| code.name() == name) {
         // The number stands before the explanation.
         let why = details.split_once(' ').map_or(details, |(_, why)| why);
-        return Refused::Rejected(*code, why.to_owned());
+        return Refused::Rejected(*code, http(why));
     }
     if details.starts_with("wrong number of arguments") {
-        return Refused::Rejected(Code::Invalid, details.to_owned());
+        return Refused::Rejected(Code::Invalid, http(details));
     }
-    let whole = format!("{name} {details}");
+    let whole = http(&format!("{name} {details}"));
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
         "OOM" | "MISCONF" | "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "READONLY"

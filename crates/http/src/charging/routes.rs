@@ -7,6 +7,7 @@ use super::openapi;
 use super::operation::{Method, Operation};
 use super::refusal::{foreign, outcome};
 use super::table::OPERATIONS;
+use super::wording::explain;
 use crate::problem::Problem;
 use crate::service::Service;
 use axum::body::{Body, Bytes};
@@ -93,8 +94,8 @@ async fn answer(
     } else {
         service.execute(&command.0).await
     };
-    let reply = outcome(reply, operation.retry)?;
-    let answer = (operation.read)(&reply).ok_or_else(|| foreign(operation.command))?;
+    let reply = outcome(reply, operation.retry).map_err(|refused| explain(refused, &input.body))?;
+    let answer = (operation.read)(&reply).ok_or_else(foreign)?;
     Ok(respond(operation, answer))
 }
 

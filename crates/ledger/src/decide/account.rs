@@ -73,11 +73,17 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
         );
     }
     if !account.sessions.is_empty() {
-        return reject(Code::NotEmpty, "the account has open sessions: SCUR.RELEASE them first");
+        return reject(
+            Code::NotEmpty,
+            "the account has open sessions: end them with SCUR.RELEASE first",
+        );
     }
     // Not an amount of value: only whether anything is left in any bucket.
     if account.buckets.iter().any(|bucket| bucket.available != 0 || bucket.held != 0) {
-        return reject(Code::NotEmpty, "a bucket is not empty: SCUR.ADJUST it to 0 first");
+        return reject(
+            Code::NotEmpty,
+            "a bucket is not empty: bring it to 0 with SCUR.ADJUST first",
+        );
     }
     let remembers = !account.tombstones.is_empty() || !account.transactions.is_empty();
     if remembers && !force {

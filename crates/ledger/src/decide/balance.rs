@@ -201,7 +201,10 @@ fn change_bucket(
     let bucket = find(draft, id)?;
     if remove {
         if bucket.available != 0 || bucket.held != 0 {
-            return reject(Code::NotEmpty, "the bucket is not empty: SCUR.ADJUST it to 0 first");
+            return reject(
+                Code::NotEmpty,
+                "the bucket is not empty: bring it to 0 with SCUR.ADJUST first",
+            );
         }
         check_room(draft)?;
         let named = Some((bucket.id, bucket.unit));

@@ -50,7 +50,7 @@ pub(crate) fn monitor(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
     reply.ok();
 }
 
-fn stop_monitoring(node: &Node, client: &mut Client) {
+pub(crate) fn stop_monitoring(node: &Node, client: &mut Client) {
     if client.monitors {
         client.monitors = false;
         node.shared.monitors.fetch_sub(1, Ordering::Relaxed);
