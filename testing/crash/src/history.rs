@@ -6,25 +6,22 @@ use std::collections::BTreeMap;
 
 /// One call.
 #[derive(Clone, Debug, Serialize)]
-pub struct Call {
-    /// Who made it.
-    pub client: usize,
+pub(crate) struct Call {
+    pub(crate) client: usize,
     /// When it was made, ns.
-    pub call: i64,
-    /// When it returned, ns. Without a result: when it can no longer be executed.
-    pub end: i64,
-    /// What was asked.
+    pub(crate) call: i64,
+    /// When it returned, ns. Without a result: when the server that had it was surely gone.
+    pub(crate) end: i64,
     #[serde(flatten)]
-    pub act: Act,
+    pub(crate) act: Act,
     /// None when no reply has come: it was executed before `end`, or never.
-    pub result: Option<Outcome>,
+    pub(crate) result: Option<Outcome>,
 }
 
 /// What was asked.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
-#[expect(missing_docs, reason = "as the commands")]
-pub enum Act {
+pub(crate) enum Act {
     Set { value: String },
     Del,
     Read,
@@ -38,39 +35,33 @@ pub enum Act {
 
 /// What came back. What a kind of call does not have stays away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct Outcome {
+pub(crate) struct Outcome {
     /// The result code, or the name of the error.
-    pub code: String,
-    /// Whether a stored answer was given again.
+    pub(crate) code: String,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub replayed: Option<i64>,
-    /// Of the account or session.
+    pub(crate) replayed: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub version: Option<i64>,
-    /// Granted, or left.
+    pub(crate) version: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub amount: Option<i64>,
-    /// By sessions.
+    pub(crate) amount: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub held: Option<i64>,
-    /// Whether it is the last grant.
+    pub(crate) held: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last: Option<i64>,
+    pub(crate) last: Option<i64>,
     /// Of a register; absent when it holds nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub value: Option<String>,
+    pub(crate) value: Option<String>,
 }
 
 /// The calls of one key.
 #[derive(Clone, Debug, Serialize)]
-pub struct History {
-    /// `account`, `register` or `entity`.
-    pub kind: &'static str,
+pub(crate) struct History {
+    /// `account` or `register`.
+    pub(crate) kind: &'static str,
     /// An account's first credit.
-    pub credit: i64,
-    /// In any order.
-    pub calls: Vec<Call>,
+    pub(crate) credit: i64,
+    pub(crate) calls: Vec<Call>,
 }
 
 /// Histories by their keys.
-pub type Histories = BTreeMap<String, History>;
+pub(crate) type Histories = BTreeMap<String, History>;

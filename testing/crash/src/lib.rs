@@ -6,13 +6,12 @@
 //! `fsync` that no reply overtakes its batch. That a batch is on the device when power fails is
 //! what the simulator shows, on a disk that forgets what was not synced.
 //!
-//! What asks and compares accounts is public: `testing/cluster` does the same to a cluster. So are
-//! histories and their check, for those of entities over several nodes.
+//! What asks and compares accounts is public: `testing/cluster` does the same to a cluster.
 #![forbid(unsafe_code)]
 
 mod binary;
 pub mod clock;
-pub mod history;
+mod history;
 mod linear;
 mod load;
 mod plan;
@@ -25,7 +24,6 @@ mod verify;
 pub mod wire;
 
 pub use binary::Binary;
-pub use linear::check as check_histories;
 pub use report::Report;
 pub use run::{Settings, run};
 pub use subject::{Pending, Requests, compare, limits, shown, value_of, words_of};

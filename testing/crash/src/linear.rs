@@ -19,10 +19,7 @@ pub(crate) fn write(directory: &Path, epoch: u64, histories: &Histories) -> Resu
 
 /// Checks all histories of a directory, and first that the checker finds the bugs that are
 /// seeded into some of them.
-///
-/// # Errors
-/// With what the checker says when one cannot be explained, or the checker is missing.
-pub fn check(directory: &Path) -> Result<()> {
+pub(crate) fn check(directory: &Path) -> Result<()> {
     let cache = std::env::var_os("SCURRY_TEST_CACHE").map_or(CACHE.into(), PathBuf::from);
     let modules = cache.join("clients/linearizability");
     let mut go = Command::new("go");
