@@ -10,7 +10,7 @@ import (
 	"github.com/anishathalye/porcupine"
 )
 
-// Call is one call of a client. testing/crash writes it.
+// Call is one call of a client. testing/crash writes it, and the tests of entities over HTTP.
 type Call struct {
 	Client int   `json:"client"`
 	Call   int64 `json:"call"`
@@ -41,7 +41,7 @@ type Outcome struct {
 
 // History is all calls of one key.
 type History struct {
-	// Kind is "account" or "register".
+	// Kind is "account", "register" or "entity".
 	Kind   string `json:"kind"`
 	Credit int64  `json:"credit"`
 	Calls  []Call `json:"calls"`
@@ -75,8 +75,11 @@ func (h History) Operations() []porcupine.Operation {
 
 // Model is the sequential rules of the key.
 func (h History) Model() porcupine.Model {
-	if h.Kind == "register" {
+	switch h.Kind {
+	case "register":
 		return model(func() state { return register("") })
+	case "entity":
+		return model(func() state { return entity("") })
 	}
 	remembered := h.repeated()
 	return model(func() state { return newAccount(h.Credit, remembered) })

@@ -25,7 +25,7 @@ const EXAMPLES: &str = "Examples:
   scurry http --store 127.0.0.1:6389
   curl 'http://127.0.0.1:8080/v1/accounts/alice'
   scurry http --nodes 127.0.0.1:6389
-  scurry http --listen 127.0.0.1:8081 --number 1 --nodes 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389
+  scurry http --listen 127.0.0.1:8081 --nodes 10.0.0.1:6389,10.0.0.2:6389,10.0.0.3:6389
   curl -X PUT --data-binary blue 'http://127.0.0.1:8080/v0/entity?id=user:7&replicas=2/3'
   curl 'http://127.0.0.1:8080/v0/entity?id=user:7'";
 
@@ -46,7 +46,8 @@ pub(crate) struct Http {
     #[arg(long, value_name = "HOST:PORT,...", value_delimiter = ',')]
     nodes: Vec<String>,
 
-    /// Number of this door, another for every door of the same nodes, 0 to 511
+    /// Number that ends the versions of this door, 0 to 511. Doors may have the same, but for one case:
+    /// before nodes of an older build each needs another
     #[arg(long, value_name = "N", default_value_t = 0)]
     number: u16,
 

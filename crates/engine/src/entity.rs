@@ -35,8 +35,8 @@ pub enum EntityState<'a> {
 /// How an entity is written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityPut {
-    /// The writer's version: applied only when it is greater than the stored one. None takes
-    /// the next one of the shard's clock.
+    /// The writer's version: applied only when it is greater than the stored one, or the same with
+    /// a greater [`EntityContent`]. None takes the next one of the shard's clock.
     pub version: Option<Version>,
     /// Applied only when this is the stored version; [`Version::ABSENT`] when no entity lives.
     pub if_version: Option<Version>,
@@ -53,22 +53,35 @@ pub struct EntityDelete {
     pub if_version: Option<Version>,
 }
 
-/// What a write of an entity finds at its key.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EntityFound {
-    /// The version that stands, a deletion's included.
-    pub version: Version,
-    /// An entity lives there.
-    pub lives: bool,
+/// What a write leaves. Two writers may give one version to different writes: then the greater
+/// content stands, so that copies which saw both end the same, in whatever order they saw them.
+/// A deletion is the smallest; then the bytes of the value decide, then its expiry.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct EntityContent<'a> {
+    /// None of a deletion.
+    pub value: Option<&'a [u8]>,
+    /// When the value expires. How long a deletion is remembered is no part of the write.
+    pub expires: Option<Time>,
 }
 
-/// On what conditions a write of an entity is applied.
+/// What a write of an entity finds at its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct EntityTerms {
+pub struct EntityFound<'a> {
+    /// The version that stands, a deletion's included.
+    pub version: Version,
+    /// What stands there: a value where an entity lives.
+    pub content: EntityContent<'a>,
+}
+
+/// A write of an entity, and on what conditions it is applied.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct EntityTerms<'a> {
     /// As in [`EntityPut`].
     pub version: Option<Version>,
     /// As in [`EntityPut`].
     pub if_version: Option<Version>,
+    /// What it leaves.
+    pub content: EntityContent<'a>,
 }
 
 /// What a host gives versions by.
@@ -84,11 +97,11 @@ pub struct VersionClock {
     pub ahead_ms_max: i64,
 }
 
-impl EntityTerms {
+impl EntityTerms<'_> {
     /// The version of a write, if its terms hold.
     pub fn agree(
         &self,
-        found: EntityFound,
+        found: EntityFound<'_>,
         clock: &VersionClock,
     ) -> Result<Option<Version>, WriteError> {
         let ahead = |version: Version| version.is_ahead(clock.now, clock.ahead_ms_max);
@@ -96,13 +109,16 @@ impl EntityTerms {
             return Err(WriteError::VersionAhead);
         }
         let expected = self.if_version.is_none_or(|version| {
-            version == found.version || version == Version::ABSENT && !found.lives
+            version == found.version || version == Version::ABSENT && found.content.value.is_none()
         });
         if !expected {
             return Ok(None);
         }
         match self.version {
-            Some(version) => Ok(Some(version).filter(|&version| version > found.version)),
+            Some(version) => {
+                let wins = (version, self.content) > (found.version, found.content);
+                Ok(Some(version).filter(|&version| wins && version > Version::ABSENT))
+            }
             None => {
                 let last = clock.last.max(found.version);
                 last.next(clock.now, clock.node).map(Some).ok_or(WriteError::VersionAhead)

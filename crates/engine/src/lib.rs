@@ -25,8 +25,8 @@ mod version;
 pub use config::Config;
 pub use disk::{Disk, File};
 pub use entity::{
-    Entity, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms, EntityWrite,
-    VersionClock,
+    Entity, EntityContent, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms,
+    EntityWrite, VersionClock,
 };
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use events::{

@@ -6,7 +6,8 @@ use std::fmt;
 
 /// When an entity was written: milliseconds since 1970 (44 bits), a counter within the
 /// millisecond (10 bits), the node that wrote (9 bits). 63 bits, so it is a positive number on
-/// the wire. The order of versions is the order of writes.
+/// the wire. The order of versions is the order of writes; of two writes with the same one their
+/// content decides ([`crate::EntityContent`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(u64);
 

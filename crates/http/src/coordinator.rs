@@ -1,6 +1,6 @@
 //! Reads and writes of entities over several nodes. As in the register of Attiya, Bar-Noy and
-//! Dolev: a write is done when a quorum has it, and a read makes sure that a quorum has what it
-//! shows before it shows it.
+//! Dolev, with several writers: a write asks a quorum for its versions, takes a greater one, and is
+//! done when a quorum has it; a read makes sure that a quorum has what it shows before it shows it.
 
 use crate::clock::{Clock, now};
 use crate::copy::{Content, Copy};
@@ -9,15 +9,13 @@ use crate::placement::Placement;
 use crate::quorum::Quorum;
 use crate::round::Round;
 use axum::body::Bytes;
+use redis::Value;
 use scurry_engine::Version;
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
 use tokio::time::timeout;
-
-/// How often a write takes a greater version because a node knows a later one.
-const REWRITES_MAX: usize = 16;
 
 /// The nodes of entities, all equal.
 pub(crate) struct Coordinator {
@@ -33,7 +31,8 @@ pub(crate) struct Coordinator {
 /// What a client is shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
-    pub(crate) version: Version,
+    /// Its entity tag.
+    pub(crate) tag: String,
     pub(crate) bytes: Bytes,
     pub(crate) expires: Option<Time>,
 }
@@ -79,30 +78,33 @@ impl Coordinator {
 
     /// The newest of `ack` copies, once a quorum has it. None when too few answer.
     async fn read(&self, id: &[u8], round: &mut Round<'_>) -> Option<Copy> {
+        let (newest, copies) = self.newest(id, round).await?;
+        if newest.version > Version::ABSENT {
+            self.repair(id, &newest, &copies, round).await?;
+        }
+        Some(newest)
+    }
+
+    /// The newest of the copies of `ack` nodes, and what each of these has. The clock has seen it
+    /// then. None when too few answer.
+    async fn newest(&self, id: &[u8], round: &mut Round<'_>) -> Option<(Copy, Vec<(usize, Copy)>)> {
         let (ack, from) = (round.quorum.ack(), round.quorum.from());
         let question = Bytes::from(Copy::question_packed(id));
         for node in self.placement.nodes(id, from) {
             round.ask(node, &question);
         }
-        let mut newest = Copy::NOTHING;
-        let mut versions = Vec::with_capacity(ack);
-        while versions.len() < ack {
-            let (node, answer) = round.next(ack - versions.len()).await?;
-            let Some(copy) = Copy::of_answer(answer) else {
-                round.is_foreign(node);
-                continue;
-            };
-            versions.push((node, copy.version));
-            round.answered += 1;
-            if copy.version > newest.version {
-                newest = copy;
+        let mut copies = Vec::with_capacity(ack);
+        while copies.len() < ack {
+            let (node, answer) = round.next(ack - copies.len()).await?;
+            match Copy::of_answer(answer) {
+                Some(copy) => copies.push((node, copy)),
+                None => round.is_foreign(node),
             }
+            round.answered = copies.len();
         }
-        if newest.version > Version::ABSENT {
-            self.clock.see(newest.version);
-            self.repair(id, &newest, &versions, round).await?;
-        }
-        Some(newest)
+        let newest = copies.iter().map(|(_, copy)| copy).max().cloned()?;
+        self.clock.see(newest.version);
+        Some((newest, copies))
     }
 
     /// Waits until a quorum has the newest copy: those that answered with less are told, and
@@ -111,12 +113,12 @@ impl Coordinator {
         &self,
         id: &[u8],
         newest: &Copy,
-        versions: &[(usize, Version)],
+        copies: &[(usize, Copy)],
         round: &mut Round<'_>,
     ) -> Option<()> {
-        let behind = versions.iter().filter(|(_, version)| *version < newest.version);
+        let behind = copies.iter().filter(|(_, copy)| copy < newest);
         let behind: Vec<usize> = behind.map(|&(node, _)| node).collect();
-        let mut have = versions.len() - behind.len();
+        let mut have = copies.len() - behind.len();
         if have >= round.quorum.ack() {
             return Some(());
         }
@@ -130,15 +132,11 @@ impl Coordinator {
             round.answered = have;
             let (number, answer) = round.next(1).await?;
             if number >= self.nodes.len() {
-                match Copy::version_after(&answer) {
-                    Some(version) if version >= newest.version => have += 1,
-                    Some(_) => round.forgets(number),
-                    None => round.is_foreign(number),
-                }
+                have += usize::from(knows(newest.version, number, &answer, round));
                 continue;
             }
             match Copy::of_answer(answer) {
-                Some(copy) if copy.version >= newest.version => have += 1,
+                Some(copy) if copy >= *newest => have += 1,
                 Some(_) => round.ask(told(number), &order),
                 None => round.is_foreign(number),
             }
@@ -147,73 +145,74 @@ impl Coordinator {
     }
 
     fn show(&self, copy: Copy) -> Option<Shown> {
+        let tag = copy.tag();
         let Content::Value { bytes, forget_at } = copy.content else { return None };
         let expires = forget_at.map(|time| time.plus_ms(-self.tombstone_ms));
         let lives = expires.is_none_or(|time| time > now());
-        lives.then_some(Shown { version: copy.version, bytes, expires })
+        lives.then_some(Shown { tag, bytes, expires })
     }
 
-    /// Writes a value; with `expires`, until then. The version that it has.
+    /// Writes a value; with `expires`, until then. What was written.
     pub(crate) async fn put(
         &self,
         id: &[u8],
         bytes: Bytes,
         expires: Option<Time>,
         quorum: Quorum,
-    ) -> Result<Version, Failure> {
+    ) -> Result<Copy, Failure> {
         // What has expired must still win over a copy that is older: nodes keep it as long as
         // they remember a deletion.
         let forget_at = expires.map(|time| time.plus_ms(self.tombstone_ms));
         self.write(id, Content::Value { bytes, forget_at }, quorum).await
     }
 
-    /// Deletes; the version of the deletion.
-    pub(crate) async fn delete(&self, id: &[u8], quorum: Quorum) -> Result<Version, Failure> {
+    /// Deletes; the deletion that was written.
+    pub(crate) async fn delete(&self, id: &[u8], quorum: Quorum) -> Result<Copy, Failure> {
         self.write(id, Content::Gone, quorum).await
     }
 
-    async fn write(&self, id: &[u8], content: Content, quorum: Quorum) -> Result<Version, Failure> {
-        let nodes = self.placement.nodes(id, quorum.from());
-        for _ in 0..REWRITES_MAX {
-            let version = self.clock.next().ok_or(Failure::NoVersion)?;
-            let copy = Copy { version, content: content.clone() };
-            let order = Bytes::from(copy.order(id).get_packed_command());
-            let mut round = Round::new(&self.nodes, quorum);
-            let written = self.write_once(&order, version, &nodes, &mut round);
-            match timeout(self.patience, written).await {
-                Ok(Some(true)) => return Ok(version),
-                Ok(Some(false)) => {}
-                Ok(None) => return Err(round.failure()),
-                Err(_) => return Err(round.late(self.patience)),
+    /// Asks a quorum what it knows, takes a version above that, and tells all. The version is taken
+    /// once: from the moment that one node has it others may have been shown it, so it is never
+    /// given up for a later one.
+    async fn write(&self, id: &[u8], content: Content, quorum: Quorum) -> Result<Copy, Failure> {
+        let mut round = Round::new(&self.nodes, quorum);
+        let written = async {
+            if self.newest(id, &mut round).await.is_none() {
+                return Err(None);
             }
+            let version = self.clock.next().ok_or(Some(Failure::NoVersion))?;
+            let copy = Copy { version, content };
+            round = Round::new(&self.nodes, quorum);
+            self.tell(id, &copy, &mut round).await.map(|()| copy).ok_or(None)
+        };
+        match timeout(self.patience, written).await {
+            Ok(Ok(copy)) => Ok(copy),
+            Ok(Err(failure)) => Err(failure.unwrap_or_else(|| round.failure())),
+            Err(_) => Err(round.late(self.patience)),
         }
-        Err(Failure::NoVersion)
     }
 
-    /// False when a node knows a later version, which the clock has seen then; none when too few
-    /// answer. All nodes are told, and nobody waits for more of them than must have it.
-    async fn write_once(
-        &self,
-        order: &Bytes,
-        version: Version,
-        nodes: &[usize],
-        round: &mut Round<'_>,
-    ) -> Option<bool> {
-        for &node in nodes {
-            round.ask(node, order);
+    /// Until `ack` nodes have the copy or a later one, which was written meanwhile. All nodes are
+    /// told, and nobody waits for more of them than must have it. None when too few answer.
+    async fn tell(&self, id: &[u8], copy: &Copy, round: &mut Round<'_>) -> Option<()> {
+        let order = Bytes::from(copy.order(id).get_packed_command());
+        for node in self.placement.nodes(id, round.quorum.from()) {
+            round.ask(node, &order);
         }
         while round.answered < round.quorum.ack() {
             let (node, answer) = round.next(round.quorum.ack() - round.answered).await?;
-            match Copy::version_after(&answer) {
-                Some(known) if known == version => round.answered += 1,
-                Some(known) if known > version => {
-                    self.clock.see(known);
-                    return Some(false);
-                }
-                Some(_) => round.forgets(node),
-                None => round.is_foreign(node),
-            }
+            round.answered += usize::from(knows(copy.version, node, &answer, round));
         }
-        Some(true)
+        Some(())
     }
+}
+
+/// Whether the node that was told of a version knows it now, or a later one.
+fn knows(version: Version, number: usize, answer: &Value, round: &mut Round<'_>) -> bool {
+    match Copy::version_after(answer) {
+        Some(known) if known >= version => return true,
+        Some(_) => round.forgets(number),
+        None => round.is_foreign(number),
+    }
+    false
 }

@@ -4,16 +4,20 @@ use axum::body::Bytes;
 use redis::{Cmd, RedisError, Value, cmd};
 use scurry_engine::Version;
 use scurry_ledger::Time;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-/// A node's copy of an entity. The greatest version is the newest.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A node's copy of an entity. The greatest is the newest: of two writes with one version, which
+/// two doors may give, that with the greater content, as the nodes have it (see
+/// [`scurry_engine::EntityContent`]).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Copy {
     /// [`Version::ABSENT`] where nothing is known.
     pub(crate) version: Version,
     pub(crate) content: Content,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// In the order of nodes: a deletion, then values by their bytes, then by their expiry.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Content {
     /// Deleted, or nothing is known.
     Gone,
@@ -26,6 +30,18 @@ pub(crate) enum Content {
 
 impl Copy {
     pub(crate) const NOTHING: Copy = Copy { version: Version::ABSENT, content: Content::Gone };
+
+    /// What no other copy has, as an entity tag: two doors may give one version to two values, so a
+    /// digest of the content stands behind it.
+    pub(crate) fn tag(&self) -> String {
+        match &self.content {
+            Content::Gone => format!("\"{}\"", self.version),
+            Content::Value { bytes, forget_at } => {
+                let seed = forget_at.map_or(0, |time| time.0.cast_unsigned());
+                format!("\"{}-{:016x}\"", self.version, xxh3_64_with_seed(bytes, seed))
+            }
+        }
+    }
 
     /// Asks for a copy.
     pub(crate) fn question(id: &[u8]) -> Cmd {
@@ -108,6 +124,7 @@ pub(crate) fn not_a_node() -> RedisError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scurry_engine::EntityContent;
 
     fn words(command: &Cmd) -> Vec<String> {
         command
@@ -133,6 +150,40 @@ mod tests {
             ["ENTITY.DEL", "user:7", "VERSION", "9"]
         );
         assert_eq!(Copy::of_answer(Value::Nil), Some(Copy::NOTHING));
+    }
+
+    #[test]
+    fn of_one_version_the_greater_content_is_newer_as_nodes_have_it() {
+        let value = |bytes: &'static [u8], forget_at: Option<i64>| Content::Value {
+            bytes: Bytes::from_static(bytes),
+            forget_at: forget_at.map(Time),
+        };
+        let contents = [
+            Content::Gone,
+            value(b"", None),
+            value(b"a", None),
+            value(b"a", Some(5)),
+            value(b"a", Some(6)),
+            value(b"aa", None),
+            value(b"b", None),
+        ];
+        let version = Version::at(Time(1), 0);
+        let later = Version::at(Time(2), 0);
+        for (at, one) in contents.iter().enumerate() {
+            let copy = |version, content: &Content| Copy { version, content: content.clone() };
+            let nodes = |content| match content {
+                &Content::Gone => EntityContent::default(),
+                Content::Value { bytes, forget_at } => {
+                    EntityContent { value: Some(bytes), expires: *forget_at }
+                }
+            };
+            for other in &contents[..at] {
+                assert!(copy(version, one) > copy(version, other), "{one:?} {other:?}");
+                assert!(nodes(one) > nodes(other), "{one:?} {other:?}");
+                assert!(copy(version, one) < copy(later, other));
+                assert_ne!(copy(version, one).tag(), copy(version, other).tag());
+            }
+        }
     }
 
     #[test]

@@ -11,7 +11,6 @@ use axum::body::Body;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use scurry_engine::Version;
 use scurry_ledger::Time;
 use std::sync::Arc;
 
@@ -94,7 +93,7 @@ pub(crate) async fn put(
     let expires = expires(request.headers())?;
     let value = shared.body(request).await?;
     let written = shared.coordinator.put(&id, value, expires, quorum).await;
-    Ok((StatusCode::CREATED, [(header::ETAG, tag(written.map_err(failed)?))]).into_response())
+    Ok((StatusCode::CREATED, [(header::ETAG, written.map_err(failed)?.tag())]).into_response())
 }
 
 /// 202: `ack` nodes know that it is deleted.
@@ -106,7 +105,7 @@ pub(crate) async fn delete(
     condition::of_write(&headers)?;
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
     let deleted = shared.coordinator.delete(&id, quorum).await.map_err(failed)?;
-    Ok((StatusCode::ACCEPTED, [(header::ETAG, tag(deleted))]).into_response())
+    Ok((StatusCode::ACCEPTED, [(header::ETAG, deleted.tag())]).into_response())
 }
 
 fn show(shown: Shown) -> Response {
@@ -114,17 +113,13 @@ fn show(shown: Shown) -> Response {
     let headers = response.headers_mut();
     let kind = HeaderValue::from_static("application/octet-stream");
     headers.insert(header::CONTENT_TYPE, kind);
-    headers.insert(header::ETAG, tag(shown.version));
+    if let Ok(tag) = HeaderValue::try_from(shown.tag) {
+        headers.insert(header::ETAG, tag);
+    }
     if let Some(expires) = shown.expires {
         headers.insert(TTL, HeaderValue::from((expires.0 - now().0).max(0)));
     }
     response
-}
-
-/// The version, as a strong entity tag.
-fn tag(version: Version) -> HeaderValue {
-    let text = format!("\"{version}\"");
-    HeaderValue::try_from(text).unwrap_or_else(|_| HeaderValue::from_static("\"\""))
 }
 
 fn expires(headers: &HeaderMap) -> Result<Option<Time>, Problem> {

@@ -41,7 +41,7 @@ pub(crate) async fn bring_up(
 /// so on for ever.
 fn is_lacking(newest: &Copy, has: &Copy, forgotten: Time) -> bool {
     let is_old = newest.content == Content::Gone && newest.version < Version::at(forgotten, 0);
-    newest.version > has.version && !(is_old && has.version == Version::ABSENT)
+    newest > has && !(is_old && has.version == Version::ABSENT)
 }
 
 /// Takes from `node` what none of the `others` knows and what is older than `before`: deletions
@@ -138,7 +138,7 @@ async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
 
 fn later(newest: &mut [Copy], copies: Vec<Copy>) {
     for (newest, copy) in newest.iter_mut().zip(copies) {
-        if copy.version > newest.version {
+        if copy > *newest {
             *newest = copy;
         }
     }
@@ -176,5 +176,15 @@ mod tests {
         }
         assert!(is_lacking(&deleted, &Copy::NOTHING, Time(1_000)));
         assert!(!is_lacking(&deleted, &Copy::NOTHING, Time(1_001)));
+    }
+
+    #[test]
+    fn of_one_version_the_greater_content_is_lacking() {
+        let value = |text| Content::Value { bytes: Bytes::from_static(text), forget_at: None };
+        let (one, other) = (copy(500, value(b"a")), copy(500, value(b"b")));
+        assert!(is_lacking(&other, &one, Time(0)) && !is_lacking(&one, &other, Time(0)));
+        let mut newest = vec![one];
+        later(&mut newest, vec![other.clone()]);
+        assert_eq!(newest, [other]);
     }
 }

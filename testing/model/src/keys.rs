@@ -152,10 +152,12 @@ impl Keys {
         key: &[u8],
         op: &EntityOp,
     ) -> Result<(bool, u64, bool), Refused> {
-        let (stored, lives, stored_expires) = match self.at(now, key) {
-            None => (0, false, None),
-            Some(Held::Entity { version, expires, .. }) => (*version, true, *expires),
-            Some(Held::Tombstone { version, .. }) => (*version, false, None),
+        let (stored, lives, stored_expires, bytes) = match self.at(now, key) {
+            None => (0, false, None, None),
+            Some(Held::Entity { version, expires, value }) => {
+                (*version, true, *expires, Some(value.clone()))
+            }
+            Some(Held::Tombstone { version, .. }) => (*version, false, None, None),
             Some(_) => return Err(Refused::WrongType),
         };
         let stands = Ok((false, stored, lives));
@@ -172,7 +174,17 @@ impl Keys {
             return stands;
         }
         let version = match op.version {
-            Some(version) if version <= stored => return stands,
+            Some(version) if version < stored || version == 0 => return stands,
+            // Two writers may give one version: a value wins over a deletion, the greater bytes over
+            // the smaller ones, an expiry over none and the later one over the earlier.
+            Some(version) if version == stored => {
+                let here = (bytes, stored_expires);
+                let expires = op.value.as_ref().and_then(|_| op.until.time(stored_expires));
+                if (op.value.clone(), expires) <= here {
+                    return stands;
+                }
+                version
+            }
             Some(version) => version,
             None => self.next(now, stored),
         };

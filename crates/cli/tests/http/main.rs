@@ -20,10 +20,13 @@ mod gate;
 mod hosts;
 mod https;
 mod lifetimes;
+mod linearizable;
 mod metrics;
 mod misdeeds;
 mod node;
+mod one_order;
 mod process;
+mod proxy;
 #[path = "../server/random.rs"]
 mod random;
 mod ranges;

@@ -83,3 +83,22 @@ fn an_emptied_node_is_brought_up_to_date() {
         assert_eq!((status == 200).then_some(body), expected, "{id}");
     }
 }
+
+/// As two doors with one number leave them.
+#[test]
+fn of_two_values_with_one_version_one_stands_everywhere() {
+    each_kind(|nodes| {
+        let door = Door::open(&nodes);
+        let version = "1000000000";
+        for (node, value) in nodes.iter().zip(["b", "a", "b"]) {
+            node.ask(&["ENTITY.PUT", "x", value, "VERSION", version]);
+        }
+        for (node, value) in nodes.iter().zip(["a", "b", "a"]) {
+            node.ask(&["ENTITY.PUT", "x", value, "VERSION", version]);
+            node.ask(&["ENTITY.DEL", "x", "VERSION", version]);
+        }
+        let greater = redis::Value::BulkString(b"b".to_vec());
+        assert!(nodes.iter().all(|node| node.ask(&["ENTITY.GET", "x"]) == greater));
+        assert_eq!(door.get("/v0/entity?id=x&replicas=3/3"), (200, b"b".to_vec()));
+    });
+}

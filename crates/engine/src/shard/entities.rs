@@ -1,5 +1,6 @@
 //! Entities: each write has a version, and the greatest version stands, in whatever order
-//! writes arrive. So copies of an entity that saw the same writes are the same.
+//! writes arrive; of two writes with one version the greater content. So copies of an entity that
+//! saw the same writes are the same.
 //!
 //! A deletion is a write: it leaves a tombstone with its version, which refuses older writes
 //! for [`crate::Config::entity_tombstone_ms`] and then goes. While it is there the key belongs
@@ -16,8 +17,8 @@ use super::values::check_lens;
 use crate::entry::{Head, Kind};
 use crate::table::Place;
 use crate::{
-    Entity, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms, EntityWrite, Key,
-    NoIndex, Version, VersionClock, WriteError, WrongType,
+    Entity, EntityContent, EntityDelete, EntityFound, EntityPut, EntityState, EntityTerms,
+    EntityWrite, Key, NoIndex, Version, VersionClock, WriteError, WrongType,
 };
 use scurry_ledger::Time;
 
@@ -59,12 +60,14 @@ impl Shard {
         options: EntityPut,
     ) -> Result<EntityWrite, WriteError> {
         check_lens(key, value.len())?;
-        let terms = EntityTerms { version: options.version, if_version: options.if_version };
         let stored = self.stored(now, key)?;
+        let expires = options.expiry.time(stored.expires);
+        let content = EntityContent { value: Some(value), expires };
+        let (version, if_version) = (options.version, options.if_version);
+        let terms = EntityTerms { version, if_version, content };
         let Some(version) = self.agree(now, &stored, &terms)? else {
             return Ok(stored.stands());
         };
-        let expires = options.expiry.time(stored.expires);
         let is_over = expires.is_some_and(|time| time <= now);
         if !is_over && self.refuses_memory() {
             return Err(WriteError::OutOfMemory);
@@ -96,7 +99,8 @@ impl Shard {
         options: EntityDelete,
     ) -> Result<EntityWrite, WriteError> {
         check_lens(key, 0)?;
-        let terms = EntityTerms { version: options.version, if_version: options.if_version };
+        let (version, if_version) = (options.version, options.if_version);
+        let terms = EntityTerms { version, if_version, content: EntityContent::default() };
         let stored = self.stored(now, key)?;
         if !stored.lives && options.version.is_none() {
             return Ok(stored.stands());
@@ -164,9 +168,12 @@ impl Shard {
         &self,
         now: Time,
         stored: &Stored,
-        terms: &EntityTerms,
+        terms: &EntityTerms<'_>,
     ) -> Result<Option<Version>, WriteError> {
-        let found = EntityFound { version: stored.version, lives: stored.lives };
+        let living = stored.place.filter(|_| stored.lives);
+        let value = living.map(|place| self.table.at(place).value());
+        let content = EntityContent { value, expires: stored.expires };
+        let found = EntityFound { version: stored.version, content };
         let clock = VersionClock {
             last: self.version_last,
             now,

@@ -19,10 +19,12 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "ENTITY.PUT user:7 blue EX 3600",
         notes: "Without VERSION the server gives it a version of its own, greater than every one it has seen. With\n\
                 VERSION, as a replica or a coordinator writes, it is applied when that is greater than the stored\n\
-                one, a deletion's included. With IFVERSION it is applied when the stored version is exactly this, a\n\
-                deletion's included, or 0 when no entity lives there. `applied` is 1 or 0, `version` is the\n\
-                one that is stored afterwards: a writer of VERSION v has its write stored here when the reply is\n\
-                `[1, v]` or, sent again, `[0, v]`, and has lost to a later one when the version is greater.\n\
+                one, a deletion's included; of two writes with one version the greater bytes stand, any value over a\n\
+                deletion, and of one value the later expiry over an earlier one or none. With IFVERSION it is\n\
+                applied when the stored version is exactly this, a deletion's included, or 0 when no entity lives\n\
+                there. `applied` is 1 or 0, `version` is the one that is stored afterwards: a writer of VERSION v has its write stored here when the reply is\n\
+                `[1, v]` or, sent again, `[0, v]`, and has lost to a later one when the version is greater (or to\n\
+                another of the same version, if another writer gives such).\n\
                 Without EX or its like it does not expire: what an earlier put said is forgotten. An entity that\n\
                 expires is gone without a trace: a write that is older and comes later is taken for a new one.",
         ..ENTITY

@@ -4,7 +4,7 @@ use super::{Call, apply};
 use crate::desk::Desk;
 use crate::entity::{self, APPLY, EntityValue};
 use crate::server::{Mode, Name, OpenKey};
-use scurry_engine::{EntityFound, EntityTerms, Version, VersionClock};
+use scurry_engine::{EntityContent, EntityFound, EntityTerms, Version, VersionClock};
 use scurry_ledger::Time;
 use scurry_resp::{
     EntityOptions, EntityShown, Fault, Reply, WRONG_TYPE, entity_answer, entity_write_answer,
@@ -29,13 +29,17 @@ pub(super) fn del(call: &Call<'_>, desk: &Desk, reply: &mut Reply<'_>) {
 }
 
 /// The grammar lets positive 64-bit integers through, and these are versions.
-fn terms(options: EntityOptions) -> Result<EntityTerms, Fault<'static>> {
+fn terms<'a>(
+    options: EntityOptions,
+    value: Option<&'a [u8]>,
+) -> Result<EntityTerms<'a>, Fault<'static>> {
     let version = |number: Option<u64>, field| {
         number.map(|number| Version::new(number).ok_or(Fault::NotAnInteger(field))).transpose()
     };
     Ok(EntityTerms {
         version: version(options.version, "version")?,
         if_version: version(options.if_version, "ifversion")?,
+        content: EntityContent { value, expires: value.and(options.expires) },
     })
 }
 
@@ -48,21 +52,11 @@ fn write(
     reply: &mut Reply<'_>,
 ) {
     let Some(name) = call.key() else { return };
-    let terms = match terms(options) {
+    let terms = match terms(options, value) {
         Ok(terms) => terms,
         Err(fault) => return reply.error(fault),
     };
     let mut key = OpenKey::new(call.context, name, Mode::Write);
-    let found = match key.value::<Box<EntityValue>>() {
-        Ok(held) => held.map_or(EntityFound::default(), |held| EntityFound {
-            version: held.version,
-            lives: held.value.is_some(),
-        }),
-        Err(_) => return reply.error(WRONG_TYPE),
-    };
-    if value.is_none() && !found.lives && terms.version.is_none() {
-        return entity_write_answer(reply, false, found.version.get());
-    }
     let now = call.context.now();
     let clock = VersionClock {
         last: entity::last_version(),
@@ -70,14 +64,29 @@ fn write(
         node: desk.options.node,
         ahead_ms_max: desk.options.version_ahead_ms_max,
     };
-    match terms.agree(found, &clock) {
+    let expires = key.expires();
+    let (found, lives, agreed) = match key.value::<Box<EntityValue>>() {
+        Ok(held) => {
+            let found = held.as_ref().map_or(EntityFound::default(), |held| {
+                let value = held.value.as_deref();
+                let content = EntityContent { value, expires: value.and(expires) };
+                EntityFound { version: held.version, content }
+            });
+            (found.version, found.content.value.is_some(), terms.agree(found, &clock))
+        }
+        Err(_) => return reply.error(WRONG_TYPE),
+    };
+    if value.is_none() && !lives && terms.version.is_none() {
+        return entity_write_answer(reply, false, found.get());
+    }
+    match agreed {
         Err(error) => reply.error(format_args!("ERR {error}")),
         Ok(None) => {
-            if terms.version == Some(found.version) {
+            if terms.version == Some(found) {
                 // Sent again: a WAIT behind this one covers the original.
                 call.context.replicate(APPLY, name, b"");
             }
-            entity_write_answer(reply, false, found.version.get());
+            entity_write_answer(reply, false, found.get());
         }
         Ok(Some(version)) => {
             entity::saw(version);

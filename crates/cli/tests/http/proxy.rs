@@ -1,0 +1,99 @@
+//! Loopback proxies between a door and its nodes: each says what becomes of what passes.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+
+/// Which way bytes pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    ToNode,
+    ToDoor,
+}
+
+/// Called with what is about to pass; it passes when this returns. False ends the connection.
+pub(crate) trait Rule: FnMut(Way, &[u8]) -> bool + Send + 'static {}
+
+impl<F: FnMut(Way, &[u8]) -> bool + Send + 'static> Rule for F {}
+
+/// Listens before a node, to the end of the test. `rule` makes one for each way of each connection,
+/// of which it gets the number. The address.
+pub(crate) fn proxy<R: Rule>(
+    node: String,
+    rule: impl Fn(usize, Way) -> R + Send + 'static,
+) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address").to_string();
+    thread::spawn(move || {
+        for (number, door) in listener.incoming().enumerate() {
+            let Ok(door) = door else { return };
+            // It may be down.
+            let Ok(node) = TcpStream::connect(&node) else { continue };
+            let ways = [(Way::ToNode, &door, &node), (Way::ToDoor, &node, &door)];
+            for (way, from, to) in ways {
+                let ends = (from.try_clone().expect("a copy"), to.try_clone().expect("a copy"));
+                let rule = rule(number, way);
+                thread::spawn(move || pass(way, ends, rule));
+            }
+        }
+    });
+    address
+}
+
+fn pass(way: Way, (mut from, mut to): (TcpStream, TcpStream), mut rule: impl Rule) {
+    let _ = to.set_nodelay(true);
+    let mut bytes = vec![0; 64 * 1024];
+    while let Ok(len @ 1..) = from.read(&mut bytes) {
+        if !rule(way, &bytes[..len]) || to.write_all(&bytes[..len]).is_err() {
+            break;
+        }
+    }
+    // What is under way on the other side ends too.
+    let _ = from.shutdown(Shutdown::Both);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// Holds up writes of entities until they are let go.
+#[derive(Clone, Default)]
+pub(crate) struct Hold(Arc<(Mutex<Held>, Condvar)>);
+
+#[derive(Default)]
+struct Held {
+    count: usize,
+    is_over: bool,
+}
+
+impl Hold {
+    /// For one way of one connection.
+    pub(crate) fn rule(&self) -> impl Rule + use<> {
+        let hold = self.clone();
+        move |way, bytes: &[u8]| {
+            if way == Way::ToNode && bytes.windows(10).any(|name| name == b"ENTITY.PUT") {
+                hold.wait();
+            }
+            true
+        }
+    }
+
+    fn wait(&self) {
+        let (held, changed) = &*self.0;
+        let mut held = held.lock().expect("no panic");
+        held.count += 1;
+        changed.notify_all();
+        drop(changed.wait_while(held, |held| !held.is_over).expect("no panic"));
+    }
+
+    /// Until so many are held up.
+    pub(crate) fn wait_for(&self, count: usize) {
+        let (held, changed) = &*self.0;
+        let held = held.lock().expect("no panic");
+        drop(changed.wait_while(held, |held| held.count < count).expect("no panic"));
+    }
+
+    pub(crate) fn let_go(&self) {
+        let (held, changed) = &*self.0;
+        held.lock().expect("no panic").is_over = true;
+        changed.notify_all();
+    }
+}
