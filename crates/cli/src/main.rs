@@ -1,5 +1,6 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
+mod announcement;
 mod backup;
 mod client;
 mod cluster;

@@ -1,7 +1,7 @@
 //! The engine as a host of the ledger: three accounts in one shard, each beside a pair of
 //! ledger and model. Outcomes, what can be read, totals and timers agree at every step.
 
-use scurry_engine::{Config, Outcome, Shard};
+use scurry_engine::{Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
 use scurry_model::{Came, Event, Generator, Op, Pair, Random, What};
 use std::collections::BTreeMap;
@@ -18,7 +18,8 @@ struct Hosted {
 
 impl Hosted {
     fn new(limits: &Limits, seed: u64) -> Hosted {
-        let config = Config { limits: limits.clone(), hash_seed: seed, ..Config::default() };
+        let config =
+            Config { limits: limits.clone(), hash_key: HashKey::known(seed), ..Config::default() };
         let pair = || Pair::new(limits.clone());
         Hosted { shard: Shard::new(config), pairs: [pair(), pair(), pair()] }
     }

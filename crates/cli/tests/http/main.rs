@@ -13,6 +13,7 @@ mod console;
 mod copies;
 mod docs;
 mod entities;
+mod failed_log;
 mod failures;
 mod floods;
 mod gate;

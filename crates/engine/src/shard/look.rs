@@ -19,6 +19,13 @@ impl Shard {
         self.table.hasher().clone()
     }
 
+    /// Keys that one look-up has compared at most: above [`crate::PROBE_LEN_MAX`] somebody makes
+    /// keys collide.
+    #[inline]
+    pub fn longest_probe(&self) -> u32 {
+        self.table.longest_probe()
+    }
+
     /// What a key holds; none for nothing, and for a deleted entity.
     pub fn kind(&self, now: Time, key: Key<'_>) -> Option<KeyKind> {
         self.shown(now, self.table.at(self.table.find(key)?))
