@@ -2,7 +2,8 @@
 //! old, so what it says is a hint: each id is read from its quorum before it is shown.
 
 use crate::coordinator::{Coordinator, Failure};
-use crate::node::{Missing, Node};
+use crate::line::Line;
+use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
 use crate::quorum::Quorum;
 use crate::round::Round;
 use crate::step::{IDS_MAX, Step};
@@ -144,12 +145,27 @@ impl Coordinator {
     }
 }
 
-/// What a node lists, step by step to the end; none when that is too far away.
+/// What a node lists; none when its end is too far away. A walk whose connection ends begins anew.
 async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> {
+    let mut again = 0;
+    loop {
+        match walk(&node.wait().await?, search).await {
+            Err(Missing::Failed(error))
+                if error.is_connection_dropped() && again < ASKED_AGAIN_MAX =>
+            {
+                again += 1;
+            }
+            listed => return listed,
+        }
+    }
+}
+
+/// What the node on this connection lists, step by step.
+async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();
     for _ in 0..search.wanted.steps_max() {
-        let step = node.step(&search.wanted.question(&cursor)).await?;
+        let step = Node::step(line, &search.wanted.question(&cursor)).await?;
         let wanted = |id: &Vec<u8>| {
             id[..] > *search.after && id.len() <= search.id_len_max && search.wanted.has(id)
         };
