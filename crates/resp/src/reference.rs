@@ -42,6 +42,9 @@ the commands are in [ledger.md](ledger.md), the words in [glossary.md](glossary.
 ITEM or BUCKET belong to the last one before them. `[ ]` may be left out, `...` may be repeated,
 `|` is a choice.
 
+**Examples** of the SCUR, entity and store commands can be typed in the order of this page into a new
+`scurry serve --entity-index`; a test does. That of SCUR.LOAD shows the form: its bytes are those of SCUR.DUMP.
+
 **Ids.** An account is 1 to {ACCOUNT_ID_LEN_MAX} bytes; a session, a transaction id (`txn`) and an identity's value are 1
 to {ID_LEN_MAX}; a unit, bucket, counter and identity's kind are 1 to {NAME_LEN_MAX}. All are printable ASCII without
 space. `key` (the rating group of an item) and `request` (the request number) are integers from 0
@@ -177,7 +180,9 @@ fn command(page: &mut String, spec: &Spec) {
         line(page, format_args!("- **Without memory:** {refused}"));
     }
     line(page, format_args!("- **Since:** {}", spec.since));
-    line(page, format_args!("- **Example:** `{}`", spec.example));
+    let needs = spec.example_needs.iter();
+    let needs: String = needs.map(|needed| format!("`{needed}`, then ")).collect();
+    line(page, format_args!("- **Example:** {needs}`{}`", spec.example));
     if !spec.notes.is_empty() {
         line(page, format_args!("\n{}", spec.notes));
     }

@@ -61,8 +61,10 @@ pub struct Spec {
     pub codes: &'static [Code],
     /// First version that had it.
     pub since: &'static str,
-    /// One line that works.
+    /// One line that works behind those of the commands before it.
     pub example: &'static str,
+    /// What has to be typed before it: other commands of the table.
+    pub example_needs: &'static [&'static str],
     /// Where it differs from what users of Redis expect; empty where it does not.
     pub notes: &'static str,
     /// Subcommands of a container.
@@ -108,6 +110,7 @@ const BLANK: Spec = Spec {
     codes: &[],
     since: "0.1.0",
     example: "",
+    example_needs: &[],
     notes: "",
     subcommands: &[],
 };

@@ -1,7 +1,9 @@
 //! `scurry cli` against a real server.
 
+use crate::store::Directory;
 use crate::support::Server;
 use crate::tls::{Certificates, start};
+use scurry_resp::table::{ENTITY, SCUR, STORE};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -145,4 +147,22 @@ fn the_tools_speak_tls_and_trust_nobody_else() {
     assert!(!is_well && shown.is_empty(), "{shown}");
     let words = with("cli", "good", &["--sni", "elsewhere.example", "PING"]);
     assert!(!run(words).2, "the name was not looked at");
+}
+
+#[test]
+fn the_examples_of_the_reference_run_in_their_order() {
+    let directory = Directory::make();
+    let kept = ["--dir", directory.path(), "--durability", "write"];
+    let server = Server::start(&[&kept[..], &["--entity-index"]].concat());
+    let specs = SCUR.iter().chain(ENTITY).chain(STORE);
+    let mut typed = 0;
+    for spec in specs.filter(|spec| spec.name != "SCUR.LOAD") {
+        for line in spec.example_needs.iter().chain([&spec.example]) {
+            let (shown, complaint, is_well) = cli(&server, &[], None, &format!("{line}\n"));
+            assert!(is_well, "{line}: {shown}{complaint}");
+            assert!(!shown.contains("CREDIT_LIMIT_REACHED"), "{line}: {shown}");
+            typed += 1;
+        }
+    }
+    assert!(typed > 20, "only {typed} examples were found");
 }

@@ -2,7 +2,7 @@
 //! threads; who is late is told; who waits is woken.
 
 use crate::store::{Directory, kill, wait_for_snapshots};
-use crate::support::{Client, Server, tool};
+use crate::support::{Client, Server, python, tool};
 use nix::sys::signal::Signal;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -463,4 +463,54 @@ fn a_bucket_that_is_removed_has_its_name() {
     let last = events.last().expect("it was removed");
     let said = ["event", "bucket", "unit", "bucket_no"].map(|name| last.field(name));
     assert_eq!(said, ["bucket-removed", "gift", "cent", "0"]);
+}
+
+/// What stands behind `database` in the reader of docs/events.md: it keeps what it is told, and ends when
+/// it has been told enough.
+const DATABASE: &str = r#"
+import contextlib
+
+class Database:
+    def __init__(self):
+        self.at, self.told = None, []
+
+    def position(self):
+        return self.at
+
+    @contextlib.contextmanager
+    def transaction(self):
+        yield
+        if len(self.told) >= 3:
+            for fields in self.told:
+                print(fields["event"], fields["account"], fields.get("amount", ""))
+            print(self.at == position)
+            raise SystemExit
+
+    def account_for(self, id, fields):
+        self.told.append(fields)
+
+    def set_position(self, position):
+        self.at = position
+
+database = Database()
+"#;
+
+#[test]
+fn the_reader_of_the_page_reads() {
+    let page = include_str!("../../../../docs/events.md");
+    let (_, rest) = page.split_once("```python\n").expect("a reader");
+    let (reader, _) = rest.split_once("```").expect("its end");
+    let directory = Directory::make();
+    let server = directory.serve("write", "1");
+    let here = format!("port={}", server.port);
+    let reader = reader.replace("port=6389", &here);
+    assert!(reader.contains(&here), "it is asked at its port");
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE alice BUCKET main cent 100", "*2\r\n+OK\r\n:1\r\n");
+    let output = tool(&python(), &["-c", &format!("{DATABASE}{reader}")]);
+    let complaint = String::from_utf8_lossy(&output.stderr);
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{complaint}");
+    let expected = "created alice \nbucket-added alice \ncredited alice 100\nTrue\n";
+    assert_eq!(said, expected, "{complaint}");
 }

@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account active|suspended|closed [IDENTITY kind value]...",
         reply: ACCOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, NotApplicable, Busy],
-        example: "SCUR.STATUS alice suspended",
+        example: "SCUR.STATUS alice active",
         ..BASE
     },
     Spec {
@@ -59,7 +59,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account [FORCE]",
         reply: ACCOUNT_REPLY,
         codes: &[Invalid, UnknownAccount, NotEmpty],
-        example: "SCUR.DELETE alice FORCE",
+        example: "SCUR.DELETE bob FORCE",
+        example_needs: &["SCUR.CREATE bob", "SCUR.STATUS bob closed"],
         ..BASE
     },
     Spec {
@@ -286,7 +287,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "account session",
         reply: SESSION_REPLY,
         codes: &[Invalid, UnknownAccount, UnknownSession],
-        example: "SCUR.RELEASE alice call-1",
+        example: "SCUR.RELEASE alice call-2",
+        example_needs: &["SCUR.RESERVE alice call-2 0 ITEM 1 cent REQUESTED 200"],
         notes: "The array of items is empty.",
         ..BASE
     },
@@ -321,7 +323,8 @@ pub(super) const COMMANDS: &[Spec] = &[
                 map of: id, version, deadline, validity, tcc, overrun, last_request, data, items\n\
                 items: array of [key, unit, granted, outstanding, used, from_hold, direct, released, uncollected]",
         codes: &[Invalid, UnknownAccount, UnknownSession],
-        example: "SCUR.SESSION alice call-1",
+        example: "SCUR.SESSION alice call-3",
+        example_needs: &["SCUR.RESERVE alice call-3 0 ITEM 1 cent REQUESTED 200"],
         ..BASE
     },
     Spec {
