@@ -1,9 +1,12 @@
 //! One node: where it is, and whether its answers count.
 
+use crate::clock::now;
 use crate::copy::not_a_node;
 use crate::line::Line;
 use crate::step::Step;
 use redis::{RedisError, Value};
+use scurry_ledger::Time;
+use std::mem::discriminant;
 use std::sync::{PoisonError, RwLock};
 use tokio::sync::Notify;
 
@@ -11,7 +14,8 @@ use tokio::sync::Notify;
 pub(crate) struct Node {
     /// `HOST:PORT`.
     pub(crate) address: String,
-    link: RwLock<Link>,
+    /// And since when it is in this state.
+    link: RwLock<(Link, Time)>,
     /// Told when a request finds the connection broken.
     pub(crate) lost: Notify,
 }
@@ -69,21 +73,28 @@ pub(crate) enum Missing {
 
 impl Node {
     pub(crate) fn new(address: String) -> Node {
-        let link = RwLock::new(Link::Away("not reached yet".to_owned()));
+        let link = RwLock::new((Link::Away("not reached yet".to_owned()), now()));
         Node { address, link, lost: Notify::new() }
     }
 
     pub(crate) fn link(&self) -> Link {
+        self.link_since().0
+    }
+
+    pub(crate) fn link_since(&self) -> (Link, Time) {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     pub(crate) fn set(&self, link: Link) {
-        *self.link.write().unwrap_or_else(PoisonError::into_inner) = link;
+        let mut kept = self.link.write().unwrap_or_else(PoisonError::into_inner);
+        // The reason may change while it is away.
+        let is_news = discriminant(&kept.0) != discriminant(&link);
+        *kept = (link, if is_news { now() } else { kept.1 });
     }
 
     /// The connection, when its answers count.
     pub(crate) fn line(&self) -> Option<Line> {
-        match &*self.link.read().unwrap_or_else(PoisonError::into_inner) {
+        match &self.link.read().unwrap_or_else(PoisonError::into_inner).0 {
             Link::Ready(line) => Some(line.clone()),
             _ => None,
         }
