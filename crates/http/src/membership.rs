@@ -44,9 +44,9 @@ impl Membership {
                 Ok(connection) => {
                     let error = self.watch(number, &node, connection).await;
                     tracing::warn!(node = node.address, %error, "a node is away");
-                    node.set(Link::Away(error.to_string()));
+                    node.set(Link::Away(error.to_string()), now());
                 }
-                Err(error) => node.set(Link::Away(error.to_string())),
+                Err(error) => node.set(Link::Away(error.to_string()), now()),
             }
             sleep(LOOK_EVERY).await;
         }
@@ -89,7 +89,7 @@ impl Membership {
             Mark::Whole(at) if self.trusts(at, begin) => {
                 if !matches!(node.link(), Link::Ready(_)) {
                     tracing::info!(node = node.address, "a node is ready");
-                    node.set(Link::Ready(connection.clone()));
+                    node.set(Link::Ready(connection.clone()), now());
                 }
                 // So that no deletion that it has missed is forgotten by those who know it.
                 let old = begin.0 - at.0 > self.tombstone_ms / 8;
@@ -100,7 +100,8 @@ impl Membership {
             Mark::Forming => Lack::Forming,
             Mark::None => Lack::Everything,
         };
-        node.set(Link::NotReady(NotReady { lack, connection: connection.clone() }));
+        let link = NotReady { lack, connection: connection.clone() };
+        node.set(Link::NotReady(link), now());
         match lack {
             Lack::Forming => {
                 let formed = self.others(number, |link| match link {

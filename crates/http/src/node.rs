@@ -85,11 +85,11 @@ impl Node {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    pub(crate) fn set(&self, link: Link) {
+    pub(crate) fn set(&self, link: Link, now: Time) {
         let mut kept = self.link.write().unwrap_or_else(PoisonError::into_inner);
         // The reason may change while it is away.
         let is_news = discriminant(&kept.0) != discriminant(&link);
-        *kept = (link, if is_news { now() } else { kept.1 });
+        *kept = (link, if is_news { now } else { kept.1 });
     }
 
     /// The connection, when its answers count.
@@ -121,5 +121,20 @@ impl Node {
             self.lost.notify_one();
         }
         Missing::Failed(error)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_away_since_it_went_whatever_is_tried_meanwhile() {
+        let node = Node::new("a:1".to_owned());
+        let away = |why: &str| Link::Away(why.to_owned());
+        let (_, begin) = node.link_since();
+        node.set(away("it refuses"), begin.plus_ms(5));
+        let (link, since) = node.link_since();
+        assert!(matches!(link, Link::Away(why) if why == "it refuses") && since == begin);
     }
 }

@@ -1,6 +1,6 @@
 //! The console, driven in a headless Chromium by testing/console.
 
-use crate::node::{keeping, threaded};
+use crate::node::keeping;
 use crate::store::Store;
 use crate::support::Door;
 use serde_json::json;
@@ -107,18 +107,34 @@ fn a_door_to_nodes_shows_its_nodes_and_why_and_since_when_one_is_away() {
     assert_eq!(drive(&door.url(""), &["nodes", "2 of 3", &gone])["ready"], "2 of 3");
 }
 
-/// One server, and several threads that are a cluster to the door: events are where the account is.
 #[test]
 fn a_door_to_a_store_looks_accounts_up_too() {
-    for node in [keeping(1).remove(0), threaded(2)] {
-        let door = Door::charging(&node.address(), &[]);
-        crate::charging::create(&door, "alice");
-        let body = r#"{"unit":"cent","amount":30}"#;
-        assert_eq!(door.ask_once("POST /v1/accounts/alice/debits", "d", body).status, 200);
-        let found = drive(&door.url(""), &["lookup", "alice"]);
-        let text = found["found"].as_str().expect("text");
-        for part in ["970", "Its invariants hold", "Last events"] {
-            assert!(text.contains(part), "{part}: {text}");
-        }
+    let node = keeping(1).remove(0);
+    let door = Door::charging(&node.address(), &[]);
+    crate::charging::create(&door, "alice");
+    let body = r#"{"unit":"cent","amount":30}"#;
+    assert_eq!(door.ask_once("POST /v1/accounts/alice/debits", "d", body).status, 200);
+    let found = drive(&door.url(""), &["lookup", "alice"]);
+    let text = found["found"].as_str().expect("text");
+    for part in ["970", "Its invariants hold", "debited"] {
+        assert!(text.contains(part), "{part}: {text}");
     }
+}
+
+/// Several threads are a cluster to a door: the events of an account are asked of the one that keeps it.
+#[test]
+fn events_are_looked_up_where_the_account_is() {
+    let store = Store::start(&["--threads", "2"]);
+    let door = Door::charging(&format!("127.0.0.1:{}", store.port), &[]);
+    for number in 0..8 {
+        let account = format!("account-{number}");
+        crate::charging::create(&door, &account);
+        let told = door.ask(&format!("GET /v1/console/account?id={account}"), &[], "").body;
+        let events = told["events"].as_array().unwrap_or_else(|| panic!("no events: {told}"));
+        assert!(events.iter().any(|event| event["event"] == "credited"), "{told}");
+    }
+    let reply = door.ask("GET /v1/console/account?id=nobody", &[], "");
+    assert_eq!((reply.status, &reply.body["code"]), (404, &json!("UNKNOWN_ACCOUNT")));
+    let reply = door.ask("GET /v1/console/account", &[], "");
+    assert_eq!((reply.status, &reply.body["type"]), (400, &json!("/v1/problems#BAD_REQUEST")));
 }
