@@ -80,6 +80,11 @@ pub(crate) fn encode(format: Format, fields: &[&[u8]], checksum: Checksum, out: 
     out.extend_from_slice(&sum.to_le_bytes());
 }
 
+/// The version that a header names, whatever else it holds.
+pub(crate) fn version(bytes: &[u8]) -> Option<u16> {
+    bytes.get(MAGIC_LEN..)?.first_chunk().map(|version| u16::from_le_bytes(*version))
+}
+
 /// The fields of a header of `len` bytes, at the start of `bytes`.
 pub(crate) fn decode(
     format: Format,

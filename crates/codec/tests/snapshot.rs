@@ -4,8 +4,8 @@
 mod support;
 
 use scurry_codec::{
-    Chunk, ChunkWriter, Chunked, Entry, FileKind, HeaderError, Malformed, Positions, RecordError,
-    Seal, SegmentHeader, SnapshotFooter, SnapshotHeader, read_chunk,
+    Chunk, ChunkWriter, Chunked, Entry, FileKind, HashKey, HeaderError, Malformed, Positions,
+    RecordError, Seal, SegmentHeader, SnapshotFooter, SnapshotHeader, SnapshotOrder, read_chunk,
 };
 use scurry_ledger::Time;
 use support::{AT, CHECKSUM, LOG_ID, flipped, hex, seal};
@@ -14,8 +14,18 @@ const CHUNK_HEADER_LEN: usize = 36;
 
 const SEGMENT: SegmentHeader = SegmentHeader { log_id: LOG_ID, core: 3, first: 41 };
 
-const HEADER: SnapshotHeader =
-    SnapshotHeader { log_id: LOG_ID, core: 3, hash_seed: u64::MAX, log_next: 41, at: AT };
+const KEY: HashKey = HashKey::new(*b"0123456789abcdef");
+
+const HEADER: SnapshotHeader = SnapshotHeader {
+    log_id: LOG_ID,
+    core: 3,
+    order: SnapshotOrder::Key(KEY),
+    log_next: 41,
+    at: AT,
+};
+
+/// As versions before wrote it.
+const SEEDED: SnapshotHeader = SnapshotHeader { order: SnapshotOrder::Seed(u64::MAX), ..HEADER };
 
 const FOOTER: SnapshotFooter =
     SnapshotFooter { chunks: 2, entries: 5, as_of: 43, version_last: 9, at: AT };
@@ -34,9 +44,9 @@ fn segment(header: &SegmentHeader) -> Vec<u8> {
     bytes
 }
 
-fn header() -> Vec<u8> {
+fn header(header: &SnapshotHeader) -> Vec<u8> {
     let mut bytes = Vec::new();
-    HEADER.encode(CHECKSUM, &mut bytes);
+    header.encode(CHECKSUM, &mut bytes);
     bytes
 }
 
@@ -112,9 +122,10 @@ fn lists_come_back() {
 }
 
 #[test]
-fn version_1_is_pinned() {
-    let snapshot = [header(), chunks(), footer()].concat();
-    expect_test::expect_file!["golden/snapshot-v1.hex"].assert_eq(&hex(&snapshot));
+fn versions_1_and_2_are_pinned() {
+    let snapshot = |of| hex(&[header(of), chunks(), footer()].concat());
+    expect_test::expect_file!["golden/snapshot-v1.hex"].assert_eq(&snapshot(&SEEDED));
+    expect_test::expect_file!["golden/snapshot-v2.hex"].assert_eq(&snapshot(&HEADER));
     expect_test::expect_file!["golden/segment-header-v1.hex"].assert_eq(&hex(&segment(&SEGMENT)));
 }
 
@@ -189,8 +200,11 @@ fn headers_and_the_footer_come_back() {
     let bytes = [segment(&SEGMENT), b"frames".to_vec()].concat();
     assert_eq!(bytes.len(), SegmentHeader::LEN + 6);
     assert_eq!(SegmentHeader::decode(CHECKSUM, &bytes), Ok(SEGMENT));
-    assert_eq!(header().len(), SnapshotHeader::LEN);
-    assert_eq!(SnapshotHeader::decode(CHECKSUM, &header()), Ok(HEADER));
+    for (of, len) in [(HEADER, SnapshotHeader::LEN_MAX), (SEEDED, 50)] {
+        let bytes = [header(&of), b"chunks".to_vec()].concat();
+        assert_eq!((bytes.len(), of.encoded_len()), (len + 6, len));
+        assert_eq!(SnapshotHeader::decode(CHECKSUM, &bytes), Ok(of));
+    }
     assert_eq!(footer().len(), SnapshotFooter::LEN);
     assert_eq!(SnapshotFooter::decode(seal(), &footer()), Ok(FOOTER));
     let other = Seal::new(CHECKSUM, LOG_ID + 1);
@@ -202,8 +216,13 @@ fn every_flipped_bit_and_every_truncation_of_a_header_is_refused() {
     for (bit, bytes) in flipped(&segment(&SEGMENT)) {
         assert!(SegmentHeader::decode(CHECKSUM, &bytes).is_err(), "bit {bit}");
     }
-    for (bit, bytes) in flipped(&header()) {
-        assert!(SnapshotHeader::decode(CHECKSUM, &bytes).is_err(), "bit {bit}");
+    for bytes in [header(&HEADER), header(&SEEDED)] {
+        for (bit, bytes) in flipped(&bytes) {
+            assert!(SnapshotHeader::decode(CHECKSUM, &bytes).is_err(), "bit {bit}");
+        }
+        for len in 0..bytes.len() {
+            assert!(SnapshotHeader::decode(CHECKSUM, &bytes[..len]).is_err(), "{len}");
+        }
     }
     for (bit, bytes) in flipped(&footer()) {
         assert!(SnapshotFooter::decode(seal(), &bytes).is_err(), "bit {bit}");
@@ -211,9 +230,6 @@ fn every_flipped_bit_and_every_truncation_of_a_header_is_refused() {
     for len in 1..SegmentHeader::LEN {
         let bytes = &segment(&SEGMENT)[..len];
         assert_eq!(SegmentHeader::decode(CHECKSUM, bytes), Err(HeaderError::Short), "{len}");
-    }
-    for len in 0..SnapshotHeader::LEN {
-        assert!(SnapshotHeader::decode(CHECKSUM, &header()[..len]).is_err(), "{len}");
     }
     for len in 1..SnapshotFooter::LEN {
         assert!(SnapshotFooter::decode(seal(), &footer()[..len]).is_err(), "{len}");
@@ -246,4 +262,12 @@ fn errors_say_what_is_wrong() {
     assert_eq!(error, Err(HeaderError::Magic(FileKind::Segment)));
     let error = SnapshotFooter::decode(seal(), &[0; SnapshotFooter::LEN]);
     assert_eq!(error, Err(HeaderError::Magic(FileKind::SnapshotEnd)));
+}
+
+/// A message of an assertion, a log line, a panic: none shows the secret.
+#[test]
+fn the_key_of_the_hash_is_not_shown() {
+    assert_eq!(format!("{KEY:?}"), "HashKey(secret)");
+    let shown = format!("{HEADER:?}");
+    assert!(shown.contains("order: Key(HashKey(secret))"), "{shown}");
 }

@@ -35,7 +35,8 @@ const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 pub struct Manifest {
     /// A random number by which copies of one store are known.
     pub store: u64,
-    /// What the hash of a key begins with; it decides which thread owns the key.
+    /// The seed of the order in which snapshots of version 1 are. Later ones name their own secret,
+    /// and a server hashes under one that it draws at each start: this is none.
     pub hash_seed: u64,
     /// Which of the subdirectories `g<generation>` is in use.
     pub generation: u32,

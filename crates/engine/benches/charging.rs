@@ -5,7 +5,7 @@
 
 mod sessions;
 
-use scurry_engine::{Config, Key, LogId, Shard};
+use scurry_engine::{Config, HashKey, Key, LogId, Shard};
 use scurry_ledger::Time;
 use sessions::{Session, Sessions, cpu_time, populate, run};
 use std::error::Error;
@@ -26,7 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         rest.next().map(|number| number.parse::<u64>()).transpose()
     };
     let accounts = number("--accounts")?.unwrap_or(1_000_000);
-    let mut shard = Shard::new(Config { hash_seed: 7, ..Config::default() });
+    let mut shard = Shard::new(Config { hash_key: HashKey::known(7), ..Config::default() });
     populate(&mut shard, accounts)?;
     if std::env::args().any(|argument| argument == "--journal") {
         shard.keep_journal(LogId { id: 7, core: 0 }, 1);

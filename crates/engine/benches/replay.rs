@@ -5,8 +5,8 @@
 mod sessions;
 
 use scurry_engine::{
-    Commits, Config, Disk, Durability, File, LogId, LogWriter, Piece, Progress, SEGMENT_LEN_MAX,
-    Shard, Snapshot, SnapshotWriter, Until, recover,
+    Commits, Config, Disk, Durability, File, HashKey, LogId, LogWriter, Piece, Progress,
+    SEGMENT_LEN_MAX, Shard, Snapshot, SnapshotWriter, Until, recover,
 };
 use sessions::{NOW, Sessions, cpu_time, populate, run};
 use std::collections::BTreeMap;
@@ -125,7 +125,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     write(&disk, accounts, records.unwrap_or(RECORDS))?;
     let mut runs = Vec::new();
     for _ in 0..if records.is_some() { 1 } else { RUNS } {
-        let mut shard = Shard::new(Config { hash_seed: SEED, ..Config::default() });
+        let mut shard = Shard::new(Config { hash_key: HashKey::known(SEED), ..Config::default() });
         // The snapshot's part is not counted. Under a profiler there may be no clock.
         let mut clock = records.is_none().then(Duration::default);
         let look = |progress: &Progress| match &mut clock {
@@ -152,7 +152,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 
 /// A snapshot of accounts, and a log of so many Changes behind it.
 fn write(disk: &Memory, accounts: u64, records: u64) -> Result<(), Box<dyn Error>> {
-    let mut shard = Shard::new(Config { hash_seed: SEED, ..Config::default() });
+    let mut shard = Shard::new(Config { hash_key: HashKey::known(SEED), ..Config::default() });
     populate(&mut shard, accounts)?;
     shard.keep_journal(LOG, 1);
     let mut snapshot = Snapshot::begin(&mut shard, LOG, NOW);

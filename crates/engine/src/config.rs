@@ -1,5 +1,6 @@
 //! What a shard is told once.
 
+use scurry_codec::HashKey;
 use scurry_ledger::Limits;
 
 /// The settings of one shard.
@@ -9,9 +10,9 @@ pub struct Config {
     pub limits: Limits,
     /// What takes more memory is refused above this many bytes.
     pub memory_max: Option<u64>,
-    /// Seed of the hash table; a server draws it at random, a simulation fixes it. All shards
-    /// of one server share it.
-    pub hash_seed: u64,
+    /// The secret of the hash table. All shards of one server share it. A server draws it from
+    /// the operating system's randomness at each start; a simulation fixes it.
+    pub hash_key: HashKey,
     /// Number of this node in versions of entities, 0 to [`crate::NODE_MAX`]. Shards that may
     /// hold copies of one entity need different ones.
     pub node: u16,
@@ -28,7 +29,7 @@ impl Default for Config {
         Config {
             limits: Limits::default(),
             memory_max: None,
-            hash_seed: 0,
+            hash_key: HashKey::known(0),
             node: 0,
             entity_index: false,
             entity_tombstone_ms: 24 * 3_600_000,

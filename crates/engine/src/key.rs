@@ -1,10 +1,11 @@
 //! A key with its hash. The hash is needed to choose a place in the table, to load that place
-//! early and to remember a timer; it is computed once.
+//! early and to remember a timer.
 
-use foldhash::fast::FixedState;
-use std::hash::BuildHasher;
+use scurry_codec::HashKey;
+use siphasher::sip::SipHasher13;
+use std::fmt;
 
-/// A key and its hash. All shards of one server share the seed, so a key that was made for one
+/// A key and its hash. All shards of one server share the secret, so a key that was made for one
 /// of them fits the others.
 #[derive(Clone, Copy, Debug)]
 pub struct Key<'a> {
@@ -18,20 +19,24 @@ impl<'a> Key<'a> {
         self.bytes
     }
 
-    /// Its hash under the seed of the shard that made it.
+    /// Its hash under the secret of the shard that made it.
     pub fn hash(&self) -> u64 {
         self.hash
     }
 }
 
 /// Makes keys: what a host needs that prepares a batch before it knows the shard.
-#[derive(Clone, Debug)]
-pub struct KeyHasher(FixedState);
+///
+/// The hash is SipHash-1-3: outsiders choose the keys, and see parts of their hashes in cursors and
+/// in the order of a scan, so it must be one whose collisions cannot be made without the secret
+/// (docs/adr/0009-table.md).
+#[derive(Clone)]
+pub struct KeyHasher(SipHasher13);
 
 impl KeyHasher {
-    /// The seed is [`crate::Config::hash_seed`].
-    pub fn new(seed: u64) -> KeyHasher {
-        KeyHasher(FixedState::with_seed(seed))
+    /// The secret is [`crate::Config::hash_key`].
+    pub fn new(secret: HashKey) -> KeyHasher {
+        KeyHasher(SipHasher13::new_with_key(secret.bytes()))
     }
 
     /// The key with its hash.
@@ -44,8 +49,15 @@ impl KeyHasher {
         position(self.hash(bytes))
     }
 
+    #[inline]
     pub(crate) fn hash(&self, bytes: &[u8]) -> u64 {
-        self.0.hash_one(bytes)
+        self.0.hash(bytes)
+    }
+}
+
+impl fmt::Debug for KeyHasher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("KeyHasher(secret)")
     }
 }
 

@@ -41,11 +41,12 @@ pub use log::{
 };
 pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Progress, Recovered, RecoveryError, Sink, Until, recover};
+pub use scurry_codec::HashKey;
 pub use shard::{ChangedKeys, End, ReplayError, Shard, Step};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
     snapshot_of,
 };
-pub use stats::{Memory, Stats};
+pub use stats::{Memory, PROBE_LEN_MAX, Stats};
 pub use value::{Expiry, KeyKind, Value};
 pub use version::{NODE_MAX, Version};

@@ -4,10 +4,10 @@ mod gathered;
 mod replay;
 
 use crate::log::{Cut, LogError, LogId, LogReader};
-use crate::snapshot::{Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
+use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 use replay::Replay;
-use scurry_codec::{Entry, Record, RecordError};
+use scurry_codec::{Entry, Record, RecordError, SnapshotOrder};
 use scurry_ledger::Time;
 use thiserror::Error;
 
@@ -27,6 +27,8 @@ pub trait Sink {
         id: &[u8],
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)>;
+    /// What hashes keys as its shards do.
+    fn hasher(&self) -> KeyHasher;
     /// Loads what the next records need: the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
 }
@@ -50,6 +52,10 @@ impl Sink for Shard {
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)> {
         Shard::replay_account(self, id, steps)
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        Shard::hasher(self)
     }
 
     fn touch(&mut self, hashes: &[u64]) {
@@ -144,7 +150,8 @@ pub enum Until {
     Sequence(u64),
 }
 
-/// Recovers what the files of a log hold. `seed` is that of the hash tables.
+/// Recovers what the files of a log hold. `seed` is the manifest's, which snapshots of version 1
+/// are ordered by; later ones name their own secret.
 pub fn recover<D: Disk>(
     disk: &mut D,
     log: LogId,
@@ -158,7 +165,7 @@ pub fn recover<D: Disk>(
         Until::End => u64::MAX,
         Until::Sequence(sequence) => sequence,
     };
-    let hasher = KeyHasher::new(seed);
+    let hasher = sink.hasher();
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
@@ -212,6 +219,8 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
+    /// What `ranges` are ranges of; none without a snapshot.
+    order: Option<Order>,
     /// By the sequence at which each was begun.
     passed_over: Vec<(u64, SnapshotError)>,
 }
@@ -252,7 +261,20 @@ fn restore<D: Disk>(
         let errors = passed_over.into_iter().map(|(_, error)| error).collect();
         return Err(RecoveryError::Snapshots(errors));
     }
-    Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges: Ranges::default(), passed_over })
+    let ranges = Ranges::default();
+    Ok(Base { begun: 0, at: Time(0), version_last: 0, ranges, order: None, passed_over })
+}
+
+impl Base {
+    /// The sequence that the snapshot shows of a key, or of what has none.
+    fn as_of(&self, key: Option<&[u8]>) -> u64 {
+        match (key, &self.order) {
+            (Some(key), Some(order)) => self.ranges.as_of(order.position(key)),
+            (Some(_), None) => 0,
+            // Nothing is cleared while a snapshot is written: one sequence stands for all.
+            (None, _) => self.begun,
+        }
+    }
 }
 
 enum Unusable {
@@ -270,7 +292,8 @@ fn restore_one<D: Disk>(
     progress: &mut impl FnMut(&Progress),
 ) -> Result<Option<Base>, Unusable> {
     let mut reader = SnapshotReader::open(disk, log, begun).map_err(Unusable::Snapshot)?;
-    if reader.header().hash_seed != seed {
+    let order = reader.header().order;
+    if matches!(order, SnapshotOrder::Seed(other) if other != seed) {
         return Err(Unusable::Snapshot(SnapshotError::Foreign { file: snapshot_name(begun) }));
     }
     let footer = *reader.footer();
@@ -299,6 +322,7 @@ fn restore_one<D: Disk>(
         at: footer.at,
         version_last: footer.version_last,
         ranges: reader.into_ranges(),
+        order: Some(Order::new(order)),
         passed_over: Vec::new(),
     }))
 }

@@ -64,7 +64,7 @@ pub struct Shard {
 impl Shard {
     /// An empty shard.
     pub fn new(config: Config) -> Shard {
-        let hasher = KeyHasher::new(config.hash_seed);
+        let hasher = KeyHasher::new(config.hash_key);
         Shard {
             table: Table::new(hasher.clone()),
             timers: Timers::default(),
@@ -129,6 +129,7 @@ impl Shard {
         Stats {
             memory_bytes: memory.sum(),
             memory,
+            longest_probe: self.longest_probe(),
             keys: self.len() as u64,
             accounts: self.table.sum(Kind::Account).entries,
             values: self.table.sum(Kind::Value).entries + self.table.sum(Kind::List).entries,

@@ -5,10 +5,12 @@
 //! shows, and recovery applies to each range of positions what the log has after that. So a
 //! step costs the copying of one chunk, and memory a chunk or two.
 
+mod order;
 mod plan;
 mod reader;
 mod writer;
 
+pub(crate) use order::Order;
 pub use plan::{Piece, Snapshot};
 pub use reader::{Ranges, SnapshotError, SnapshotReader};
 pub use writer::SnapshotWriter;

@@ -11,6 +11,7 @@ mod scan;
 use crate::entry::{Entry, Kind};
 use crate::key::{Key, KeyHasher, position};
 use hashbrown::HashTable;
+use std::cell::Cell;
 
 /// Slots of a segment, while the directory can tell more segments apart.
 const SEGMENT_SLOTS_MAX: usize = 512;
@@ -57,6 +58,8 @@ pub(crate) struct Table {
     sums: [KindSum; Kind::COUNT],
     /// Bytes of the segments' slots.
     slot_bytes: u64,
+    /// Keys that one look-up has compared, at most. A cell, because looking is no change.
+    longest_probe: Cell<u32>,
 }
 
 impl Table {
@@ -73,6 +76,7 @@ impl Table {
             hasher,
             sums: Default::default(),
             slot_bytes: 0,
+            longest_probe: Cell::new(0),
         }
     }
 
@@ -82,6 +86,12 @@ impl Table {
 
     pub(crate) fn len(&self) -> usize {
         self.sums.iter().map(|sum| sum.entries as usize).sum()
+    }
+
+    /// Keys that one look-up has compared at most, since the table was made. hashbrown compares
+    /// what shares the seven bits of the tag, so it is 1 or 2 as long as hashes are spread.
+    pub(crate) fn longest_probe(&self) -> u32 {
+        self.longest_probe.get()
     }
 
     pub(crate) fn sum(&self, kind: Kind) -> KindSum {
@@ -183,13 +193,21 @@ impl Table {
     }
 
     pub(crate) fn clear(&mut self) {
-        *self = Table::new(self.hasher.clone());
+        let longest_probe = self.longest_probe.clone();
+        *self = Table { longest_probe, ..Table::new(self.hasher.clone()) };
     }
 
     fn find_by(&self, hash: u64, mut eq: impl FnMut(&Entry) -> bool) -> Option<Place> {
         let segment = self.segment_of(hash);
-        let bucket = self.segments[segment as usize].find_bucket_index(hash, |e| eq(e))?;
-        Some(Place { segment, bucket })
+        let mut compared = 0;
+        let bucket = self.segments[segment as usize].find_bucket_index(hash, |entry| {
+            compared += 1;
+            eq(entry)
+        });
+        if compared > self.longest_probe.get() {
+            self.longest_probe.set(compared);
+        }
+        Some(Place { segment, bucket: bucket? })
     }
 
     fn segment_of(&self, hash: u64) -> u32 {

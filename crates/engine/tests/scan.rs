@@ -1,14 +1,18 @@
 //! Walking over keys and over the index while the table grows, splits, shrinks and merges: what
 //! is there from the first call to the last is shown once, and each call is bounded.
 
-use scurry_engine::{Config, EntityDelete, EntityPut, Expiry, KeyKind, Shard};
+use scurry_engine::{Config, EntityDelete, EntityPut, Expiry, HashKey, KeyKind, Shard};
 use scurry_ledger::Time;
 use std::collections::BTreeMap;
 
 const NOW: Time = Time(1_700_000_000_000);
 
 fn shard(hash_seed: u64) -> Shard {
-    Shard::new(Config { hash_seed, entity_index: true, ..Config::default() })
+    Shard::new(Config {
+        hash_key: HashKey::known(hash_seed),
+        entity_index: true,
+        ..Config::default()
+    })
 }
 
 fn set(shard: &mut Shard, key: &str) {
@@ -209,7 +213,7 @@ fn keys_may_be_touched_before_they_are_used() {
     shard.touch(&keys);
     shard.touch(&[]);
     assert_eq!(shard.stats(), before);
-    let other = Shard::new(Config { hash_seed: 4, ..Config::default() });
+    let other = Shard::new(Config { hash_key: HashKey::known(4), ..Config::default() });
     let same = names.iter().zip(&keys).all(|(name, key)| {
         other.key(name.as_bytes()).hash() == key.hash()
             && shard.hasher().key(name.as_bytes()).hash() == key.hash()

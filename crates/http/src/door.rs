@@ -71,7 +71,8 @@ impl Door {
             let addresses = settings.store.clone();
             Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
         });
-        let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
+        let node = |address: &String| Arc::new(Node::new(address.clone(), settings.patience));
+        let nodes = settings.nodes.iter().map(node).collect();
         let coordinator =
             Coordinator::new(nodes, settings.number, settings.tombstone_ms, settings.patience);
         let coordinator = Arc::new(coordinator);

@@ -4,20 +4,35 @@ use crate::clock::now;
 use crate::copy::not_a_node;
 use crate::line::Line;
 use crate::step::Step;
-use redis::{RedisError, Value};
+use redis::{Cmd, RedisError, RedisResult, Value};
 use scurry_ledger::Time;
-use std::mem::discriminant;
-use std::sync::{PoisonError, RwLock};
-use tokio::sync::Notify;
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout_at};
+
+/// How often a request is sent to a node again that ends the connection instead of answering: what it
+/// is asked may be the cause.
+pub(crate) const ASKED_AGAIN_MAX: usize = 16;
 
 /// A node of entities, reached over one connection on which requests do not wait for each other.
 pub(crate) struct Node {
     /// `HOST:PORT`.
     pub(crate) address: String,
-    /// And since when it is in this state.
-    link: RwLock<(Link, Time)>,
-    /// Told when a request finds the connection broken.
-    pub(crate) lost: Notify,
+    seen: watch::Sender<Seen>,
+    /// How long its answers are waited for since they counted last: a node that restarts is back by
+    /// then, and one that is away for longer keeps nobody waiting.
+    patience: Duration,
+    /// Told when it is worth a look before its time.
+    pub(crate) look: Notify,
+}
+
+/// A link, and how long it has been no better.
+struct Seen {
+    link: Link,
+    /// Since when it is in this state, by the clock of the door: for people.
+    since: Time,
+    /// Since when its answers do not count; none while they do.
+    absent_since: Option<Instant>,
 }
 
 /// Whether a node can be asked.
@@ -63,8 +78,8 @@ impl Lack {
 /// Why a node did not answer.
 #[derive(Debug)]
 pub(crate) enum Missing {
-    /// It is not asked at present.
-    NotReady,
+    /// It is not asked at present; why.
+    NotReady(String),
     /// It was asked, and what it did is unknown.
     Failed(RedisError),
     /// It lists no entities by value; what it says.
@@ -72,55 +87,119 @@ pub(crate) enum Missing {
 }
 
 impl Node {
-    pub(crate) fn new(address: String) -> Node {
-        let link = RwLock::new((Link::Away("not reached yet".to_owned()), now()));
-        Node { address, link, lost: Notify::new() }
+    pub(crate) fn new(address: String, patience: Duration) -> Node {
+        let link = Link::Away("not reached yet".to_owned());
+        let (seen, _) =
+            watch::channel(Seen { link, since: now(), absent_since: Some(Instant::now()) });
+        Node { address, seen, patience, look: Notify::new() }
     }
 
     pub(crate) fn link(&self) -> Link {
         self.link_since().0
     }
 
+    /// And since when it is in this state.
     pub(crate) fn link_since(&self) -> (Link, Time) {
-        self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let seen = self.seen.borrow();
+        (seen.link.clone(), seen.since)
     }
 
-    pub(crate) fn set(&self, link: Link, now: Time) {
-        let mut kept = self.link.write().unwrap_or_else(PoisonError::into_inner);
-        // The reason may change while it is away.
-        let is_news = discriminant(&kept.0) != discriminant(&link);
-        *kept = (link, if is_news { now } else { kept.1 });
+    /// True when it is in another state than before.
+    pub(crate) fn set(&self, link: Link, now: Time) -> bool {
+        let mut has_changed = false;
+        self.seen.send_modify(|seen| {
+            has_changed = !seen.link.is_like(&link);
+            seen.absent_since = match link {
+                Link::Ready(_) => None,
+                _ => seen.absent_since.or_else(|| Some(Instant::now())),
+            };
+            if has_changed {
+                seen.since = now;
+            }
+            seen.link = link;
+        });
+        has_changed
     }
 
-    /// The connection, when its answers count.
+    /// For how long its answers have not counted.
+    pub(crate) fn absence(&self) -> Duration {
+        self.seen.borrow().absent_since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+
+    /// The connection, when its answers count. It may be over: then nothing sent on it is answered.
     pub(crate) fn line(&self) -> Option<Line> {
-        match &self.link.read().unwrap_or_else(PoisonError::into_inner).0 {
+        match &self.seen.borrow().link {
             Link::Ready(line) => Some(line.clone()),
             _ => None,
         }
     }
 
+    /// The connection, once its answers count: a node that has just been lost, or that this door has
+    /// not reached yet, is waited for as long as its patience is.
+    pub(crate) async fn wait(&self) -> Result<Line, Missing> {
+        let mut seen = self.seen.subscribe();
+        loop {
+            let until = {
+                let seen = seen.borrow_and_update();
+                match (&seen.link, seen.absent_since) {
+                    (Link::Ready(line), _) if !line.is_over() => return Ok(line.clone()),
+                    // Its end is about to be noticed.
+                    (_, None) => Instant::now() + self.patience,
+                    (_, Some(since)) => since + self.patience,
+                }
+            };
+            if !matches!(timeout_at(until, seen.changed()).await, Ok(Ok(()))) {
+                return Err(Missing::NotReady(self.link().why()));
+            }
+        }
+    }
+
+    /// The reply to a command that may be sent again.
+    async fn ask(&self, command: &Cmd) -> Result<RedisResult<Value>, Missing> {
+        let mut again = 0;
+        loop {
+            let reply = self.wait().await?.ask(command).await;
+            match &reply {
+                Err(error) if error.is_connection_dropped() && again < ASKED_AGAIN_MAX => {
+                    again += 1
+                }
+                _ => return Ok(reply),
+            }
+        }
+    }
+
     /// One step through its entities whose value this is.
     pub(crate) async fn find(&self, value: &[u8], cursor: &[u8]) -> Result<Step, Missing> {
-        let line = self.line().ok_or(Missing::NotReady)?;
-        let answer = line.ask(&Step::question(value, cursor)).await;
+        let answer = self.ask(&Step::question(value, cursor)).await?;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other refusal may pass.
             if error.code() == Some("ERR") {
                 Missing::NoIndex(error.detail().unwrap_or_default().to_owned())
             } else {
-                self.failed(error)
+                Missing::Failed(error)
             }
         })?;
         Step::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
     }
+}
 
-    /// Asked, and not answered: somebody looks whether the connection is broken.
-    pub(crate) fn failed(&self, error: RedisError) -> Missing {
-        if error.is_connection_dropped() || error.is_io_error() && !error.is_timeout() {
-            self.lost.notify_one();
+impl Link {
+    /// The same state, whatever the connection.
+    fn is_like(&self, other: &Link) -> bool {
+        match (self, other) {
+            (Link::Away(_), Link::Away(_)) | (Link::Ready(_), Link::Ready(_)) => true,
+            (Link::NotReady(one), Link::NotReady(other)) => one.lack == other.lack,
+            _ => false,
         }
-        Missing::Failed(error)
+    }
+
+    /// Why its answers do not count, for people.
+    fn why(&self) -> String {
+        match self {
+            Link::Away(why) => format!("away ({why})"),
+            Link::NotReady(lacking) => format!("not ready ({})", lacking.lack.text()),
+            Link::Ready(_) => "its connection has just ended".to_owned(),
+        }
     }
 }
 
@@ -130,11 +209,11 @@ mod tests {
 
     #[test]
     fn a_node_is_away_since_it_went_whatever_is_tried_meanwhile() {
-        let node = Node::new("a:1".to_owned());
-        let away = |why: &str| Link::Away(why.to_owned());
+        let node = Node::new("a:1".to_owned(), Duration::ZERO);
         let (_, begin) = node.link_since();
-        node.set(away("it refuses"), begin.plus_ms(5));
+        let is_news = node.set(Link::Away("it refuses".to_owned()), begin.plus_ms(5));
         let (link, since) = node.link_since();
-        assert!(matches!(link, Link::Away(why) if why == "it refuses") && since == begin);
+        assert!(matches!(link, Link::Away(why) if why == "it refuses"));
+        assert!(!is_news && since == begin);
     }
 }

@@ -79,7 +79,10 @@ impl Bundle {
         let whole = self.transaction == Transaction::Yes;
         if whole {
             most = usize::MAX;
-            if !std::mem::take(&mut self.guards).iter().all(|guard| guard.holds(node)) {
+            let guards = std::mem::take(&mut self.guards);
+            // A failed log shows nothing, not even whether a key was changed.
+            let refuses = node.durable.trouble_is_final();
+            if !refuses && !guards.iter().all(|guard| guard.holds(node)) {
                 self.transaction = Transaction::Refused;
                 self.executed = self.requests.len();
             }

@@ -101,6 +101,8 @@ pub(crate) struct Connection<T> {
     end_announced: bool,
     /// The peer sends nothing more.
     ended: bool,
+    /// The peer sends nothing more and a reply is waited for: until when, ms of uptime.
+    ended_until_ms: Option<i64>,
     /// When something came last.
     arrived_ms: i64,
     /// Something was answered since draining began.
@@ -130,6 +132,7 @@ impl<T: Transport> Connection<T> {
             blocked: false,
             end_announced: false,
             ended: false,
+            ended_until_ms: None,
             arrived_ms: 0,
             answered: false,
             discarded: 0,
@@ -182,6 +185,7 @@ impl<T: Transport> Connection<T> {
         if self.is_paused() {
             return Ok(());
         }
+        self.ended_until_ms = None;
         if self.may_go_on(node) && self.readable && !self.ended {
             self.receive(node, pool)?;
         }
@@ -310,6 +314,31 @@ impl<T: Transport> Connection<T> {
 
     fn is_paused(&self) -> bool {
         !matches!(self.pause, Pause::None)
+    }
+
+    /// True while replies of this core may wait for those of others.
+    pub(crate) fn is_gathering(&self) -> bool {
+        matches!(self.pause, Pause::Gather(_))
+    }
+
+    /// True when nothing can be done before somebody else has done something.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.hold.is_some() || self.is_away()
+    }
+
+    /// True once for each wait whose reply perhaps nobody takes; it may last until then.
+    pub(crate) fn waits_without_peer(&mut self, until_ms: i64) -> bool {
+        let begins = self.end_announced && self.ended_until_ms.is_none() && self.is_waiting();
+        if begins {
+            self.ended_until_ms = Some(until_ms);
+        }
+        begins
+    }
+
+    /// True when a wait that [`Connection::waits_without_peer`] has told of still lasts, and has
+    /// lasted long enough.
+    pub(crate) fn has_waited(&self, now_ms: i64) -> bool {
+        self.ended_until_ms.is_some_and(|until_ms| until_ms <= now_ms) && self.is_waiting()
     }
 
     /// True when nothing can be done before another core says something.

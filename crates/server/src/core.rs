@@ -44,6 +44,9 @@ const EVENTS_MAX: usize = 1024;
 const MAIL_PACKETS_MAX: usize = 256;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
+/// How long a reply may take whose peer has said that nothing more comes, ms. It may have closed, or
+/// have sent all and wait: only who writes to it learns that.
+const ENDED_MS_MAX: i64 = 5_000;
 
 /// Listeners of one core: the main ports, and its own.
 const PORTS: [Token; 3] = [Token(usize::MAX), Token(usize::MAX - 1), Token(usize::MAX - 2)];
@@ -73,6 +76,8 @@ pub(crate) struct Core {
     lingering: Deadlines,
     /// Those whose handshake may not be done yet.
     handshaking: Deadlines,
+    /// Those that wait for a reply although their peer has said that nothing more comes.
+    ended: Deadlines,
     /// Those whose replies wait for the log, in the order of what they wait for.
     held: VecDeque<(u64, Ticket)>,
     /// Requests of other cores that wait for the log, in the order in which they came: at most one
@@ -122,6 +127,7 @@ impl Core {
             group: Group::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
+            ended: Deadlines::default(),
             held: VecDeque::new(),
             postponed: VecDeque::new(),
             congested: false,
@@ -176,9 +182,13 @@ impl Core {
                     MAIL => self.take_verdicts(),
                     token if rdma::TOKENS.contains(&token) => self.notice_rdma(token)?,
                     Token(key) => {
-                        if let Some(connection) = self.connections.get_mut(key) {
-                            let end = event.is_read_closed() || event.is_error();
-                            connection.notice(event.is_readable(), event.is_writable(), end);
+                        let Some(connection) = self.connections.get_mut(key) else { continue };
+                        let end = event.is_read_closed() || event.is_error();
+                        connection.notice(event.is_readable(), event.is_writable(), end);
+                        if event.is_write_closed() && connection.is_waiting() {
+                            // Nobody is there to take the reply.
+                            self.close(key);
+                        } else {
                             self.enqueue(key);
                         }
                     }
@@ -248,7 +258,7 @@ impl Core {
     /// Replies that have become durable leave.
     fn release(&mut self) {
         let durable = self.node.durable.durable();
-        let failed = self.node.durable.trouble_is_final();
+        let failed = self.node.durable.is_to_be_given_up();
         while let Some(&(sequence, ticket)) = self.held.front()
             && (sequence <= durable || failed)
         {
@@ -263,6 +273,21 @@ impl Core {
                 self.enqueue(ticket.key);
             }
         }
+        if failed {
+            self.give_up();
+        }
+    }
+
+    /// The log has failed. Whoever waits for other cores may have replies of this one already.
+    fn give_up(&mut self) {
+        let waits = |(key, connection): (usize, &Connection<Socket>)| {
+            connection.is_gathering().then_some(key)
+        };
+        let waiting: Vec<usize> = self.connections.iter().filter_map(waits).collect();
+        for key in waiting {
+            self.close(key);
+        }
+        self.node.durable.give_up();
     }
 
     /// Asks every core that the connection's port stands for. True when all have answered.
@@ -344,6 +369,11 @@ impl Core {
                     && connection.told(answer)
                 {
                     self.enqueue(sender.connection);
+                }
+            }
+            Message::Lost(sender) => {
+                if self.addressee(sender).is_some() {
+                    self.close(sender.connection);
                 }
             }
             Message::Monitor(lines) => self.show(&lines),
@@ -543,11 +573,18 @@ impl Core {
             && self.node.shard.next_due().is_some_and(|due| due <= now);
         self.ticking =
             due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
+        self.node.tell_long_probes();
     }
 
-    /// Closes what has waited long enough: for a peer's end, or for its handshake.
+    /// Closes what has waited long enough: for a peer's end, for its handshake, or for a reply that
+    /// perhaps nobody takes.
     fn end_late(&mut self) {
         let now_ms = self.node.now.uptime_ms;
+        while let Some(ticket) = self.ended.pop_due(now_ms) {
+            if self.connection(ticket).is_some_and(|connection| connection.has_waited(now_ms)) {
+                self.close(ticket.key);
+            }
+        }
         while let Some(ticket) = self.lingering.pop_due(now_ms) {
             if self.connection(ticket).is_some() {
                 self.close(ticket.key);

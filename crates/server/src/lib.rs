@@ -19,6 +19,7 @@ mod exposition;
 mod fault;
 mod gather;
 mod glob;
+mod hash_key;
 mod histogram;
 mod inside;
 mod latency;
@@ -57,6 +58,7 @@ mod watch;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use exposition::{Exposition, Kind, Labels};
+pub use hash_key::draw_hash_key;
 pub use histogram::Histogram;
 pub use inside::{Inside, InsideError, Measurement};
 pub use open_files::make_room;

@@ -17,7 +17,7 @@ use crate::tracking::Tracking;
 use crate::transaction::FingerprintSeeds;
 use crate::users::Desk;
 use crate::watch::Watch;
-use scurry_engine::Shard;
+use scurry_engine::{PROBE_LEN_MAX, Shard};
 use scurry_resp::table::{CommandId, Spec};
 use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
@@ -48,6 +48,8 @@ pub(crate) struct Node {
     pub(crate) faults: Faults,
     /// What took long.
     pub(crate) watch: Watch,
+    /// The log has said that keys collide.
+    told_of_probes: bool,
     /// SHUTDOWN was asked for.
     pub(crate) stop_asked: bool,
     /// Memory of this core's connections, bytes.
@@ -88,11 +90,27 @@ impl Node {
             desk,
             faults: Faults::default(),
             watch: Watch::default(),
+            told_of_probes: false,
             stop_asked: false,
             connection_bytes: 0,
             monitor: Monitor::default(),
             fingerprint_seeds: FingerprintSeeds::default(),
             tracking,
+        }
+    }
+
+    /// Says once that look-ups have become long: nothing else shows where the time goes.
+    #[inline]
+    pub(crate) fn tell_long_probes(&mut self) {
+        let longest = self.shard.longest_probe();
+        if longest > PROBE_LEN_MAX && !self.told_of_probes {
+            self.told_of_probes = true;
+            tracing::warn!(
+                core = self.core,
+                "a look-up has compared {longest} keys, {PROBE_LEN_MAX} is the most that chance \
+                 brings: somebody chooses keys that collide, or a defect does; look at who writes \
+                 them, and restart to draw another secret"
+            );
         }
     }
 

@@ -4,6 +4,7 @@ use crate::client::Door;
 use crate::clock::Clock;
 use crate::core::{self, Core};
 use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
+use crate::hash_key::draw_hash_key;
 use crate::mesh::Mesh;
 use crate::node::Node;
 use crate::port::Port;
@@ -54,7 +55,7 @@ impl Server {
         let rdma = rdma.transpose()?;
         let rdma_address = rdma.as_ref().map(rdma::Door::address);
         let run_id =
-            getrandom::u64().map_err(|error| system("a random seed")(io::Error::other(error)))?;
+            getrandom::u64().map_err(|error| system("a random number")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
         let mut signals = Some(Signals::new().map_err(system("the signals"))?);
         survive_file_limit().map_err(system("the signals"))?;
@@ -68,7 +69,7 @@ impl Server {
             node: settings.node,
             entity_index: settings.entity_index,
             entity_tombstone_ms: settings.entity_tombstone_ms,
-            hash_seed: run_id,
+            hash_key: draw_hash_key().map_err(system("a random number"))?,
             ..Config::default()
         };
         let mut opened = match &settings.storage {

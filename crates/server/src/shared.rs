@@ -16,7 +16,7 @@ pub(crate) struct Shared {
     pub(crate) main: SocketAddr,
     /// Where cluster-aware clients reach each core.
     pub(crate) doors: Vec<SocketAddr>,
-    /// Names this run of the server; also the seed of the hash tables.
+    /// Names this run of the server.
     pub(crate) run_id: u64,
     /// Open connections of all cores.
     pub(crate) clients: AtomicUsize,

@@ -1,7 +1,7 @@
 //! A shard of the engine with its accounts.
 
 use anyhow::{Context, Result, bail, ensure};
-use scurry_engine::{Config, Shard};
+use scurry_engine::{Config, HashKey, Shard};
 pub(crate) use scurry_engine::{Outcome, ReadError};
 use scurry_ledger::{
     Account, BucketAttributes, Command, Create, Name, NewBucket, Status, Time, Totals,
@@ -27,7 +27,7 @@ pub(crate) struct Store {
 impl Store {
     /// A shard with this many accounts of the scenario.
     pub(crate) fn with_accounts(charging: &Charging, accounts: u32) -> Result<Store> {
-        let shard = Shard::new(Config { hash_seed: HASH_SEED, ..Config::default() });
+        let shard = Shard::new(Config { hash_key: HashKey::known(HASH_SEED), ..Config::default() });
         let mut store = Store { shard };
         create(charging, |command| {
             for number in 0..accounts {

@@ -6,7 +6,7 @@ mod written;
 
 use anyhow::{Context, Result, ensure};
 use scurry_disk::Directory;
-use scurry_engine::{Config, Progress, Recovered, Shard, Until, recover};
+use scurry_engine::{Config, HashKey, Progress, Recovered, Shard, Until, recover};
 
 use crate::arguments::RecoveryArguments;
 use crate::clock::{Clock, thread_cpu_nanos};
@@ -87,7 +87,7 @@ impl Moment {
 /// Recovers once and compares.
 fn pass(path: &std::path::Path, written: &Written, number: u32) -> Result<Pass> {
     let mut disk = Directory::open(path)?;
-    let mut shard = Shard::new(Config { hash_seed: HASH_SEED, ..Config::default() });
+    let mut shard = Shard::new(Config { hash_key: HashKey::known(HASH_SEED), ..Config::default() });
     let clock = Clock::start();
     let begin = Moment::now(&clock);
     // The snapshot is restored when the log has got its length.

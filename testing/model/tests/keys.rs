@@ -2,8 +2,8 @@
 //! step, whatever timers ran, both show the same.
 
 use scurry_engine::{
-    Config, EntityDelete, EntityPut, EntityState, Expiry, KeyKind, Shard, Version, WriteError,
-    WrongType,
+    Config, EntityDelete, EntityPut, EntityState, Expiry, HashKey, KeyKind, Shard, Version,
+    WriteError, WrongType,
 };
 use scurry_ledger::{Command, Create, Status, Time};
 use scurry_model::{EntityOp, Held, Keys, Random, Refused, Until};
@@ -29,7 +29,7 @@ impl Both {
         let (tombstone_ms, ahead_ms) = (random.pick(&[1, 40, 500]), random.pick(&[0, 20, 1_000]));
         let node = u16::try_from(random.below(512)).expect("small");
         let config = Config {
-            hash_seed: seed,
+            hash_key: HashKey::known(seed),
             node,
             entity_index: true,
             entity_tombstone_ms: tombstone_ms,

@@ -2,11 +2,11 @@
 //! into two shards instead of one. All must come to what was there.
 
 use crate::SimDisk;
-use crate::run::{Checked, Sim};
+use crate::run::{Checked, MANIFEST_SEED, Sim};
 use crate::world::{ACCOUNTS, KEYS};
 use scurry_codec::{Entry, Record};
 use scurry_engine::{
-    Disk, ReplayError, Shard, Sink, Step, Until, recover, snapshot_name, snapshot_of,
+    Disk, KeyHasher, ReplayError, Shard, Sink, Step, Until, recover, snapshot_name, snapshot_of,
 };
 use scurry_ledger::{Time, view};
 
@@ -30,9 +30,10 @@ impl Sim {
     fn look_back(&mut self, before: &SimDisk, last: u64) -> Checked {
         let (wanted, changes) =
             (last.saturating_sub(self.random.below(20) as u64), before.changes());
-        let mut shard = Shard::new(self.config.clone());
-        let (seed, until) = (self.config.hash_seed, Until::Sequence(wanted));
-        let found = recover(&mut before.clone(), self.log, seed, until, &mut shard, |_| {});
+        let mut shard = Shard::new(self.fresh_config());
+        let until = Until::Sequence(wanted);
+        let found =
+            recover(&mut before.clone(), self.log, MANIFEST_SEED, until, &mut shard, |_| {});
         if before.changes() != changes {
             return Err(format!("for sequence {wanted} the disk was changed"));
         }
@@ -50,9 +51,8 @@ impl Sim {
             return Ok(());
         };
         disk.remove(&snapshot_name(newest)).map_err(|error| error.to_string())?;
-        let mut shard = Shard::new(self.config.clone());
-        let seed = self.config.hash_seed;
-        let found = recover(&mut disk, self.log, seed, Until::End, &mut shard, |_| {});
+        let mut shard = Shard::new(self.fresh_config());
+        let found = recover(&mut disk, self.log, MANIFEST_SEED, Until::End, &mut shard, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         if recovered.next != last + 1 {
             return Err(format!("up to {} of {last}", recovered.next - 1));
@@ -63,9 +63,12 @@ impl Sim {
 
     /// A server with another number of threads reads the same log.
     fn spread_over_two(&mut self, before: &SimDisk) -> Checked {
-        let mut two = Two([0, 1].map(|_| Shard::new(self.config.clone())));
-        let seed = self.config.hash_seed;
-        let found = recover(&mut before.clone(), self.log, seed, Until::End, &mut two, |_| {});
+        let mut two = {
+            let config = self.fresh_config();
+            Two([0, 1].map(|_| Shard::new(config.clone())))
+        };
+        let found =
+            recover(&mut before.clone(), self.log, MANIFEST_SEED, Until::End, &mut two, |_| {});
         let recovered = found.map_err(|error| error.to_string())?;
         let now = Time(recovered.at.0.max(self.clock));
         let last = recovered.next - 1;
@@ -115,6 +118,10 @@ impl Sink for Two {
             Some(key) => self.of(key).replay(record),
             None => self.0.iter_mut().try_for_each(|shard| shard.replay(record)),
         }
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        self.0[0].hasher()
     }
 
     fn replay_account<'r>(

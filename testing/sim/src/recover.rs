@@ -1,7 +1,7 @@
 //! The machine ends and starts again; what it finds is compared with what it must find.
 
 use crate::audit::audit;
-use crate::run::{Checked, Pending, Sim};
+use crate::run::{Checked, MANIFEST_SEED, Pending, Sim};
 use crate::scan::greatest_mark;
 use crate::world::World;
 use crate::{Crash, SimDisk};
@@ -35,10 +35,9 @@ impl Sim {
                 self.disk.stop_after(self.random.below(40) as u64);
             }
             let (before, errors) = (self.disk.fork(), self.disk.errors());
-            let mut shard = Shard::new(self.config.clone());
+            let mut shard = Shard::new(self.fresh_config());
             let mut disk = self.disk.clone();
-            let seed = self.config.hash_seed;
-            match recover(&mut disk, self.log, seed, Until::End, &mut shard, |_| {}) {
+            match recover(&mut disk, self.log, MANIFEST_SEED, Until::End, &mut shard, |_| {}) {
                 Ok(recovered) => return self.recovered(&before, needed, &recovered, shard),
                 Err(error) => {
                     self.disk.note(|| format!("not recovered: {error}"));

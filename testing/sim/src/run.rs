@@ -4,7 +4,7 @@ use crate::commit::Flight;
 use crate::snapshots::Job;
 use crate::world::World;
 use crate::{Crash, Plan, SimDisk, Theme};
-use scurry_engine::{Commits, Config, LogId, LogWriter, Shard};
+use scurry_engine::{Commits, Config, HashKey, LogId, LogWriter, Shard};
 use scurry_ledger::{Answer, Time};
 use scurry_model::{Generator, Op, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -103,6 +103,8 @@ pub(crate) struct Sim {
     pub(crate) disk: SimDisk,
     pub(crate) log: LogId,
     pub(crate) config: Config,
+    /// Recoveries so far.
+    starts: u64,
     pub(crate) shard: Shard,
     pub(crate) commits: Commits,
     pub(crate) writer: LogWriter<SimDisk>,
@@ -156,6 +158,9 @@ pub fn run(theme: Theme, seed: u64) -> Result<Report, Failure> {
     Err(Failure { why, tail: trace.tail() })
 }
 
+/// The manifest's, for snapshots of version 1: here there are none.
+pub(crate) const MANIFEST_SEED: u64 = 0;
+
 impl Sim {
     fn new(theme: Theme, seed: u64) -> Sim {
         let mut random = Random::new(seed);
@@ -163,7 +168,7 @@ impl Sim {
         let (limits, first) = Generator::new(random.next_u64());
         let config = Config {
             limits: limits.clone(),
-            hash_seed: seed,
+            hash_key: HashKey::known(seed),
             node: u16::try_from(random.below(512)).unwrap_or(0),
             entity_index: true,
             entity_tombstone_ms: random.pick(&[1, 40, 500]),
@@ -198,10 +203,17 @@ impl Sim {
             disk,
             log,
             config,
+            starts: 0,
             shard,
             world,
             generators,
         }
+    }
+
+    /// Of a shard that is about to recover: a host draws the secret of its table anew each time.
+    pub(crate) fn fresh_config(&mut self) -> Config {
+        self.starts += 1;
+        Config { hash_key: HashKey::known(!self.starts), ..self.config.clone() }
     }
 
     fn run(&mut self) -> Checked {

@@ -35,7 +35,6 @@ pub(super) fn manifest_json(manifest: &Manifest) -> Value {
     json!({
         "format": manifest.format(),
         "store": format!("{:016x}", manifest.store),
-        "hash_seed": format!("{:016x}", manifest.hash_seed),
         "generation": manifest.generation,
         "generation_of_events": manifest.generation_of_events(),
         "threads": manifest.threads,

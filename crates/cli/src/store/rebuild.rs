@@ -12,6 +12,7 @@ use scurry_engine::{
     recover,
 };
 use scurry_ledger::UnitTotals;
+use scurry_server::draw_hash_key;
 use std::path::Path;
 
 /// Bytes of the segment that is written: a mark.
@@ -42,9 +43,10 @@ pub(crate) fn rebuild_core(
         target.core(core)?;
         return Ok(Rebuilt { keys: 0, last });
     };
-    let config = Config { hash_seed: manifest.hash_seed, ..Config::default() };
+    let seed = manifest.hash_seed;
+    let config = Config { hash_key: draw_hash_key()?, ..Config::default() };
     let (mut shard, found) =
-        load(&mut pinned, log, &config, point, (bar, &format!("{name}: restoring")))
+        load(&mut pinned, log, (&config, seed), point, (bar, &format!("{name}: restoring")))
             .with_context(|| format!("cannot restore {name} to sequence {point}"))?;
     write(&mut shard, target, (log, core), point, &found)?;
     let sums = Sums::of(&shard);
@@ -52,7 +54,7 @@ pub(crate) fn rebuild_core(
     let path = target.core_path(core);
     let (mut copy, survey) = settled(&path, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
-    let (shard, _) = load(&mut copy, log, &config, point, (bar, &label))
+    let (shard, _) = load(&mut copy, log, (&config, seed), point, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
     ensure!(
         survey.is_sound() && Sums::of(&shard) == sums,
@@ -103,14 +105,14 @@ fn ensure_known(survey: &CoreSurvey, name: &str, point: u64) -> Result<()> {
 fn load(
     pinned: &mut Pinned,
     log: LogId,
-    config: &Config,
+    (config, seed): (&Config, u64),
     point: u64,
     (bar, label): (&mut Progress, &str),
 ) -> Result<(Shard, Recovered)> {
     bar.begin(label.to_owned(), pinned.len()?);
     let mut shard = Shard::new(config.clone());
     let (mut bytes, until) = (0, Until::Sequence(point));
-    let found = recover(pinned, log, config.hash_seed, until, &mut shard, |read| {
+    let found = recover(pinned, log, seed, until, &mut shard, |read| {
         bar.add(read.log_bytes.saturating_sub(bytes));
         bytes = read.log_bytes;
     });

@@ -22,6 +22,9 @@ mod metrics;
 mod misdeeds;
 mod node;
 mod process;
+#[path = "../server/random.rs"]
+mod random;
+mod restarts;
 mod statuses;
 mod store;
 mod support;

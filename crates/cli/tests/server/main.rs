@@ -5,6 +5,7 @@ mod bad_input;
 mod by_hand;
 mod differential;
 mod events;
+mod flooding;
 mod life;
 mod lists;
 mod log;

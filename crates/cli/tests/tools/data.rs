@@ -3,8 +3,8 @@
 use scurry_codec::{ChunkWriter, Chunked, Positions, Seal, read_chunk};
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{
-    Commits, Config, Durability, Expiry, LogId, LogWriter, Outcome, Piece, Shard, Snapshot,
-    SnapshotWriter, Until, checksum, forget, recover,
+    Commits, Config, Durability, Expiry, HashKey, LogId, LogWriter, Outcome, Piece, Shard,
+    Snapshot, SnapshotWriter, Until, checksum, forget, recover,
 };
 use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, SessionRequest, Status, Time,
@@ -51,7 +51,7 @@ fn name(text: &str) -> Name {
 }
 
 fn config() -> Config {
-    Config { hash_seed: HASH_SEED, ..Config::default() }
+    Config { hash_key: HashKey::known(HASH_SEED), ..Config::default() }
 }
 
 fn log_id(manifest: &Manifest, core: u16) -> LogId {

@@ -40,8 +40,7 @@ impl<'b> Replay<'b> {
         while let Some(record) = records.pass() {
             let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
             let hash = record.key.map(|key| self.hasher.hash(key));
-            // Nothing is cleared while a snapshot is written: one sequence stands for all.
-            let as_of = hash.map_or(self.base.begun, |hash| self.base.ranges.as_of(position(hash)));
+            let as_of = self.base.as_of(record.key);
             if sequence > as_of && sequence <= self.limit {
                 match hash {
                     Some(hash) => self.take(hash, sequence, record.bytes, sink)?,

@@ -5,7 +5,7 @@ use super::{Base, RecoveryError, Sink};
 use crate::log::LogId;
 use crate::snapshot::Ranges;
 use crate::{Config, KeyHasher, ReplayError, Shard, Step};
-use scurry_codec::{Entry, FrameWriter, Framed, Late, Record, read_frame, read_passed};
+use scurry_codec::{Entry, FrameWriter, Framed, HashKey, Late, Record, read_frame, read_passed};
 use scurry_ledger::{BucketNo, BucketTerms, Change, Name, Op, Posting, Status, Time, apply};
 use std::collections::BTreeMap;
 
@@ -54,6 +54,10 @@ impl Sink for Seen {
             self.see(id, format!("{:?}", (step.change, step.left.collect::<Vec<_>>())));
         }
         Ok(())
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        KeyHasher::new(HashKey::known(3))
     }
 
     fn touch(&mut self, hashes: &[u64]) {
@@ -125,9 +129,10 @@ fn each_key_sees_its_records_in_their_order() {
         at: Time(0),
         version_last: 0,
         ranges: Ranges::default(),
+        order: None,
         passed_over: Vec::new(),
     };
-    let hasher = KeyHasher::new(3);
+    let hasher = KeyHasher::new(HashKey::known(3));
     let (mut replay, mut gathered) = (Replay::new(&hasher, &base, u64::MAX), Seen::default());
     let mut taken = 0;
     visit(&log, |frame| taken += replay.frame(frame, &mut gathered).expect("it is taken"));
@@ -164,6 +169,10 @@ impl Sink for Refusing {
         }
     }
 
+    fn hasher(&self) -> KeyHasher {
+        KeyHasher::new(HashKey::known(3))
+    }
+
     fn touch(&mut self, _: &[u64]) {}
 }
 
@@ -181,9 +190,10 @@ fn what_does_not_fit_is_named_by_its_sequence() {
         at: Time(0),
         version_last: 0,
         ranges: Ranges::default(),
+        order: None,
         passed_over: Vec::new(),
     };
-    let hasher = KeyHasher::new(3);
+    let hasher = KeyHasher::new(HashKey::known(3));
     let mut replay = Replay::new(&hasher, &base, u64::MAX);
     let mut sink = Refusing(b"b".to_vec());
     visit(&log, |frame| {
@@ -224,9 +234,10 @@ fn a_change_that_leaves_another_balance_is_refused() {
             at: Time(0),
             version_last: 0,
             ranges: Ranges::default(),
+            order: None,
             passed_over: Vec::new(),
         };
-        let hasher = KeyHasher::new(0);
+        let hasher = KeyHasher::new(HashKey::known(0));
         let mut shard = Shard::new(Config::default());
         let mut replay = Replay::new(&hasher, &base, u64::MAX);
         visit(&log, |frame| {

@@ -7,8 +7,8 @@ use crate::entry::{Entry, Head, Kind};
 use crate::log::LogId;
 use crate::{Key, Version};
 use scurry_codec::{
-    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, ImageError, List, ListError, Record,
-    RecordError, decode_account,
+    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, List, ListError,
+    Record, RecordError, decode_account,
 };
 use scurry_ledger::{Account, Change, Portion, Status, Time, next_due};
 use thiserror::Error;
@@ -110,9 +110,9 @@ impl Shard {
         }
     }
 
-    /// The seed of the order in which snapshots are written.
-    pub fn hash_seed(&self) -> u64 {
-        self.config.hash_seed
+    /// The secret of the order in which snapshots are written.
+    pub(crate) fn hash_key(&self) -> HashKey {
+        self.config.hash_key
     }
 
     /// The greatest version of an entity that was given or seen.

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::entry::Head;
+use scurry_codec::HashKey;
 use std::collections::BTreeMap;
 
 /// All that the rest of the table relies on, found anew from the entries.
@@ -50,7 +51,7 @@ fn take(table: &mut Table, key: &str) {
 #[test]
 fn segments_split_and_merge_and_no_entry_is_lost() {
     for seed in 0..4 {
-        let mut table = Table::new(KeyHasher::new(seed));
+        let mut table = Table::new(KeyHasher::new(HashKey::known(seed)));
         for round in [20_000, 3_000, 9_000] {
             for n in 0..round {
                 put(&mut table, &format!("{n}"));
@@ -77,7 +78,7 @@ fn segments_split_and_merge_and_no_entry_is_lost() {
 /// An insert moves the entries of one segment at most, whatever the table holds.
 #[test]
 fn an_insert_moves_few_entries() {
-    let mut table = Table::new(KeyHasher::new(5));
+    let mut table = Table::new(KeyHasher::new(HashKey::known(5)));
     let lens = |table: &Table| -> BTreeMap<u32, usize> {
         let segments = table.directory.iter();
         segments.map(|&segment| (segment, table.segments[segment as usize].len())).collect()
@@ -97,7 +98,7 @@ fn an_insert_moves_few_entries() {
 /// Keys that come and go leave marks in slots, which must not make segments larger.
 #[test]
 fn slots_of_removed_entries_do_not_make_segments_grow() {
-    let mut table = Table::new(KeyHasher::new(8));
+    let mut table = Table::new(KeyHasher::new(HashKey::known(8)));
     (0..3_000).for_each(|n| put(&mut table, &format!("{n}")));
     for n in 3_000..60_000 {
         put(&mut table, &format!("{n}"));
@@ -110,7 +111,7 @@ fn slots_of_removed_entries_do_not_make_segments_grow() {
 /// Memory of slots stays within what few keys cost, when most of many are removed.
 #[test]
 fn slots_are_given_back() {
-    let mut table = Table::new(KeyHasher::new(6));
+    let mut table = Table::new(KeyHasher::new(HashKey::known(6)));
     (0..40_000).for_each(|n| put(&mut table, &format!("{n}")));
     let full = table.slots_memory_bytes();
     (0..40_000).filter(|n| n % 16 != 0).for_each(|n| take(&mut table, &format!("{n}")));
@@ -122,7 +123,7 @@ fn slots_are_given_back() {
 
 #[test]
 fn keys_of_one_hash_lie_side_by_side() {
-    let mut table = Table::new(KeyHasher::new(7));
+    let mut table = Table::new(KeyHasher::new(HashKey::known(7)));
     (0..1_000).for_each(|n| put(&mut table, &format!("{n}")));
     let key = table.hasher().key(b"17");
     assert_eq!(table.of_hash(key.hash()).count(), 1);

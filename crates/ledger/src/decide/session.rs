@@ -348,7 +348,7 @@ fn store(
 
 fn release_all(draft: &mut Draft<'_>, at: SessionAt) {
     for index in 0..draft.session(at).items.len() {
-        release_item(draft, item_at(at, index));
+        release_item(draft, item_at(at, index), draft.now);
     }
     draft.record(Op::CloseSession(at));
 }

@@ -168,6 +168,7 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     lines.line("total_net_output_bytes", counters.bytes_out);
     lines.line("keyspace_hits", counters.hits);
     lines.line("keyspace_misses", counters.misses);
+    lines.line("longest_probe", source.all.stats.longest_probe);
     lines.line("tracking_total_keys", source.all.tracked.keys);
     lines.line("tracking_total_items", source.all.tracked.items);
     lines.line("tracking_total_prefixes", 0);

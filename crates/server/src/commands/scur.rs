@@ -2,6 +2,7 @@
 
 use crate::client::Client;
 use crate::dispatch::Effect;
+use crate::durable::LOG_FAILED;
 use crate::node::Node;
 use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};
@@ -40,7 +41,12 @@ fn write(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) 
 /// TOTALS, over all cores that the client's port stands for.
 pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
     let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
-    scurry_resp::totals_map(reply, &Report::of_all(&told).totals);
+    let all = Report::of_all(&told);
+    if all.durable.failed {
+        reply.error(LOG_FAILED);
+    } else {
+        scurry_resp::totals_map(reply, &all.totals);
+    }
     Effect::None
 }
 

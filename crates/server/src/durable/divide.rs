@@ -4,7 +4,9 @@ use super::start::log_id;
 use crate::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, Manifest, Store};
-use scurry_engine::{LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter, Step};
+use scurry_engine::{
+    KeyHasher, LogId, Piece, ReplayError, Shard, Sink, Snapshot, SnapshotWriter, Step,
+};
 use scurry_ledger::Time;
 use std::io;
 
@@ -51,6 +53,10 @@ impl Sink for Spread<'_> {
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)> {
         self.of(id).replay_account(id, steps)
+    }
+
+    fn hasher(&self) -> KeyHasher {
+        self.shards[0].hasher()
     }
 
     fn touch(&mut self, _hashes: &[u64]) {}

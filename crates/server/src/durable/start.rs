@@ -84,7 +84,7 @@ pub(crate) struct Plan<'p> {
     pub(crate) threads: u16,
     pub(crate) durability: Durability,
     pub(crate) retention: Retention,
-    /// Of the shards, but for the seed.
+    /// Of the shards.
     pub(crate) config: Config,
 }
 
@@ -128,9 +128,9 @@ pub(crate) fn open(
             store.remove_generation(generation).map_err(StartError::store)?;
         }
     }
-    let config = Config { hash_seed: manifest.hash_seed, ..plan.config.clone() };
     let same = manifest.threads == plan.threads;
-    let mut shards: Vec<Shard> = (0..plan.threads).map(|_| Shard::new(config.clone())).collect();
+    let mut shards: Vec<Shard> =
+        (0..plan.threads).map(|_| Shard::new(plan.config.clone())).collect();
     let recovered = if same {
         side_by_side(&store, &manifest, &mut shards, tell)?
     } else {

@@ -142,6 +142,10 @@ pub(super) fn accounts(source: &Source<'_>, page: &mut Exposition) {
     source.each_core(page, ("scurry_timers", Gauge, help), |core| core.report.stats.timers);
     let metric = ("scurry_out_of_memory_total", Counter, "Commands refused for want of memory.");
     source.each_core(page, metric, |core| core.report.stats.out_of_memory);
+    let help = "Keys that one look-up has compared at most: above 16 somebody makes keys collide.";
+    source.each_core(page, ("scurry_longest_probe", Gauge, help), |core| {
+        u64::from(core.report.stats.longest_probe)
+    });
 }
 
 pub(super) fn totals(source: &Source<'_>, page: &mut Exposition) {
