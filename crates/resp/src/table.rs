@@ -166,7 +166,7 @@ impl Spec {
     }
 
     /// Positions of the keys among this many arguments, the name included.
-    pub fn key_positions(&self, arguments: usize) -> impl Iterator<Item = usize> + use<> {
+    pub fn key_positions(&self, arguments: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
         let (first, last, step) = self.keys;
         let last = if last < 0 {
             arguments.saturating_sub(last.unsigned_abs() as usize)
@@ -175,7 +175,8 @@ impl Spec {
         };
         let first = usize::try_from(first).unwrap_or_default();
         let step = usize::try_from(step).unwrap_or_default().max(1);
-        (first..last + 1).step_by(step).filter(move |&position| first > 0 && position < arguments)
+        let end = if first > 0 { arguments.min(last + 1) } else { 0 };
+        (first..end).step_by(step)
     }
 }
 
