@@ -89,6 +89,7 @@ async function figures(want) {
     return [points.length, now - points[0].at];
   });
   assert.ok(bound[0] <= 361 && bound[1] <= 3_610_000, `an hour at most: ${bound}`);
+  await shot("console");
   // Look an account up, with the keyboard alone.
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip", "the first stop skips the head");
