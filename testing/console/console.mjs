@@ -2,14 +2,17 @@
 // by crates/cli/tests/http/console.rs with the address of a door, a fresh directory for the
 // browser, and what to do there.
 //
-// usage: node console.mjs BASE PROFILE figures '{"account": ..., "sessions": ..., ...}' [SHOTS]
+// usage: node console.mjs BASE PROFILE figures '{"account": ..., "sessions": ..., ...}'
 //        node console.mjs BASE PROFILE signin TOKEN
-//        node console.mjs BASE PROFILE nodes READY
+//        node console.mjs BASE PROFILE nodes READY [AWAY]
+//        node console.mjs BASE PROFILE lookup ACCOUNT
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 import path from "node:path";
 
-const [base, profile, task, told, shots] = process.argv.slice(2);
+const [base, profile, task, told, more] = process.argv.slice(2);
+// Where pictures of the page go, when somebody wants to look at them.
+const shots = process.env.CONSOLE_SHOTS;
 // The library lies where scripts/install-tools.sh has put it.
 const { chromium } = createRequire(path.join(process.env.CONSOLE_LIBRARIES, "x"))("playwright-core");
 const PATIENCE = 20_000;
@@ -66,6 +69,27 @@ async function figures(want) {
     await until(`a line in ${chart}`, () => page.locator(`#${chart} path.line1`).count(), count => count === 1);
     assert.ok(await page.locator(`#${chart}`).getAttribute("aria-labelledby"));
   }
+  // Which server this is, and who asks it what over HTTP.
+  const about = await page.locator("#about").innerText();
+  for (const part of want.about) assert.ok(about.includes(part), `${part} is not in ${about}`);
+  assert.match(about, /run [0-9a-f]{16}, /);
+  assert.ok((await page.title()).startsWith(`${want.about[0]} on `));
+  const scraped = row("http", "GET /metrics").locator("td");
+  await until("requests by status", () => scraped.last().innerText(), text => /^200: [1-9]/.test(text));
+  // What was seen is there after a reload.
+  await until("points", () => page.evaluate(() => points.length), length => length >= 2);
+  const [first, length] = await page.evaluate(() => [points[0].at, points.length]);
+  await page.reload();
+  await until("points after a reload", () => page.evaluate(() => points.length ? points[0].at : null), at => at === first);
+  assert.ok(await page.evaluate(() => points.length) >= length, "no point is lost");
+  const bound = await page.evaluate(() => {
+    const now = Date.now();
+    points = Array.from({ length: 1000 }, (_, at) => ({ ...points[0], at: now - (1000 - at) * 10_000 }));
+    remember(points[0], whose);
+    return [points.length, now - points[0].at];
+  });
+  assert.ok(bound[0] <= 361 && bound[1] <= 3_610_000, `an hour at most: ${bound}`);
+  await shot("console");
   // Look an account up, with the keyboard alone.
   await page.keyboard.press("Tab");
   assert.equal(await page.evaluate(() => document.activeElement.className), "skip", "the first stop skips the head");
@@ -75,11 +99,12 @@ async function figures(want) {
     stops.push(id);
     const seen = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);
     assert.notEqual(seen, "none", `the focus shows on ${id}`);
-    if (id === "account") break;
+    if (id === "units-h") break;
     await page.keyboard.press("Tab");
   }
-  assert.equal(stops.at(-1), "account", `reached by keyboard: ${stops}`);
-  assert.ok(stops.includes("pause") && stops.includes("units-h"), `reached by keyboard: ${stops}`);
+  assert.deepEqual(stops.slice(1, 3), ["pause", "account"], `at the top, and reached by keyboard: ${stops}`);
+  assert.equal(stops.at(-1), "units-h", `reached by keyboard: ${stops}`);
+  await page.locator("#account").focus();
   await page.keyboard.type(want.account);
   await page.keyboard.press("Enter");
   const found = page.locator("#found");
@@ -96,7 +121,7 @@ async function figures(want) {
     assert.ok(tree.includes(part), `${part} is not in the tree:\n${tree}`);
   await page.locator("#account").fill("nobody");
   await page.keyboard.press("Enter");
-  await found.getByText("there is no such account").waitFor();
+  await found.getByText("no account has this id").waitFor();
   // An id is never markup.
   await page.locator("#account").fill("<img src=x onerror=alert(1)>");
   await page.keyboard.press("Enter");
@@ -120,7 +145,16 @@ async function figures(want) {
   const widths = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth]);
   assert.ok(widths[0] <= widths[1], `${widths[0]} wide on a screen of ${widths[1]}`);
   await until("the chart fits", () => page.locator("#rate").getAttribute("viewBox"), box => Number(box.split(" ")[2]) <= 360);
+  // What a table hides is said, until it is seen; what fits says nothing.
+  const units = page.locator('[aria-labelledby="units-h"].wide');
+  const hint = page.locator('p.swipe:has(+ [aria-labelledby="units-h"].wide)');
+  await hint.waitFor({ state: "visible" });
+  assert.ok(await units.evaluate(box => box.classList.contains("more")));
   await shot("phone");
+  await units.evaluate(box => { box.scrollLeft = box.scrollWidth; });
+  await until("seen to the end", () => units.evaluate(box => box.classList.contains("more")), more => !more);
+  await page.setViewportSize({ width: 1200, height: 1500 });
+  await hint.waitFor({ state: "hidden" });
   await page.setViewportSize({ width: 1200, height: 1500 });
   // Paused, it asks for nothing more.
   await page.locator("#pause").click();
@@ -172,16 +206,36 @@ async function signin(token) {
   return { signedIn: true };
 }
 
-async function nodes(ready) {
+async function nodes(ready, away) {
   await page.goto(base);
   await until("the nodes", () => tile("Nodes ready").innerText(), text => text.startsWith(ready));
   assert.equal(await page.locator("#lookup").isVisible(), false);
   await until("requests", () => tile("Requests/s").innerText(), text => /^[0-9]/.test(text));
+  assert.match(await page.locator("#about").innerText(), /HTTP door to entities$/);
+  if (away) {
+    const cells = await row("nodes", away).locator("td").allInnerTexts();
+    assert.equal(cells[0], "away");
+    assert.match(cells[1], /^20[0-9]{2}-.* UTC$/, "since when");
+    assert.match(cells[2], /refused|closed|ended|reset|pipe/i, "why");
+  }
+  await shot("nodes");
   return { ready };
 }
 
+async function lookup(account) {
+  await page.goto(base);
+  await page.locator("#lookup").waitFor({ state: "visible" });
+  assert.match(await page.locator("#about").innerText(), /HTTP door to charging$/);
+  await page.locator("#account").fill(account);
+  await page.keyboard.press("Enter");
+  const found = page.locator("#found");
+  await found.getByRole("heading", { name: `${account}: active` }).waitFor();
+  await found.getByRole("heading", { name: "Last events" }).waitFor();
+  return { found: await found.innerText() };
+}
+
 try {
-  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told) }[task]();
+  const found = await { figures: () => figures(JSON.parse(told)), signin: () => signin(told), nodes: () => nodes(told, more), lookup: () => lookup(told) }[task]();
   assert.deepEqual(faults, []);
   console.log(JSON.stringify(found));
 } finally {

@@ -1,11 +1,9 @@
-//! The door beside an embedded engine: how it is, what it has counted, and what the console looks
-//! up.
+//! The door beside an embedded engine: how it is, and what it has counted.
 
 use crate::door::charged;
 use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
-use crate::lookup;
 use crate::problem::Problem;
 use crate::service::Service;
 use crate::traffic::Traffic;
@@ -22,18 +20,14 @@ use tokio::task::spawn_blocking;
 /// What the requests of this door can reach.
 pub(crate) struct Beside {
     inside: Inside,
-    pub(crate) engine: Engine,
     traffic: Arc<Traffic>,
 }
 
 pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
-    let engine = Engine::new(inside.clone(), Roles::NONE.with(Role::Read));
     let charges = Roles::NONE.with(Role::Read).with(Role::Charge).with(Role::Provision);
     let store: Arc<dyn Service> = Arc::new(Engine::new(inside.clone(), charges));
-    let beside = Arc::new(Beside { inside, engine, traffic: Arc::clone(traffic) });
-    let guarded = Router::new()
-        .route("/metrics", get(metrics))
-        .route("/v1/console/account", get(lookup::account));
+    let beside = Arc::new(Beside { inside, traffic: Arc::clone(traffic) });
+    let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);
     let own = own.merge(charged(&store, gate));
     front::routes(own, |_| "see /v1/openapi.json, /metrics and the console at /", traffic)
@@ -47,7 +41,7 @@ impl Beside {
 }
 
 /// 503: nobody should send work here.
-pub(crate) fn unavailable(why: impl ToString) -> Problem {
+fn unavailable(why: impl ToString) -> Problem {
     Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why)
 }
 

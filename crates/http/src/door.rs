@@ -10,6 +10,7 @@ use crate::form;
 use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::listener::Listener;
+use crate::lookup;
 use crate::membership::Membership;
 use crate::nchf;
 use crate::node::Node;
@@ -88,7 +89,12 @@ impl Door {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
         let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
-        let traffic = Arc::new(Traffic::default());
+        let serves = match (shared.store.is_some(), shared.coordinator.nodes.is_empty()) {
+            (true, true) => "charging",
+            (true, false) => "charging, entities",
+            (false, _) => "entities",
+        };
+        let traffic = Traffic::new(open.listener.address, serves);
         let routes = routes(&shared, &gate, &traffic);
         open.serve(&settings.front, routes, traffic)
     }
@@ -100,7 +106,7 @@ impl Door {
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
         let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
-        let traffic = Arc::new(Traffic::default());
+        let traffic = Traffic::new(open.listener.address, "charging");
         let routes = beside::routes(inside, &gate, &traffic);
         open.serve(front, routes, traffic)
     }
@@ -148,7 +154,8 @@ fn routes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Rou
 /// The resources of charging, each for the role of its command. What tells of the interface itself is
 /// for everybody.
 pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
-    let mut all = Router::new();
+    let lookup = Router::new().route("/v1/console/account", get(lookup::account));
+    let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
     for role in charging::ROLES {
         let routes = charging::routes(role, store, gate.is_open()).merge(nchf::routes(role, store));
         all = all.merge(if role == Role::Anyone { routes } else { gate.guard(role, routes) });

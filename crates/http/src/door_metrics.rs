@@ -14,14 +14,11 @@ pub(crate) async fn page(
     State((shared, traffic)): State<(Arc<Shared>, Arc<Traffic>)>,
 ) -> impl IntoResponse {
     let mut page = Exposition::default();
-    let help = "Always 1; the label says what runs.";
-    page.metric("scurry_http_info", Kind::Gauge, help);
-    page.sample(&[("version", env!("CARGO_PKG_VERSION"))], 1);
     let nodes = &shared.coordinator.nodes;
     let help = "1 for the state that the node is in. Answers of a node count when it is ready.";
     page.metric("scurry_http_node_state", Kind::Gauge, help);
     for node in nodes {
-        let link = node.link();
+        let (link, _) = node.link_since();
         let states = [
             ("ready", matches!(link, Link::Ready(_))),
             ("not_ready", matches!(link, Link::NotReady(_))),
@@ -30,6 +27,12 @@ pub(crate) async fn page(
         for (state, is_so) in states {
             page.sample(&[("node", &node.address), ("state", state)], u8::from(is_so));
         }
+    }
+    let help = "When the node came into this state, by the clock of the door.";
+    page.metric("scurry_http_node_state_since_timestamp_seconds", Kind::Gauge, help);
+    for node in nodes {
+        let (_, since) = node.link_since();
+        page.sample(&[("node", &node.address)], since.0 as f64 / 1e3);
     }
     let help = "1 when the store answers and requests that ask for a majority can be answered.";
     let is_ready = status::ready(State(Arc::clone(&shared))).await.is_ok();

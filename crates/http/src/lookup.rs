@@ -1,13 +1,13 @@
 //! `/v1/console/account?id=ID`: one account with its buckets, its sessions and its last events.
 
-use crate::beside::Beside;
+use crate::charging::{Retry, outcome};
 use crate::problem::Problem;
 use crate::query;
 use crate::reply::{field, fields, named, text};
+use crate::service::Service;
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
-use redis::{Cmd, Value, cmd};
+use redis::Value;
 use serde_json::{Map, Value as Json_, json};
 use std::sync::Arc;
 
@@ -48,18 +48,15 @@ const AUDIT: [&str; 10] = [
 
 /// 200 with the account as one atomic read shows it, and beside it what was read after.
 pub(crate) async fn account(
-    State(beside): State<Arc<Beside>>,
+    State(store): State<Arc<dyn Service>>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<Json_>, Problem> {
-    let [id] = query::read(query.as_deref(), ["id"])?;
+    let typed = |problem: Problem| problem.at("/v1/");
+    let [id] = query::read(query.as_deref(), ["id"]).map_err(typed)?;
     let id = id.filter(|id| !id.is_empty());
-    let id = id.ok_or_else(|| Problem::bad_request("id is missing or empty: say ?id=ID"))?;
-    let ask = |name: &str| {
-        let mut command = cmd(name);
-        command.arg(&id[..]);
-        command
-    };
-    let shown = read(&beside, &ask("SCUR.GET")).await?;
+    let missing = || Problem::bad_request("id is missing or empty: say ?id=ID");
+    let id = id.ok_or_else(missing).map_err(typed)?;
+    let shown = read(&*store, &[b"SCUR.GET", &id]).await?;
     let mut answer = fields(&shown);
     rename(&mut answer, &shown, "buckets", &BUCKET);
     rename(&mut answer, &shown, "identities", &["kind", "value"]);
@@ -74,22 +71,21 @@ pub(crate) async fn account(
     for session in open.iter().take(SESSIONS_MAX) {
         let Value::Array(session) = session else { continue };
         let Some(name) = session.first() else { continue };
-        let mut command = ask("SCUR.SESSION");
-        command.arg(bytes(name));
         // It may have ended since.
-        let Ok(shown) = read(&beside, &command).await else { continue };
+        let command = [b"SCUR.SESSION", &id[..], &bytes(name)];
+        let Ok(shown) = read(&*store, &command).await else { continue };
         let Some(session) = field(&shown, "session") else { continue };
         let mut one = fields(session);
         rename(&mut one, session, "items", &ITEM);
         sessions.push(Json_::Object(one));
     }
     answer.insert("sessions".to_owned(), Json_::Array(sessions));
-    let audit = read(&beside, &ask("SCUR.AUDIT")).await?;
+    let audit = read(&*store, &[b"SCUR.AUDIT", &id]).await?;
     let mut audited = fields(&audit);
     rename(&mut audited, &audit, "buckets", &AUDIT);
     rename(&mut audited, &audit, "uncollected", &["unit", "amount"]);
     answer.insert("audit".to_owned(), Json_::Object(audited));
-    match events(&beside, &id).await {
+    match events(&*store, &id).await {
         Ok(events) => answer.insert("events".to_owned(), Json_::Array(events)),
         Err(why) => answer.insert("events_missing".to_owned(), json!(why)),
     };
@@ -104,36 +100,28 @@ fn rename(answer: &mut Map<String, Json_>, shown: &Value, name: &str, names: &[&
     }
 }
 
-async fn read(beside: &Beside, command: &Cmd) -> Result<Value, Problem> {
-    match beside.engine.ask(command).await.map_err(crate::beside::unavailable)? {
-        Value::ServerError(error) => Err(match error.code() {
-            "UNKNOWN_ACCOUNT" => {
-                Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such account")
-            }
-            "WRONGTYPE" => {
-                Problem::new(StatusCode::NOT_FOUND, "Not Found", "this key is no account")
-            }
-            "INVALID" | "ERR" => Problem::bad_request(error.details().unwrap_or(error.code())),
-            code => crate::beside::unavailable(format!(
-                "{code} {}",
-                error.details().unwrap_or_default()
-            )),
-        }),
-        value => Ok(value),
-    }
+async fn read(store: &dyn Service, words: &[&[u8]]) -> Result<Value, Problem> {
+    let words: Vec<Vec<u8>> = words.iter().map(|word| word.to_vec()).collect();
+    Ok(outcome(store.execute(&words).await, Retry::Read)?)
 }
 
 /// The newest events of the account, oldest first, or why there are none to be had.
-async fn events(beside: &Beside, id: &[u8]) -> Result<Vec<Json_>, String> {
-    let watch = |position: &str| {
-        let mut command = cmd("SCUR.WATCH");
-        command.arg(position).arg("COUNT").arg(1_000).arg("ACCOUNT").arg(id);
-        command
-    };
-    let ask = async |position: &str| match beside.engine.ask(&watch(position)).await {
-        Ok(Value::ServerError(error)) => Err(error.details().unwrap_or(error.code()).to_owned()),
-        Ok(value) => Ok(value),
-        Err(_) => Err("the engine does not answer".to_owned()),
+async fn events(store: &dyn Service, id: &[u8]) -> Result<Vec<Json_>, String> {
+    let ask = async |position: &str| {
+        let words = ["SCUR.WATCH", position, "COUNT", "1000", "ACCOUNT"];
+        let mut words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
+        words.push(id.to_vec());
+        match store.execute_beside(id, &words).await {
+            Ok(Value::ServerError(error)) => match error.details() {
+                // A store of another make, as the module is.
+                Some(why) if why.starts_with("unknown command") => {
+                    Err("this store keeps no events".to_owned())
+                }
+                why => Err(why.unwrap_or(error.code()).to_owned()),
+            },
+            Ok(value) => Ok(value),
+            Err(error) => Err(error.to_string()),
+        }
     };
     let now = ask("$").await?;
     let end = field(&now, "end").map(text).unwrap_or_default();

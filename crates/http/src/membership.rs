@@ -59,7 +59,7 @@ impl Membership {
     /// they may have waited for it. True when it does.
     fn set(&self, number: usize, link: Link) -> bool {
         let nodes = &self.coordinator.nodes;
-        let has_changed = nodes[number].set(link);
+        let has_changed = nodes[number].set(link, now());
         if has_changed {
             let others = nodes.iter().enumerate().filter(|(other, _)| *other != number);
             let waiting = others.filter(|(_, node)| matches!(node.link(), Link::NotReady(_)));

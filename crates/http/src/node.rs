@@ -1,9 +1,11 @@
 //! One node: where it is, and whether its answers count.
 
+use crate::clock::now;
 use crate::copy::not_a_node;
 use crate::line::Line;
 use crate::step::Step;
 use redis::{Cmd, RedisError, Value};
+use scurry_ledger::Time;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
@@ -27,6 +29,8 @@ pub(crate) struct Node {
 /// A link, and how long it has been no better.
 struct Seen {
     link: Link,
+    /// Since when it is in this state, by the clock of the door: for people.
+    since: Time,
     /// Since when its answers do not count; none while they do.
     absent_since: Option<Instant>,
 }
@@ -85,16 +89,23 @@ pub(crate) enum Missing {
 impl Node {
     pub(crate) fn new(address: String, patience: Duration) -> Node {
         let link = Link::Away("not reached yet".to_owned());
-        let (seen, _) = watch::channel(Seen { link, absent_since: Some(Instant::now()) });
+        let (seen, _) =
+            watch::channel(Seen { link, since: now(), absent_since: Some(Instant::now()) });
         Node { address, seen, patience, look: Notify::new() }
     }
 
     pub(crate) fn link(&self) -> Link {
-        self.seen.borrow().link.clone()
+        self.link_since().0
+    }
+
+    /// And since when it is in this state.
+    pub(crate) fn link_since(&self) -> (Link, Time) {
+        let seen = self.seen.borrow();
+        (seen.link.clone(), seen.since)
     }
 
     /// True when it is in another state than before.
-    pub(crate) fn set(&self, link: Link) -> bool {
+    pub(crate) fn set(&self, link: Link, now: Time) -> bool {
         let mut has_changed = false;
         self.seen.send_modify(|seen| {
             has_changed = !seen.link.is_like(&link);
@@ -102,6 +113,9 @@ impl Node {
                 Link::Ready(_) => None,
                 _ => seen.absent_since.or_else(|| Some(Instant::now())),
             };
+            if has_changed {
+                seen.since = now;
+            }
             seen.link = link;
         });
         has_changed
@@ -173,5 +187,20 @@ impl Link {
             Link::NotReady(lacking) => format!("not ready ({})", lacking.lack.text()),
             Link::Ready(_) => "its connection has just ended".to_owned(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_node_is_away_since_it_went_whatever_is_tried_meanwhile() {
+        let node = Node::new("a:1".to_owned(), Duration::ZERO);
+        let (_, begin) = node.link_since();
+        let is_news = node.set(Link::Away("it refuses".to_owned()), begin.plus_ms(5));
+        let (link, since) = node.link_since();
+        assert!(matches!(link, Link::Away(why) if why == "it refuses"));
+        assert!(!is_news && since == begin);
     }
 }

@@ -6,7 +6,9 @@ use futures_util::future::BoxFuture;
 use redis::aio::{ConnectionLike, MultiplexedConnection};
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
-use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
+use redis::cluster_routing::{
+    MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
+};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
     IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult, ServerError, Value, cmd,
@@ -190,6 +192,27 @@ impl Service for RespStore {
             let reply = match connection {
                 Connection::One(mut one) => one.req_packed_command(&command).await,
                 Connection::Cluster(mut all) => all.req_packed_command(&command).await,
+            };
+            self.judge(attempt, reply)
+        }
+        .boxed()
+    }
+
+    fn execute_beside<'a>(
+        &'a self,
+        key: &'a [u8],
+        arguments: &'a [Vec<u8>],
+    ) -> BoxFuture<'a, Result<Value, ServiceError>> {
+        let command = command(arguments);
+        async move {
+            let (attempt, connection) = self.connection().await?;
+            let reply = match connection {
+                Connection::One(mut one) => one.req_packed_command(&command).await,
+                Connection::Cluster(mut all) => {
+                    let route = Route::with_key(key, SlotAddr::Master);
+                    let node = SingleNodeRoutingInfo::SpecificNode(route);
+                    all.route_command(command, RoutingInfo::SingleNode(node)).await
+                }
             };
             self.judge(attempt, reply)
         }

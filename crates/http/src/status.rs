@@ -27,6 +27,8 @@ struct NodeStatus {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     why: Option<String>,
+    /// Since when it is in this state, by the clock of this door, ms.
+    since_ms: i64,
 }
 
 /// 200 while this door is up.
@@ -36,12 +38,13 @@ pub(crate) async fn status(State(shared): State<Arc<Shared>>) -> Json<Status> {
     let nodes: Vec<NodeStatus> = nodes
         .iter()
         .map(|node| {
-            let (state, why) = match node.link() {
+            let (link, since) = node.link_since();
+            let (state, why) = match link {
                 Link::Ready(_) => ("ready", None),
                 Link::NotReady(lack) => ("not ready", Some(lack.lack.text().to_owned())),
                 Link::Away(why) => ("away", Some(why)),
             };
-            NodeStatus { address: node.address.clone(), state, why }
+            NodeStatus { address: node.address.clone(), state, why, since_ms: since.0 }
         })
         .collect();
     let ready = nodes.iter().filter(|node| node.state == "ready").count() >= quorum.ack();

@@ -6,8 +6,10 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
+use rustix::system::uname;
 use scurry_server::{Exposition, Histogram, Kind};
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -15,9 +17,12 @@ use std::time::Instant;
 /// Routes, methods and statuses are few: paths as the door knows them, not as clients write them.
 type Label = (String, &'static str, u16);
 
-/// What one door counts.
-#[derive(Default)]
+/// What one door counts, and which one it is.
 pub(crate) struct Traffic {
+    /// Where it listens.
+    listen: SocketAddr,
+    /// What it has behind it, for people.
+    serves: &'static str,
     requests: Mutex<Requests>,
     connections: AtomicU64,
     accepted: AtomicU64,
@@ -41,6 +46,18 @@ impl Drop for Connected {
 }
 
 impl Traffic {
+    pub(crate) fn new(listen: SocketAddr, serves: &'static str) -> Arc<Traffic> {
+        Arc::new(Traffic {
+            listen,
+            serves,
+            requests: Mutex::default(),
+            connections: AtomicU64::new(0),
+            accepted: AtomicU64::new(0),
+            refused: AtomicU64::new(0),
+            misdeeds: Misdeeds::default(),
+        })
+    }
+
     pub(crate) fn connected(self: &Arc<Traffic>) -> Connected {
         self.accepted.fetch_add(1, Ordering::Relaxed);
         self.connections.fetch_add(1, Ordering::Relaxed);
@@ -58,6 +75,19 @@ impl Traffic {
 
     /// Adds what was counted to a page.
     pub(crate) fn show(&self, page: &mut Exposition) {
+        let (machine, listen) = (uname(), self.listen.to_string());
+        page.metric(
+            "scurry_http_info",
+            Kind::Gauge,
+            "Always 1; the labels say which door this is.",
+        );
+        let labels = [
+            ("version", env!("CARGO_PKG_VERSION")),
+            ("machine", &machine.nodename().to_string_lossy()),
+            ("listen", &listen),
+            ("serves", self.serves),
+        ];
+        page.sample(&labels, 1);
         let requests = self.requests();
         let help = "Requests that were answered, by the door's own name of the path.";
         page.metric("scurry_http_requests_total", Kind::Counter, help);

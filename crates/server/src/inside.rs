@@ -57,6 +57,7 @@ pub struct Measurement {
     /// By core; none for one that has not answered in time.
     pub(crate) cores: Vec<Option<CoreReport>>,
     pub(crate) settings: Arc<Settings>,
+    pub(crate) shared: Arc<Shared>,
     pub(crate) password_hashes: u64,
 }
 
@@ -125,6 +126,7 @@ impl Inside {
         Measurement {
             cores,
             settings: Arc::clone(&self.settings),
+            shared: Arc::clone(&self.shared),
             password_hashes: self.users.computed(),
         }
     }

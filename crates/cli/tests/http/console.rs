@@ -67,6 +67,7 @@ fn what_is_done_is_seen_on_the_page_in_light_and_dark_on_a_phone_and_by_keyboard
         "accounts": "21", "sessions": "13", "cores": 2, "account": "alice",
         "unit": { "Credited": "21,000", "Held": "2,700", "Consumed": "150", "Available": "18,150",
             "Conservation": "holds" },
+        "about": [format!("127.0.0.1:{}", store.port), "durability fsync".to_owned(), "version".to_owned()],
         "lookup": { "Buckets": ["main", "cent", "550", "octet", "5,000,000"],
             "Open sessions": ["call-1", "300", "150"],
             "Last events": ["reserved", "settled", "session-opened", "credited"] },
@@ -92,8 +93,48 @@ fn who_has_no_token_sees_nothing_and_who_has_one_signs_in() {
 }
 
 #[test]
-fn a_door_to_nodes_shows_its_nodes() {
-    let nodes = keeping(2);
+fn a_door_to_nodes_shows_its_nodes_and_why_and_since_when_one_is_away() {
+    let mut nodes = keeping(3);
     let door = Door::open(&nodes);
-    assert_eq!(drive(&door.url(""), &["nodes", "2 of 2"])["ready"], "2 of 2");
+    assert_eq!(drive(&door.url(""), &["nodes", "3 of 3"])["ready"], "3 of 3");
+    let gone = nodes.pop().expect("a node").address();
+    let door_sees = || String::from_utf8(door.get("/v0/status").1).expect("text");
+    let is_away = (0..600).any(|_| {
+        thread::sleep(Duration::from_millis(50)); // tidy: allow (the door has to notice)
+        door_sees().contains(r#""state":"away""#)
+    });
+    assert!(is_away, "{}", door_sees());
+    assert_eq!(drive(&door.url(""), &["nodes", "2 of 3", &gone])["ready"], "2 of 3");
+}
+
+#[test]
+fn a_door_to_a_store_looks_accounts_up_too() {
+    let node = keeping(1).remove(0);
+    let door = Door::charging(&node.address(), &[]);
+    crate::charging::create(&door, "alice");
+    let body = r#"{"unit":"cent","amount":30}"#;
+    assert_eq!(door.ask_once("POST /v1/accounts/alice/debits", "d", body).status, 200);
+    let found = drive(&door.url(""), &["lookup", "alice"]);
+    let text = found["found"].as_str().expect("text");
+    for part in ["970", "Its invariants hold", "debited"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+/// Several threads are a cluster to a door: the events of an account are asked of the one that keeps it.
+#[test]
+fn events_are_looked_up_where_the_account_is() {
+    let store = Store::start(&["--threads", "2"]);
+    let door = Door::charging(&format!("127.0.0.1:{}", store.port), &[]);
+    for number in 0..8 {
+        let account = format!("account-{number}");
+        crate::charging::create(&door, &account);
+        let told = door.ask(&format!("GET /v1/console/account?id={account}"), &[], "").body;
+        let events = told["events"].as_array().unwrap_or_else(|| panic!("no events: {told}"));
+        assert!(events.iter().any(|event| event["event"] == "credited"), "{told}");
+    }
+    let reply = door.ask("GET /v1/console/account?id=nobody", &[], "");
+    assert_eq!((reply.status, &reply.body["code"]), (404, &json!("UNKNOWN_ACCOUNT")));
+    let reply = door.ask("GET /v1/console/account", &[], "");
+    assert_eq!((reply.status, &reply.body["type"]), (400, &json!("/v1/problems#BAD_REQUEST")));
 }

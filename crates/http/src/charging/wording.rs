@@ -72,12 +72,13 @@ fn subject(word: &str) -> Option<&'static str> {
 
 /// The place of a member. Among several elements that have it, it is somewhere in their array.
 fn find(body: &Value, member: &str) -> Option<String> {
-    if body.get(member).is_some() {
+    let says = |object: &Value| object.get(member).is_some_and(|value| !value.is_null());
+    if says(body) {
         return Some(format!("/{member}"));
     }
     ["items", "buckets"].into_iter().find_map(|list| {
         let elements = body.get(list)?.as_array()?.iter().enumerate();
-        let mut have = elements.filter(|(_, element)| element.get(member).is_some());
+        let mut have = elements.filter(|(_, element)| says(element));
         let (number, _) = have.next()?;
         Some(match have.next() {
             None => format!("/{list}/{number}/{member}"),
@@ -119,7 +120,7 @@ mod tests {
             ("TO must be in the future", r#"{"valid_to_ms":1}"#, Some("/valid_to_ms")),
             (
                 "TO must be in the future",
-                r#"{"buckets":[{},{"valid_to_ms":1}]}"#,
+                r#"{"buckets":[{"valid_to_ms":null},{"valid_to_ms":1}]}"#,
                 Some("/buckets/1/valid_to_ms"),
             ),
             (

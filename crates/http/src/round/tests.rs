@@ -1,6 +1,7 @@
 //! A round whose nodes lose their connections under it.
 
 use super::*;
+use crate::clock::now;
 use crate::line::Terms;
 use crate::node::Link;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -20,7 +21,7 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
     const ASKED: &[u8] = b"*1\r\n$4\r\nPING\r\n";
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let nodes = [Arc::new(Node::new("node".to_owned(), PATIENCE))];
-    nodes[0].set(Link::Ready(connect(&listener).await));
+    nodes[0].set(Link::Ready(connect(&listener).await), now());
     let mut round = Round::new(&nodes, Quorum::majority(1));
     round.ask(0, &Bytes::from_static(ASKED));
     let node = async {
@@ -30,8 +31,8 @@ async fn what_a_node_did_not_answer_is_asked_again_when_it_is_back() {
         drop(stream);
         // As membership does it: it sees the end, and connects anew.
         nodes[0].line().expect("a connection").ended().await;
-        nodes[0].set(Link::Away("it ended".to_owned()));
-        nodes[0].set(Link::Ready(connect(&listener).await));
+        nodes[0].set(Link::Away("it ended".to_owned()), now());
+        nodes[0].set(Link::Ready(connect(&listener).await), now());
         let (mut stream, _) = listener.accept().await.expect("somebody comes again");
         stream.read_exact(&mut asked).await.expect("it is asked again");
         assert_eq!(asked, ASKED);

@@ -19,7 +19,14 @@ pub(super) fn process(source: &Source<'_>, page: &mut Exposition) {
         Some(Durability::Write) => "write",
         Some(Durability::Fsync) => "fsync",
     };
-    let labels = [("version", env!("CARGO_PKG_VERSION")), ("durability", durability)];
+    let shared = &source.measurement.shared;
+    let (run_id, listen) = (format!("{:040x}", shared.run_id), shared.main.to_string());
+    let labels = [
+        ("version", env!("CARGO_PKG_VERSION")),
+        ("durability", durability),
+        ("run_id", &run_id),
+        ("listen", &listen),
+    ];
     page.sample(&labels, 1);
     let uptime_ms = source.cores.iter().map(|(_, core)| core.now.uptime_ms).max().unwrap_or(0);
     let help = "Since the server was started.";
