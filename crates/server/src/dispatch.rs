@@ -131,6 +131,7 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
         return Some(Refusal::NoPermission(no_permission(spec, client)));
     }
     if let Some(trouble) = node.durable.trouble()
+        && concerns_this_core(node, client, spec, args)
         && let Some(text) = trouble.refuses(spec)
     {
         return Some(Refusal::Trouble(text));
@@ -139,6 +140,15 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
         return cluster::redirection(node, client, spec, args).map(Refusal::Elsewhere);
     }
     None
+}
+
+/// False for a request all of whose keys are those of other cores, which refuse it if they have to.
+#[cold]
+fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
+    let owner = |position| node.shared.slots.owner_of(args.at(position));
+    spec.keys.0 == 0
+        || client.door == Door::Core
+        || spec.key_positions(args.len()).any(|position| owner(position) == node.core)
 }
 
 /// The words for what the table has no entry for.
@@ -579,6 +589,6 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),
         // Every other command has its line above: this is for SCUR commands, and says so else.
-        _ => scur::scur(node, spec.id, args, reply),
+        _ => scur::scur(node, spec, args, reply),
     }
 }
