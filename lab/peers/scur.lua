@@ -187,7 +187,7 @@ local function clock(changed_at)
   return now < changed_at and changed_at or now
 end
 
--- Everything that the session still holds goes back to the buckets.
+-- Everything that the session still holds goes back to the buckets, as they were at `now`.
 local function release(a, s, now)
   local first = 9 + 9 * s[2]
   for at = first, first + 3 * s[3] - 3, 3 do
@@ -218,7 +218,8 @@ local function bury(a, tail, id, forget)
   return tail .. pack('>ds', forget, id)
 end
 
--- Carries out what is due at `now` (rules, section 3): sessions, buckets, tombstones.
+-- Carries out what is due by `now` (rules, section 3), sessions as of their deadlines: sessions,
+-- buckets, tombstones.
 local function expire(key, a, tail, now)
   local first, due = 6 + 13 * a[1], {}
   for at = first, first + 3 * a[2] - 3, 3 do
@@ -226,7 +227,7 @@ local function expire(key, a, tail, now)
   end
   sort(due, function(x, y) return x[1] < y[1] or (x[1] == y[1] and x[2] < y[2]) end)
   for _, entry in ipairs(due) do
-    release(a, read_session(call('HGET', key, entry[2])), now)
+    release(a, read_session(call('HGET', key, entry[2])), entry[1])
     tail = bury(a, tail, entry[2], entry[1] + TOMBSTONE_MS)
     call('HSET', key, entry[2], '\0')
   end

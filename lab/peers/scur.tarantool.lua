@@ -148,7 +148,7 @@ local function clock(changed_at)
   return now < changed_at and changed_at or now
 end
 
--- Everything that the session still holds goes back to the buckets.
+-- Everything that the session still holds goes back to the buckets, as they were at `now`.
 local function release(a, s, now)
   local buckets, items, slices = a[BUCKETS], s[ITEMS], s[SLICES]
   for at = 1, #slices, 3 do
@@ -180,7 +180,8 @@ end
 
 local function tombstone(key, id, answers) return { key, id, 0, 0, 0, 0, 0, 0, {}, {}, answers } end
 
--- Carries out what is due at `now` (rules, section 3): sessions, buckets, tombstones.
+-- Carries out what is due by `now` (rules, section 3), sessions as of their deadlines: sessions,
+-- buckets, tombstones.
 local function expire(a, now)
   local key, open, due = a[1], a[SESSIONS], {}
   for at = 1, #open, 3 do
@@ -188,7 +189,7 @@ local function expire(a, now)
   end
   sort(due, function(x, y) return x[1] < y[1] or (x[1] == y[1] and x[2] < y[2]) end)
   for _, entry in ipairs(due) do
-    release(a, read_session(key, entry[2]), now)
+    release(a, read_session(key, entry[2]), entry[1])
     bury(a, entry[2], entry[1] + TOMBSTONE_MS)
     keep_session(tombstone(key, entry[2], {}))
   end

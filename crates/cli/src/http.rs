@@ -84,6 +84,12 @@ pub(crate) struct Http {
     #[arg(long, value_name = "FILE")]
     users: Option<PathBuf>,
 
+    /// Names of hosts that this door is asked by, and whose pages may ask it, beside its addresses and
+    /// localhost. On loopback without users and TLS other names are refused: a web page could have made
+    /// them up
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    hosts: Vec<String>,
+
     /// Listen on addresses beyond this machine although this door asks nobody who they are
     #[arg(long)]
     allow_open_access: bool,
@@ -137,6 +143,8 @@ impl Http {
             users: Arc::new(users),
             open_access_allowed: self.allow_open_access,
             open_access_option: "--allow-open-access",
+            hosts: self.hosts.clone(),
+            hosts_option: "--hosts",
         })
     }
 

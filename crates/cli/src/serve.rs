@@ -1,5 +1,6 @@
 //! `scurry serve`: settings from the command line and the file, then the server.
 
+use crate::announcement::Announcement;
 use crate::file::{File, YEAR_MS};
 use crate::log::Log;
 use crate::mode::Mode;
@@ -26,6 +27,8 @@ const REQUEST_LEN_MIN: u64 = 64 * 1024;
 /// How long a handshake may take, and the most that can be set, ms.
 const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
 const HANDSHAKE_MS_MAX: i64 = 600_000;
+/// The most that a connection can be given to come in, ms.
+const AUTH_MS_MAX: i64 = 3_600_000;
 /// Where the store is when nobody says otherwise.
 const DIRECTORY: &str = "scurry-data";
 /// What one request may bring into a frame of the log, bytes.
@@ -87,7 +90,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDR:PORT")]
     tls_listen: Option<SocketAddr>,
 
-    /// Connections at most [default: 10000]
+    /// Connections at most; a quarter of them may be such as have not authenticated [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
     max_clients: Option<usize>,
 
@@ -137,6 +140,12 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "N")]
     http_max_clients: Option<usize>,
 
+    /// Names of hosts that the HTTP door is asked by, and whose pages may ask it, beside its addresses
+    /// and localhost. On loopback without users and TLS other names are refused: a web page could have
+    /// made them up [default: none]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    http_hosts: Option<Vec<String>>,
+
     #[command(flatten)]
     rdma: Rdma,
 
@@ -168,10 +177,13 @@ impl Serve {
                 .clients_max
                 .min(possible.saturating_sub(front.connections_max).max(possible / 2));
         }
+        let announcement = Announcement::new(&settings);
         let server = Server::bind(settings, &|progress| bar.show(progress))?;
         if let Some(report) = server.recovered() {
             bar.end(report);
         }
+        let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
+        eprintln!("{announcement}");
         // Not a log line: whoever starts a server waits for it, at any log level.
         let (main, tls) = (server.local_addr(), server.tls_addr());
         let main_has_tls = tls == Some(main);
@@ -191,7 +203,6 @@ impl Serve {
                 if main_has_tls { " with TLS" } else { "" }
             );
         }
-        let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
         if let Some(door) = &door {
             let tls = if door.has_tls() { "https" } else { "http" };
             eprintln!("{tls}://{} is open", door.address());
@@ -206,8 +217,10 @@ impl Serve {
     /// Where the HTTP door listens; none when nobody has asked for one.
     fn front(&self, file: &File, settings: &Settings) -> Result<Option<Front>> {
         let connections_max = self.http_max_clients.or(file.http_max_clients);
+        let hosts = self.http_hosts.as_ref().or(file.http_hosts.as_ref());
         let Some(listen) = self.http_listen.or(file.http_listen) else {
             ensure!(connections_max.is_none(), "--http-max-clients is for --http-listen");
+            ensure!(hosts.is_none(), "--http-hosts is for --http-listen");
             return Ok(None);
         };
         let connections_max = connections_max.unwrap_or(HTTP_CLIENTS_DEFAULT);
@@ -220,6 +233,8 @@ impl Serve {
             users: Arc::clone(&settings.users),
             open_access_allowed: settings.open_access_allowed,
             open_access_option: "--allow-open-access-without-password",
+            hosts: hosts.cloned().unwrap_or_default(),
+            hosts_option: "--http-hosts",
         }))
     }
 
@@ -316,6 +331,10 @@ impl Serve {
         if let Some(clients_max) = self.max_clients.or(file.max_clients) {
             ensure!(clients_max > 0, "--max-clients must be at least 1");
             settings.clients_max = clients_max;
+        }
+        if let Some(ms) = file.auth_ms_max {
+            ensure!((1..=AUTH_MS_MAX).contains(&ms), "auth_ms_max must be 1 to {AUTH_MS_MAX} ms");
+            settings.auth_ms_max = ms;
         }
         let request = &mut settings.request;
         if let Some(size) = self.max_request.or(file.max_request) {

@@ -6,9 +6,10 @@ use scurry_engine::{
     LogWriter, Low, Movement, Outcome, Read, Shard, Stop, Wanted, events_of, forget, segment_of,
 };
 use scurry_ledger::{
-    BucketAttributes, BucketNo, BucketTerms, Change, Code, Command, Create, Id, ItemAt, Name,
-    NewBucket, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time,
-    Tombstone, TombstoneKind, Transaction,
+    BucketAttributes, BucketNo, BucketTerms, Change, Code, Command, Create, Decision, Id, ItemAt,
+    ItemRequest, Limits, Name, NewBucket, Op, Overrun, PackedAnswer, Period, Posting, SessionAt,
+    SessionRequest, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, apply,
+    decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -146,6 +147,66 @@ fn each_fact_is_one_event_or_none() {
     ] {
         let ops = vec![Op::CloseSession(SessionAt(0)), bury(kind)];
         assert_eq!(events(ops), [Event::SessionEnded(ending, Some(id("s")))]);
+    }
+}
+
+/// Also when the id is remembered no longer than the commit itself.
+#[test]
+fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
+    let usual = Limits::default().tombstone_ms;
+    let request = SessionRequest {
+        session: b"s",
+        request: 1,
+        if_version: None,
+        validity_ms: None,
+        tcc_ms: None,
+        overrun: None,
+        close_on_denial: false,
+        blob: None,
+        items: &[],
+    };
+    let count =
+        Command::Counter { txn: b"t", counter: name("calls"), amount: 1, unit: None, period: None };
+    let (terminate, release) = (Command::Terminate(request), Command::Release { session: b"s" });
+    for (tombstone_ms, after_ms, command, ending) in [
+        (usual, 1_000, &count, Ending::Expired),
+        (usual, 1_000 + usual, &count, Ending::Expired),
+        (usual, 999, &terminate, Ending::Closed),
+        (usual, 999, &release, Ending::Released),
+        (0, 1_000, &count, Ending::Expired),
+        (0, 999, &terminate, Ending::Closed),
+        (0, 999, &release, Ending::Released),
+    ] {
+        let limits = Limits { tombstone_ms, ..Limits::default() };
+        let mut account = None;
+        let mut run = |at: Time, command: &Command<'_>| match decide(
+            account.as_ref(),
+            command,
+            at,
+            &limits,
+        ) {
+            Decision::Commit(change, _) => {
+                apply(&mut account, &change);
+                let mut events = Vec::new();
+                events_of(&change, &mut events);
+                events
+            }
+            other => panic!("{command:?}: {other:?}"),
+        };
+        let attributes = BucketAttributes::default();
+        let buckets = [NewBucket { bucket: name("b"), unit: name("cent"), amount: 10, attributes }];
+        let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+        run(NOW, &Command::Create(create));
+        let unit = name("cent");
+        let items = [ItemRequest { key: 1, unit, used: None, requested: Some(5), min: None }];
+        let reserve = SessionRequest { tcc_ms: Some(1_000), items: &items, request: 0, ..request };
+        run(NOW, &Command::Reserve(reserve));
+        let events = run(NOW.plus_ms(after_ms), command);
+        let ended: Vec<_> =
+            events.iter().filter(|event| matches!(event, Event::SessionEnded(..))).collect();
+        assert_eq!(ended, [&Event::SessionEnded(ending, Some(id("s")))], "{command:?}");
+        let forgotten = after_ms >= 1_000 + usual || tombstone_ms == 0;
+        assert_eq!(account.is_some_and(|account| account.tombstones.is_empty()), forgotten);
     }
 }
 

@@ -366,6 +366,11 @@ fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
         assert_eq!(hash(&mut shard, ms, "k") == there, same, "{ms}");
     }
     assert_eq!(hash(&mut shard, 100, "k"), absent);
+    // Another thing that falls due changes it again, though no timer has run for the first.
+    reserve(&mut shard, START, account, b"t", 150);
+    let first = hash(&mut shard, 100, "a");
+    assert_eq!(hash(&mut shard, 149, "a"), first);
+    assert_ne!(hash(&mut shard, 150, "a"), first);
     // Value and expiry are part of it.
     set(&mut shard, START, "k", after(101));
     assert_ne!(hash(&mut shard, 0, "k"), there);

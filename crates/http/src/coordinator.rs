@@ -51,7 +51,7 @@ pub(crate) enum Failure {
     #[error("{why}: servers list entities by value when they are started with --entity-index")]
     NoIndex { why: String },
     /// It would take too long to list them.
-    #[error("a node has more than {0} entities of this value")]
+    #[error("a node has more than {0} entities to go through")]
     TooMany(usize),
 }
 
@@ -80,7 +80,7 @@ impl Coordinator {
     /// The newest of `ack` copies, once a quorum has it. None when too few answer.
     async fn read(&self, id: &[u8], round: &mut Round<'_>) -> Option<Copy> {
         let (ack, from) = (round.quorum.ack(), round.quorum.from());
-        let question = Copy::question_packed(id);
+        let question = Bytes::from(Copy::question_packed(id));
         for node in self.placement.nodes(id, from) {
             round.ask(node, &question);
         }
@@ -120,7 +120,7 @@ impl Coordinator {
         if have >= round.quorum.ack() {
             return Some(());
         }
-        let order = newest.order(id).get_packed_command();
+        let order = Bytes::from(newest.order(id).get_packed_command());
         // What is told has numbers of its own.
         let told = |node: usize| node + self.nodes.len();
         for node in behind {
@@ -177,7 +177,7 @@ impl Coordinator {
         for _ in 0..REWRITES_MAX {
             let version = self.clock.next().ok_or(Failure::NoVersion)?;
             let copy = Copy { version, content: content.clone() };
-            let order = copy.order(id).get_packed_command();
+            let order = Bytes::from(copy.order(id).get_packed_command());
             let mut round = Round::new(&self.nodes, quorum);
             let written = self.write_once(&order, version, &nodes, &mut round);
             match timeout(self.patience, written).await {
@@ -194,7 +194,7 @@ impl Coordinator {
     /// answer. All nodes are told, and nobody waits for more of them than must have it.
     async fn write_once(
         &self,
-        order: &[u8],
+        order: &Bytes,
         version: Version,
         nodes: &[usize],
         round: &mut Round<'_>,

@@ -6,6 +6,7 @@ use crate::coordinator::Coordinator;
 use crate::door_metrics;
 use crate::entities;
 use crate::entity;
+use crate::form;
 use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::listener::Listener;
@@ -61,6 +62,7 @@ impl Door {
     /// Listens, and begins to reach for the nodes.
     pub fn open(settings: Settings) -> Result<Door, StartError> {
         settings.check()?;
+        let gate = Gate::new(&settings.front)?;
         let open = Open::listen(&settings.front, || {})?;
         let runtime = &open.runtime;
 
@@ -69,7 +71,8 @@ impl Door {
             let addresses = settings.store.clone();
             Arc::new(RespStore::new(addresses, user, password, settings.patience)) as _
         });
-        let nodes = settings.nodes.iter().map(|node| Arc::new(Node::new(node.clone()))).collect();
+        let node = |address: &String| Arc::new(Node::new(address.clone(), settings.patience));
+        let nodes = settings.nodes.iter().map(node).collect();
         let coordinator =
             Coordinator::new(nodes, settings.number, settings.tombstone_ms, settings.patience);
         let coordinator = Arc::new(coordinator);
@@ -85,7 +88,6 @@ impl Door {
             runtime.spawn(Arc::clone(&membership).keep(number));
         }
         let shared = Arc::new(Shared { coordinator, store, value_len_max: settings.value_len_max });
-        let gate = Gate::new(&settings.front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = routes(&shared, &gate, &traffic);
         open.serve(&settings.front, routes, traffic)
@@ -96,8 +98,8 @@ impl Door {
     /// # Errors
     /// When it must not or cannot listen, with what to do about it.
     pub fn beside(front: &Front, inside: Inside) -> Result<Door, StartError> {
+        let gate = Gate::new(front)?;
         let open = Open::listen(front, step_back)?;
-        let gate = Gate::new(&front.users);
         let traffic = Arc::new(Traffic::default());
         let routes = beside::routes(inside, &gate, &traffic);
         open.serve(front, routes, traffic)
@@ -216,13 +218,18 @@ fn step_back() {
 impl Shared {
     /// The body of a request, within its bounds.
     pub(crate) async fn body(&self, request: Request) -> Result<Bytes, Problem> {
-        let body = Limited::new(request.into_body(), self.value_len_max).collect();
+        let too_long = || {
+            let why = format!("the value has more than {} bytes", self.value_len_max);
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large", why)
+        };
+        let body = request.into_body();
+        if form::is_too_long(&body, self.value_len_max) {
+            return Err(too_long());
+        }
+        let body = Limited::new(body, self.value_len_max).collect();
         match timeout(BODY_PATIENCE, body).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let why = format!("the value has more than {} bytes", self.value_len_max);
-                Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large", why))
-            }
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
             Ok(Err(error)) => Err(Problem::bad_request(error)),
             Err(_) => {
                 let why = format!("the body took more than {} s", BODY_PATIENCE.as_secs());

@@ -32,15 +32,15 @@ impl Engine {
     pub(crate) async fn ask(&self, command: &Cmd) -> Result<Value, ServiceError> {
         let mut connection = self.connection().await?;
         let reply = timeout(PATIENCE, connection.req_packed_command(command)).await;
-        let reply = reply.map_err(|_| ServiceError::Unknown(SILENT.to_owned()))?;
-        match reply.map_err(ServerError::try_from) {
-            Ok(value) => Ok(value),
-            Err(Ok(refusal)) => Ok(Value::ServerError(refusal)),
-            Err(Err(error)) => {
-                *self.connection.lock().await = None;
-                Err(ServiceError::Unknown(error.to_string()))
-            }
-        }
+        let fault = match reply.map(|reply| reply.map_err(ServerError::try_from)) {
+            Ok(Ok(value)) => return Ok(value),
+            Ok(Err(Ok(refusal))) => return Ok(Value::ServerError(refusal)),
+            Ok(Err(Err(error))) => error.to_string(),
+            // Others would wait behind it.
+            Err(_) => SILENT.to_owned(),
+        };
+        *self.connection.lock().await = None;
+        Err(ServiceError::Unknown(fault))
     }
 
     async fn connection(&self) -> Result<MultiplexedConnection, ServiceError> {

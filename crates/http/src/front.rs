@@ -2,13 +2,14 @@
 //! sign of life, and answers to what leads nowhere.
 
 use crate::console;
+use crate::form;
 use crate::problem::Problem;
 use crate::settings::StartError;
 use crate::traffic::{self, Traffic};
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use rustls::ServerConfig;
 use scurry_server::{TlsSettings, Users};
@@ -33,6 +34,10 @@ pub struct Front {
     pub open_access_allowed: bool,
     /// The option that says so.
     pub open_access_option: &'static str,
+    /// Names of hosts that it is asked by, and whose pages may ask it, beside its own addresses.
+    pub hosts: Vec<String>,
+    /// The option that names them.
+    pub hosts_option: &'static str,
 }
 
 /// TLS as a door speaks it.
@@ -70,12 +75,15 @@ pub(crate) fn routes(
     own.merge(console::routes())
         .route("/healthz", get(|| async { "ok\n" }))
         .fallback(move |request: Request| {
-            let why = hint(request.uri().path());
-            async move { Problem::new(StatusCode::NOT_FOUND, "Not Found", why) }
+            let path = request.uri().path();
+            let problem = Problem::new(StatusCode::NOT_FOUND, "Not Found", hint(path)).at(path);
+            async move { problem }
         })
-        .method_not_allowed_fallback(|| async {
+        .method_not_allowed_fallback(|request: Request| async move {
             let why = "this method means nothing here: see the header Allow";
-            Problem::new(StatusCode::METHOD_NOT_ALLOWED, "Method Not Allowed", why)
+            let status = StatusCode::METHOD_NOT_ALLOWED;
+            Problem::new(status, "Method Not Allowed", why).at(request.uri().path())
         })
+        .layer(from_fn(form::check))
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))
 }

@@ -1,10 +1,13 @@
 //! Who may come in through the door: the users of the settings, with the roles that they have over
-//! RESP, by a token or by name and password.
+//! RESP, by a token or by name and password; and no web page of somebody else.
 
+use crate::front::Front;
+use crate::hosts::{Foreign, Hosts};
 use crate::problem::Problem;
+use crate::settings::StartError;
 use axum::Router;
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::MethodRouter;
@@ -19,9 +22,10 @@ use tokio::task::spawn_blocking;
 /// Passwords that wait to be checked, at most; one is checked at a time.
 const WAITING_MAX: usize = 64;
 
-/// The users, and the queue for checks of passwords.
+/// The users, the names that they ask by, and the queue for checks of passwords.
 pub(crate) struct Gate {
     users: Arc<Users>,
+    hosts: Hosts,
     /// Places of those that wait, the one that is checked included.
     waiting: Semaphore,
     checking: Semaphore,
@@ -37,15 +41,18 @@ enum Refusal {
     Busy,
     /// The user has not the role.
     Lacks { user: String, role: Role },
+    /// A web page may have sent it.
+    Foreign { status: StatusCode, why: String },
 }
 
 impl Gate {
-    pub(crate) fn new(users: &Arc<Users>) -> Arc<Gate> {
-        Arc::new(Gate {
-            users: Arc::clone(users),
+    pub(crate) fn new(front: &Front) -> Result<Arc<Gate>, StartError> {
+        Ok(Arc::new(Gate {
+            users: Arc::clone(&front.users),
+            hosts: Hosts::new(front)?,
             waiting: Semaphore::new(WAITING_MAX),
             checking: Semaphore::new(1),
-        })
+        }))
     }
 
     /// Everybody may do everything.
@@ -69,15 +76,34 @@ impl Gate {
         routes.route_layer(from_fn_with_state((Arc::clone(self), role), pass))
     }
 
-    async fn admit(&self, headers: &HeaderMap, role: Role) -> Result<Admitted, Refusal> {
+    async fn admit(
+        &self,
+        target: &Uri,
+        headers: &HeaderMap,
+        role: Role,
+    ) -> Result<Admitted, Refusal> {
+        let foreign = |foreign| self.foreign(&foreign);
+        self.hosts.check_page(target, headers).map_err(foreign)?;
         let admitted = match headers.get(header::AUTHORIZATION) {
-            None => self.users.anyone().ok_or(Refusal::Nobody)?,
+            None => {
+                let anyone = self.users.anyone().ok_or(Refusal::Nobody)?;
+                self.hosts.check_names(target, headers).map_err(foreign)?;
+                anyone
+            }
             Some(value) => self.who(value).await?,
         };
         if admitted.roles.permit(role) {
             return Ok(admitted);
         }
         Err(Refusal::Lacks { user: admitted.name, role })
+    }
+
+    fn foreign(&self, foreign: &Foreign) -> Refusal {
+        let status = match foreign {
+            Foreign::Host(_) => StatusCode::MISDIRECTED_REQUEST,
+            Foreign::Page(_) => StatusCode::FORBIDDEN,
+        };
+        Refusal::Foreign { status, why: self.hosts.advice(foreign) }
     }
 
     async fn who(&self, authorization: &HeaderValue) -> Result<Admitted, Refusal> {
@@ -118,14 +144,14 @@ async fn pass(
     request: Request,
     next: Next,
 ) -> Response {
-    match gate.admit(request.headers(), role).await {
+    match gate.admit(request.uri(), request.headers(), role).await {
         Ok(_) => next.run(request).await,
-        Err(refusal) => refusal.into_response(),
+        Err(refusal) => refusal.answer(request.uri().path()),
     }
 }
 
-impl IntoResponse for Refusal {
-    fn into_response(self) -> Response {
+impl Refusal {
+    fn answer(self, path: &str) -> Response {
         let unauthorized = |why| Problem::new(StatusCode::UNAUTHORIZED, "Unauthorized", why);
         let problem = match &self {
             Refusal::Nobody => {
@@ -142,8 +168,11 @@ impl IntoResponse for Refusal {
                 "Forbidden",
                 format!("the user {user} has not the role {}", role.name()),
             ),
+            Refusal::Foreign { status, why } => {
+                Problem::new(*status, status.canonical_reason().unwrap_or_default(), why)
+            }
         };
-        let mut response = problem.into_response();
+        let mut response = problem.at(path).into_response();
         if matches!(self, Refusal::Nobody | Refusal::Wrong) {
             let headers = response.headers_mut();
             for scheme in ["Bearer realm=\"scurry\"", "Basic realm=\"scurry\", charset=\"UTF-8\""] {

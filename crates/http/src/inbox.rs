@@ -1,7 +1,7 @@
 //! Where the replies to the commands of one request arrive, from several nodes and in any order.
 
 use futures_util::task::AtomicWaker;
-use redis::{RedisResult, Value};
+use redis::{RedisError, RedisResult, Value};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
@@ -94,10 +94,14 @@ impl Ticket {
 impl Drop for Ticket {
     fn drop(&mut self) {
         if !self.is_used {
-            let ended = io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended");
-            self.put(Err(ended.into()));
+            self.put(Err(ended()));
         }
     }
+}
+
+/// What is said of a reply that will not come.
+pub(crate) fn ended() -> RedisError {
+    io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended").into()
 }
 
 #[cfg(test)]

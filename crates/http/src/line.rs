@@ -17,6 +17,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -54,6 +55,8 @@ struct Shared {
     state: Mutex<State>,
     /// Of the task.
     waker: AtomicWaker,
+    /// Told when nothing more is sent.
+    over: Notify,
 }
 
 #[derive(Default)]
@@ -89,7 +92,8 @@ impl Line {
     fn on(stream: TcpStream, patience: Duration) -> Line {
         let (reads, stream) = stream.into_split();
         let waker = AtomicWaker::new();
-        let shared = Arc::new(Shared { stream, state: Mutex::default(), waker });
+        let shared = Shared { stream, state: Mutex::default(), waker, over: Notify::new() };
+        let shared = Arc::new(shared);
         tokio::spawn(Arc::clone(&shared).serve(reads));
         Line(Arc::new(Open { shared, patience }))
     }
@@ -115,6 +119,16 @@ impl Line {
         if is_first {
             self.0.shared.waker.wake();
         }
+    }
+
+    /// Until the other side, or what it says, has ended the connection. For one who waits.
+    pub(crate) async fn ended(&self) {
+        self.0.shared.over.notified().await;
+    }
+
+    /// Nothing that is sent now is answered.
+    pub(crate) fn is_over(&self) -> bool {
+        self.0.shared.state().is_over
     }
 
     /// The reply to a command; of RESP's errors a value.
@@ -175,6 +189,7 @@ impl Shared {
         // Each is told when it is dropped.
         drop(waiting);
         self.waker.wake();
+        self.over.notify_one();
     }
 
     /// Sends and reads until the connection is over.

@@ -8,6 +8,7 @@
 
 use crate::clock::now;
 use crate::coordinator::Coordinator;
+use crate::inbox::ended;
 use crate::line::{Line, Terms};
 use crate::mark::Mark;
 use crate::node::{Lack, Link, Node, NotReady};
@@ -19,8 +20,10 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
 
-/// How often a node is looked at.
+/// How often a node is looked at, and tried that is away.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Before a node is tried again that could not be reached, at least.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
 const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the links of all nodes.
@@ -40,16 +43,29 @@ impl Membership {
     pub(crate) async fn keep(self: Arc<Membership>, number: usize) {
         let node = Arc::clone(&self.coordinator.nodes[number]);
         loop {
-            match self.connect(&node.address).await {
-                Ok(connection) => {
-                    let error = self.watch(number, &node, connection).await;
-                    tracing::warn!(node = node.address, %error, "a node is away");
-                    node.set(Link::Away(error.to_string()));
-                }
-                Err(error) => node.set(Link::Away(error.to_string())),
+            let error = match self.connect(&node.address).await {
+                Ok(connection) => self.watch(number, &node, connection).await,
+                Err(error) => error,
+            };
+            if self.set(number, Link::Away(error.to_string())) {
+                tracing::warn!(node = node.address, %error, "a node is away");
             }
-            sleep(LOOK_EVERY).await;
+            // One that restarts is tried often, and one that is gone is left in peace.
+            sleep((node.absence() / 8).clamp(PAUSE_MIN, LOOK_EVERY)).await;
         }
+    }
+
+    /// Sets a node's link. When that makes a difference others that do not count are looked at again:
+    /// they may have waited for it. True when it does.
+    fn set(&self, number: usize, link: Link) -> bool {
+        let nodes = &self.coordinator.nodes;
+        let has_changed = nodes[number].set(link);
+        if has_changed {
+            let others = nodes.iter().enumerate().filter(|(other, _)| *other != number);
+            let waiting = others.filter(|(_, node)| matches!(node.link(), Link::NotReady(_)));
+            waiting.for_each(|(_, node)| node.look.notify_one());
+        }
+        has_changed
     }
 
     async fn connect(&self, address: &str) -> Result<Line, RedisError> {
@@ -72,8 +88,8 @@ impl Membership {
             }
             tokio::select! {
                 () = sleep(LOOK_EVERY) => {}
-                // Asked once more: when it is broken the look says so.
-                () = node.lost.notified() => {}
+                () = node.look.notified() => {}
+                () = connection.ended() => return ended(),
             }
         }
     }
@@ -88,8 +104,8 @@ impl Membership {
         let lack = match Mark::read(connection).await? {
             Mark::Whole(at) if self.trusts(at, begin) => {
                 if !matches!(node.link(), Link::Ready(_)) {
+                    self.set(number, Link::Ready(connection.clone()));
                     tracing::info!(node = node.address, "a node is ready");
-                    node.set(Link::Ready(connection.clone()));
                 }
                 // So that no deletion that it has missed is forgotten by those who know it.
                 let old = begin.0 - at.0 > self.tombstone_ms / 8;
@@ -100,7 +116,7 @@ impl Membership {
             Mark::Forming => Lack::Forming,
             Mark::None => Lack::Everything,
         };
-        node.set(Link::NotReady(NotReady { lack, connection: connection.clone() }));
+        self.set(number, Link::NotReady(NotReady { lack, connection: connection.clone() }));
         match lack {
             Lack::Forming => {
                 let formed = self.others(number, |link| match link {

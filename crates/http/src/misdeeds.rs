@@ -34,6 +34,7 @@ impl Misdeed {
             StatusCode::BAD_REQUEST
                 | StatusCode::UNAUTHORIZED
                 | StatusCode::METHOD_NOT_ALLOWED
+                | StatusCode::MISDIRECTED_REQUEST
                 | StatusCode::REQUEST_TIMEOUT
                 | StatusCode::PAYLOAD_TOO_LARGE
                 | StatusCode::UNSUPPORTED_MEDIA_TYPE

@@ -3,17 +3,32 @@
 use crate::copy::not_a_node;
 use crate::line::Line;
 use crate::step::Step;
-use redis::{RedisError, Value};
-use std::sync::{PoisonError, RwLock};
-use tokio::sync::Notify;
+use redis::{Cmd, RedisError, Value};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Instant, timeout_at};
+
+/// How often a request is sent to a node again that ends the connection instead of answering: what it
+/// is asked may be the cause.
+pub(crate) const ASKED_AGAIN_MAX: usize = 16;
 
 /// A node of entities, reached over one connection on which requests do not wait for each other.
 pub(crate) struct Node {
     /// `HOST:PORT`.
     pub(crate) address: String,
-    link: RwLock<Link>,
-    /// Told when a request finds the connection broken.
-    pub(crate) lost: Notify,
+    seen: watch::Sender<Seen>,
+    /// How long its answers are waited for since they counted last: a node that restarts is back by
+    /// then, and one that is away for longer keeps nobody waiting.
+    patience: Duration,
+    /// Told when it is worth a look before its time.
+    pub(crate) look: Notify,
+}
+
+/// A link, and how long it has been no better.
+struct Seen {
+    link: Link,
+    /// Since when its answers do not count; none while they do.
+    absent_since: Option<Instant>,
 }
 
 /// Whether a node can be asked.
@@ -59,8 +74,8 @@ impl Lack {
 /// Why a node did not answer.
 #[derive(Debug)]
 pub(crate) enum Missing {
-    /// It is not asked at present.
-    NotReady,
+    /// It is not asked at present; why.
+    NotReady(String),
     /// It was asked, and what it did is unknown.
     Failed(RedisError),
     /// It lists no entities by value; what it says.
@@ -68,52 +83,94 @@ pub(crate) enum Missing {
 }
 
 impl Node {
-    pub(crate) fn new(address: String) -> Node {
-        let link = RwLock::new(Link::Away("not reached yet".to_owned()));
-        Node { address, link, lost: Notify::new() }
+    pub(crate) fn new(address: String, patience: Duration) -> Node {
+        let link = Link::Away("not reached yet".to_owned());
+        let (seen, _) = watch::channel(Seen { link, absent_since: Some(Instant::now()) });
+        Node { address, seen, patience, look: Notify::new() }
     }
 
     pub(crate) fn link(&self) -> Link {
-        self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
+        self.seen.borrow().link.clone()
     }
 
-    pub(crate) fn set(&self, link: Link) {
-        *self.link.write().unwrap_or_else(PoisonError::into_inner) = link;
+    /// True when it is in another state than before.
+    pub(crate) fn set(&self, link: Link) -> bool {
+        let mut has_changed = false;
+        self.seen.send_modify(|seen| {
+            has_changed = !seen.link.is_like(&link);
+            seen.absent_since = match link {
+                Link::Ready(_) => None,
+                _ => seen.absent_since.or_else(|| Some(Instant::now())),
+            };
+            seen.link = link;
+        });
+        has_changed
     }
 
-    /// The connection, when its answers count.
+    /// For how long its answers have not counted.
+    pub(crate) fn absence(&self) -> Duration {
+        self.seen.borrow().absent_since.map(|since| since.elapsed()).unwrap_or_default()
+    }
+
+    /// The connection, when its answers count. It may be over: then nothing sent on it is answered.
     pub(crate) fn line(&self) -> Option<Line> {
-        match &*self.link.read().unwrap_or_else(PoisonError::into_inner) {
+        match &self.seen.borrow().link {
             Link::Ready(line) => Some(line.clone()),
             _ => None,
         }
     }
 
-    /// One step through its entities whose value this is. All steps of a walk are on one connection:
-    /// a cursor means nothing to a node that has started anew.
-    pub(crate) async fn find(
-        &self,
-        line: &Line,
-        value: &[u8],
-        cursor: &[u8],
-    ) -> Result<Step, Missing> {
-        let answer = line.ask(&Step::question(value, cursor)).await;
+    /// The connection, once its answers count: a node that has just been lost, or that this door has
+    /// not reached yet, is waited for as long as its patience is.
+    pub(crate) async fn wait(&self) -> Result<Line, Missing> {
+        let mut seen = self.seen.subscribe();
+        loop {
+            let until = {
+                let seen = seen.borrow_and_update();
+                match (&seen.link, seen.absent_since) {
+                    (Link::Ready(line), _) if !line.is_over() => return Ok(line.clone()),
+                    // Its end is about to be noticed.
+                    (_, None) => Instant::now() + self.patience,
+                    (_, Some(since)) => since + self.patience,
+                }
+            };
+            if !matches!(timeout_at(until, seen.changed()).await, Ok(Ok(()))) {
+                return Err(Missing::NotReady(self.link().why()));
+            }
+        }
+    }
+
+    /// One step through the entities of the node at the end of this line.
+    pub(crate) async fn step(line: &Line, question: &Cmd) -> Result<Step, Missing> {
+        let answer = line.ask(question).await;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other refusal may pass.
             if error.code() == Some("ERR") {
                 Missing::NoIndex(error.detail().unwrap_or_default().to_owned())
             } else {
-                self.failed(error)
+                Missing::Failed(error)
             }
         })?;
         Step::of_answer(answer).ok_or_else(|| Missing::Failed(not_a_node()))
     }
+}
 
-    /// Asked, and not answered: somebody looks whether the connection is broken.
-    pub(crate) fn failed(&self, error: RedisError) -> Missing {
-        if error.is_connection_dropped() || error.is_io_error() && !error.is_timeout() {
-            self.lost.notify_one();
+impl Link {
+    /// The same state, whatever the connection.
+    fn is_like(&self, other: &Link) -> bool {
+        match (self, other) {
+            (Link::Away(_), Link::Away(_)) | (Link::Ready(_), Link::Ready(_)) => true,
+            (Link::NotReady(one), Link::NotReady(other)) => one.lack == other.lack,
+            _ => false,
         }
-        Missing::Failed(error)
+    }
+
+    /// Why its answers do not count, for people.
+    fn why(&self) -> String {
+        match self {
+            Link::Away(why) => format!("away ({why})"),
+            Link::NotReady(lacking) => format!("not ready ({})", lacking.lack.text()),
+            Link::Ready(_) => "its connection has just ended".to_owned(),
+        }
     }
 }

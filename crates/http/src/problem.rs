@@ -1,5 +1,6 @@
 //! Errors as RFC 9457 has them: `application/problem+json`, with a word for programs.
 
+use crate::charging;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -17,6 +18,8 @@ pub(crate) struct Problem {
     code: Option<&'static str>,
     /// Further members.
     more: Map<String, Value>,
+    /// Retry-After of a 503, seconds; none where waiting does not help.
+    retry_after_s: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -42,7 +45,8 @@ impl Problem {
     }
 
     pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl ToString) -> Problem {
-        Problem { status, title, detail: detail.to_string(), code: None, more: Map::new() }
+        let detail = detail.to_string();
+        Problem { status, title, detail, code: None, more: Map::new(), retry_after_s: Some(1) }
     }
 
     /// A problem of a table of codes; the title is that of its status.
@@ -53,6 +57,19 @@ impl Problem {
     ) -> Problem {
         let title = status.canonical_reason().unwrap_or("Error");
         Problem { code: Some(code), ..Problem::new(status, title, detail) }
+    }
+
+    /// To be tried again in so many seconds; none where waiting does not help.
+    pub(crate) fn retry_after(self, retry_after_s: Option<u64>) -> Problem {
+        Problem { retry_after_s, ..self }
+    }
+
+    /// Under the paths of charging a code has a type where /v1/problems tells of it.
+    pub(crate) fn at(mut self, path: &str) -> Problem {
+        if charging::has_types(path) && self.code.is_none() {
+            self.code = charging::code_of(&word(self.title));
+        }
+        self
     }
 
     /// With one more member.
@@ -73,16 +90,21 @@ impl Problem {
     }
 }
 
+/// A title as a code.
+fn word(title: &str) -> String {
+    title.to_ascii_uppercase().replace([' ', '-'], "_")
+}
+
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Problem { status, title, detail, code, more } = &self;
+        let Problem { status, title, detail, code, more, retry_after_s } = &self;
         let kind = match code {
             Some(code) => format!("/v1/problems#{code}"),
             None => "about:blank".to_owned(),
         };
         let code = match code {
             Some(code) => (*code).to_owned(),
-            None => title.to_ascii_uppercase().replace([' ', '-'], "_"),
+            None => word(title),
         };
         let body = Body9457 { kind, title, status: status.as_u16(), detail, code, more };
         let text = serde_json::to_vec(&body).unwrap_or_default();
@@ -91,8 +113,8 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if *status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let (StatusCode::SERVICE_UNAVAILABLE, Some(seconds)) = (*status, *retry_after_s) {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if status.canonical_reason() != Some(title) {
             response.extensions_mut().insert(ReasonPhrase::from_static(title.as_bytes()));

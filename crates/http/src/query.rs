@@ -2,6 +2,7 @@
 
 use crate::problem::Problem;
 use percent_encoding::percent_decode;
+use serde_json::json;
 
 /// Reads `query`, in which only `names` may stand; a value for each, in their order.
 pub(crate) fn read<const N: usize>(
@@ -14,17 +15,24 @@ pub(crate) fn read<const N: usize>(
         let Some(at) = names.iter().position(|known| *known == name) else {
             let name: String = name.chars().take(40).collect();
             let known = names.join(", ");
-            return Err(Problem::bad_request(format!(
-                "no parameter is `{name}`: there is {known}"
-            )));
+            let why = match N {
+                0 => format!("no parameter is `{name}`: there are none here"),
+                _ => format!("no parameter is `{name}`: there is {known}"),
+            };
+            return Err(wrong(&name, &why));
         };
         if values[at].is_some() {
-            return Err(Problem::bad_request(format!("{name} stands twice")));
+            return Err(wrong(name, &format!("{name} stands twice")));
         }
         let plain = value.replace('+', " ");
         values[at] = Some(percent_decode(plain.as_bytes()).collect());
     }
     Ok(values)
+}
+
+/// 400 that names the parameter.
+fn wrong(name: &str, why: &str) -> Problem {
+    Problem::bad_request(why).with("errors", json!([{ "parameter": name, "detail": why }]))
 }
 
 #[cfg(test)]

@@ -3,9 +3,13 @@
 use crate::coordinator::Failure;
 use crate::copy::not_a_node;
 use crate::inbox::Inbox;
-use crate::node::{Missing, Node};
+use crate::line::Line;
+use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
 use crate::quorum::Quorum;
-use redis::Value;
+use axum::body::Bytes;
+use futures_util::future::{BoxFuture, Either, select, select_all};
+use redis::{RedisResult, Value};
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,6 +18,11 @@ pub(crate) struct Round<'a> {
     nodes: &'a [Arc<Node>],
     pub(crate) quorum: Quorum,
     inbox: Arc<Inbox>,
+    /// What was asked, with its number: a node that has ended the connection meanwhile is asked again.
+    asked: Vec<(usize, Bytes)>,
+    /// Nodes that are waited for before they are asked, each for one number.
+    absent: Vec<BoxFuture<'a, Back>>,
+    asked_again: usize,
     /// Nodes that have answered as they should.
     pub(crate) answered: usize,
     /// Replies that may still come.
@@ -24,12 +33,18 @@ pub(crate) struct Round<'a> {
     why: String,
 }
 
+/// A number, and the connection to its node once that is back.
+type Back = (usize, Result<Line, Missing>);
+
 impl<'a> Round<'a> {
     pub(crate) fn new(nodes: &'a [Arc<Node>], quorum: Quorum) -> Round<'a> {
         Round {
             nodes,
             quorum,
             inbox: Arc::default(),
+            asked: Vec::with_capacity(quorum.from()),
+            absent: Vec::new(),
+            asked_again: 0,
             answered: 0,
             outstanding: 0,
             missing: 0,
@@ -39,40 +54,81 @@ impl<'a> Round<'a> {
     }
 
     /// Sends a command, as it stands on the wire, to one of the nodes. Its reply comes with this
-    /// number, of which the remainder by the nodes is the node.
-    pub(crate) fn ask(&mut self, number: usize, command: &[u8]) {
-        let node = number % self.nodes.len();
-        match self.nodes[node].line() {
-            Some(line) => {
-                line.send(command, self.inbox.ticket(number));
-                self.outstanding += 1;
-            }
-            None => self.missed(&self.nodes[node], Missing::NotReady),
+    /// number, of which the remainder by the nodes is the node. It may be sent more than once.
+    pub(crate) fn ask(&mut self, number: usize, command: &Bytes) {
+        self.asked.push((number, command.clone()));
+        match self.node(number).line() {
+            Some(line) => self.send(number, &line),
+            None => self.wait(number),
         }
+    }
+
+    fn node(&self, number: usize) -> &'a Arc<Node> {
+        &self.nodes[number % self.nodes.len()]
+    }
+
+    fn send(&mut self, number: usize, line: &Line) {
+        let asked = self.asked.iter().find(|(asked, _)| *asked == number);
+        if let Some((_, command)) = asked {
+            line.send(command, self.inbox.ticket(number));
+            self.outstanding += 1;
+        }
+    }
+
+    /// Asks the node of this number when its answers count again.
+    fn wait(&mut self, number: usize) {
+        let node = self.node(number);
+        self.absent.push(Box::pin(async move { (number, node.wait().await) }));
     }
 
     /// The next reply, with its number, once there are `wanted` of them: with fewer nobody could go
     /// on. None when too few are left, or none that could come.
     pub(crate) async fn next(&mut self, wanted: usize) -> Option<(usize, Value)> {
-        while self.outstanding > 0 && !self.is_lost() {
-            let wanted = wanted.min(self.outstanding);
-            let (number, reply) = self.inbox.next(wanted).await;
+        while self.outstanding + self.absent.len() > 0 && !self.is_lost() {
+            let (number, reply) = match self.event(wanted).await {
+                Either::Left(reply) => reply,
+                Either::Right((number, Ok(line))) => {
+                    self.send(number, &line);
+                    continue;
+                }
+                Either::Right((number, Err(missing))) => {
+                    self.missed(self.node(number), missing);
+                    continue;
+                }
+            };
             self.outstanding -= 1;
-            let node = &self.nodes[number % self.nodes.len()];
             match reply.and_then(Value::extract_error) {
                 Ok(value) => return Some((number, value)),
-                Err(error) => {
-                    let missing = node.failed(error);
-                    self.missed(node, missing);
+                Err(error)
+                    if error.is_connection_dropped() && self.asked_again < ASKED_AGAIN_MAX =>
+                {
+                    self.asked_again += 1;
+                    self.wait(number);
                 }
+                Err(error) => self.missed(self.node(number), Missing::Failed(error)),
             }
         }
         None
     }
 
+    /// A reply, or that a node is back or given up.
+    async fn event(&mut self, wanted: usize) -> Either<(usize, RedisResult<Value>), Back> {
+        let replies = self.inbox.next(wanted.min(self.outstanding));
+        if self.absent.is_empty() {
+            return Either::Left(replies.await);
+        }
+        let backs = select_all(self.absent.iter_mut());
+        let (back, at) = match select(pin!(replies), backs).await {
+            Either::Left((reply, _)) => return Either::Left(reply),
+            Either::Right(((back, at, _), _)) => (back, at),
+        };
+        drop(self.absent.swap_remove(at));
+        Either::Right(back)
+    }
+
     pub(crate) fn missed(&mut self, node: &Node, missing: Missing) {
         let why = match missing {
-            Missing::NotReady => "not ready".to_owned(),
+            Missing::NotReady(why) => why,
             Missing::Failed(error) => error.to_string(),
             Missing::NoIndex(why) => {
                 self.without_index += 1;
@@ -84,24 +140,17 @@ impl<'a> Round<'a> {
 
     /// The node with the reply of this number says what no node says.
     pub(crate) fn is_foreign(&mut self, number: usize) {
-        let node = &self.nodes[number % self.nodes.len()];
-        self.missed(node, Missing::Failed(not_a_node()));
+        self.missed(self.node(number), Missing::Failed(not_a_node()));
     }
 
     /// It was told, and knows less: it is not what it seems.
     pub(crate) fn forgets(&mut self, number: usize) {
-        let node = &self.nodes[number % self.nodes.len()];
-        self.missed_because(&node.address, "it forgets what it is told");
+        self.missed_because(&self.node(number).address, "it forgets what it is told");
     }
 
     fn missed_because(&mut self, node: &str, why: &str) {
         self.missing += 1;
-        if !self.why.is_empty() {
-            self.why.push_str("; ");
-        }
-        self.why.push_str(node);
-        self.why.push_str(": ");
-        self.why.push_str(why);
+        self.add(&format!("{node}: {why}"));
     }
 
     /// Too few are left for a quorum.
@@ -114,22 +163,39 @@ impl<'a> Round<'a> {
         self.quorum.from() - self.quorum.ack()
     }
 
-    pub(crate) fn failure(&self) -> Failure {
-        let why = self.why.clone();
-        if self.without_index > self.spare() {
-            return Failure::NoIndex { why };
+    /// Too few are left. Nobody waits for the others: they may do what they were asked all the same.
+    pub(crate) fn failure(mut self) -> Failure {
+        if self.outstanding > 0 {
+            let open = format!(
+                "{} more had been asked, and may have done it or not: nobody waited for their answers",
+                self.outstanding
+            );
+            self.add(&open);
         }
-        let (asked, ack) = (self.quorum.from(), self.quorum.ack());
-        Failure::NotEnough { answered: self.answered, asked, ack, why }
+        self.fail()
     }
 
     /// The time is over.
     pub(crate) fn late(mut self, patience: Duration) -> Failure {
-        let others = format!("the others did not answer within {} ms", patience.as_millis());
+        self.add(&format!("the others did not answer within {} ms", patience.as_millis()));
+        self.fail()
+    }
+
+    fn fail(self) -> Failure {
+        if self.without_index > self.spare() {
+            return Failure::NoIndex { why: self.why };
+        }
+        let (asked, ack) = (self.quorum.from(), self.quorum.ack());
+        Failure::NotEnough { answered: self.answered, asked, ack, why: self.why }
+    }
+
+    fn add(&mut self, why: &str) {
         if !self.why.is_empty() {
             self.why.push_str("; ");
         }
-        self.why.push_str(&others);
-        self.failure()
+        self.why.push_str(why);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -69,6 +69,9 @@ pub enum StartError {
          (--tls-client-ca), or say so in as many words with {1}"
     )]
     OpenAccess(SocketAddr, &'static str),
+    /// Not names of hosts.
+    #[error("{0} names at most {1} hosts, each without a scheme and a port: scurry.example")]
+    Hosts(&'static str, usize),
     /// The files of TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),

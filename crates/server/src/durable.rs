@@ -13,7 +13,7 @@ mod trouble;
 pub(crate) use report::DurableReport;
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
-pub(crate) use trouble::Trouble;
+pub(crate) use trouble::{LOG_FAILED, Trouble};
 
 use crate::clock::Clock;
 use crate::events::{Ask, Events};
@@ -70,7 +70,11 @@ pub(crate) struct Durable {
     events: Option<Events>,
     /// Mail that shows sequences which are not durable yet.
     held: VecDeque<(u64, u16, Message)>,
+    /// What that takes.
+    held_bytes: u64,
     trouble: Option<Trouble>,
+    /// The log has failed, and all that shows what it has not taken is gone.
+    is_given_up: bool,
     /// A batch that found no room is tried again then, ms of uptime.
     retry_ms: i64,
     /// Why it found none.
@@ -104,7 +108,9 @@ impl Durable {
             snapshots,
             events: None,
             held: VecDeque::new(),
+            held_bytes: 0,
             trouble: None,
+            is_given_up: false,
             retry_ms: 0,
             full: None,
             shortage: Shortage::default(),
@@ -153,10 +159,23 @@ impl Durable {
         self.commits.durability()
     }
 
-    /// What shows the shard as it is now may leave when this holds of the sequence.
+    /// What shows the shard as it is now may leave when this holds of the sequence. Once a failed
+    /// log was given up nothing shows the shard any more, and replies need not wait for it.
     #[inline]
     pub(crate) fn durable(&self) -> u64 {
-        self.commits.durable()
+        if self.is_given_up { u64::MAX } else { self.commits.durable() }
+    }
+
+    /// The log has failed, and every reply that shows what it has not taken was dealt with: those
+    /// that are formed from now on are refusals, or show nothing of the shard.
+    pub(crate) fn give_up(&mut self) {
+        debug_assert!(self.trouble_is_final() && self.held.is_empty());
+        self.is_given_up = true;
+    }
+
+    /// True from the failure of the log until it is given up.
+    pub(crate) fn is_to_be_given_up(&self) -> bool {
+        self.trouble_is_final() && !self.is_given_up
     }
 
     /// Why commands are refused, if they are.
@@ -294,7 +313,7 @@ impl Durable {
 
     /// True when the core has something to do soon that no event announces.
     pub(crate) fn is_busy(&self) -> bool {
-        self.snapshots.can_step(self.keeper.as_ref())
+        !self.trouble_is_final() && self.snapshots.can_step(self.keeper.as_ref())
     }
 
     /// Milliseconds until something is to be done, at most.
@@ -346,21 +365,26 @@ impl Durable {
 
     /// Mail that shows the shard as it is now.
     pub(crate) fn hold(&mut self, sequence: u64, core: u16, message: Message) {
+        self.held_bytes += message.memory_bytes();
         self.held.push_back((sequence, core, message));
     }
 
-    /// Mail that may leave.
+    /// What the mail that waits takes, bytes.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held_bytes
+    }
+
+    /// Mail that may leave. What will never be durable leaves as the news of that: who waits for
+    /// it has to hear of it.
     pub(crate) fn release(&mut self) -> Option<(u16, Message)> {
-        let durable = self.commits.durable();
-        if self.trouble_is_final() {
-            // Dropped: nothing is known of what they show.
-            self.held.clear();
-        }
-        let (sequence, ..) = self.held.front()?;
-        if *sequence > durable {
+        let &(sequence, ..) = self.held.front()?;
+        let is_durable = sequence <= self.commits.durable();
+        if !is_durable && !self.trouble_is_final() {
             return None;
         }
-        self.held.pop_front().map(|(_, core, message)| (core, message))
+        let (_, core, message) = self.held.pop_front()?;
+        self.held_bytes -= message.memory_bytes();
+        Some((core, if is_durable { message } else { message.lost() }))
     }
 
     /// True when nothing that waits will ever be durable.

@@ -35,6 +35,9 @@ pub(crate) enum Message {
     Ask(Sender, Question),
     /// It has been told.
     Tell(Sender, Answer),
+    /// What was asked for shows changes that the log has failed to take: nobody will ever know
+    /// whether it is true.
+    Lost(Sender),
     /// What clients of another core have sent, for those who watch here.
     Monitor(Lines),
     /// Keys that clients of this core have read have changed.
@@ -49,4 +52,23 @@ pub(crate) enum Message {
     Measure(mpsc::Sender<CoreReport>),
     /// The server stops.
     Drain,
+}
+
+impl Message {
+    /// What it has that nobody else counts, bytes: who asks for something counts what it sends.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Message::Done(_, bundle) => bundle.replies_room() as u64,
+            Message::Tell(_, answer) => answer.memory_bytes(),
+            _ => 0,
+        }
+    }
+
+    /// What takes its place when it cannot be sent: who waits for it waits no more.
+    pub(crate) fn lost(self) -> Message {
+        match self {
+            Message::Done(sender, _) | Message::Tell(sender, _) => Message::Lost(sender),
+            other => other,
+        }
+    }
 }

@@ -20,6 +20,10 @@ pub struct Generator {
     clock: i64,
     /// Amounts near the ends of i64.
     huge: bool,
+    /// Deadlines and ends of validity lie close together, and both pass between two commands.
+    close: bool,
+    /// The deadlines and ends of the account as it is.
+    ends: Vec<i64>,
 }
 
 impl Generator {
@@ -49,7 +53,18 @@ impl Generator {
             _ => 1_000,
         };
         let huge = random.one_in(5);
-        (limits, Generator { random, history: vec![], clock: start, huge })
+        let (history, ends) = (vec![], vec![]);
+        (limits, Generator { random, history, clock: start, huge, close: false, ends })
+    }
+
+    /// As [`Generator::new`], with deadlines a little before, at and a little after the ends of
+    /// buckets that have floors and debts, and with pauses in which several of them pass.
+    pub fn close(seed: u64) -> (Limits, Generator) {
+        let (mut limits, mut generator) = Generator::new(seed);
+        generator.close = true;
+        limits.sessions_max = limits.sessions_max.max(2);
+        limits.session_ids_max = limits.session_ids_max.max(4);
+        (limits, generator)
     }
 
     /// The clock shows this from now on: for a host whose time also others move.
@@ -59,6 +74,9 @@ impl Generator {
 
     /// The next event, given where the two have come to.
     pub fn next(&mut self, pair: &Pair) -> Event {
+        if self.close {
+            self.ends = ends(pair);
+        }
         let at = self.time(pair);
         let what = if self.random.one_in(14) { What::Tick } else { What::Do(self.op(pair)) };
         if let What::Do(op) = &what {
@@ -68,6 +86,12 @@ impl Generator {
     }
 
     fn time(&mut self, pair: &Pair) -> i64 {
+        if self.close && self.random.one_in(5) {
+            // Whatever is due soon is due by then.
+            let all = self.ends.iter().copied().filter(|&end| end < self.clock + 200).max();
+            self.clock = self.clock.max(all.unwrap_or(0)) + self.random.between(0, 5);
+            return self.clock;
+        }
         let around = self.random.pick(&[-1, 0, 0, 0, 1]);
         let next = match self.random.below(20) {
             0..11 => self.clock,
@@ -91,6 +115,16 @@ impl Generator {
         times.extend(account.buckets.iter().map(|bucket| bucket.valid_from));
         times.push(Time(self.clock));
         self.random.pick(&times).0
+    }
+
+    /// A time close to a deadline or to the end of a bucket.
+    fn beside_an_end(&mut self) -> Option<i64> {
+        if !self.close || self.ends.is_empty() || self.random.one_in(3) {
+            return None;
+        }
+        let end = self.random.pick(&self.ends);
+        let end = end.saturating_add(self.random.between(-4, 4));
+        Some(end).filter(|&end| end > self.clock)
     }
 
     fn op(&mut self, pair: &Pair) -> Op {
@@ -150,6 +184,9 @@ impl Generator {
     }
 
     fn create(&mut self, pair: &Pair) -> Op {
+        if self.close && self.ends.is_empty() {
+            self.ends.push(self.clock.saturating_add(self.random.between(5, 60)));
+        }
         let mut buckets = vec![];
         let most = pair.limits.buckets_max + usize::from(self.random.one_in(20));
         for id in BUCKETS.iter().take(most.min(1 + self.random.below(4))) {
@@ -211,4 +248,13 @@ impl Generator {
             _ => self.random.between(1, 12),
         }
     }
+}
+
+fn ends(pair: &Pair) -> Vec<i64> {
+    let Some(account) = &pair.account else { return vec![] };
+    let deadlines = account.sessions.iter().map(|session| session.deadline);
+    deadlines
+        .chain(account.buckets.iter().filter_map(|bucket| bucket.valid_to))
+        .map(|t| t.0)
+        .collect()
 }

@@ -1,4 +1,4 @@
-//! I1 to I14 a second time, from the words of the design; `validate` checks some of them too.
+//! I1 to I14 and I17 a second time, from the words of the design; `validate` checks some of them too.
 
 use crate::Op;
 use scurry_ledger::{
@@ -209,6 +209,7 @@ pub(crate) fn ticked(
 ) -> Checked {
     moved(before, after)?;
     bystanders(before, after, None, change.at)?;
+    in_time(before, change)?;
     let mut last = None;
     for op in &change.ops {
         let scurry_ledger::Op::Bury(tombstone) = op else { continue };
@@ -218,4 +219,27 @@ pub(crate) fn ticked(
         last = place;
     }
     Ok(())
+}
+
+/// I17: units that are released expire where their bucket ended no later than their session, and
+/// nowhere else, whenever the tick comes.
+fn in_time(before: Option<&Account>, change: &Change) -> Checked {
+    let Some(before) = before else { return Ok(()) };
+    let mut due: BTreeMap<(BucketNo, bool), i128> = BTreeMap::new();
+    for over in before.sessions.iter().filter(|session| session.deadline <= change.at) {
+        for slice in over.items.iter().flat_map(|item| &item.slices) {
+            let end = bucket(before, slice.bucket).and_then(|bucket| bucket.valid_to);
+            let expires = end.is_some_and(|end| end <= over.deadline);
+            *due.entry((slice.bucket, expires)).or_insert(0) += i128::from(slice.amount);
+        }
+    }
+    for op in &change.ops {
+        let (posting, expires) = match op {
+            scurry_ledger::Op::Release(_, posting) => (posting, false),
+            scurry_ledger::Op::ReleaseExpired(_, posting) => (posting, true),
+            _ => continue,
+        };
+        *due.entry((posting.bucket, expires)).or_insert(0) -= i128::from(posting.amount);
+    }
+    ensure(due.values().all(|&left| left == 0), || format!("I17: {due:?} of {change:?}"))
 }

@@ -32,7 +32,7 @@ fn say(door: &Door, bytes: &[u8]) -> String {
 fn what_is_no_request_changes_nothing() {
     let (_nodes, door) = open();
     create(&door, "alice");
-    let close = "Host: x\r\nConnection: close\r\n";
+    let close = "Host: localhost\r\nConnection: close\r\n";
     let json = "Content-Type: application/json\r\nIdempotency-Key: k\r\n";
     let post = format!("POST /v1/accounts/alice/debits HTTP/1.1\r\n{close}{json}");
     let nchf = format!("POST /nchf-convergedcharging/v3/chargingdata HTTP/1.1\r\n{close}{json}");
@@ -75,7 +75,7 @@ fn a_client_that_disappears_has_debited_nothing_or_once() {
     create(&door, "alice");
     let body = r#"{"unit":"cent","amount":1}"#;
     let head = format!(
-        "POST /v1/accounts/alice/debits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\
+        "POST /v1/accounts/alice/debits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
          Idempotency-Key: gone\r\nContent-Length: {}\r\n\r\n{body}",
         body.len()
     );
@@ -105,7 +105,7 @@ fn thousands_of_connections_that_say_half_a_request_hold_up_nobody() {
         let half = [
             "",
             "POST /v1/acc",
-            "PUT /v1/accounts/x HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n{",
+            "PUT /v1/accounts/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{",
         ];
         stream.write_all(half[number % 3].as_bytes()).expect("it is sent");
     }

@@ -79,25 +79,27 @@ fn a_wrong_body_names_the_field() {
 }
 
 #[test]
-fn what_only_the_ledger_sees_is_its_refusal() {
+fn what_no_member_alone_shows_is_refused_too() {
     let (_nodes, door) = open();
     create(&door, "alice");
     let session = "POST /v1/accounts/alice/sessions/s";
-    for (body, words) in [
-        (r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":1,"min":2}]}"#, "MIN"),
+    for (body, place) in [
+        (
+            r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":1,"min":2}]}"#,
+            "/items/0/min",
+        ),
         (
             r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":1},{"key":1,"unit":"cent","requested":1}]}"#,
-            "twice",
+            "/items/1/key",
         ),
         (
             r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":1}],"validity_ms":0}"#,
-            "VALIDITY",
+            "/validity_ms",
         ),
     ] {
         let reply = door.ask(session, &[], body);
         assert_eq!((reply.status, &reply.body["code"]), (400, &json!("INVALID")), "{body}");
-        let why = reply.body["detail"].as_str().expect("text");
-        assert!(why.contains(words), "{body}: {why}");
+        assert_eq!(reply.body["errors"][0]["pointer"], place, "{body}: {}", reply.body);
     }
 }
 
@@ -194,4 +196,209 @@ fn the_door_does_not_hide_that_the_store_refuses_it() {
     assert_eq!((reply.status, &reply.body["code"]), (503, &json!("STORE_UNAVAILABLE")));
     let why = reply.body["detail"].as_str().expect("text").to_lowercase();
     assert!(why.contains("password") || why.contains("auth"), "{why}");
+}
+
+/// An array is no object by position, and an object is no word: nothing is done, at any depth.
+#[test]
+fn a_body_is_an_object_and_so_is_what_is_in_it() {
+    let (_nodes, door) = open();
+    create(&door, "alice");
+    let session = "POST /v1/accounts/alice/sessions/s";
+    let nchf = "POST /nchf-convergedcharging/v3/chargingdata";
+    let consumer = r#"{"nodeFunctionality":"SMF","nFName":"smf-1"}"#;
+    let rest = r#""invocationTimeStamp":"2026-01-01T12:00:00Z","invocationSequenceNumber":0,"chargingId":1,"subscriberIdentifier":"alice""#;
+    let in_nchf = [
+        format!(
+            r#"{{"nfConsumerIdentification":["SMF","x",null,null,null],{rest},"multipleUnitUsage":[]}}"#
+        ),
+        format!(
+            r#"{{"nfConsumerIdentification":{consumer},{rest},"multipleUnitUsage":[[10,null,[]]]}}"#
+        ),
+        format!(
+            r#"{{"nfConsumerIdentification":{consumer},{rest},"multipleUnitUsage":[{{"ratingGroup":1,"requestedUnit":[null,5,null,null,null]}}]}}"#
+        ),
+    ];
+    let mut cases = vec![
+        ("POST /v1/accounts/alice/debits", r#"["cent",100]"#, ""),
+        ("POST /v1/accounts/alice/debits", r#"{"unit":"cent","amount":[100]}"#, "/amount"),
+        ("POST /v1/accounts/alice/refunds", r#"["k",null]"#, ""),
+        ("POST /v1/accounts/alice/top-ups", r#"["main",100,null,null,null,null,null]"#, ""),
+        ("POST /v1/accounts/alice/adjustments", r#"["main",100]"#, ""),
+        ("POST /v1/accounts/alice/counters/c", r#"[1,null,null]"#, ""),
+        ("POST /v1/accounts/alice/counters/c", r#"{"amount":1,"period":{"day":null}}"#, "/period"),
+        ("PATCH /v1/accounts/alice/buckets/main", r#"[1,null,null,null]"#, ""),
+        ("PUT /v1/accounts/alice/status", r#"["suspended",{}]"#, ""),
+        ("PUT /v1/accounts/alice/status", r#"{"status":{"suspended":null}}"#, "/status"),
+        ("PUT /v1/accounts/bob", r#"["active",{},[]]"#, ""),
+        (
+            "PUT /v1/accounts/bob",
+            r#"{"buckets":[["main","cent",1,null,null,null,null]]}"#,
+            "/buckets/0",
+        ),
+        (session, r#"[0,[],null,null,null,false,null]"#, ""),
+        (session, r#"{"request":0,"items":[[1,"cent",10,null]]}"#, "/items/0"),
+        (nchf, "[]", ""),
+    ];
+    for (body, pointer) in in_nchf.iter().zip([
+        "/nfConsumerIdentification",
+        "/multipleUnitUsage/0",
+        "/multipleUnitUsage/0/requestedUnit",
+    ]) {
+        cases.push((nchf, body, pointer));
+    }
+    for (request, body, pointer) in cases {
+        let reply = door.ask_once(request, "k", body);
+        assert_eq!(reply.status, 400, "{request} {body}: {}", reply.body);
+        assert_eq!(reply.body["errors"][0]["pointer"], pointer, "{request} {body}: {}", reply.body);
+    }
+    let account = door.ask("GET /v1/accounts/alice", &[], "").body;
+    assert_eq!((&account["version"], &account["status"]), (&json!(1), &json!("active")));
+    assert_eq!(door.ask("GET /v1/accounts/bob", &[], "").status, 404);
+}
+
+/// Every problem under /v1 has a type that /v1/problems tells of, and speaks of requests and members.
+#[test]
+fn problems_have_types_of_the_table_and_speak_of_http() {
+    let (_nodes, door) = open();
+    create(&door, "alice");
+    create(&door, "open");
+    let soon = r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":9,"min":1}]}"#;
+    assert_eq!(door.ask("POST /v1/accounts/open/sessions/s", &[], soon).status, 201);
+    let closed = door.ask("PUT /v1/accounts/open/status", &[], r#"{"status":"suspended"}"#);
+    assert_eq!(closed.status, 200);
+    let table = door.ask("GET /v1/problems", &[], "").body;
+    let codes: Vec<&str> =
+        table.as_array().expect("a list").iter().filter_map(|row| row["code"].as_str()).collect();
+    let (debits, session) =
+        ("POST /v1/accounts/alice/debits", "POST /v1/accounts/alice/sessions/s");
+    for (request, body, status, place) in [
+        ("GET /v1/nowhere", "", 404, ""),
+        ("GET /v1/accounts/", "", 404, ""),
+        ("GET /nchf-convergedcharging/v3/nowhere", "", 404, ""),
+        ("DELETE /v1/totals", "", 405, ""),
+        ("TRACE /v1/accounts/alice", "", 405, ""),
+        ("GET /v1/accounts/alice?x=1", "", 400, "x"),
+        ("GET /v1/accounts/alice/check?unit=cent&unit=cent&amount=1", "", 400, "unit"),
+        ("GET /v1/accounts/alice/check?unit=cent", "", 400, "amount"),
+        ("DELETE /v1/accounts/alice?force=yes", "", 400, "force"),
+        ("GET /v1/accounts/nobody", "", 404, ""),
+        ("PUT /v1/accounts/alice", "{}", 409, ""),
+        ("DELETE /v1/accounts/alice", "", 409, ""),
+        ("POST /v1/accounts/alice/sessions/none/update", r#"{"request":1}"#, 404, ""),
+        ("POST /v1/accounts/alice/top-ups", r#"{"bucket":"none","amount":1}"#, 404, ""),
+        (
+            "POST /v1/accounts/alice/top-ups",
+            r#"{"bucket":"main","amount":1,"unit":"cent","floor":-1}"#,
+            400,
+            "/floor",
+        ),
+        (
+            "POST /v1/accounts/alice/top-ups",
+            r#"{"bucket":"main","amount":1,"unit":"octet"}"#,
+            400,
+            "/unit",
+        ),
+        (
+            "POST /v1/accounts/alice/top-ups",
+            r#"{"bucket":"main","amount":1,"valid_to_ms":1}"#,
+            400,
+            "/valid_to_ms",
+        ),
+        ("POST /v1/accounts/alice/refunds", r#"{"debit":"none"}"#, 404, ""),
+        ("DELETE /v1/accounts/alice/buckets/main", "", 409, ""),
+        ("POST /v1/accounts/alice/adjustments", r#"{"bucket":"main","amount":0}"#, 400, "/amount"),
+        (
+            "POST /v1/accounts/alice/adjustments",
+            r#"{"bucket":"main","amount":"-9223372036854775808"}"#,
+            400,
+            "/amount",
+        ),
+        (
+            "PUT /v1/accounts/bob",
+            r#"{"buckets":[{"bucket":"a","unit":"b","amount":1},{"bucket":"a","unit":"b","amount":1}]}"#,
+            400,
+            "/buckets/1/bucket",
+        ),
+        (
+            "PUT /v1/accounts/bob",
+            r#"{"buckets":[{"bucket":"a","unit":"b","amount":1,"valid_from_ms":9,"valid_to_ms":9}]}"#,
+            400,
+            "/buckets/0/valid_to_ms",
+        ),
+        (
+            "PUT /v1/accounts/bob",
+            r#"{"buckets":[{"bucket":"a","unit":"b","amount":1,"valid_to_ms":9}]}"#,
+            400,
+            "/buckets/0/valid_to_ms",
+        ),
+        (
+            "PATCH /v1/accounts/alice/buckets/main",
+            r#"{"valid_from_ms":5,"valid_to_ms":5}"#,
+            400,
+            "/valid_to_ms",
+        ),
+        (debits, "5", 400, ""),
+        (debits, r#"{"unit":5,"amount":1}"#, 400, "/unit"),
+        (debits, r#"{"unit":{},"amount":1}"#, 400, "/unit"),
+        ("PUT /v1/accounts/alice/status", r#"{"status":5}"#, 400, "/status"),
+        (session, r#"{"request":"x","items":[]}"#, 400, "/request"),
+        (
+            session,
+            r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":5,"min":6}]}"#,
+            400,
+            "/items/0/min",
+        ),
+        (
+            session,
+            r#"{"request":0,"items":[{"key":1,"unit":"cent","requested":5},{"key":1,"unit":"cent","requested":5}]}"#,
+            400,
+            "/items/1/key",
+        ),
+        (
+            session,
+            r#"{"request":0,"tcc_ms":99999999999999,"items":[{"key":1,"unit":"cent","requested":5}]}"#,
+            400,
+            "/tcc_ms",
+        ),
+        (
+            "POST /v1/accounts/open/sessions/s/update",
+            r#"{"request":1,"items":[{"key":1,"unit":"cent"}]}"#,
+            400,
+            "/items/0",
+        ),
+        (
+            "POST /v1/accounts/open/sessions/s/update",
+            r#"{"request":1,"items":[{"key":1,"unit":"octet","used":1}]}"#,
+            400,
+            "/items/0/unit",
+        ),
+        (
+            "POST /v1/accounts/open/sessions/s/update",
+            r#"{"request":1,"if_version":7,"items":[]}"#,
+            412,
+            "",
+        ),
+    ] {
+        let reply = door.ask_once(request, "words", body);
+        let text = reply.body.to_string();
+        assert_eq!(reply.status, status, "{request} {body}: {text}");
+        let code = reply.body["code"].as_str().expect("a code");
+        assert!(codes.contains(&code), "{request}: {text}");
+        assert_eq!(reply.body["type"], format!("/v1/problems#{code}"), "{request}");
+        for word in
+            ["SCUR.", "scur.", "struct", "u32", "i64", "sequence", "FROM", "IFVERSION", "variant"]
+        {
+            assert!(!text.contains(word), "{request} {body}: {text}");
+        }
+        if !place.is_empty() {
+            let error = &reply.body["errors"][0];
+            let told = error.get("pointer").or_else(|| error.get("parameter"));
+            assert_eq!(told, Some(&json!(place)), "{request} {body}: {text}");
+        }
+    }
+    let account = door.ask("GET /v1/accounts/alice", &[], "").body;
+    assert_eq!(account["version"], 1);
+    for row in table.as_array().expect("a list") {
+        assert!(!row["meaning"].as_str().expect("text").contains("IFVERSION"), "{row}");
+    }
 }

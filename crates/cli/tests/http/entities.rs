@@ -81,7 +81,7 @@ fn pages_follow_each_other_and_nothing_is_listed_twice_or_left_out() {
 #[test]
 fn what_a_node_has_missed_is_not_shown_and_not_lost() {
     let mut nodes = indexed(3);
-    let door = Door::open(&nodes);
+    let door = Door::open_impatient(&nodes);
     for id in ["changed", "deleted", "kept"] {
         assert_eq!(door.put(&format!("/v0/entity?id={id}&replicas=3/3"), b"blue").0, 201);
     }
@@ -111,7 +111,7 @@ fn what_a_node_has_missed_is_not_shown_and_not_lost() {
 #[test]
 fn with_fewer_copies_than_nodes_more_nodes_must_answer() {
     let mut nodes = indexed(3);
-    let door = Door::open(&nodes);
+    let door = Door::open_impatient(&nodes);
     let wanted: Vec<String> = (0..20).map(|number| format!("id{number:02}")).collect();
     for id in &wanted {
         assert_eq!(door.put(&format!("/v0/entity?id={id}&replicas=2/2"), b"blue").0, 201);

@@ -1,7 +1,7 @@
 //! Nodes that stop, come back, hang, lie and have other clocks.
 
 use crate::node::{Node, forgetting, free_port, keeping};
-use crate::support::Door;
+use crate::support::{Door, IMPATIENCE_MS};
 use std::io::Write;
 use std::net::TcpListener;
 use std::thread;
@@ -13,7 +13,7 @@ const ID: &str = "/v0/entity?id=x";
 fn a_majority_is_enough_and_less_is_not() {
     for count in 2..=5 {
         let mut nodes = keeping(count);
-        let door = Door::open(&nodes);
+        let door = Door::open_impatient(&nodes);
         assert_eq!(door.put(ID, b"1").0, 201);
         let may_stop = count - (count / 2 + 1);
         for (node, stopped) in nodes.iter_mut().zip(1..) {
@@ -57,7 +57,7 @@ fn who_missed_a_write_is_told_by_the_next_reader() {
 #[test]
 fn an_emptied_node_counts_when_it_has_what_others_know() {
     let mut nodes = forgetting(3);
-    let door = Door::open(&nodes);
+    let door = Door::open_impatient(&nodes);
     for id in 0..500 {
         // Some of them are on two nodes alone.
         let path = format!("/v0/entity?id={id}&replicas=2/{}", 2 + id % 2);
@@ -102,7 +102,7 @@ fn an_emptied_node_is_brought_up_to_date() {
 fn a_node_that_hangs_is_not_waited_for() {
     let nodes = keeping(3);
     let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
-    let door = Door::before(&addresses, &["--patience-ms", "2000"]);
+    let door = Door::before(&addresses, &["--patience-ms", IMPATIENCE_MS]);
     door.wait_until_ready(3);
     nodes[0].pause();
     for turn in 0..50 {
@@ -136,7 +136,7 @@ fn a_node_that_answers_garbage_does_not_count() {
     let forming = Door::before(&real, &[]);
     forming.wait_until_ready(3);
     third[0].kill();
-    let door = Door::before(&addresses, &["--number", "1"]);
+    let door = Door::before(&addresses, &["--number", "1", "--patience-ms", IMPATIENCE_MS]);
     door.wait_until_ready(2);
     assert_eq!(door.put(ID, b"1").0, 201);
     assert_eq!(door.get(ID), (200, b"1".to_vec()));
@@ -172,7 +172,7 @@ fn new_nodes_wait_for_each_other() {
     let nodes = keeping(2);
     let mut addresses: Vec<String> = nodes.iter().map(Node::address).collect();
     addresses.push(format!("127.0.0.1:{}", free_port()));
-    let door = Door::before(&addresses, &[]);
+    let door = Door::before(&addresses, &["--patience-ms", IMPATIENCE_MS]);
     thread::sleep(std::time::Duration::from_secs(2)); // tidy: allow (nothing must happen)
     assert_eq!(door.put(ID, b"1").0, 504);
     assert_eq!(door.get("/readyz").0, 503);

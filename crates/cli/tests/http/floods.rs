@@ -44,7 +44,7 @@ fn five_thousand_connections_wait_and_the_healthy_one_is_served() {
     // Some have said half of something.
     for stream in idle.iter_mut().step_by(3) {
         stream
-            .write_all(b"PUT /v0/entity?id=x HTTP/1.1\r\nHost: x\r\nContent-")
+            .write_all(b"PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nContent-")
             .expect("it is sent");
     }
     assert_eq!(door.put("/v0/entity?id=healthy", b"v").0, 201);
@@ -89,8 +89,8 @@ fn slow_clients_hold_nobody_up() {
         for (number, stream) in slow.iter_mut().enumerate() {
             // A head that comes letter by letter, and a body that nobody has asked for.
             let begin: &[u8] = match number % 2 {
-                0 => b"GET /metrics HTTP/1.1\r\nHost: x\r\nX-Slow: aaaaaaaaaaaaaaaaaaaa",
-                _ => b"POST /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\naaaaaaa",
+                0 => b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nX-Slow: aaaaaaaaaaaaaaaaaaaa",
+                _ => b"POST /metrics HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\naaaaaaa",
             };
             let _ = stream.write_all(&begin[turn..=turn]);
         }
@@ -104,7 +104,8 @@ fn a_body_that_does_not_come_is_given_up() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
     let mut slow: Vec<TcpStream> = (0..20).map(|_| connect(door.port())).collect();
-    let head = "PUT /v0/entity?id=slow HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\nhalf";
+    let head =
+        "PUT /v0/entity?id=slow HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nhalf";
     for slow in &mut slow {
         slow.set_read_timeout(Some(Duration::from_secs(60))).expect("a time-out is set");
         slow.write_all(head.as_bytes()).expect("it is sent");
@@ -123,7 +124,7 @@ fn a_body_that_does_not_come_is_given_up() {
 #[test]
 fn who_does_not_read_keeps_no_more_than_its_own_place() {
     let store = Store::start(&[]);
-    let request = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n".repeat(2_000);
+    let request = b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(2_000);
     let deaf: Vec<TcpStream> = (0..5)
         .map(|_| {
             let mut stream = connect(store.http_port);
@@ -144,7 +145,7 @@ fn who_does_not_read_keeps_no_more_than_its_own_place() {
 #[test]
 fn floods_of_headers_bad_chunks_and_odd_paths_are_refused_one_by_one() {
     let store = Store::start(&[]);
-    let close = "Host: x\r\nConnection: close\r\n";
+    let close = "Host: localhost\r\nConnection: close\r\n";
     let many: String = (0..5_000).map(|number| format!("X-{number}: y\r\n")).collect();
     let long = format!("X-Long: {}\r\n", "y".repeat(1 << 20));
     let post = "POST /metrics HTTP/1.1\r\n";

@@ -90,7 +90,8 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
         assert_eq!(store.get_as(who, account).0, status, "{who}");
     }
     let charge = |who: &str| {
-        let head = "POST /v1/accounts/nobody/debits HTTP/1.1\r\nHost: x\r\nConnection: close\r\n";
+        let head =
+            "POST /v1/accounts/nobody/debits HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
         let request = format!("{head}Authorization: {who}\r\nContent-Length: 0\r\n\r\n");
         say(store.http_port, request.as_bytes())
     };
@@ -105,8 +106,10 @@ fn a_user_comes_in_with_a_token_or_a_password_and_does_what_the_roles_permit() {
     for path in ["/", "/healthz", "/readyz", "/v1/openapi.json"] {
         assert_eq!(store.get(path).0, 200, "{path}");
     }
-    let answer =
-        say(store.http_port, b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let answer = say(
+        store.http_port,
+        b"GET /metrics HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+    );
     let head = answer.to_ascii_lowercase();
     assert!(head.contains("www-authenticate: bearer realm=\"scurry\""), "{answer}");
     assert!(head.contains("www-authenticate: basic realm=\"scurry\""), "{answer}");
@@ -120,7 +123,7 @@ fn the_door_to_nodes_lets_readers_read_and_chargers_write() {
     let nodes = keeping(1);
     let door = Door::before(&[nodes[0].address()], &["--users", &file]);
     let ask = |method: &str, path: &str, who: &str| {
-        let head = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n");
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n");
         let request = format!("{head}Authorization: {who}\r\nContent-Length: 1\r\n\r\nv");
         let answer = say(door.port(), request.as_bytes());
         answer.split(' ').nth(1).and_then(|status| status.parse::<u16>().ok()).expect("a status")

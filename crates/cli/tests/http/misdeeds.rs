@@ -55,7 +55,7 @@ fn each_kind_of_bad_request_is_told_once() {
     let nodes = keeping(1);
     let door = Door::before(&[nodes[0].address()], &["--max-value", "1kb"]);
     door.wait_until_ready(1);
-    let close = "Host: x\r\nConnection: close\r\n";
+    let close = "Host: localhost\r\nConnection: close\r\n";
     let put = format!("PUT /v0/entity?id=x HTTP/1.1\r\n{close}");
     let long = "y".repeat(2_000);
     let flood: String = (0..200).map(|n| format!("X-{n}: y\r\n")).collect();
@@ -81,7 +81,7 @@ fn each_kind_of_bad_request_is_told_once() {
 fn who_goes_away_in_the_middle_is_told_once() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
-    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: x\r\n";
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\n";
     is_told_once(&door, head, false, "a client went away");
     // A body that ends too early has been begun to be served.
     is_told_once(&door, &format!("{head}Content-Length: 100\r\n\r\nhalf"), false, "status=400");
@@ -91,7 +91,7 @@ fn who_goes_away_in_the_middle_is_told_once() {
 fn a_wrong_type_is_told_once() {
     let nodes = forgetting(1);
     let door = Door::charging(&nodes[0].address(), &[]);
-    let request = "PUT /v1/accounts/alice HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\
+    let request = "PUT /v1/accounts/alice HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
                    Content-Type: image/png\r\nContent-Length: 2\r\n\r\n{}";
     is_told_once(&door, request, true, "status=415");
 }

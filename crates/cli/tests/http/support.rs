@@ -16,6 +16,8 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Where no node hangs: a machine that is busy with other tests may let one wait for seconds.
 const NODES_PATIENCE_MS: &str = "15000";
+/// Where a node is missed, and where one hangs.
+pub(crate) const IMPATIENCE_MS: &str = "3000";
 
 /// A running `scurry http`.
 pub(crate) struct Door {
@@ -46,6 +48,14 @@ impl Door {
     pub(crate) fn open(nodes: &[Node]) -> Door {
         let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
         let door = Door::before(&addresses, &[]);
+        door.wait_until_ready(nodes.len());
+        door
+    }
+
+    /// The same, for a test in which a node is missed: nobody waits for that one for long.
+    pub(crate) fn open_impatient(nodes: &[Node]) -> Door {
+        let addresses: Vec<String> = nodes.iter().map(Node::address).collect();
+        let door = Door::before(&addresses, &["--patience-ms", IMPATIENCE_MS]);
         door.wait_until_ready(nodes.len());
         door
     }

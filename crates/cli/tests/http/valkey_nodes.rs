@@ -35,7 +35,7 @@ fn an_entity_is_put_read_and_deleted() {
 #[test]
 fn a_node_that_was_stopped_learns_what_it_has_missed() {
     each_kind(|mut nodes| {
-        let door = Door::open(&nodes);
+        let door = Door::open_impatient(&nodes);
         for id in ["changed", "deleted"] {
             let path = format!("/v0/entity?id={id}&replicas=3/3");
             assert_eq!(door.put(&path, b"old").0, 201);

@@ -266,7 +266,8 @@ fn who_is_late_is_told_what_was_missed_unless_more_is_kept() {
         }
         assert!(seen.oldest != "1.0:1", "{seen:?}");
         let missed = &seen.events[0];
-        assert_eq!(missed.id, seen.oldest);
+        assert_eq!(missed.id, format!("{early}..{}", seen.oldest));
+        assert!(seen.events[1..].iter().all(|event| event.id != missed.id), "{seen:?}");
         let said = ["event", "from", "to"].map(|name| missed.field(name));
         assert_eq!(said, ["missed", early.as_str(), seen.oldest.as_str()]);
         assert_eq!(seen.events[1].field("available"), "1005");
@@ -397,6 +398,7 @@ fn each_thread_has_events_of_its_own_and_another_division_begins_anew() {
     let seen = watch(&mut client, &ends[0]);
     let said = ["event", "from", "to"].map(|name| seen.events[0].field(name));
     assert_eq!(said, ["missed", ends[0].as_str(), "2.0:1"]);
+    assert_eq!(seen.events[0].id, format!("{}..2.0:1", ends[0]));
     assert_eq!((seen.events.len(), seen.next.as_str()), (1, "2.0:1"));
     client.ask("SCUR.DEBIT alice e cent 30", "*4\r\n+OK\r\n:0\r\n:3\r\n:30\r\n");
     assert_eq!(watch(&mut client, &seen.next).events[0].field("event"), "debited");

@@ -3,6 +3,7 @@
 
 mod amplified;
 mod damage;
+mod failed;
 mod full;
 mod refusals;
 mod restarts;

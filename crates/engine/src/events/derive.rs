@@ -47,7 +47,7 @@ fn movement(op: &Op) -> Option<(Movement, Posting)> {
 }
 
 /// What a fact that moves nothing is to readers. A session that ends is remembered by the fact
-/// behind, or not at all.
+/// behind, which tells how it ended; older Changes lack that where it was forgotten at once.
 fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
     Some(match op {
         Op::Create(status) => Event::Created(*status),

@@ -54,7 +54,7 @@ pub enum Event {
     },
     /// A session begins.
     SessionOpened(Id),
-    /// A session ends. Its id is not known when nothing remembers it.
+    /// A session ends. In older logs its id is not known when nothing remembered it.
     SessionEnded(Ending, Option<Id>),
     /// FLUSHALL: every account is gone, and everything else.
     Cleared,

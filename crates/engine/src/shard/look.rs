@@ -3,7 +3,7 @@
 use super::Shard;
 use crate::entry::{Entry, Kind};
 use crate::{Key, KeyHasher, KeyKind};
-use scurry_ledger::{Time, next_due};
+use scurry_ledger::{Time, next_due, view_in_place};
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;
 
@@ -105,10 +105,11 @@ impl Shard {
         let head = (entry.kind() as u8, entry.expires(), entry.version());
         (head, entry.value()).hash(hasher);
         if entry.kind() == Kind::Account {
-            // What is due counts as done, and the image does not show it yet.
+            // What is due counts as done, and the image does not show it yet: what comes due next
+            // tells how far that has gone.
             self.load(Some(place)).expect("it is an account");
-            let due = self.scratch.as_ref().and_then(next_due);
-            due.is_some_and(|due| due <= now).hash(hasher);
+            view_in_place(&mut self.scratch, now, &self.config.limits);
+            self.scratch.as_ref().and_then(next_due).hash(hasher);
         }
     }
 

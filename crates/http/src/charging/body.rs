@@ -1,13 +1,20 @@
 //! What requests say in their bodies. `build.rs` makes commands of it.
 
 use super::kinds::{FirstStatus, Overrun, Period, Status};
-use super::quantity::Amount;
+use super::quantity::{Amount, Correction};
 use super::text::{Id, Name};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
+use scurry_ledger::{BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX};
 use serde::{Deserialize, Deserializer};
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
+
+/// Identities of an account, and the longest supervision time, ms: as far as the settings of a store go.
+/// Most are set to less (docs/operations.md), and refuse what is beyond.
+const IDENTITIES_MAX: usize = 64;
+const TCC_MS_MAX: i64 = 366 * 24 * 3_600_000;
 
 /// An account that is created.
 #[derive(Deserialize, JsonSchema)]
@@ -17,9 +24,11 @@ pub(super) struct NewAccount {
     pub(super) status: Option<FirstStatus>,
     /// Kind to value, as `{"msisdn": "491701234567"}`; attributes, not lookup keys.
     #[serde(default)]
+    #[schemars(extend("maxProperties" = IDENTITIES_MAX))]
     pub(super) identities: BTreeMap<Name, Id>,
-    /// The first buckets with their first credit.
+    /// The first buckets with their first credit, each under another id.
     #[serde(default)]
+    #[schemars(length(max = BUCKETS_MAX))]
     pub(super) buckets: Vec<NewBucket>,
 }
 
@@ -35,6 +44,7 @@ pub(super) struct NewBucket {
     /// Lower ones burn first.
     pub(super) priority: Option<i32>,
     pub(super) valid_from_ms: Option<i64>,
+    /// After `valid_from_ms`, and not past.
     pub(super) valid_to_ms: Option<i64>,
     /// 0 or less: minus the credit limit.
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
@@ -59,7 +69,7 @@ pub(super) struct TopUp {
     pub(super) unit: Option<Name>,
     pub(super) priority: Option<i32>,
     pub(super) valid_from_ms: Option<i64>,
-    /// null: no end.
+    /// After `valid_from_ms`, and not past. null: no end.
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
@@ -70,17 +80,17 @@ pub(super) struct TopUp {
 #[serde(deny_unknown_fields)]
 pub(super) struct Adjustment {
     pub(super) bucket: Name,
-    pub(super) amount: Amount<{ i64::MIN }>,
+    pub(super) amount: Correction,
 }
 
 /// What of a bucket is changed: at least one of these.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("minProperties" = 1))]
+#[schemars(extend("anyOf" = something_of(&["priority", "valid_from_ms", "floor"], Some("valid_to_ms"))))]
 pub(super) struct BucketChange {
     pub(super) priority: Option<i32>,
     pub(super) valid_from_ms: Option<i64>,
-    /// null: no end.
+    /// After `valid_from_ms`, and not past. null: no end.
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
@@ -120,14 +130,15 @@ pub(super) struct Count {
 pub(super) struct NewSession {
     /// The request number (CC-Request-Number).
     pub(super) request: u32,
-    #[schemars(length(min = 1, max = 16))]
+    /// Each under another key.
+    #[schemars(length(min = 1, max = ITEMS_MAX))]
     pub(super) items: Vec<NewItem>,
     /// How long grants are good for.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = TCC_MS_MAX))]
     pub(super) validity_ms: Option<i64>,
     /// The supervision time: without a request for so long the session expires. Twice the validity
     /// unless told otherwise.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = TCC_MS_MAX))]
     pub(super) tcc_ms: Option<i64>,
     pub(super) overrun: Option<Overrun>,
     /// One denied item denies all.
@@ -145,7 +156,7 @@ pub(super) struct NewItem {
     pub(super) key: u32,
     pub(super) unit: Name,
     pub(super) requested: Amount<1>,
-    /// With less than this nothing is granted.
+    /// With less than this nothing is granted. At most `requested`.
     pub(super) min: Option<Amount<0>>,
 }
 
@@ -159,11 +170,11 @@ pub(super) struct SessionUpdate {
     #[schemars(range(min = 0))]
     pub(super) if_version: Option<i64>,
     #[serde(default)]
-    #[schemars(length(max = 16))]
+    #[schemars(length(max = ITEMS_MAX))]
     pub(super) items: Vec<UpdatedItem>,
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = TCC_MS_MAX))]
     pub(super) validity_ms: Option<i64>,
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = TCC_MS_MAX))]
     pub(super) tcc_ms: Option<i64>,
     #[serde(default)]
     pub(super) close_on_denial: bool,
@@ -174,6 +185,7 @@ pub(super) struct SessionUpdate {
 /// `used` or `requested`, or both.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = something_of(&["used", "requested"], None)))]
 pub(super) struct UpdatedItem {
     /// The rating group.
     pub(super) key: u32,
@@ -181,6 +193,7 @@ pub(super) struct UpdatedItem {
     pub(super) used: Option<Amount<0>>,
     /// Replaces what the item holds.
     pub(super) requested: Option<Amount<0>>,
+    /// At most `requested`.
     pub(super) min: Option<Amount<0>>,
 }
 
@@ -193,7 +206,7 @@ pub(super) struct SessionEnd {
     #[schemars(range(min = 0))]
     pub(super) if_version: Option<i64>,
     #[serde(default)]
-    #[schemars(length(max = 16))]
+    #[schemars(length(max = ITEMS_MAX))]
     pub(super) items: Vec<EndedItem>,
 }
 
@@ -232,9 +245,19 @@ impl JsonSchema for Data {
         schemars::json_schema!({
             "type": "string",
             "contentEncoding": "base64",
-            "pattern": "^([A-Za-z0-9+/]{4}){0,64}$",
+            "maxLength": BLOB_LEN_MAX.div_ceil(3) * 4,
+            "pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/][AQgw]==|[A-Za-z0-9+/]{2}[AEIMQUYcgkosw048]=)?$",
         })
     }
+}
+
+/// One of these members at least, and not null; or this one, which may be.
+fn something_of(members: &[&str], or_null: Option<&str>) -> Value {
+    let some = members.iter().map(|member| {
+        let there = json!({ "not": { "type": "null" } });
+        json!({ "required": [member], "properties": { *member: there } })
+    });
+    some.chain(or_null.map(|member| json!({ "required": [member] }))).collect()
 }
 
 /// null is a value, and not the same as nothing.

@@ -11,6 +11,44 @@ use super::quantity::Amount;
 use super::text::{AccountId, Id, Name, Text};
 use crate::problem::Problem;
 
+/// A validity that ends after it begins.
+fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(), Problem> {
+    if to_ms.is_none_or(|to_ms| from_ms.unwrap_or(0) < to_ms) {
+        return Ok(());
+    }
+    let why = "must be after valid_from_ms";
+    Err(field_problem(Place::Body(&format!("{at}/valid_to_ms")), why))
+}
+
+/// A minimum that what is requested reaches.
+fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), Problem> {
+    let requested = requested.unwrap_or(0);
+    if min.is_none_or(|min| min <= requested && requested > 0) {
+        return Ok(());
+    }
+    let why = "must be at most requested, which must be there";
+    Err(field_problem(Place::Body(&format!("/items/{at}/min")), why))
+}
+
+/// No element is named as one before it.
+fn check_names<T: PartialEq>(
+    list: &str,
+    member: &str,
+    names: impl Iterator<Item = T>,
+) -> Result<(), Problem> {
+    let mut seen: Vec<T> = Vec::new();
+    for (at, name) in names.enumerate() {
+        if seen.contains(&name) {
+            return Err(field_problem(
+                Place::Body(&format!("/{list}/{at}/{member}")),
+                "stands twice",
+            ));
+        }
+        seen.push(name);
+    }
+    Ok(())
+}
+
 /// TO of a bucket: a time, `none`, or not said.
 fn end(valid_to_ms: Option<Option<i64>>) -> Option<String> {
     valid_to_ms.map(|end| end.map_or_else(|| "none".to_owned(), |end| end.to_string()))
@@ -52,7 +90,10 @@ pub(super) fn create(input: &Input) -> Result<Command, Problem> {
     for (kind, value) in &body.identities {
         command = command.word("IDENTITY").word(kind.as_str()).word(value.as_str());
     }
-    for bucket in body.buckets {
+    check_names("buckets", "bucket", body.buckets.iter().map(|bucket| &bucket.bucket))?;
+    for (at, bucket) in body.buckets.into_iter().enumerate() {
+        let at = format!("/buckets/{at}");
+        check_order(&at, bucket.valid_from_ms, bucket.valid_to_ms)?;
         command = command
             .word("BUCKET")
             .word(bucket.bucket.as_str())
@@ -84,6 +125,7 @@ pub(super) fn delete(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn top_up(input: &Input) -> Result<Command, Problem> {
     let body: TopUp = input.json()?;
+    check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
     Ok(transaction("SCUR.TOPUP", input)?
         .word(body.bucket.as_str())
         .integer(body.amount)
@@ -96,11 +138,12 @@ pub(super) fn top_up(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn adjust(input: &Input) -> Result<Command, Problem> {
     let body: Adjustment = input.json()?;
-    Ok(transaction("SCUR.ADJUST", input)?.word(body.bucket.as_str()).integer(body.amount))
+    Ok(transaction("SCUR.ADJUST", input)?.word(body.bucket.as_str()).integer(body.amount.0))
 }
 
 pub(super) fn change_bucket(input: &Input) -> Result<Command, Problem> {
     let body: BucketChange = input.json()?;
+    check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
     let bucket: Name = input.text("bucket")?;
     let command = transaction("SCUR.BUCKET", input)?.word(bucket.as_str());
     let unchanged = command.0.len();
@@ -173,6 +216,10 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     if body.items.is_empty() {
         return Err(field_problem(Place::Body("/items"), "must have at least one item"));
     }
+    check_names("items", "key", body.items.iter().map(|item| item.key))?;
+    for (at, item) in body.items.iter().enumerate() {
+        check_min(at, item.min.map(i64::from), Some(item.requested.into()))?;
+    }
     let mut command = session("SCUR.RESERVE", input)?
         .integer(body.request)
         .number("VALIDITY", body.validity_ms)
@@ -193,6 +240,14 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     let body: SessionUpdate = input.json()?;
+    check_names("items", "key", body.items.iter().map(|item| item.key))?;
+    for (at, item) in body.items.iter().enumerate() {
+        if item.used.is_none() && item.requested.is_none() {
+            let place = format!("/items/{at}");
+            return Err(field_problem(Place::Body(&place), "must have used or requested"));
+        }
+        check_min(at, item.min.map(i64::from), item.requested.map(i64::from))?;
+    }
     let mut command = session("SCUR.UPDATE", input)?
         .integer(body.request)
         .number("IFVERSION", body.if_version)
@@ -214,6 +269,7 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn terminate(input: &Input) -> Result<Command, Problem> {
     let body: SessionEnd = input.json()?;
+    check_names("items", "key", body.items.iter().map(|item| item.key))?;
     let mut command = session("SCUR.TERMINATE", input)?
         .integer(body.request)
         .number("IFVERSION", body.if_version);

@@ -1,6 +1,7 @@
 //! The table of codes that a problem can have: the result codes of the ledger, and beside them
 //! what can go wrong between a client, a door and a store.
 
+use super::wording::http;
 use axum::http::StatusCode;
 use schemars::JsonSchema;
 use scurry_ledger::{Code, CodeKind};
@@ -32,8 +33,21 @@ const UNAUTHORIZED: DoorCode = code(
     StatusCode::UNAUTHORIZED,
     "The request does not say who it is from, or wrongly: a token, or name and password.",
 );
-const FORBIDDEN: DoorCode =
-    code("FORBIDDEN", StatusCode::FORBIDDEN, "The user has not the role that this needs.");
+const FORBIDDEN: DoorCode = code(
+    "FORBIDDEN",
+    StatusCode::FORBIDDEN,
+    "The user has not the role that this needs, or a web page of another host asks.",
+);
+const MISDIRECTED_REQUEST: DoorCode = code(
+    "MISDIRECTED_REQUEST",
+    StatusCode::MISDIRECTED_REQUEST,
+    "The request is for a host that this door does not answer to.",
+);
+const SERVICE_UNAVAILABLE: DoorCode = code(
+    "SERVICE_UNAVAILABLE",
+    StatusCode::SERVICE_UNAVAILABLE,
+    "The door can not answer now: try again in a second.",
+);
 pub(crate) const REQUEST_TIMEOUT: DoorCode =
     code("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, "The body took too long to come.");
 pub(crate) const CONTENT_TOO_LARGE: DoorCode =
@@ -71,11 +85,23 @@ pub(crate) const DOOR_CODES: &[DoorCode] = &[
     REQUEST_TIMEOUT,
     CONTENT_TOO_LARGE,
     UNSUPPORTED_MEDIA_TYPE,
+    MISDIRECTED_REQUEST,
+    SERVICE_UNAVAILABLE,
     WRONG_TYPE,
     STORE_REFUSED,
     STORE_UNAVAILABLE,
     OUTCOME_UNKNOWN,
 ];
+
+/// Whether problems under this path have types.
+pub(crate) fn has_types(path: &str) -> bool {
+    path.starts_with("/v1/") || path.starts_with("/nchf-convergedcharging/")
+}
+
+/// The code of the door with this name.
+pub(crate) fn code_of(name: &str) -> Option<&'static str> {
+    DOOR_CODES.iter().map(|code| code.name).find(|known| *known == name)
+}
 
 /// One row of the table, as it is served.
 #[derive(Serialize, JsonSchema)]
@@ -85,7 +111,7 @@ pub(crate) struct CodeRow {
     #[serde(skip_serializing_if = "Option::is_none")]
     number: Option<u8>,
     status: u16,
-    meaning: &'static str,
+    meaning: String,
 }
 
 /// The whole table. A success is no problem.
@@ -95,13 +121,13 @@ pub(crate) fn rows() -> Vec<CodeRow> {
         code: code.name(),
         number: Some(*code as u8),
         status: code.http(),
-        meaning: code.meaning(),
+        meaning: http(code.meaning()),
     });
     let of_door = DOOR_CODES.iter().map(|code| CodeRow {
         code: code.name,
         number: None,
         status: code.status.as_u16(),
-        meaning: code.meaning,
+        meaning: code.meaning.to_owned(),
     });
     of_ledger.chain(of_door).collect()
 }

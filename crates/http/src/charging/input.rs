@@ -1,5 +1,6 @@
 //! What a request says, read strictly: whatever is wrong is answered with the place where it is.
 
+use super::strict::Strict;
 use super::text::{Id, Text};
 use crate::problem::Problem;
 use crate::query;
@@ -62,7 +63,7 @@ impl Input {
         &self,
         names: [&str; N],
     ) -> Result<[Option<Vec<u8>>; N], Problem> {
-        query::read(self.query.as_deref(), names)
+        query::read(self.query.as_deref(), names).map_err(|problem| problem.at("/v1/"))
     }
 
     /// A text of the query that must be there.
@@ -128,7 +129,7 @@ pub(crate) fn read_json<T: DeserializeOwned>(
         return Err(Problem::of_code("UNSUPPORTED_MEDIA_TYPE", status, why));
     }
     let mut reader = serde_json::Deserializer::from_slice(body);
-    let read = serde_path_to_error::deserialize(&mut reader);
+    let read = serde_path_to_error::deserialize(Strict::new(&mut reader));
     let value = read.map_err(|error| {
         let why = plain(&error.inner().to_string());
         field_problem(Place::Body(&pointer(error.path(), &why)), &why)
@@ -144,12 +145,16 @@ fn is_json(kind: &[u8]) -> bool {
 
 /// The words of a fault without the line and column, which a pointer replaces.
 fn plain(error: &str) -> String {
-    match error.rsplit_once(" at line ") {
-        Some((why, place)) if place.contains(" column ") && !why.starts_with("expected") => {
-            why.to_owned()
-        }
-        _ => error.to_owned(),
-    }
+    let why = match error.rsplit_once(" at line ") {
+        Some((why, place)) if place.contains(" column ") && !why.starts_with("expected") => why,
+        _ => error,
+    };
+    // As JSON calls them.
+    why.replacen("invalid type: sequence", "invalid type: array", 1).replacen(
+        "invalid type: map",
+        "invalid type: object",
+        1,
+    )
 }
 
 /// A JSON pointer. A field that is missing or unknown is told of by the object around it, whose

@@ -4,8 +4,10 @@ use super::codes::{self, DOOR_CODES};
 use super::operation::{Operation, Retry};
 use super::table::OPERATIONS;
 use super::text::{AccountId, Id, Name};
-use schemars::SchemaGenerator;
+use super::wording;
 use schemars::generate::{Contract, SchemaSettings};
+use schemars::transform::RecursiveTransform;
+use schemars::{Schema, SchemaGenerator};
 use scurry_ledger::{Code, CodeKind};
 use scurry_resp::table::Role;
 use serde_json::{Map, Value, json};
@@ -69,7 +71,23 @@ fn generator(contract: Contract) -> SchemaGenerator {
     let mut settings = SchemaSettings::draft2020_12();
     settings.definitions_path = "/components/schemas".into();
     settings.contract = contract;
+    settings.transforms.push(Box::new(RecursiveTransform(bound)));
     settings.into_generator()
+}
+
+/// An integer has the bounds of its width.
+fn bound(schema: &mut Schema) {
+    let (least, most) = match schema.get("format").and_then(Value::as_str) {
+        Some("int32") => (json!(i32::MIN), json!(i32::MAX)),
+        Some("uint32") => (json!(u32::MIN), json!(u32::MAX)),
+        Some("int64") => (json!(i64::MIN), json!(i64::MAX)),
+        _ => return,
+    };
+    for (name, bound) in [("minimum", least), ("maximum", most)] {
+        if schema.get(name).is_none() {
+            schema.insert(name.to_owned(), bound);
+        }
+    }
 }
 
 /// A path that tells of the interface itself.
@@ -92,7 +110,7 @@ fn describe(
     let spec = operation.spec();
     let mut page = json!({
         "operationId": operation.id,
-        "summary": spec.summary,
+        "summary": wording::http(spec.summary),
         "description": format!("Runs `{}`. {}", operation.command, operation.notes).trim(),
         "x-scurry-role": spec.role.name(),
         "parameters": parameters(operation, requests),
@@ -158,7 +176,7 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
         let of_paths = matches!(code.name, "NOT_FOUND" | "METHOD_NOT_ALLOWED");
         let of_bodies =
             matches!(code.name, "UNSUPPORTED_MEDIA_TYPE" | "CONTENT_TOO_LARGE" | "REQUEST_TIMEOUT");
-        let of_users = matches!(code.name, "UNAUTHORIZED" | "FORBIDDEN");
+        let of_users = code.name == "UNAUTHORIZED";
         let is_met = !of_paths && (!of_users || !is_open);
         if is_met && (!of_bodies || operation.body.is_some()) {
             by_status.entry(code.status.as_u16()).or_default().push(code.name);

@@ -65,19 +65,70 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // Strings of 19 digits may be within 64 bits or not, which no pattern says in short.
-        let digits = if LEAST >= 1 {
-            "^[1-9][0-9]{0,17}$"
-        } else if LEAST >= 0 {
-            "^(0|[1-9][0-9]{0,17})$"
-        } else if MOST <= 0 {
-            "^(0|-[1-9][0-9]{0,17})$"
-        } else {
-            "^(0|-?[1-9][0-9]{0,17})$"
-        };
+        let mut digits = Vec::new();
+        if (LEAST..=MOST).contains(&0) {
+            digits.push("0".to_owned());
+        }
+        if MOST > 0 {
+            digits.push(up_to(MOST.unsigned_abs()));
+        }
+        if LEAST < 0 {
+            digits.push(format!("-({})", up_to(LEAST.unsigned_abs())));
+        }
         json_schema!({ "anyOf": [
             { "type": "integer", "minimum": LEAST, "maximum": MOST },
-            { "type": "string", "pattern": digits },
+            { "type": "string", "pattern": format!("^({})$", digits.join("|")) },
+        ]})
+    }
+}
+
+/// A pattern of the digits of 1 to `most`, without a leading zero.
+fn up_to(most: u64) -> String {
+    let digits = most.to_string();
+    let mut parts = vec![digits.clone()];
+    for (at, digit) in digits.bytes().enumerate() {
+        let least = if at == 0 { b'1' } else { b'0' };
+        if digit > least {
+            let (same, rest) = (&digits[..at], digits.len() - at - 1);
+            let (least, below) = (char::from(least), char::from(digit - 1));
+            parts.push(format!("{same}[{least}-{below}][0-9]{{{rest}}}"));
+        }
+    }
+    if digits.len() > 1 {
+        parts.push(format!("[1-9][0-9]{{0,{}}}", digits.len() - 2));
+    }
+    parts.join("|")
+}
+
+/// An amount of a correction: of any sign, and not 0. The least of 64 bits has no opposite, and is none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Correction(pub(crate) i64);
+
+impl<'de> Deserialize<'de> for Correction {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Amount(amount) = Amount::<{ -i64::MAX }>::deserialize(deserializer)?;
+        if amount == 0 {
+            return Err(D::Error::custom("must not be 0"));
+        }
+        Ok(Correction(amount))
+    }
+}
+
+impl JsonSchema for Correction {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Correction".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let digits = up_to(i64::MAX.unsigned_abs());
+        json_schema!({ "anyOf": [
+            { "type": "integer", "minimum": -i64::MAX, "maximum": -1 },
+            { "type": "integer", "minimum": 1, "maximum": i64::MAX },
+            { "type": "string", "pattern": format!("^-?({digits})$") },
         ]})
     }
 }
@@ -115,5 +166,17 @@ impl JsonSchema for Quantity {
                 { "type": "string", "pattern": "^-?[1-9][0-9]*$" },
             ],
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_has_the_numbers_up_to_its_most_and_no_others() {
+        assert_eq!(up_to(7), "7|[1-6][0-9]{0}");
+        assert_eq!(up_to(10), "10|[1-9][0-9]{0,0}");
+        assert_eq!(up_to(320), "320|[1-2][0-9]{2}|3[0-1][0-9]{1}|[1-9][0-9]{0,1}");
     }
 }

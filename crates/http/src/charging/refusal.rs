@@ -2,6 +2,7 @@
 
 use super::codes::{DoorCode, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE};
 use super::operation::Retry;
+use super::wording::http;
 use crate::problem::Problem;
 use crate::service::ServiceError;
 use axum::http::StatusCode;
@@ -22,11 +23,21 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Rejected(code, why) => {
                 let status = StatusCode::from_u16(code.http());
-                Problem::of_code(code.name(), status.unwrap_or(StatusCode::BAD_REQUEST), why)
+                let status = status.unwrap_or(StatusCode::BAD_REQUEST);
+                let wait_s = wait_s(&why);
+                Problem::of_code(code.name(), status, why).retry_after(wait_s)
             }
             Refused::Otherwise(code, why) => Problem::of_code(code.name, code.status, why),
         }
     }
+}
+
+/// How long BUSY says that it takes until the first of what fills the bound is gone, in whole seconds.
+/// None where only a request makes room.
+pub(crate) fn wait_s(why: &str) -> Option<u64> {
+    let (bound, _) = why.split_once(": ")?;
+    let (_, wait_ms) = bound.strip_suffix(" ms")?.rsplit_once(" in ")?;
+    Some(wait_ms.parse::<u64>().ok()?.div_ceil(1_000).max(1))
 }
 
 /// The reply, or what it refuses.
@@ -52,9 +63,9 @@ pub(crate) fn no_reply(error: &ServiceError, retry: Retry) -> Refused {
 }
 
 /// A reply has another shape than its command's: whoever answers there is no store of ours.
-pub(crate) fn foreign(command: &str) -> Refused {
-    let why = format!("the store answers {command} with something else: is it of this version?");
-    Refused::Otherwise(&STORE_REFUSED, why)
+pub(crate) fn foreign() -> Refused {
+    let why = "the store answers with something else than is asked for: is it of this version?";
+    Refused::Otherwise(&STORE_REFUSED, why.to_owned())
 }
 
 fn refusal(error: &ServerError) -> Refused {
@@ -62,12 +73,12 @@ fn refusal(error: &ServerError) -> Refused {
     if let Some(code) = Code::ALL.iter().find(|code| code.name() == name) {
         // The number stands before the explanation.
         let why = details.split_once(' ').map_or(details, |(_, why)| why);
-        return Refused::Rejected(*code, why.to_owned());
+        return Refused::Rejected(*code, http(why));
     }
     if details.starts_with("wrong number of arguments") {
-        return Refused::Rejected(Code::Invalid, details.to_owned());
+        return Refused::Rejected(Code::Invalid, http(details));
     }
-    let whole = format!("{name} {details}");
+    let whole = http(&format!("{name} {details}"));
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
         "OOM" | "MISCONF" | "LOADING" | "CLUSTERDOWN" | "TRYAGAIN" | "MASTERDOWN" | "READONLY"

@@ -7,6 +7,8 @@ use super::openapi;
 use super::operation::{Method, Operation};
 use super::refusal::{foreign, outcome};
 use super::table::OPERATIONS;
+use super::wording::explain;
+use crate::form;
 use crate::problem::Problem;
 use crate::service::Service;
 use axum::body::{Body, Bytes};
@@ -93,8 +95,8 @@ async fn answer(
     } else {
         service.execute(&command.0).await
     };
-    let reply = outcome(reply, operation.retry)?;
-    let answer = (operation.read)(&reply).ok_or_else(|| foreign(operation.command))?;
+    let reply = outcome(reply, operation.retry).map_err(|refused| explain(refused, &input.body))?;
+    let answer = (operation.read)(&reply).ok_or_else(foreign)?;
     Ok(respond(operation, answer))
 }
 
@@ -131,11 +133,13 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     let of = |code: codes::DoorCode, why: String| Problem::of_code(code.name, code.status, why);
+    let too_long = || of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes"));
+    if form::is_too_long(&body, BODY_LEN_MAX) {
+        return Err(too_long());
+    }
     match timeout(patience, Limited::new(body, BODY_LEN_MAX).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes")))
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => Err(of(BAD_REQUEST, format!("the body is broken: {error}"))),
         Err(_) => {
             let why = format!("the body took more than {} s", patience.as_secs());

@@ -51,7 +51,7 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
             "type": "string",
             "minLength": 1,
             "maxLength": MAX,
-            "pattern": "^[!-~]+$",
+            "pattern": format!("^[!-~]{{1,{MAX}}}$"),
         })
     }
 }

@@ -142,7 +142,7 @@ fn add(command: Command, items: &[Item]) -> Command {
 
 async fn ask(store: &dyn Service, command: Command) -> Result<SessionReply, Problem> {
     let reply = outcome(store.execute(&command.0).await, Retry::Request).map_err(refused)?;
-    SessionReply::read(&reply).ok_or_else(|| refused(foreign("the command")))
+    SessionReply::read(&reply).ok_or_else(|| refused(foreign()))
 }
 
 /// Says so where the answer is the stored one.

@@ -57,7 +57,8 @@ pub(super) fn status(
         let known = draft.account().identities.iter().any(|identity| identity.kind == *kind);
         let full = draft.account().identities.len() >= draft.limits.identities_max;
         if full && !known && !value.is_empty() {
-            return reject(Code::Busy, "the account has as many identities as allowed: remove one");
+            let bound = ("identities_max", draft.limits.identities_max);
+            return draft.busy(bound, None, "the account has as many as allowed: remove one");
         }
         set_identity(draft, *kind, value);
     }
@@ -73,11 +74,17 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
         );
     }
     if !account.sessions.is_empty() {
-        return reject(Code::NotEmpty, "the account has open sessions: SCUR.RELEASE them first");
+        return reject(
+            Code::NotEmpty,
+            "the account has open sessions: end them with SCUR.RELEASE first",
+        );
     }
     // Not an amount of value: only whether anything is left in any bucket.
     if account.buckets.iter().any(|bucket| bucket.available != 0 || bucket.held != 0) {
-        return reject(Code::NotEmpty, "a bucket is not empty: SCUR.ADJUST it to 0 first");
+        return reject(
+            Code::NotEmpty,
+            "a bucket is not empty: bring it to 0 with SCUR.ADJUST first",
+        );
     }
     let remembers = !account.tombstones.is_empty() || !account.transactions.is_empty();
     if remembers && !force {

@@ -1,6 +1,7 @@
 //! What is due comes first (docs/ledger.md section 3): sessions whose Tcc ran out (RFC 8506
 //! section 7, state Open, event "session supervision timer expired"), buckets whose validity
-//! ended, ids whose time to be remembered is over.
+//! ended, ids whose time to be remembered is over. Each is done as of its own time, so it does not
+//! matter whether a timer has run before a command comes.
 
 use super::draft::Draft;
 use super::units::release_item;
@@ -14,7 +15,7 @@ enum Due {
     Bucket(BucketNo),
 }
 
-/// Records all that is due at the draft's time, in the order (time, sessions first, id).
+/// Records all that is due by the draft's time, in the order (time, sessions first, id).
 pub(crate) fn expire_due(draft: &mut Draft<'_>) {
     let now = draft.now;
     if crate::view::next_due(draft.account()).is_none_or(|due| due > now) {
@@ -65,16 +66,21 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     let deadline = draft.session(session).deadline;
     let items = draft.session(session).items.len();
     for item in 0..items {
-        release_item(draft, ItemAt { session, item: u8::try_from(item).unwrap_or(u8::MAX) });
+        let item = u8::try_from(item).unwrap_or(u8::MAX);
+        release_item(draft, ItemAt { session, item }, deadline);
     }
     draft.record(Op::CloseSession(session));
+    // Its time to be remembered may be over too. The fact still tells who ended, and how.
     let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
-    bury(draft, Tombstone { id: *id, forget_at, kind: TombstoneKind::Expired });
+    let kind = TombstoneKind::Expired;
+    draft.record(Op::Bury(Box::new(Tombstone { id: *id, forget_at, kind })));
 }
 
-/// Remembers a closed session, unless its time to be remembered is over already.
+/// Remembers a session that a command has closed; for no time where that is configured.
 pub(super) fn bury(draft: &mut Draft<'_>, tombstone: Tombstone) {
-    if tombstone.forget_at > draft.now {
-        draft.record(Op::Bury(Box::new(tombstone)));
+    let is_over = tombstone.forget_at <= draft.now;
+    draft.record(Op::Bury(Box::new(tombstone)));
+    if is_over {
+        draft.record(Op::Forget);
     }
 }

@@ -132,7 +132,7 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
         draft.record(Op::Use { at, used, direct: beyond_hold - uncollected, uncollected });
     }
     if source == Source::OwnHold {
-        release_item(draft, at);
+        release_item(draft, at, draft.now);
     }
     Ok(uncollected)
 }
@@ -170,11 +170,12 @@ pub(super) fn debit_parts(
     parts
 }
 
-/// Gives back every slice of an item: to available, or to expired where the bucket has expired.
-pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt) {
+/// Gives back every slice of an item as of `when`, which may lie before the draft's time: to
+/// available, or to expired where the bucket has expired by then.
+pub(super) fn release_item(draft: &mut Draft<'_>, at: ItemAt, when: Time) {
     while let Some(&Slice { bucket, amount }) = draft.item(at).slices.first() {
         let posting = Posting { bucket, amount };
-        if draft.bucket(bucket).is_expired(draft.now) {
+        if draft.bucket(bucket).is_expired(when) {
             draft.record(Op::ReleaseExpired(at, posting));
         } else {
             draft.record(Op::Release(at, posting));

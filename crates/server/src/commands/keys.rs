@@ -4,6 +4,7 @@
 use super::{SYNTAX_ERROR, WRONG_TYPE, write_error};
 use crate::client::{Client, Door};
 use crate::dispatch::Effect;
+use crate::durable::LOG_FAILED;
 use crate::node::Node;
 use crate::report::{Question, Report};
 use scurry_engine::{Expiry, KEY_LEN_MAX, KeyKind, WriteError};
@@ -118,7 +119,12 @@ pub(crate) fn flush(
         return Effect::Every;
     }
     let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
-    if Report::of_all(&told).stats.accounts > 0 {
+    let all = Report::of_all(&told);
+    if all.durable.failed {
+        reply.error(LOG_FAILED);
+        return Effect::None;
+    }
+    if all.stats.accounts > 0 {
         refuse_flush(args, reply);
         return Effect::None;
     }

@@ -3,7 +3,7 @@
 //! replies leave. So the requests of many connections share their cache misses, as those that
 //! arrive together on one connection do.
 
-use super::{Core, LINGER_MS_MAX};
+use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
 use crate::connection::Turn;
 use crate::dispatch;
 use std::io;
@@ -93,6 +93,14 @@ impl Core {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let turn = connection.leave(executed, &mut self.node, &mut self.pool);
         connection.count_memory(&mut self.node);
+        let ended_until_ms = self.node.now.uptime_ms + ENDED_MS_MAX;
+        if connection.waits_without_peer(ended_until_ms) {
+            self.ended.push(connection.client.ticket, ended_until_ms);
+        }
+        if connection.is_misplaced() {
+            self.place(key);
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
         match turn {
             Ok(Turn::Wait | Turn::Ask(_)) => {}
             Ok(Turn::Hold(sequence)) => self.held.push_back((sequence, connection.client.ticket)),

@@ -2,6 +2,11 @@
 
 use scurry_resp::table::Spec;
 
+/// The error of a command that needs every core, and the log of another has failed.
+pub(crate) const LOG_FAILED: &str = "MISCONF the log of a thread has failed and nothing of it is \
+                                     answered until the server was started again: see INFO \
+                                     persistence and the server's log";
+
 /// Why commands are refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {

@@ -44,10 +44,10 @@ impl Generator {
         if self.random.one_in(10) {
             with.valid_from = Some(self.about_now());
         }
-        if self.random.one_in(3) {
+        if self.close || self.random.one_in(3) {
             with.valid_to = Some(Some(self.later()));
         }
-        if self.random.one_in(3) {
+        if self.close || self.random.one_in(3) {
             with.floor = Some(self.floor());
         }
         with
@@ -58,6 +58,9 @@ impl Generator {
     }
 
     fn later(&mut self) -> Time {
+        if let Some(end) = self.beside_an_end() {
+            return Time(end);
+        }
         let after = self.random.pick(&[1, 10, 20, 20, 60, 60, 200, 400, i64::MAX]);
         let after = if self.random.one_in(30) { self.random.between(-1, 0) } else { after };
         Time(self.clock.saturating_add(after))

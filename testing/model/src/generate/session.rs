@@ -90,7 +90,7 @@ impl Generator {
         if self.random.one_in(5) {
             request.validity_ms = Some(self.duration());
         }
-        if self.random.one_in(5) {
+        if self.random.one_in(if self.close { 2 } else { 5 }) {
             request.tcc_ms = Some(self.duration());
         }
         if self.random.one_in(6) {
@@ -150,6 +150,9 @@ impl Generator {
     }
 
     fn duration(&mut self) -> i64 {
+        if let Some(end) = self.beside_an_end() {
+            return end - self.clock;
+        }
         let some = self.random.between(1, 60);
         let nonsense = self.random.pick(&[0, -1, 1_001, i64::MAX]);
         let usual = self.random.pick(&[some, some, some, 1, 200]);

@@ -1,7 +1,7 @@
 //! Section 3: what is due comes first.
 
 use scurry_ledger::{BucketAttributes, Code, Limits, Period, Time, tick_in_place};
-use scurry_model::{Came, Desk, Op, Request};
+use scurry_model::{Came, Desk, Op, Request, name};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -93,6 +93,45 @@ fn a_hold_of_an_expired_session_on_an_expired_bucket_expires() {
     desk.now = 1_200;
     assert!(desk.tick());
     assert_eq!((desk.funds("a"), desk.bucket("a").expired), ((0, 0), 10));
+}
+
+/// 20 on credit, held until 1,050, and a debit of 16 from a bucket that ends at 1,100.
+fn in_debt() -> Desk {
+    let mut desk = Desk::new(&[]);
+    let with = BucketAttributes { floor: Some(-50), ..to(1_100) };
+    let (txn, bucket, unit) = ("t".to_string(), name("b"), Some(name("w")));
+    desk.done(&Op::TopUp { txn, bucket, amount: 20, unit, with });
+    desk.done(&Request { tcc_ms: Some(50), ..s(0).ask(1, "w", 20) }.reserve());
+    assert_eq!(desk.amount(&Op::debit("d", "w", 16)), (Code::Ok, 16));
+    desk
+}
+
+#[test]
+fn a_session_gives_back_as_of_its_deadline() {
+    let after = |desk: &Desk| (desk.funds("b"), desk.bucket("b").expired);
+    let mut in_time = in_debt();
+    for due in [1_050, 1_100] {
+        in_time.now = due;
+        assert!(in_time.tick());
+    }
+    let mut late = in_debt();
+    late.now = 1_150;
+    assert!(late.tick());
+    let mut by_command = in_debt();
+    by_command.now = 1_150;
+    by_command.done(&Op::counter("c", "n", 1, None));
+    for desk in [in_time, late, by_command] {
+        assert_eq!(after(&desk), ((0, 0), 4));
+    }
+}
+
+#[test]
+fn a_deadline_at_the_end_of_a_bucket_comes_too_late_for_its_debt() {
+    let mut desk = in_debt();
+    desk.done(&Op::bucket("e", "b", to(1_050)));
+    desk.now = 1_150;
+    assert!(desk.tick());
+    assert_eq!((desk.funds("b"), desk.bucket("b").expired), ((-16, 0), 20));
 }
 
 #[test]

@@ -97,7 +97,7 @@ final class Rules {
                         .thenComparing(Map.Entry::getKey))
                 .forEach(entry -> {
                     Session s = entry.getValue();
-                    release(s);
+                    release(s, s.deadline);
                     s.answers.clear();
                     bury(s, s.deadline + TOMBSTONE_MS);
                 });
@@ -122,11 +122,12 @@ final class Rules {
         account.due = due;
     }
 
-    private void release(Session s) {
+    /** Gives back what the session holds, to the buckets as they are at that time. */
+    private void release(Session s, long time) {
         for (Slice slice : s.slices) {
             Bucket b = account.buckets.get(slice.bucket);
             b.held -= slice.amount;
-            b.giveBack(slice.amount, now);
+            b.giveBack(slice.amount, time);
             s.items.get(slice.item).released += slice.amount;
         }
         s.slices.clear();
@@ -376,7 +377,7 @@ final class Rules {
         for (Command.Item item : command.items) {
             items.add(new Granted(item.key(), false, 0, false, settle(s, find(s, item), item.used(), false)));
         }
-        release(s);
+        release(s, now);
         s.answers.clear();
         bury(s, now + TOMBSTONE_MS);
         return remember(s, new Answer(command.number, body, false, 0, items));

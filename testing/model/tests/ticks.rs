@@ -1,0 +1,237 @@
+//! Nothing depends on when a timer runs or who reads (I17): the same commands, with ticks at any
+//! times, get the same answers and leave the same balances, totals, sessions and what is
+//! remembered. Only the account's version tells, which counts Commits, and when it last changed.
+//! It needs no oracle, so it also judges a rule that ledger and model have from one sentence.
+//! SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
+
+use scurry_engine::{Config, HashKey, Outcome, Shard};
+use scurry_ledger::{Account, Answer, Decision, Limits, Time, apply, decide, tick, view};
+use scurry_model::{Came, Generator, Model, ModelResult, Op, Pair, Random, Snapshot, What};
+
+const STEPS: usize = 40;
+/// Far behind everything that can come due: deadlines and ends of validity below the end of time.
+const AFTERWARDS_MS: i64 = 100_000;
+/// How long a pause is gone through millisecond by millisecond.
+const PUNCTUAL_MS: i64 = 500;
+const ID: &[u8] = b"account";
+
+/// Who keeps the account.
+trait Keeper {
+    fn execute(&mut self, at: i64, op: &Op) -> Came;
+    /// Does what a timer does when the clock shows `at`.
+    fn tick(&mut self, at: i64);
+    fn look(&mut self, at: i64) -> Option<Snapshot>;
+}
+
+/// The functions of the ledger and nothing else.
+struct Bare {
+    limits: Limits,
+    account: Option<Account>,
+}
+
+impl Keeper for Bare {
+    fn execute(&mut self, at: i64, op: &Op) -> Came {
+        let account = self.account.as_ref();
+        match op.with(|command| decide(account, command, Time(at), &self.limits)) {
+            Decision::Replay(answer) => Came::Replay(answer),
+            Decision::Reject(rejection) => Came::Reject(rejection.code),
+            Decision::Commit(change, answer) => {
+                apply(&mut self.account, &change);
+                Came::Commit(answer)
+            }
+        }
+    }
+
+    fn tick(&mut self, at: i64) {
+        let account = self.account.as_ref();
+        if let Some(change) = account.and_then(|account| tick(account, Time(at), &self.limits)) {
+            apply(&mut self.account, &change);
+        }
+    }
+
+    fn look(&mut self, at: i64) -> Option<Snapshot> {
+        let account = self.account.as_ref()?;
+        Some(Snapshot::of_account(&view(account, Time(at), &self.limits), Time(at)))
+    }
+}
+
+impl Keeper for Model {
+    fn execute(&mut self, at: i64, op: &Op) -> Came {
+        match op.with(|command| Model::execute(self, Time(at), command)) {
+            ModelResult::Replay(answer) => Came::Replay(answer),
+            ModelResult::Reject(code) => Came::Reject(code),
+            ModelResult::Commit(answer) => Came::Commit(answer),
+        }
+    }
+
+    fn tick(&mut self, at: i64) {
+        Model::tick(self, Time(at));
+    }
+
+    fn look(&mut self, at: i64) -> Option<Snapshot> {
+        self.snapshot(Time(at))
+    }
+}
+
+impl Keeper for Shard {
+    fn execute(&mut self, at: i64, op: &Op) -> Came {
+        let key = self.key(ID);
+        match op.with(|command| Shard::execute(self, Time(at), key, command)) {
+            Outcome::Answer { answer, replayed: true } => Came::Replay(answer),
+            Outcome::Answer { answer, replayed: false } => Came::Commit(answer),
+            Outcome::Reject(rejection) => Came::Reject(rejection.code),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn tick(&mut self, at: i64) {
+        while Shard::tick(self, Time(at)) > 0 {}
+    }
+
+    fn look(&mut self, at: i64) -> Option<Snapshot> {
+        let key = self.key(ID);
+        let account = self.account(Time(at), key).ok()?;
+        Some(Snapshot::of_account(account, Time(at)))
+    }
+}
+
+/// When timers run and readers come between two commands.
+#[derive(Clone, Copy, Debug)]
+enum Between {
+    Nothing,
+    /// A tick in every millisecond.
+    Punctual,
+    /// One tick, with the next command.
+    Late,
+    /// Ticks and reads at any times.
+    Anything(u64),
+}
+
+/// What is seen at each step, without what counts Commits.
+type Seen = Vec<(Option<Came>, Option<Snapshot>)>;
+
+fn course(keeper: &mut dyn Keeper, events: &[(i64, Op)], between: Between) -> Seen {
+    let mut random = Random::new(match between {
+        Between::Anything(seed) => seed,
+        _ => 0,
+    });
+    let mut last = events.first().map_or(0, |event| event.0);
+    let mut seen = vec![];
+    for (at, op) in events {
+        pass(keeper, last, *at, between, &mut random);
+        last = *at;
+        let came = keeper.execute(*at, op);
+        seen.push((Some(without_version(came)), keeper.look(*at).map(without_commits)));
+    }
+    pass(keeper, last, last + AFTERWARDS_MS, between, &mut random);
+    seen.push((None, keeper.look(last + AFTERWARDS_MS).map(without_commits)));
+    seen
+}
+
+/// What happens after a command at `from` and before one at `to`.
+fn pass(keeper: &mut dyn Keeper, from: i64, to: i64, between: Between, random: &mut Random) {
+    match between {
+        Between::Nothing => {}
+        Between::Punctual => {
+            (from..=to.min(from + PUNCTUAL_MS)).for_each(|at| keeper.tick(at));
+            keeper.tick(to);
+        }
+        Between::Late => keeper.tick(to),
+        Between::Anything(_) => {
+            let mut times: Vec<i64> =
+                (0..random.below(4)).map(|_| random.between(from, to.min(from + 80))).collect();
+            times.sort_unstable();
+            for at in times {
+                if random.one_in(3) { drop(keeper.look(at)) } else { keeper.tick(at) }
+            }
+        }
+    }
+}
+
+fn without_version(came: Came) -> Came {
+    let of = |answer| match answer {
+        Answer::Account { code, .. } => Answer::Account { code, version: 0 },
+        Answer::Amount { code, amount, .. } => Answer::Amount { code, version: 0, amount },
+        session @ Answer::Session { .. } => session,
+    };
+    match came {
+        Came::Replay(answer) => Came::Replay(of(answer)),
+        Came::Commit(answer) => Came::Commit(of(answer)),
+        other => other,
+    }
+}
+
+fn without_commits(snapshot: Snapshot) -> Snapshot {
+    Snapshot { version: 0, changed_at: 0, ..snapshot }
+}
+
+/// The commands of a seed, under a clock that does not go back, and their bounds.
+fn history(seed: u64) -> (Limits, Vec<(i64, Op)>) {
+    let (limits, mut generator) = Generator::close(seed);
+    let mut pair = Pair::new(limits.clone());
+    let (mut bare, mut clock) = (Bare { limits: limits.clone(), account: None }, 0);
+    let mut events = vec![];
+    for _ in 0..STEPS {
+        let event = generator.next(&pair);
+        clock = event.at.max(clock);
+        let What::Do(op) = event.what else { continue };
+        bare.execute(clock, &op);
+        pair.account.clone_from(&bare.account);
+        Keeper::execute(&mut pair.model, clock, &op);
+        events.push((clock, op));
+    }
+    (limits, events)
+}
+
+/// The first difference between two ways to tell the same story.
+fn difference(events: &[(i64, Op)], plain: &Seen, other: &Seen) -> Option<String> {
+    let at = plain.iter().zip(other).position(|(plain, other)| plain != other)?;
+    let told: Vec<String> =
+        events.iter().take(at + 1).map(|event| format!("  {event:?}")).collect();
+    Some(format!("{}\nwithout: {:?}\nwith:    {:?}", told.join("\n"), plain[at], other[at]))
+}
+
+fn check(seed: u64) -> Result<(), String> {
+    let (limits, events) = history(seed);
+    let bare = || Bare { limits: limits.clone(), account: None };
+    let shard = || {
+        Shard::new(Config {
+            limits: limits.clone(),
+            hash_key: HashKey::known(seed),
+            ..Config::default()
+        })
+    };
+    let plain = course(&mut bare(), &events, Between::Nothing);
+    let ways = [Between::Nothing, Between::Punctual, Between::Late];
+    for between in ways.into_iter().chain((0..3).map(Between::Anything)) {
+        let told: [(&str, Seen); 3] = [
+            ("ledger", course(&mut bare(), &events, between)),
+            ("model", course(&mut Model::new(limits.clone()), &events, between)),
+            ("shard", course(&mut shard(), &events, between)),
+        ];
+        for (keeper, seen) in &told {
+            if let Some(difference) = difference(&events, &plain, seen) {
+                return Err(format!("seed {seed}, {keeper}, ticks {between:?}:\n{difference}"));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn from_env(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
+}
+
+#[test]
+fn nothing_depends_on_when_a_timer_runs() {
+    let first = from_env("SCURRY_SEED", 0);
+    let seeds = from_env("SCURRY_SEEDS", 500);
+    let failures: Vec<String> =
+        (first..first + seeds).filter_map(|seed| check(seed).err()).collect();
+    assert!(
+        failures.is_empty(),
+        "{} of {seeds} seeds, the first:\n{}",
+        failures.len(),
+        failures[0]
+    );
+}
