@@ -81,7 +81,6 @@ fn tune(settings: &mut RdmaSettings, list: &str) -> Result<()> {
         let (name, value) =
             entry.split_once('=').with_context(|| format!("{entry:?} is not NAME=VALUE"))?;
         match name {
-            "input" => connection.input = handling(value)?,
             "output" => connection.output = handling(value)?,
             "windows" => connection.windows = number(name, value, 1, WINDOWS_MAX as u64)? as usize,
             "inline" => connection.inline_max = number(name, value, 0, 4096)? as usize,
@@ -95,7 +94,7 @@ fn tune(settings: &mut RdmaSettings, list: &str) -> Result<()> {
             }
             "spin" => settings.spin_us_max = number(name, value, 0, SPIN_US_MAX)?,
             _ => bail!(
-                "{name:?} cannot be tuned: input, output, windows, inline, signal, doorbells and \
+                "{name:?} cannot be tuned: output, windows, inline, signal, doorbells and \
                  spin can"
             ),
         }
@@ -128,14 +127,14 @@ mod tests {
 
     #[test]
     fn every_technique_can_be_switched() {
-        let list = "input=copied,output=copied, windows=1,inline=0,signal=1,doorbells=each,spin=0";
+        let list = "output=copied, windows=1,inline=0,signal=1,doorbells=each,spin=0";
         let settings = tuned(list).unwrap();
         let connection = settings.connection;
-        assert_eq!((connection.input, connection.output), (Handling::Copied, Handling::Copied));
+        assert_eq!(connection.output, Handling::Copied);
         assert_eq!((connection.windows, connection.inline_max, connection.signal_every), (1, 0, 1));
         assert!(!connection.batch_doorbells && settings.spin_us_max == 0);
-        let back = tuned("input=in-place,doorbells=batched").unwrap().connection;
-        assert_eq!(back.input, Handling::InPlace);
+        let back = tuned("output=in-place,doorbells=batched").unwrap().connection;
+        assert_eq!(back.output, Handling::InPlace);
         assert!(back.batch_doorbells);
         assert_eq!(tuned("").unwrap().connection, RdmaConnection::default());
     }
@@ -143,8 +142,10 @@ mod tests {
     #[test]
     fn what_cannot_be_tuned_is_refused() {
         for (list, expected) in [
-            ("input", "NAME=VALUE"),
-            ("input=maybe", "in-place or copied"),
+            ("output", "NAME=VALUE"),
+            ("output=maybe", "in-place or copied"),
+            // It was once; a peer could change what was being read.
+            ("input=in-place", "cannot be tuned"),
             ("windows=0", "windows must be 1 to 16"),
             ("spin=a", "spin must be"),
             ("color=red", "cannot be tuned"),

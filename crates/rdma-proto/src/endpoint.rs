@@ -69,8 +69,7 @@ impl<Q: Queue> Endpoint<Q> {
     ) -> Result<Endpoint<Q>, Fault> {
         let settings = settings.bounded(role);
         let mut wire = Wire::new(queue, &settings);
-        let copied = settings.input == Handling::Copied;
-        let mut inbound = Inbound::new(settings.window_len, settings.windows, copied);
+        let mut inbound = Inbound::new(settings.window_len, settings.windows);
         inbound.add(wire.queue.window(settings.window_len).map_err(Fault::Memory)?);
         wire.receive(settings.receives)?;
         Ok(Endpoint {
@@ -216,7 +215,7 @@ impl<Q: Queue> Endpoint<Q> {
     /// Held, bytes: everything that is pinned, and what is kept beside it.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
-        let loose = self.inbound.carry_bytes() + self.output.loose_bytes();
+        let loose = self.inbound.copy_bytes() + self.output.loose_bytes();
         self.pinned_bytes() + loose as u64
     }
 

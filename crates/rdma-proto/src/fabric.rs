@@ -20,8 +20,9 @@ pub trait Window {
     fn address(&self) -> u64;
     /// The key that allows the peer to write (`rkey`).
     fn key(&self) -> u32;
-    /// All of it.
-    fn bytes(&self) -> &[u8];
+    /// Appends a copy of these bytes. Each is read once, so what is checked of the copy is what is
+    /// used; there is no other way to look at them.
+    fn copy(&self, range: Range<usize>, to: &mut Vec<u8>);
     /// Makes visible what was written before the events that were handed on so far. A device has
     /// nothing to do.
     fn refresh(&mut self);

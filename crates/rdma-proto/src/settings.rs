@@ -39,9 +39,6 @@ pub enum Handling {
 /// How an endpoint works. What is out of range is taken for the nearest that is not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Settings {
-    /// Input is read where the peer has written it, or from a copy. In place by default: a peer that
-    /// writes again to what is read harms its own connection. See docs/adr/0021-rdma.md.
-    pub input: Handling,
     /// Replies leave from the vector that they were formed in, or are copied into memory that is
     /// registered once. In place by default: the registration is kept and used again.
     pub output: Handling,
@@ -99,7 +96,6 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            input: Handling::InPlace,
             output: Handling::InPlace,
             inline_max: 220,
             signal_every: 16,

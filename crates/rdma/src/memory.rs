@@ -8,9 +8,12 @@ use scurry_rdma_proto::fabric;
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::io;
 use std::mem::{self, ManuallyDrop};
+use std::ops::Range;
 use std::ptr::NonNull;
-use std::slice;
 use std::sync::Arc;
+
+/// Bytes of a volatile read.
+const WORD_LEN: usize = size_of::<u64>();
 
 /// Zeroed memory that begins on a page.
 #[derive(Debug)]
@@ -116,12 +119,29 @@ impl fabric::Window for Window {
         self.0.registration.remote_key()
     }
 
-    fn bytes(&self) -> &[u8] {
+    fn copy(&self, range: Range<usize>, to: &mut Vec<u8>) {
         let pages = &self.0.pages;
-        // SAFETY: it is allocated and was zeroed. The device writes into it without asking: the seam
-        // says that only what the peer has announced may be relied on, and that a hostile peer may
-        // change even that; as bytes, any value of them is valid.
-        unsafe { slice::from_raw_parts(pages.first.as_ptr(), pages.layout.size()) }
+        assert!(range.end <= pages.layout.size(), "within the window");
+        to.reserve(range.len());
+        let (mut at, end) = (range.start, range.end);
+        while at < end {
+            // SAFETY: `at` lies within the pages, which are allocated and were zeroed.
+            let from = unsafe { pages.first.as_ptr().add(at) };
+            // The device writes here without asking, and a hostile peer also to what it has announced.
+            // No reference to these bytes is made, which would promise that they stay; each is read
+            // once, by a volatile read, which the compiler neither repeats nor takes from elsewhere.
+            if at % WORD_LEN == 0 && end - at >= WORD_LEN {
+                // SAFETY: the word lies within the pages and, as they begin on a page, is aligned; any
+                // bytes are a word.
+                let word = unsafe { from.cast::<u64>().read_volatile() };
+                to.extend_from_slice(&word.to_ne_bytes());
+                at += WORD_LEN;
+            } else {
+                // SAFETY: the byte lies within the pages, and any value of it is valid.
+                to.push(unsafe { from.read_volatile() });
+                at += 1;
+            }
+        }
     }
 
     fn refresh(&mut self) {}

@@ -58,11 +58,9 @@ struct Run {
 
 impl Run {
     fn new(first: u8) -> Run {
-        let handling =
-            |bit: u8| [Handling::InPlace, Handling::Copied][usize::from(first >> bit & 1)];
+        let output = [Handling::InPlace, Handling::Copied][usize::from(first >> 1 & 1)];
         let settings = Settings {
-            input: handling(0),
-            output: handling(1),
+            output,
             windows: 1 + usize::from(first >> 2 & 1),
             inline_max: if first & 8 == 0 { 0 } else { 220 },
             probes: first & 16 != 0,

@@ -69,6 +69,14 @@ impl Drop for SimWindow {
     }
 }
 
+impl SimWindow {
+    /// All of it, for a simulated peer that reads it in place: nothing here changes by itself.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
 impl Window for SimWindow {
     fn address(&self) -> u64 {
         self.address
@@ -78,8 +86,8 @@ impl Window for SimWindow {
         self.key
     }
 
-    fn bytes(&self) -> &[u8] {
-        &self.bytes
+    fn copy(&self, range: Range<usize>, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.bytes[range]);
     }
 
     fn refresh(&mut self) {

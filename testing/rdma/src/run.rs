@@ -78,7 +78,6 @@ enum Trouble {
 pub fn settings(random: &mut Random) -> Settings {
     let handling = [Handling::InPlace, Handling::Copied];
     Settings {
-        input: random.pick(&handling),
         output: random.pick(&handling),
         inline_max: random.pick(&[0, 36, 220, 1_000]),
         signal_every: random.pick(&[1, 2, 7, 16, 1_000]),

@@ -73,12 +73,7 @@ fn ends(address: std::net::SocketAddr, sides: [&mut Side; 2], protocol: Protocol
 
 fn comes_back(handling: Handling) {
     let Some(address) = address() else { return };
-    let protocol = Protocol {
-        input: handling,
-        output: handling,
-        window_len: 64 * 1024,
-        ..Protocol::default()
-    };
+    let protocol = Protocol { output: handling, window_len: 64 * 1024, ..Protocol::default() };
     let (mut server, mut client) = (Side::new(address, 16 * MIB), Side::new(address, 16 * MIB));
     let [mut serving, mut asking] = ends(address, [&mut server, &mut client], protocol);
     // Its length is no multiple of the window's, and nothing repeats at that distance.

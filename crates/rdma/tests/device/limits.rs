@@ -1,6 +1,8 @@
 //! Limits on memory and on queues.
 
-use crate::support::{LONG, MIB, SMALL, Seen, Side, accept, address, connect, listen, readable};
+use crate::support::{
+    LONG, MIB, SMALL, Seen, Side, accept, address, connect, listen, readable, written,
+};
 use scurry_rdma::{Budget, Device, Hub, Settings};
 use scurry_rdma_proto::fabric::{Queue, Window as _};
 use std::io::ErrorKind;
@@ -16,8 +18,8 @@ fn memory_is_counted_where_it_is_pinned_and_given_back() {
     // Eight receive entries lie on one page.
     assert_eq!((accepted.pinned(), server.budget.used()), (4096, 4096));
     let window = accepted.window(10_000).unwrap();
-    assert!(window.bytes().iter().all(|&byte| byte == 0));
-    assert_eq!((window.bytes().len(), window.address() % 4096), (10_000, 0));
+    assert!(written(&window, 10_000).iter().all(|&byte| byte == 0));
+    assert_eq!((written(&window, 10_000).len(), window.address() % 4096), (10_000, 0));
     assert_eq!((accepted.pinned(), server.budget.used()), (4 * 4096, 4 * 4096));
     let registered = server.hub.counters().registrations;
     drop(window);

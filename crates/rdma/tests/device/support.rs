@@ -1,7 +1,7 @@
 //! Two ends of a connection, and what they have seen.
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Settings};
+use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Settings, Window};
 use scurry_rdma_proto::fabric::{Event, Target, Window as _};
 use std::net::SocketAddr;
 use std::os::fd::BorrowedFd;
@@ -31,6 +31,13 @@ pub(crate) fn address() -> Option<SocketAddr> {
             None
         }
     }
+}
+
+/// What lies in a window of this length.
+pub(crate) fn written(window: &Window, len: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    window.copy(0..len, &mut bytes);
+    bytes
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -261,3 +261,25 @@ fn the_victims_window_is_its_own() {
     world.victim = None;
     world.go_on();
 }
+
+/// A peer writes again to what it has told of, when it was shown and perhaps checked.
+#[test]
+fn what_was_shown_stays_as_it_was() {
+    let mut world = World::new(Role::Server);
+    let to = Target { address: world.window.address, key: world.window.key };
+    world.attacker.write(b"GET mine", to, Some(8));
+    assert!(world.listen().is_none());
+    assert_eq!(shown(&mut world), b"GET mine");
+    world.attacker.write(b"GET they", to, None);
+    // Something more comes, so that a device's writes are seen.
+    let behind = Target { address: to.address + 8, ..to };
+    world.attacker.write(b"!", behind, Some(1));
+    assert!(world.listen().is_none());
+    assert_eq!(shown(&mut world), b"GET mine!");
+}
+
+fn shown(world: &mut World) -> &[u8] {
+    let victim = world.victim.as_mut().expect("it is there");
+    while let Progress::More(_) = victim.progress() {}
+    victim.input()
+}
