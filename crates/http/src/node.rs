@@ -154,9 +154,9 @@ impl Node {
         }
     }
 
-    /// One step through its entities whose value this is.
-    pub(crate) async fn find(&self, value: &[u8], cursor: &[u8]) -> Result<Step, Missing> {
-        let answer = self.ask(&Step::question(value, cursor)).await?;
+    /// One step through its entities.
+    pub(crate) async fn step(&self, question: &Cmd) -> Result<Step, Missing> {
+        let answer = self.ask(question).await?;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other refusal may pass.
             if error.code() == Some("ERR") {

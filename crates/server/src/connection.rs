@@ -17,8 +17,9 @@ use crate::tls;
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use crate::watch::Origin;
+use crate::web;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Protocol, Reply};
+use scurry_resp::{Args, Parsed, Protocol, Reply, UNAUTHENTICATED_REQUEST_LEN_MAX};
 use std::io;
 use std::sync::Arc;
 
@@ -85,6 +86,8 @@ pub(crate) struct Connection<T> {
     pub(crate) client: Client,
     /// In the loop's queue.
     pub(crate) queued: bool,
+    /// In the core's lobby, since then, ms of uptime.
+    pub(crate) waits_since_ms: Option<i64>,
     /// None while nothing has arrived: it is the pool's then.
     reader: Option<Box<Reader>>,
     pause: Pause,
@@ -126,6 +129,7 @@ impl<T: Transport> Connection<T> {
             transport,
             client,
             queued: false,
+            waits_since_ms: None,
             reader: None,
             pause: Pause::None,
             phase: Phase::Open,
@@ -248,7 +252,11 @@ impl<T: Transport> Connection<T> {
         if self.phase == Phase::Closing && !self.is_paused() && self.transport.unsent() == 0 {
             return Ok(self.close());
         }
-        self.transport.settle(pool);
+        if self.waits_since_ms.is_some() {
+            self.transport.economize(pool);
+        } else {
+            self.transport.settle(pool);
+        }
         self.give_reader(pool);
         // What pauses comes back with a message.
         let more = self.phase != Phase::Closing && (!waits || self.readable) && !self.is_away();
@@ -276,13 +284,46 @@ impl<T: Transport> Connection<T> {
     /// Keeps the core's count of its connections' memory right.
     pub(crate) fn count_memory(&mut self, node: &mut Node) {
         let bytes = self.memory_bytes();
-        node.connection_bytes = node.connection_bytes - self.counted_bytes + bytes;
+        let all = self.counted_in(node);
+        *all = *all - self.counted_bytes + bytes;
         self.counted_bytes = bytes;
     }
 
     /// The connection is closed: what was counted goes.
     pub(crate) fn forget_memory(&self, node: &mut Node) {
-        node.connection_bytes -= self.counted_bytes;
+        *self.counted_in(node) -= self.counted_bytes;
+    }
+
+    /// Whose memory it is.
+    fn counted_in<'n>(&self, node: &'n mut Node) -> &'n mut u64 {
+        match self.waits_since_ms {
+            None => &mut node.connection_bytes,
+            Some(_) => &mut node.lobby_bytes,
+        }
+    }
+
+    /// True when it is in the lobby and need not be, or should be and is not: a connection is in when
+    /// it has ended its handshake and its user has shown a password, or needs none.
+    pub(crate) fn is_misplaced(&self) -> bool {
+        let is_in = self.client.authenticated && !self.transport.is_handshaking();
+        is_in == self.waits_since_ms.is_some()
+    }
+
+    /// In the lobby since then, or not any more.
+    pub(crate) fn wait_since(&mut self, since_ms: Option<i64>, node: &mut Node) {
+        *self.counted_in(node) -= self.counted_bytes;
+        self.waits_since_ms = since_ms;
+        *self.counted_in(node) += self.counted_bytes;
+    }
+
+    /// Unsent replies above which it is neither read nor executed, bytes.
+    fn unsent_len_max(&self, node: &Node) -> usize {
+        let len_max = node.settings.unsent_len_max;
+        if self.client.authenticated {
+            len_max
+        } else {
+            len_max.min(UNAUTHENTICATED_REQUEST_LEN_MAX)
+        }
     }
 
     /// Takes what a watcher gets, for its next turn. False when it does not read fast enough.
@@ -460,7 +501,7 @@ impl<T: Transport> Connection<T> {
 
     /// False while the peer has not taken enough of its replies.
     fn may_go_on(&self, node: &Node) -> bool {
-        self.transport.unsent() < node.settings.unsent_len_max
+        self.transport.unsent() < self.unsent_len_max(node)
     }
 
     fn publish(&mut self, node: &mut Node) -> io::Result<()> {
@@ -488,7 +529,9 @@ impl<T: Transport> Connection<T> {
         if self.since_ns == 0 {
             self.since_ns = node.now_ns;
         }
-        match self.transport.progress(pool)? {
+        let len_max =
+            if self.client.authenticated { usize::MAX } else { UNAUTHENTICATED_REQUEST_LEN_MAX };
+        match self.transport.progress(pool, len_max)? {
             Arrival::More(len) => {
                 node.counters.bytes_in += len as u64;
                 self.arrived_ms = node.now.uptime_ms;
@@ -523,12 +566,12 @@ impl<T: Transport> Connection<T> {
             return Turn::Again;
         }
         let mut reader = self.reader.take().unwrap_or_else(|| pool.take_reader());
-        let unsent = self.transport.unsent();
+        let room = self.unsent_len_max(node).saturating_sub(self.transport.unsent());
         let (input, out) = self.transport.parts(pool);
         let begin = out.len();
         let mut batch = Batch {
             core: node.core,
-            out_len_max: begin + node.settings.unsent_len_max.saturating_sub(unsent),
+            out_len_max: begin + room,
             out,
             gather: Gather::default(),
             begun: self.begun,
@@ -548,10 +591,18 @@ impl<T: Transport> Connection<T> {
                 dispatch::touch(node, reader.known(rest));
             }
             let found = reader.found();
+            let inline = reader.ends_inline();
             let mut stop = None;
             let mut executed = 0;
             while executed < found && stop.is_none() {
                 let (spec, args) = reader.request(rest, executed);
+                if (spec.is_none() || inline) && web::is_http(args, inline && executed + 1 == found)
+                {
+                    node.counters.protocol_errors += 1;
+                    node.faults.note(self.client.peer, Fault::Http);
+                    self.phase = Phase::Closing;
+                    break;
+                }
                 match batch.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
                     Next::Stop(turn) => stop = Some(turn),
@@ -653,7 +704,7 @@ impl<T: Transport> Connection<T> {
         if !self.readable {
             return Ok(Turn::Wait);
         }
-        let arrival = self.transport.progress(pool)?;
+        let arrival = self.transport.progress(pool, usize::MAX)?;
         let len = self.transport.input().len();
         self.transport.consume(len);
         self.transport.settle(pool);

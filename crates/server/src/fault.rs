@@ -21,6 +21,17 @@ pub(crate) enum Fault {
     /// The peer speaks TLS where none is spoken.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,
+    /// The peer speaks HTTP. A browser does so for any web page that tells it to.
+    #[error(
+        "possible attack: HTTP on a RESP port, perhaps from a web page; nothing of it was executed"
+    )]
+    Http,
+    /// It was not in when its time was over.
+    #[error("a client did not authenticate in time (auth_ms_max)")]
+    NotIn,
+    /// It was not in, and others came.
+    #[error("too many clients that have not authenticated: the oldest give way")]
+    GaveWay,
 }
 
 fn hint(error: &rustls::Error) -> &'static str {
@@ -30,10 +41,18 @@ fn hint(error: &rustls::Error) -> &'static str {
     }
 }
 
+impl Fault {
+    /// True for what somebody should look at: no client of ours does it by mistake.
+    fn is_grave(&self) -> bool {
+        matches!(self, Fault::Http)
+    }
+}
+
 /// Of the name that a peer gives as its user's, bytes that the log shows.
 const NAME_LEN_MAX: usize = 64;
 
-/// Faults of a core that the log has not told of yet: how many of each kind, and the last of them.
+/// Faults of a core that the log has not told of yet: how many of each kind, and the last of them,
+/// or the last grave one.
 #[derive(Default)]
 pub(crate) struct Faults {
     /// Connections that were closed.
@@ -49,7 +68,10 @@ impl Faults {
     pub(crate) fn note(&mut self, peer: SocketAddr, fault: Fault) {
         tracing::debug!(%peer, "{fault}");
         self.count += 1;
-        self.last = Some((peer, fault));
+        // What is grave is told even where others came after it.
+        if fault.is_grave() || !self.last.as_ref().is_some_and(|(_, last)| last.is_grave()) {
+            self.last = Some((peer, fault));
+        }
     }
 
     /// Somebody has given a wrong user or password; the name may be any bytes.
@@ -73,7 +95,11 @@ impl Faults {
         }
         if let Some((peer, fault)) = self.last.take() {
             let closed = std::mem::take(&mut self.count);
-            tracing::info!(closed, %peer, "{fault}");
+            if fault.is_grave() {
+                tracing::warn!(closed, %peer, "{fault}");
+            } else {
+                tracing::info!(closed, %peer, "{fault}");
+            }
         }
     }
 }

@@ -66,6 +66,11 @@ impl Reader {
         self.parser.found()
     }
 
+    /// True when the last of them is a line and not an array.
+    pub(crate) fn ends_inline(&self) -> bool {
+        self.parser.ends_inline()
+    }
+
     /// One of them: its entry of the table, when there is one, and its arguments.
     #[inline]
     pub(crate) fn request<'a>(

@@ -58,10 +58,14 @@ pub(crate) struct Report {
     pub(crate) totals: Totals,
     pub(crate) counters: Counters,
     pub(crate) clients: usize,
+    /// Those of them that are not in, and their memory, bytes.
+    pub(crate) waiting: usize,
+    pub(crate) lobby_bytes: u64,
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
     /// Keys that are tracked for connections.
     pub(crate) tracked: Size,
+    pub(crate) measures: Measures,
     pub(crate) durable: DurableReport,
     pub(crate) rdma: RdmaReport,
 }
@@ -73,7 +77,6 @@ pub(crate) struct CoreReport {
     pub(crate) report: Report,
     /// Time that its thread has had a processor, ns.
     pub(crate) cpu_ns: u64,
-    pub(crate) measures: Measures,
     /// From when a batch was given to the log until it was as durable as it had to be.
     pub(crate) log_writes: Histogram,
     /// Its time.
@@ -90,8 +93,11 @@ impl Report {
                 all.totals.add(&report.totals);
                 all.counters.add(&report.counters);
                 all.clients += report.clients;
+                all.waiting += report.waiting;
+                all.lobby_bytes += report.lobby_bytes;
                 all.connection_bytes += report.connection_bytes;
                 all.tracked.add(report.tracked);
+                all.measures.add(&report.measures);
                 all.durable.add(&report.durable);
                 all.rdma.add(&report.rdma);
             }

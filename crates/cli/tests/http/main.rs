@@ -8,6 +8,7 @@ mod charging_nchf;
 mod charging_openapi;
 mod charging_retries;
 mod charging_totals;
+mod conditions;
 mod console;
 mod copies;
 mod docs;
@@ -28,6 +29,7 @@ mod process;
 mod proxy;
 #[path = "../server/random.rs"]
 mod random;
+mod ranges;
 mod restarts;
 mod statuses;
 mod store;

@@ -85,6 +85,9 @@ fn a_failed_log_is_told_by_every_thread_and_the_others_go_on() {
             let line = client.line();
             assert!(line.starts_with("-MISCONF the log has failed"), "{request}: {line}");
         }
+        // Who is served by the failed thread has the keys of the others as well.
+        client.ask("SET b kept", "+OK\r\n");
+        client.ask("MGET b {b}1", "*2\r\n$4\r\nkept\r\n$-1\r\n");
         client.send("SCUR.TOTALS\r\nFLUSHALL\r\n");
         for _ in 0..2 {
             let line = client.line();
@@ -101,7 +104,6 @@ fn a_failed_log_is_told_by_every_thread_and_the_others_go_on() {
         client.send("CLIENT LIST\r\n");
         assert_eq!(client.bulk().lines().count(), 2);
     }
-    // Who is served by the healthy thread has all of its keys.
     let [mut healthy, _] = clients;
     healthy.send("SET b new\r\nGET b\r\nMULTI\r\nSET b newer\r\nGET b\r\nEXEC\r\n");
     healthy.expect("+OK\r\n$3\r\nnew\r\n+OK\r\n+QUEUED\r\n+QUEUED\r\n*2\r\n+OK\r\n$5\r\nnewer\r\n");
