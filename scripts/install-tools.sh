@@ -22,6 +22,9 @@ venv=.cache/venv
 # It reads the OpenAPI document of charging over HTTP, and tries what that allows and forbids.
 schemathesis=4.32.5
 schemathesis_venv=.cache/schemathesis
+# Valkey GLIDE, whose core is in Rust; it asks INFO before it connects.
+glide=2.6.0
+glide_venv=.cache/glide
 # The client libraries of the other languages; the tests build against what lies here.
 libraries=$PWD/.cache/clients
 # What the manifests in testing/clients ask for.
@@ -209,12 +212,15 @@ venv_python() {
   return 1
 }
 
-schemathesis_ready() {
-  "$schemathesis_venv/bin/python" - "$schemathesis" 2>/dev/null <<'PY'
+package_ready() { # package_ready DIRECTORY PACKAGE VERSION
+  "$1/bin/python" - "$2" "$3" 2>/dev/null <<'PY'
 import importlib.metadata, sys
-sys.exit(importlib.metadata.version("schemathesis") != sys.argv[1])
+sys.exit(importlib.metadata.version(sys.argv[1]) != sys.argv[2])
 PY
 }
+
+schemathesis_ready() { package_ready "$schemathesis_venv" schemathesis "$schemathesis"; }
+glide_ready() { package_ready "$glide_venv" valkey-glide "$glide"; }
 
 make_venv() { # make_venv DIRECTORY PACKAGE VERSION
   local directory=$1 python
@@ -244,6 +250,10 @@ install_venv() {
   if ! schemathesis_ready; then
     make_venv "$schemathesis_venv" schemathesis "$schemathesis"
     schemathesis_ready || fail "$schemathesis_venv does not have schemathesis $schemathesis"
+  fi
+  if ! glide_ready; then
+    make_venv "$glide_venv" valkey-glide "$glide"
+    glide_ready || fail "$glide_venv does not have valkey-glide $glide"
   fi
 }
 
@@ -454,7 +464,7 @@ need_tests() {
   need curl curl
   need javac default-jdk-headless
   need mvn maven
-  venv_ready && schemathesis_ready || venv_python >/dev/null || missing+=(python3-venv)
+  venv_ready && schemathesis_ready && glide_ready || venv_python >/dev/null || missing+=(python3-venv)
 }
 
 need_lab_peers() {

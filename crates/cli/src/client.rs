@@ -1,24 +1,23 @@
-//! `scurry cli`: sends commands to a server, over TCP or over RDMA, and shows the replies.
+//! `scurry cli`: sends commands to a server, over TCP, TLS or RDMA, and shows the replies.
 
 mod show;
 mod words;
 
+use crate::reach::{CONNECT_PATIENCE, Reach, Stream};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use scurry_cluster_client::redis::{self, Parser, Value};
 use scurry_rdma::Stream as RdmaStream;
 use scurry_server::RdmaConnection;
 use show::show;
-use std::io::{self, BufRead, IsTerminal, Read, Write};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
 use words::split;
 
-const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
-
 const EXAMPLES: &str = "Examples:
   scurry cli SCUR.GET alice
-  scurry cli -3 --address 10.0.0.7:6389 SCUR.AUDIT alice
+  scurry cli -3 -h 10.0.0.7 -p 6389 SCUR.AUDIT alice
+  scurry cli -h store.example --tls --cacert ca.pem PING
   echo 'SCUR.TOTALS' | SCURRY_PASSWORD=secret scurry cli
   scurry cli --rdma --address 192.168.7.1:6390 PING
 
@@ -26,11 +25,10 @@ Without words it reads a command from each line of its input. A line is split at
 them and knows \\n, \\r, \\t, \\\", \\\\ and \\xHH, '...' keeps everything.";
 
 #[derive(Args, Debug)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Cli {
-    /// The server
-    #[arg(long, value_name = "HOST:PORT", default_value = scurry_server::DEFAULT_LISTEN)]
-    address: String,
+    #[command(flatten)]
+    reach: Reach,
 
     /// Speak RDMA, to an address given with --rdma-listen or to a Valkey with its RDMA module
     #[arg(long)]
@@ -39,14 +37,6 @@ pub(crate) struct Cli {
     /// Speak RESP3
     #[arg(short = '3')]
     resp3: bool,
-
-    /// User; without one the password is that of the default user
-    #[arg(long, value_name = "NAME", requires = "password")]
-    user: Option<String>,
-
-    /// Password. Prefer the environment: a command line can be read by every user of the machine
-    #[arg(long, value_name = "PASSWORD", env = "SCURRY_PASSWORD", hide_env_values = true)]
-    password: Option<String>,
 
     /// How long to wait for a reply, seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30,
@@ -58,17 +48,16 @@ pub(crate) struct Cli {
     words: Vec<String>,
 }
 
-/// What a command is sent on.
-trait Stream: Read + Write {}
-
-impl<T: Read + Write> Stream for T {}
-
 impl Cli {
     pub(crate) fn run(self) -> Result<()> {
+        // No command begins so; sent to a server, it would be to another one than was meant.
+        if let Some(option) = self.words.first().filter(|word| word.starts_with('-')) {
+            bail!("{option} is no option here: see scurry cli --help");
+        }
+        ensure!(!(self.rdma && self.reach.has_tls()), "RDMA has no TLS: leave --tls or --rdma out");
         let mut server = self.connect()?;
-        if let Some(password) = &self.password {
-            let words = ["AUTH"].into_iter().chain(self.user.as_deref()).chain([&**password]);
-            self.prepare(&mut *server, words, "refuses the password")?;
+        if let Some(words) = self.reach.auth() {
+            self.prepare(&mut *server, words.into_iter(), "refuses the password")?;
         }
         if self.resp3 {
             self.prepare(&mut *server, ["HELLO", "3"].into_iter(), "does not speak RESP3")?;
@@ -90,7 +79,7 @@ impl Cli {
         let mut line = String::new();
         loop {
             if is_asking {
-                print!("{}> ", self.address);
+                print!("{}> ", self.reach.address());
                 io::stdout().flush()?;
             }
             line.clear();
@@ -127,7 +116,7 @@ impl Cli {
     ) -> Result<()> {
         let reply = self.ask(server, words.map(str::as_bytes))?;
         if let Value::ServerError(_) = reply {
-            bail!("{} {trouble}: {}", self.address, show(&reply).trim_end());
+            bail!("{} {trouble}: {}", self.reach.address(), show(&reply).trim_end());
         }
         Ok(())
     }
@@ -142,40 +131,25 @@ impl Cli {
             command.arg(word);
         }
         let sent = server.write_all(&command.get_packed_command()).and_then(|()| server.flush());
-        sent.with_context(|| format!("sending to {}", self.address))?;
+        sent.with_context(|| format!("sending to {}", self.reach.address()))?;
         Parser::new().parse_value(server).with_context(|| {
-            format!("{} gave no reply: is it a server that speaks RESP there?", self.address)
+            format!(
+                "{} gave no reply: is it a server that speaks RESP there?",
+                self.reach.address()
+            )
         })
     }
 
     fn connect(&self) -> Result<Box<dyn Stream>> {
-        let wrong = || format!("{:?} is no address: write HOST:PORT", self.address);
-        let addresses: Vec<SocketAddr> =
-            self.address.to_socket_addrs().with_context(wrong)?.collect();
-        let mut refusal = None;
-        for address in addresses {
-            match self.open(address) {
-                Ok(stream) => return Ok(stream),
-                Err(error) => refusal = Some(error),
-            }
+        let patience = Duration::from_secs(self.timeout);
+        if !self.rdma {
+            return self.reach.connect(patience);
         }
-        let cure = || format!("no server answers at {}: is it running there?", self.address);
-        match refusal {
-            Some(error) => Err(error).with_context(cure),
-            None => bail!(wrong()),
-        }
-    }
-
-    fn open(&self, address: SocketAddr) -> io::Result<Box<dyn Stream>> {
-        if self.rdma {
+        self.reach.first(|address| {
             let settings = RdmaConnection::default();
             let mut stream = RdmaStream::connect(address, settings, CONNECT_PATIENCE)?;
-            stream.set_timeout(Some(Duration::from_secs(self.timeout)));
-            return Ok(Box::new(stream));
-        }
-        let stream = TcpStream::connect_timeout(&address, CONNECT_PATIENCE)?;
-        stream.set_read_timeout(Some(Duration::from_secs(self.timeout)))?;
-        stream.set_nodelay(true)?;
-        Ok(Box::new(stream))
+            stream.set_timeout(Some(patience));
+            Ok(Box::new(stream) as Box<dyn Stream>)
+        })
     }
 }

@@ -23,6 +23,7 @@ pub(crate) struct File {
     pub(crate) allow_open_access_without_password: Option<bool>,
     pub(crate) max_memory: Option<Size>,
     pub(crate) max_clients: Option<usize>,
+    pub(crate) auth_ms_max: Option<i64>,
     pub(crate) max_argument: Option<Size>,
     pub(crate) max_request: Option<Size>,
     pub(crate) log: Option<String>,

@@ -1,5 +1,6 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
+mod announcement;
 mod backup;
 mod client;
 mod cluster;
@@ -11,6 +12,7 @@ mod log;
 mod make_token;
 mod mode;
 mod rdma;
+mod reach;
 mod recovery;
 mod restore;
 mod serve;
@@ -46,7 +48,7 @@ enum Command {
     /// nodes that keep the id have answered; a majority of all nodes, unless it says otherwise.
     Http(Box<http::Http>),
 
-    /// Send commands to a server and show the replies, over TCP or RDMA.
+    /// Send commands to a server and show the replies, over TCP, TLS or RDMA.
     ///
     /// For trying things by hand: redis-cli and valkey-cli do the same and more where they are.
     Cli(client::Cli),

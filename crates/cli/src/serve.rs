@@ -1,5 +1,6 @@
 //! `scurry serve`: settings from the command line and the file, then the server.
 
+use crate::announcement::Announcement;
 use crate::file::{File, YEAR_MS};
 use crate::log::Log;
 use crate::mode::Mode;
@@ -26,6 +27,8 @@ const REQUEST_LEN_MIN: u64 = 64 * 1024;
 /// How long a handshake may take, and the most that can be set, ms.
 const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
 const HANDSHAKE_MS_MAX: i64 = 600_000;
+/// The most that a connection can be given to come in, ms.
+const AUTH_MS_MAX: i64 = 3_600_000;
 /// Where the store is when nobody says otherwise.
 const DIRECTORY: &str = "scurry-data";
 /// What one request may bring into a frame of the log, bytes.
@@ -87,7 +90,7 @@ pub(crate) struct Serve {
     #[arg(long, value_name = "ADDR:PORT")]
     tls_listen: Option<SocketAddr>,
 
-    /// Connections at most [default: 10000]
+    /// Connections at most; a quarter of them may be such as have not authenticated [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
     max_clients: Option<usize>,
 
@@ -174,10 +177,13 @@ impl Serve {
                 .clients_max
                 .min(possible.saturating_sub(front.connections_max).max(possible / 2));
         }
+        let announcement = Announcement::new(&settings);
         let server = Server::bind(settings, &|progress| bar.show(progress))?;
         if let Some(report) = server.recovered() {
             bar.end(report);
         }
+        let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
+        eprintln!("{announcement}");
         // Not a log line: whoever starts a server waits for it, at any log level.
         let (main, tls) = (server.local_addr(), server.tls_addr());
         let main_has_tls = tls == Some(main);
@@ -197,7 +203,6 @@ impl Serve {
                 if main_has_tls { " with TLS" } else { "" }
             );
         }
-        let door = front.map(|front| Door::beside(&front, server.inside())).transpose()?;
         if let Some(door) = &door {
             let tls = if door.has_tls() { "https" } else { "http" };
             eprintln!("{tls}://{} is open", door.address());
@@ -326,6 +331,10 @@ impl Serve {
         if let Some(clients_max) = self.max_clients.or(file.max_clients) {
             ensure!(clients_max > 0, "--max-clients must be at least 1");
             settings.clients_max = clients_max;
+        }
+        if let Some(ms) = file.auth_ms_max {
+            ensure!((1..=AUTH_MS_MAX).contains(&ms), "auth_ms_max must be 1 to {AUTH_MS_MAX} ms");
+            settings.auth_ms_max = ms;
         }
         let request = &mut settings.request;
         if let Some(size) = self.max_request.or(file.max_request) {

@@ -21,7 +21,9 @@ impl HashKey {
     /// A key that anybody can guess: for simulations, tests and measurements, which must come out
     /// the same each time.
     pub const fn known(seed: u64) -> HashKey {
-        HashKey((seed as u128).to_le_bytes())
+        // Spread over both halves, since neighbours would differ in bits that a hash may leave out.
+        let spread = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        HashKey(((seed as u128) << 64 | spread as u128).to_le_bytes())
     }
 
     /// Its bytes.

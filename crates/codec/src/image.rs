@@ -184,32 +184,39 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     let counts = take_head(&mut r, account);
     let base = account.changed_at.0;
     account.buckets.truncate(counts.buckets);
-    while account.buckets.len() < counts.buckets {
-        account.buckets.push(Bucket::empty());
-    }
     for bucket in &mut account.buckets {
         bucket::take(&mut r, base, bucket);
     }
-    account.sessions.resize_with(counts.sessions, Session::empty);
+    while account.buckets.len() < counts.buckets && !r.is_broken() {
+        account.buckets.push(Bucket::empty());
+        let last = account.buckets.len() - 1;
+        bucket::take(&mut r, base, &mut account.buckets[last]);
+    }
+    account.sessions.truncate(counts.sessions);
     for session in &mut account.sessions {
         session::take(&mut r, session);
+    }
+    while account.sessions.len() < counts.sessions && !r.is_broken() {
+        account.sessions.push(Session::empty());
+        let last = account.sessions.len() - 1;
+        session::take(&mut r, &mut account.sessions[last]);
     }
     let whole = account.tombstones.load(r.bytes(counts.tombstones));
     if !(account.transactions.load(r.bytes(counts.transactions)) && whole) {
         r.fail();
     }
     account.identities.clear();
-    for _ in 0..counts.identities {
+    while account.identities.len() < counts.identities && !r.is_broken() {
         let identity = take_identity(&mut r);
         account.identities.extend(identity);
     }
     account.counters.clear();
-    for _ in 0..counts.counters {
+    while account.counters.len() < counts.counters && !r.is_broken() {
         let counter = take_counter(&mut r);
         account.counters.extend(counter);
     }
     account.uncollected.clear();
-    for _ in 0..counts.uncollected {
+    while account.uncollected.len() < counts.uncollected && !r.is_broken() {
         let mut total = UnitAmount { unit: Name::EMPTY, amount: 0 };
         r.name(&mut total.unit);
         [total.amount, ..] = r.group();
@@ -297,7 +304,8 @@ fn take_status(r: &mut Reader<'_>, status: u8) -> Status {
 }
 
 /// A count of things that follow. Each takes a byte or more, so more of them than bytes are
-/// left is damage.
+/// left is damage. It is no reason to set memory aside: in memory each is hundreds of bytes, so
+/// there is room for one when it is read, and none behind damage.
 fn count(r: &mut Reader<'_>, number: i64) -> usize {
     match usize::try_from(number) {
         Ok(count) if count <= r.remaining() => count,

@@ -47,6 +47,12 @@ impl<'a> Reader<'a> {
         !self.broken && self.rest.len() == self.padding
     }
 
+    /// True when something was wrong: there is nothing more to read.
+    #[inline]
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
     /// Bytes that were not read yet.
     pub(crate) fn remaining(&self) -> usize {
         self.rest.len().saturating_sub(self.padding)

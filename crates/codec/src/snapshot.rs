@@ -16,7 +16,7 @@ const END_MAGIC: [u8; 8] = *b"SCUREND\0";
 pub enum SnapshotOrder {
     /// Version 1: `foldhash::fast` of this seed, the same as in the store's manifest.
     Seed(u64),
-    /// Version 2: SipHash-1-3 of this key, that of the process that wrote the snapshot.
+    /// Version 2: PolymurHash 2.0 of this key, that of the process that wrote the snapshot.
     Key(HashKey),
 }
 

@@ -1,8 +1,8 @@
 //! A key with its hash. The hash is needed to choose a place in the table, to load that place
 //! early and to remember a timer.
 
+use polymur_hash::PolymurHash;
 use scurry_codec::HashKey;
-use siphasher::sip::SipHasher13;
 use std::fmt;
 
 /// A key and its hash. All shards of one server share the secret, so a key that was made for one
@@ -27,16 +27,15 @@ impl<'a> Key<'a> {
 
 /// Makes keys: what a host needs that prepares a batch before it knows the shard.
 ///
-/// The hash is SipHash-1-3: outsiders choose the keys, and see parts of their hashes in cursors and
-/// in the order of a scan, so it must be one whose collisions cannot be made without the secret
-/// (docs/adr/0009-table.md).
+/// The hash is PolymurHash: outsiders choose the keys, so it must be one of which it is proven that no
+/// two keys collide under many secrets (docs/adr/0009-table.md).
 #[derive(Clone)]
-pub struct KeyHasher(SipHasher13);
+pub struct KeyHasher(PolymurHash);
 
 impl KeyHasher {
     /// The secret is [`crate::Config::hash_key`].
     pub fn new(secret: HashKey) -> KeyHasher {
-        KeyHasher(SipHasher13::new_with_key(secret.bytes()))
+        KeyHasher(PolymurHash::new(u128::from_le_bytes(*secret.bytes())))
     }
 
     /// The key with its hash.

@@ -221,7 +221,21 @@ fn memory_max_refuses_what_grows_and_lets_sessions_end() {
         }
     }
     assert!(refused.is_some_and(|index| index > 10), "{refused:?}");
-    assert_eq!(reserve(&mut shard, START, "a", "t", 60_000), Outcome::OutOfMemory);
+    let debit = Command::Debit { txn: b"t", unit: name("octets"), amount: 1 };
+    let a = |shard: &mut Shard, command| {
+        let key = shard.key(b"a");
+        shard.execute_in_bounds(START, key, command)
+    };
+    let before = shard.account(START, shard.key(b"a")).cloned();
+    assert_eq!(a(&mut shard, &debit), Outcome::OutOfMemory);
+    assert_eq!(shard.account(START, shard.key(b"a")).cloned(), before, "nothing has changed");
+    // What does not ask is done, and then known.
+    let done = shard.execute(START, shard.key(b"a"), &debit);
+    let Outcome::Answer { answer, replayed: false } = done else { panic!("{done:?}") };
+    assert_eq!(a(&mut shard, &debit), Outcome::Answer { answer, replayed: true });
+    let other = Command::Debit { txn: b"t", unit: name("octets"), amount: 2 };
+    let refused = a(&mut shard, &other);
+    assert!(matches!(refused, Outcome::Reject(_)), "refused for what it is: {refused:?}");
     let full = Err(WriteError::OutOfMemory);
     assert_eq!(shard.append(START, shard.key(b"key1"), b"x").map(|_| ()), full);
     let put = shard.entity_put(START, shard.key(b"e"), b"x", EntityPut::default());

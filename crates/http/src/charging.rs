@@ -25,6 +25,6 @@ pub(crate) use codes::{code_of, has_types};
 pub(crate) use command::Command;
 pub(crate) use input::{Place, field_problem, read_json};
 pub(crate) use operation::Retry;
-pub(crate) use refusal::{Refused, foreign, outcome};
+pub(crate) use refusal::{Refused, foreign, outcome, wait_s};
 pub(crate) use reply::SessionReply;
 pub(crate) use routes::{REPLAYED, ROLES, read_body, routes};

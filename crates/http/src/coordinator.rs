@@ -51,7 +51,7 @@ pub(crate) enum Failure {
     #[error("{why}: servers list entities by value when they are started with --entity-index")]
     NoIndex { why: String },
     /// It would take too long to list them.
-    #[error("a node has more than {0} entities of this value")]
+    #[error("a node has more than {0} entities to go through")]
     TooMany(usize),
 }
 

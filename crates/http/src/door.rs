@@ -6,6 +6,7 @@ use crate::coordinator::Coordinator;
 use crate::door_metrics;
 use crate::entities;
 use crate::entity;
+use crate::form;
 use crate::front::{self, Front};
 use crate::gate::Gate;
 use crate::listener::Listener;
@@ -217,13 +218,18 @@ fn step_back() {
 impl Shared {
     /// The body of a request, within its bounds.
     pub(crate) async fn body(&self, request: Request) -> Result<Bytes, Problem> {
-        let body = Limited::new(request.into_body(), self.value_len_max).collect();
+        let too_long = || {
+            let why = format!("the value has more than {} bytes", self.value_len_max);
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large", why)
+        };
+        let body = request.into_body();
+        if form::is_too_long(&body, self.value_len_max) {
+            return Err(too_long());
+        }
+        let body = Limited::new(body, self.value_len_max).collect();
         match timeout(BODY_PATIENCE, body).await {
             Ok(Ok(body)) => Ok(body.to_bytes()),
-            Ok(Err(error)) if error.is::<LengthLimitError>() => {
-                let why = format!("the value has more than {} bytes", self.value_len_max);
-                Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large", why))
-            }
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
             Ok(Err(error)) => Err(Problem::bad_request(error)),
             Err(_) => {
                 let why = format!("the body took more than {} s", BODY_PATIENCE.as_secs());

@@ -1,23 +1,28 @@
-//! `/v0/entities`: the ids of entities that have a value.
+//! `/v0/entities`: the ids of entities that have a value, or the entities of a range of ids.
 
 use crate::coordinator::Failure;
 use crate::door::Shared;
 use crate::entity::{ID_LEN_MAX, failed, quorum};
 use crate::problem::Problem;
 use crate::query;
-use crate::search::{Found, Search};
+use crate::range::{self, Range};
+use crate::search::{Found, Search, Wanted};
 use axum::Json;
 use axum::extract::{RawQuery, State};
 use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
 use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
 use serde::Serialize;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Ids that an answer has at most, and unless the request says otherwise.
 const LIMIT_MAX: usize = 1_000;
 const LIMIT: usize = 100;
+/// Entities of a range that an answer has at most, and unless the request says otherwise.
+const RANGE_LIMIT_MAX: usize = 10_000_000;
 /// What does not stand in the query of a URL as it is. All that is not ASCII is escaped too.
-const ESCAPED: &AsciiSet =
+pub(crate) const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
 /// Ids as they may stand behind `id=` in a URL: they are bytes, and JSON has none.
@@ -29,33 +34,50 @@ pub(crate) struct Ids {
     next: Option<String>,
 }
 
-/// 200 with the ids, in the order of their bytes.
+/// 200 with the ids that have a value or with the entities of a range, in the order of the ids' bytes.
 pub(crate) async fn find(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,
-) -> Result<Json<Ids>, Problem> {
-    let names = ["value", "replicas", "limit", "after"];
-    let [value, replicas, limit, after] = query::read(query.as_deref(), names)?;
-    let value = value.ok_or_else(|| Problem::bad_request("value is missing: say ?value=VALUE"))?;
+) -> Result<Response, Problem> {
+    let names = ["value", "replicas", "limit", "after", "start", "end"];
+    let [value, replicas, limit, after, start, end] = query::read(query.as_deref(), names)?;
     let quorum = quorum(replicas, shared.coordinator.nodes.len())?;
-    let limit = self::limit(limit.as_deref())?;
+    let limit = |unless, max| self::limit(limit.as_deref(), unless, max);
     let after = after.unwrap_or_default();
-    if after.len() > ID_LEN_MAX {
-        let why = format!("after has {} bytes, and an id may have {ID_LEN_MAX}", after.len());
+    let ids = [("after", Some(&after)), ("start", start.as_ref()), ("end", end.as_ref())];
+    if let Some((name, id)) = ids.into_iter().find(|(_, id)| id.is_some_and(is_too_long)) {
+        let len = id.map_or(0, Vec::len);
+        let why = format!("{name} has {len} bytes, and an id may have {ID_LEN_MAX}");
         return Err(Problem::bad_request(why));
     }
-    let search = Search { value: &value, after: &after, limit, id_len_max: ID_LEN_MAX };
-    let found = shared.coordinator.find(search, quorum).await.map_err(refused)?;
-    Ok(Json(show(&found)))
+    match (value, start.is_some() || end.is_some()) {
+        (Some(value), false) => {
+            let limit = limit(LIMIT, LIMIT_MAX)?;
+            let wanted = Wanted::Value(&value);
+            let search = Search { wanted, after: &after, limit, id_len_max: ID_LEN_MAX };
+            let found = shared.coordinator.find(&value, search, quorum).await.map_err(refused)?;
+            Ok(Json(show(&found)).into_response())
+        }
+        (None, true) => {
+            let limit = limit(RANGE_LIMIT_MAX, RANGE_LIMIT_MAX)?;
+            let (start, page) = (start.unwrap_or_default(), VecDeque::new());
+            let range = Range { start, end, after, quorum, limit, page, has_more: false };
+            range::answer(shared, range).await
+        }
+        _ => Err(Problem::bad_request("say ?value=VALUE, or ?start=ID&end=ID, and not both")),
+    }
 }
 
-fn limit(text: Option<&[u8]>) -> Result<usize, Problem> {
-    let Some(text) = text else { return Ok(LIMIT) };
+fn is_too_long(id: &Vec<u8>) -> bool {
+    id.len() > ID_LEN_MAX
+}
+
+fn limit(text: Option<&[u8]>, unless: usize, max: usize) -> Result<usize, Problem> {
+    let Some(text) = text else { return Ok(unless) };
     let digits = text.iter().all(u8::is_ascii_digit).then_some(text);
     let number = digits.and_then(|digits| std::str::from_utf8(digits).ok()?.parse().ok());
-    let known = number.filter(|number| (1..=LIMIT_MAX).contains(number));
-    let why = || Problem::bad_request(format!("limit is not a number from 1 to {LIMIT_MAX}"));
-    known.ok_or_else(why)
+    let known = number.filter(|number| (1..=max).contains(number));
+    known.ok_or_else(|| Problem::bad_request(format!("limit is not a number from 1 to {max}")))
 }
 
 fn show(found: &Found) -> Ids {
@@ -63,7 +85,7 @@ fn show(found: &Found) -> Ids {
     Ids { ids: found.ids.iter().map(escaped).collect(), next: found.next.as_ref().map(escaped) }
 }
 
-fn refused(failure: Failure) -> Problem {
+pub(crate) fn refused(failure: Failure) -> Problem {
     match failure {
         Failure::NoIndex { .. } => {
             Problem::new(StatusCode::NOT_IMPLEMENTED, "Not Implemented", failure)
@@ -92,6 +114,7 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_number_within_its_bounds() {
+        let limit = |text| limit(text, LIMIT, LIMIT_MAX);
         assert_eq!(limit(None).unwrap(), LIMIT);
         assert_eq!(limit(Some(b"1")).unwrap(), 1);
         assert_eq!(limit(Some(b"1000")).unwrap(), LIMIT_MAX);

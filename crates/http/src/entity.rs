@@ -1,6 +1,7 @@
 //! `/v0/entity`: GET, PUT and DELETE of one entity.
 
 use crate::clock::now;
+use crate::condition;
 use crate::coordinator::{Failure, Shown};
 use crate::door::Shared;
 use crate::problem::Problem;
@@ -50,15 +51,35 @@ pub(crate) fn quorum(replicas: Option<Vec<u8>>, nodes: usize) -> Result<Quorum, 
     }
 }
 
-/// 200 with the value, or 404.
+/// 200 with the value, 304 or 412 where a condition says so, or 404.
 pub(crate) async fn get(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
     match shared.coordinator.get(&id, quorum).await.map_err(failed)? {
-        Some(shown) => Ok(show(shown)),
+        Some(shown) => judge(show(shown), &headers),
         None => Err(Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such entity")),
+    }
+}
+
+/// The answer to a read, unless its conditions want another one.
+fn judge(mut shown: Response, headers: &HeaderMap) -> Result<Response, Problem> {
+    let tag = shown.headers().get(header::ETAG).cloned();
+    let tag = tag.unwrap_or_else(|| HeaderValue::from_static("\"\""));
+    match condition::of_read(headers, &tag)? {
+        None => Ok(shown),
+        Some(StatusCode::NOT_MODIFIED) => {
+            *shown.status_mut() = StatusCode::NOT_MODIFIED;
+            *shown.body_mut() = Body::empty();
+            shown.headers_mut().remove(header::CONTENT_TYPE);
+            Ok(shown)
+        }
+        Some(status) => {
+            let why = "If-Match names none of the entity's tags: it has another version";
+            Err(Problem::new(status, "Precondition Failed", why))
+        }
     }
 }
 
@@ -69,6 +90,7 @@ pub(crate) async fn put(
     request: Request,
 ) -> Result<Response, Problem> {
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
+    condition::of_write(request.headers())?;
     let expires = expires(request.headers())?;
     let value = shared.body(request).await?;
     let written = shared.coordinator.put(&id, value, expires, quorum).await;
@@ -79,7 +101,9 @@ pub(crate) async fn put(
 pub(crate) async fn delete(
     State(shared): State<Arc<Shared>>,
     RawQuery(query): RawQuery,
+    headers: HeaderMap,
 ) -> Result<Response, Problem> {
+    condition::of_write(&headers)?;
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
     let deleted = shared.coordinator.delete(&id, quorum).await.map_err(failed)?;
     Ok((StatusCode::ACCEPTED, [(header::ETAG, tag(deleted))]).into_response())

@@ -2,13 +2,14 @@
 //! sign of life, and answers to what leads nowhere.
 
 use crate::console;
+use crate::form;
 use crate::problem::Problem;
 use crate::settings::StartError;
 use crate::traffic::{self, Traffic};
 use axum::Router;
 use axum::extract::Request;
 use axum::http::StatusCode;
-use axum::middleware::from_fn_with_state;
+use axum::middleware::{from_fn, from_fn_with_state};
 use axum::routing::get;
 use rustls::ServerConfig;
 use scurry_server::{TlsSettings, Users};
@@ -83,5 +84,6 @@ pub(crate) fn routes(
             let status = StatusCode::METHOD_NOT_ALLOWED;
             Problem::new(status, "Method Not Allowed", why).at(request.uri().path())
         })
+        .layer(from_fn(form::check))
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))
 }

@@ -3,7 +3,7 @@
 use crate::copy::not_a_node;
 use crate::line::Line;
 use crate::step::Step;
-use redis::{Cmd, RedisError, RedisResult, Value};
+use redis::{Cmd, RedisError, Value};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout_at};
@@ -140,23 +140,10 @@ impl Node {
         }
     }
 
-    /// The reply to a command that may be sent again.
-    async fn ask(&self, command: &Cmd) -> Result<RedisResult<Value>, Missing> {
-        let mut again = 0;
-        loop {
-            let reply = self.wait().await?.ask(command).await;
-            match &reply {
-                Err(error) if error.is_connection_dropped() && again < ASKED_AGAIN_MAX => {
-                    again += 1
-                }
-                _ => return Ok(reply),
-            }
-        }
-    }
-
-    /// One step through its entities whose value this is.
-    pub(crate) async fn find(&self, value: &[u8], cursor: &[u8]) -> Result<Step, Missing> {
-        let answer = self.ask(&Step::question(value, cursor)).await?;
+    /// One step through its entities. All steps of a walk are on one connection: a cursor means nothing
+    /// to a node that has started anew.
+    pub(crate) async fn step(line: &Line, question: &Cmd) -> Result<Step, Missing> {
+        let answer = line.ask(question).await;
         let answer = answer.and_then(Value::extract_error).map_err(|error| {
             // Any other refusal may pass.
             if error.code() == Some("ERR") {

@@ -18,6 +18,8 @@ pub(crate) struct Problem {
     code: Option<&'static str>,
     /// Further members.
     more: Map<String, Value>,
+    /// Retry-After of a 503, seconds; none where waiting does not help.
+    retry_after_s: Option<u64>,
 }
 
 #[derive(Serialize)]
@@ -43,7 +45,8 @@ impl Problem {
     }
 
     pub(crate) fn new(status: StatusCode, title: &'static str, detail: impl ToString) -> Problem {
-        Problem { status, title, detail: detail.to_string(), code: None, more: Map::new() }
+        let detail = detail.to_string();
+        Problem { status, title, detail, code: None, more: Map::new(), retry_after_s: Some(1) }
     }
 
     /// A problem of a table of codes; the title is that of its status.
@@ -54,6 +57,11 @@ impl Problem {
     ) -> Problem {
         let title = status.canonical_reason().unwrap_or("Error");
         Problem { code: Some(code), ..Problem::new(status, title, detail) }
+    }
+
+    /// To be tried again in so many seconds; none where waiting does not help.
+    pub(crate) fn retry_after(self, retry_after_s: Option<u64>) -> Problem {
+        Problem { retry_after_s, ..self }
     }
 
     /// Under the paths of charging a code has a type where /v1/problems tells of it.
@@ -89,7 +97,7 @@ fn word(title: &str) -> String {
 
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
-        let Problem { status, title, detail, code, more } = &self;
+        let Problem { status, title, detail, code, more, retry_after_s } = &self;
         let kind = match code {
             Some(code) => format!("/v1/problems#{code}"),
             None => "about:blank".to_owned(),
@@ -105,8 +113,8 @@ impl IntoResponse for Problem {
         let headers = response.headers_mut();
         let kind = HeaderValue::from_static("application/problem+json");
         headers.insert(header::CONTENT_TYPE, kind);
-        if *status == StatusCode::SERVICE_UNAVAILABLE {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
+        if let (StatusCode::SERVICE_UNAVAILABLE, Some(seconds)) = (*status, *retry_after_s) {
+            headers.insert(header::RETRY_AFTER, seconds.into());
         }
         if status.canonical_reason() != Some(title) {
             response.extensions_mut().insert(ReasonPhrase::from_static(title.as_bytes()));

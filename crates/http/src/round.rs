@@ -150,12 +150,7 @@ impl<'a> Round<'a> {
 
     fn missed_because(&mut self, node: &str, why: &str) {
         self.missing += 1;
-        if !self.why.is_empty() {
-            self.why.push_str("; ");
-        }
-        self.why.push_str(node);
-        self.why.push_str(": ");
-        self.why.push_str(why);
+        self.add(&format!("{node}: {why}"));
     }
 
     /// Too few are left for a quorum.
@@ -168,23 +163,37 @@ impl<'a> Round<'a> {
         self.quorum.from() - self.quorum.ack()
     }
 
-    pub(crate) fn failure(&self) -> Failure {
-        let why = self.why.clone();
-        if self.without_index > self.spare() {
-            return Failure::NoIndex { why };
+    /// Too few are left. Nobody waits for the others: they may do what they were asked all the same.
+    pub(crate) fn failure(mut self) -> Failure {
+        if self.outstanding > 0 {
+            let open = format!(
+                "{} more had been asked, and may have done it or not: nobody waited for their answers",
+                self.outstanding
+            );
+            self.add(&open);
         }
-        let (asked, ack) = (self.quorum.from(), self.quorum.ack());
-        Failure::NotEnough { answered: self.answered, asked, ack, why }
+        self.fail()
     }
 
     /// The time is over.
     pub(crate) fn late(mut self, patience: Duration) -> Failure {
-        let others = format!("the others did not answer within {} ms", patience.as_millis());
+        self.add(&format!("the others did not answer within {} ms", patience.as_millis()));
+        self.fail()
+    }
+
+    fn fail(self) -> Failure {
+        if self.without_index > self.spare() {
+            return Failure::NoIndex { why: self.why };
+        }
+        let (asked, ack) = (self.quorum.from(), self.quorum.ack());
+        Failure::NotEnough { answered: self.answered, asked, ack, why: self.why }
+    }
+
+    fn add(&mut self, why: &str) {
         if !self.why.is_empty() {
             self.why.push_str("; ");
         }
-        self.why.push_str(&others);
-        self.failure()
+        self.why.push_str(why);
     }
 }
 

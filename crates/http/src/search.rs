@@ -1,23 +1,36 @@
-//! Entities by value over several nodes. A node lists what its index has, which may be old, so what
-//! it says is a hint: each id is read from its quorum before it is shown.
+//! Entities by value, or in a range of ids, over several nodes. A node lists what it has, which may be
+//! old, so what it says is a hint: each id is read from its quorum before it is shown.
 
 use crate::coordinator::{Coordinator, Failure};
-use crate::node::{Missing, Node};
+use crate::line::Line;
+use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
 use crate::quorum::Quorum;
 use crate::round::Round;
 use crate::step::{IDS_MAX, Step};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
+use redis::Cmd;
 use std::collections::BTreeSet;
 
-/// Steps through the entities of one node for one request.
+/// Steps through the entities of one node that have a value, for one page.
 const STEPS_MAX: usize = 1_000;
+/// The same through all of its entities.
+const SCANS_MAX: usize = 10_000;
 /// Entities that are read at a time.
-const READS: usize = 16;
+pub(crate) const READS: usize = 16;
+
+/// Which entities are looked for.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'a> {
+    /// Those whose whole value this is.
+    Value(&'a [u8]),
+    /// Those from this id on; before that one, where there is an end.
+    Range { start: &'a [u8], end: Option<&'a [u8]> },
+}
 
 /// What is looked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Search<'a> {
-    pub(crate) value: &'a [u8],
+    pub(crate) wanted: Wanted<'a>,
     /// Ids greater than this one.
     pub(crate) after: &'a [u8],
     /// Ids that are looked at, at most.
@@ -42,11 +55,56 @@ struct Page {
     is_cut: bool,
 }
 
+impl Wanted<'_> {
+    fn question(self, cursor: &[u8]) -> Cmd {
+        match self {
+            Wanted::Value(value) => Step::question(value, cursor),
+            // What lies between two ids begins as both do.
+            Wanted::Range { start, end } => {
+                let pairs = start.iter().zip(end.unwrap_or_default());
+                let common = pairs.take_while(|(one, other)| one == other).count();
+                Step::scan(&start[..common], cursor)
+            }
+        }
+    }
+
+    /// False for an id that a node lists and nobody has asked for.
+    fn has(self, id: &[u8]) -> bool {
+        match self {
+            Wanted::Value(_) => true,
+            Wanted::Range { start, end } => id >= start && end.is_none_or(|end| id < end),
+        }
+    }
+
+    fn steps_max(self) -> usize {
+        match self {
+            Wanted::Value(_) => STEPS_MAX,
+            Wanted::Range { .. } => SCANS_MAX,
+        }
+    }
+}
+
 impl Coordinator {
     /// The ids of entities that have the value. One that has it all the while, and that a quorum
     /// like this one has acknowledged, is listed; one that has another value or is deleted, as any
     /// `ack` of its nodes know, is not.
-    pub(crate) async fn find(&self, search: Search<'_>, quorum: Quorum) -> Result<Found, Failure> {
+    pub(crate) async fn find(
+        &self,
+        value: &[u8],
+        search: Search<'_>,
+        quorum: Quorum,
+    ) -> Result<Found, Failure> {
+        let Found { ids, next } = self.candidates(search, quorum).await?;
+        Ok(Found { ids: self.confirm(ids, value, quorum).await?, next })
+    }
+
+    /// What so many nodes list that of the nodes of every id `ack` are among them, as many ids as are
+    /// looked at. None of them is confirmed.
+    pub(crate) async fn candidates(
+        &self,
+        search: Search<'_>,
+        quorum: Quorum,
+    ) -> Result<Found, Failure> {
         let mut round = Round::new(&self.nodes, quorum.over(self.nodes.len()));
         let mut asked: FuturesUnordered<_> =
             self.nodes.iter().map(|node| async move { (node, list(node, search).await) }).collect();
@@ -57,7 +115,9 @@ impl Coordinator {
                     round.answered += 1;
                     page.merge(listed, search.limit);
                 }
-                Some((_, Ok(None))) => return Err(Failure::TooMany(STEPS_MAX * IDS_MAX)),
+                Some((_, Ok(None))) => {
+                    return Err(Failure::TooMany(search.wanted.steps_max() * IDS_MAX));
+                }
                 Some((node, Err(missing))) => round.missed(node, missing),
                 None => return Err(round.failure()),
             }
@@ -66,14 +126,13 @@ impl Coordinator {
             }
         }
         let next = page.ids.last().filter(|_| page.is_cut).cloned();
-        let ids = self.confirm(page.ids, search.value, quorum).await?;
-        Ok(Found { ids, next })
+        Ok(Found { ids: page.ids.into_iter().collect(), next })
     }
 
     /// Those that a quorum shows with the value, in the same order.
     async fn confirm(
         &self,
-        ids: BTreeSet<Vec<u8>>,
+        ids: Vec<Vec<u8>>,
         value: &[u8],
         quorum: Quorum,
     ) -> Result<Vec<Vec<u8>>, Failure> {
@@ -86,13 +145,30 @@ impl Coordinator {
     }
 }
 
-/// What a node lists, step by step to the end; none when that is too far away.
+/// What a node lists; none when its end is too far away. A walk whose connection ends begins anew.
 async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> {
+    let mut again = 0;
+    loop {
+        match walk(&node.wait().await?, search).await {
+            Err(Missing::Failed(error))
+                if error.is_connection_dropped() && again < ASKED_AGAIN_MAX =>
+            {
+                again += 1;
+            }
+            listed => return listed,
+        }
+    }
+}
+
+/// What the node on this connection lists, step by step.
+async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();
-    for _ in 0..STEPS_MAX {
-        let step = node.find(search.value, &cursor).await?;
-        let wanted = |id: &Vec<u8>| id[..] > *search.after && id.len() <= search.id_len_max;
+    for _ in 0..search.wanted.steps_max() {
+        let step = Node::step(line, &search.wanted.question(&cursor)).await?;
+        let wanted = |id: &Vec<u8>| {
+            id[..] > *search.after && id.len() <= search.id_len_max && search.wanted.has(id)
+        };
         for id in step.ids.into_iter().filter(wanted) {
             page.insert(id, search.limit);
         }

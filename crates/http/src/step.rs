@@ -1,4 +1,5 @@
-//! One step through the entities of a node that have a value: ENTITY.FIND and its answer.
+//! One step through the entities of a node, those that have a value or all: ENTITY.FIND or SCAN, which
+//! answer alike.
 
 use redis::{Cmd, Value, cmd};
 
@@ -24,7 +25,23 @@ impl Step {
         command
     }
 
-    /// The answer to [`Step::question`]. None when it is not one.
+    /// Asks for a step through all whose ids begin so.
+    pub(crate) fn scan(prefix: &[u8], cursor: &[u8]) -> Cmd {
+        let mut pattern = Vec::with_capacity(prefix.len() + 1);
+        for &byte in prefix {
+            if b"*?[]\\^-".contains(&byte) {
+                pattern.push(b'\\');
+            }
+            pattern.push(byte);
+        }
+        pattern.push(b'*');
+        let mut command = cmd("SCAN");
+        command.arg(cursor).arg("MATCH").arg(pattern).arg("COUNT").arg(IDS_MAX);
+        command.arg("TYPE").arg("scurryent");
+        command
+    }
+
+    /// The answer to either question. None when it is not one.
     pub(crate) fn of_answer(answer: Value) -> Option<Step> {
         let Value::Array(parts) = answer else { return None };
         let [Value::BulkString(cursor), Value::Array(ids)] = <[Value; 2]>::try_from(parts).ok()?

@@ -1,6 +1,7 @@
 //! What `decide` says.
 
 use crate::{Change, Code};
+use core::fmt;
 use smallvec::SmallVec;
 
 /// The outcome of one command on one account.
@@ -21,6 +22,34 @@ pub struct Rejection {
     pub code: Code,
     /// Lower case, what happened, what to do.
     pub why: &'static str,
+    /// With BUSY, the bound that is reached.
+    pub bound: Option<Bound>,
+}
+
+/// A bound of [`crate::Limits`] that is reached.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bound {
+    /// Its name there.
+    pub name: &'static str,
+    /// Its value.
+    pub max: usize,
+    /// When the first of what counts to it goes by itself, ms from now; none of what only a command
+    /// takes away.
+    pub wait_ms: Option<i64>,
+}
+
+/// What follows the code in an error: the bound, as far as there is one, and why.
+impl fmt::Display for Rejection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(Bound { name, max, wait_ms }) = self.bound {
+            write!(f, "{name} {max}")?;
+            if let Some(wait_ms) = wait_ms {
+                write!(f, ", the first goes in {wait_ms} ms")?;
+            }
+            f.write_str(": ")?;
+        }
+        f.write_str(self.why)
+    }
 }
 
 /// The answer to a command that was committed, now or before.

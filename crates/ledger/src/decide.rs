@@ -84,7 +84,7 @@ type Step<T> = Result<T, Rejection>;
 /// A refusal.
 fn reject<T>(code: Code, why: &'static str) -> Step<T> {
     debug_assert!(matches!(code.kind(), crate::CodeKind::Reject));
-    Err(Rejection { code, why })
+    Err(Rejection { code, why, bound: None })
 }
 
 /// What a command came to before the Change is closed.

@@ -45,7 +45,9 @@ pub use render::{
     account_map, answer, audit_map, check_answer, reject, rejection, session_map, totals_map,
 };
 pub use reply::{Protocol, Reply};
-pub use request::{Args, Parsed, Parser, ProtocolError, RequestLimits};
+pub use request::{
+    Args, Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX,
+};
 pub use requests::Requests;
 pub use scratch::Scratch;
 pub use slot::{SLOTS, slot};

@@ -68,9 +68,10 @@ maps, in RESP2 flat arrays of key, value.
 |---|---|
 | `-INVALID 10 amount is not an integer or out of range` | an argument is malformed; the message names the field |
 | `-INVALID 10 unexpected argument 'xyz'` | the grammar has no such option here |
+| `-BUSY 50 sessions_max 64, the first goes in 1200 ms: ...` | a bound is reached; with a time where the first of what counts to it goes by itself |
 | `-ERR wrong number of arguments for 'scur.get' command` | too few or too many arguments |
 | `-WRONGTYPE Operation against a key holding the wrong kind of value` | a SCUR command on a plain value, or a plain command on an account |
-| `-OOM command not allowed when used memory > 'maxmemory'.` | a write that needs memory, and there is none left |
+| `-OOM command not allowed when used memory > 'maxmemory'.` | a write that needs memory, and there is none left. What ends, settles, corrects or removes something always runs, and a duplicate gets its stored answer |
 | `-NOAUTH Authentication required.` | the server has a password and the connection has not given it |
 "#
         ),
@@ -172,6 +173,9 @@ fn command(page: &mut String, spec: &Spec) {
     }
     line(page, format_args!("- **Term of the field:** {}", spec.term));
     line(page, format_args!("- **Role:** {}", spec.role.name()));
+    if let Some(refused) = spec.memory.at_the_bound() {
+        line(page, format_args!("- **Without memory:** {refused}"));
+    }
     line(page, format_args!("- **Since:** {}", spec.since));
     line(page, format_args!("- **Example:** `{}`", spec.example));
     if !spec.notes.is_empty() {

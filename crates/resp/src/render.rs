@@ -8,6 +8,7 @@ use scurry_ledger::{
     Account, Answer, Bucket, Code, Command, ItemAnswer, ItemRequest, Rejection, Session, Time,
     Totals,
 };
+use std::fmt::Display;
 
 /// The answer to a command that was committed, now or before (`replayed`).
 pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, replayed: bool) {
@@ -69,11 +70,11 @@ pub fn check_answer(reply: &mut Reply<'_>, code: Code, amount: i64) {
 
 /// A refusal.
 pub fn rejection(reply: &mut Reply<'_>, rejection: &Rejection) {
-    reject(reply, rejection.code, rejection.why);
+    reject(reply, rejection.code, rejection);
 }
 
 /// A refusal with this explanation.
-pub fn reject(reply: &mut Reply<'_>, code: Code, why: &str) {
+pub fn reject(reply: &mut Reply<'_>, code: Code, why: impl Display) {
     reply.error(format_args!("{} {} {why}", code.name(), code as u8));
 }
 

@@ -31,6 +31,8 @@ impl Default for RequestLimits {
 const UNAUTHENTICATED_ARGUMENTS_MAX: i64 = 10;
 /// Bytes of one argument before AUTH, at most.
 const UNAUTHENTICATED_ARGUMENT_LEN_MAX: i64 = 16 * 1024;
+/// Bytes of one whole request before AUTH, at most: anybody may make a connection hold as many.
+pub const UNAUTHENTICATED_REQUEST_LEN_MAX: usize = 16 * 1024;
 /// A count line holds at most this many bytes: no i64 is longer.
 const COUNT_LINE_LEN_MAX: usize = 32;
 /// Spans kept for the next request; a larger array is given back.
@@ -240,6 +242,11 @@ fn short_head(input: &[u8]) -> Option<(usize, usize)> {
 /// Before AUTH longer arguments are refused than these, so they need not be asked about it.
 const _: () = assert!(UNAUTHENTICATED_ARGUMENT_LEN_MAX > 99);
 
+/// The bound of a request, whose spans are 32 bits wide.
+fn bounded(len_max: usize, authenticated: bool) -> usize {
+    len_max.min(if authenticated { u32::MAX as usize } else { UNAUTHENTICATED_REQUEST_LEN_MAX })
+}
+
 impl Parser {
     /// Goes on with the request whose first byte is `input[0]`, and adds it to the batch when it is
     /// complete. Until it is, each call must see the same bytes again, and more of them.
@@ -251,7 +258,7 @@ impl Parser {
             Stage::Start if input[0] == b'*' => self.header(input, limits, authenticated),
             Stage::Start | Stage::Line => {
                 inline = true;
-                self.line(input, limits)
+                self.line(input, limits, authenticated)
             }
         };
         if let Parsed::Request(len) = outcome {
@@ -271,6 +278,12 @@ impl Parser {
     /// True when no more should be added to the batch: the room for the arguments of an inline
     /// request holds one.
     pub fn is_full(&self) -> bool {
+        self.ends_inline()
+    }
+
+    /// True when the last request of the batch is a line, as people and browsers send it, and not
+    /// an array.
+    pub fn ends_inline(&self) -> bool {
         self.found.last().is_some_and(|last| last.inline)
     }
 
@@ -310,6 +323,13 @@ impl Parser {
         self.stage == Stage::Start && self.found.is_empty()
     }
 
+    /// Room for what it has found, bytes.
+    pub fn room(&self) -> usize {
+        size_of::<Span>() * self.spans.capacity()
+            + size_of::<Found>() * self.found.capacity()
+            + self.unquoted.capacity()
+    }
+
     /// Gives back what an unusually large request needed. To be called when the parser is idle.
     pub fn shrink(&mut self) {
         if self.spans.capacity() > SPANS_KEPT_MAX {
@@ -345,7 +365,7 @@ impl Parser {
         limits: &RequestLimits,
         authenticated: bool,
     ) -> Parsed {
-        let request_len_max = limits.request_len_max.min(u32::MAX as usize);
+        let request_len_max = bounded(limits.request_len_max, authenticated);
         let mut position = self.position;
         let missing = loop {
             if remaining == 0 {
@@ -403,8 +423,8 @@ impl Parser {
         Parsed::Incomplete(missing)
     }
 
-    fn line(&mut self, input: &[u8], limits: &RequestLimits) -> Parsed {
-        let inline_len_max = limits.inline_len_max.min(u32::MAX as usize);
+    fn line(&mut self, input: &[u8], limits: &RequestLimits, authenticated: bool) -> Parsed {
+        let inline_len_max = bounded(limits.inline_len_max, authenticated);
         let Some(more) = input[self.position..].iter().position(|&byte| byte == b'\n') else {
             if input.len() > inline_len_max {
                 return Parsed::Error(ProtocolError::TooBigInline);

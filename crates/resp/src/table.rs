@@ -9,6 +9,7 @@ mod generic;
 mod id;
 mod key;
 mod list;
+mod memory;
 mod moving;
 mod node;
 mod role;
@@ -23,6 +24,7 @@ use scurry_ledger::Code;
 
 pub use find::find;
 pub use id::CommandId;
+pub use memory::Memory;
 pub use role::Role;
 pub use spread::Spread;
 
@@ -35,8 +37,10 @@ pub struct Spec {
     pub name: &'static str,
     /// As Redis counts it: the name included; negative means at least.
     pub arity: i32,
-    /// Redis command flags.
+    /// Redis command flags, but for `denyoom`, which follows from `memory`.
     pub flags: &'static [&'static str],
+    /// What it does when no memory is left.
+    pub memory: Memory,
     /// What the user must be allowed to do.
     pub role: Role,
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
@@ -93,6 +97,7 @@ const BLANK: Spec = Spec {
     arity: 0,
     role: Role::Anyone,
     flags: &[],
+    memory: Memory::Free,
     keys: (0, 0, 0),
     spread: Spread::One,
     group: "generic",
@@ -151,6 +156,12 @@ impl Spec {
         arguments >= arity && whole
     }
 
+    /// All its Redis command flags. `denyoom` says that it may be refused for want of memory.
+    pub fn command_flags(&self) -> impl Iterator<Item = &'static str> {
+        let denied = (self.memory != Memory::Free).then_some("denyoom");
+        self.flags.iter().copied().chain(denied)
+    }
+
     /// The name as Redis writes it in errors and in COMMAND.
     pub fn lower_name(&self) -> String {
         self.name.to_ascii_lowercase()
@@ -166,7 +177,7 @@ impl Spec {
     }
 
     /// Positions of the keys among this many arguments, the name included.
-    pub fn key_positions(&self, arguments: usize) -> impl Iterator<Item = usize> + use<> {
+    pub fn key_positions(&self, arguments: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
         let (first, last, step) = self.keys;
         let last = if last < 0 {
             arguments.saturating_sub(last.unsigned_abs() as usize)
@@ -175,7 +186,8 @@ impl Spec {
         };
         let first = usize::try_from(first).unwrap_or_default();
         let step = usize::try_from(step).unwrap_or_default().max(1);
-        (first..last + 1).step_by(step).filter(move |&position| first > 0 && position < arguments)
+        let end = if first > 0 { arguments.min(last + 1) } else { 0 };
+        (first..end).step_by(step)
     }
 }
 

@@ -18,6 +18,8 @@ pub(crate) struct Batch<'t> {
     pub(crate) out_len_max: usize,
     /// Requests since the first one that another core has to execute.
     pub(crate) gather: Gather,
+    /// Keys of the first request that batches before have asked for: it is a long one.
+    pub(crate) begun: usize,
     pub(crate) spare: &'t mut Spare,
 }
 
@@ -27,6 +29,8 @@ pub(crate) enum Next {
     Go,
     /// This one again, later.
     Stop(Turn),
+    /// The rest of this one, once what was gathered is executed.
+    Part,
     /// Nothing until its reply is there.
     Pause,
     /// Nothing until what was gathered is executed.
@@ -49,7 +53,7 @@ impl Batch<'_> {
             return Next::Go;
         }
         let next = self.execute(node, client, spec, args);
-        if node.shared.is_monitored() && !matches!(next, Next::Stop(_)) {
+        if node.shared.is_monitored() && !matches!(next, Next::Stop(_) | Next::Part) {
             node.monitor(client, spec, args);
         }
         next
@@ -65,6 +69,10 @@ impl Batch<'_> {
     ) -> Next {
         if self.out.len() >= self.out_len_max || node.is_frame_long() {
             return Next::Stop(Turn::Again);
+        }
+        if let Some(spec) = spec.filter(|_| self.begun > 0) {
+            // The head of its reply is sent, so nothing else can be said any more.
+            return self.spread(node, client, spec, args, Route::Keys);
         }
         let own = spec.is_some_and(|spec| spec.spread == Spread::Connection);
         if (own || client.transaction.is_some())
@@ -98,14 +106,14 @@ impl Batch<'_> {
                 client.command_done(Some(spec));
                 return Next::Go;
             }
-        } else if dispatch::is_refused(node, client, spec, args)
+        } else if self.gather.is_full()
+            || dispatch::is_refused(node, client, spec, args)
             // What the requests of a batch read is tracked, or nothing of it.
             || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
         {
             return Next::Stop(Turn::Wait);
         }
-        self.spread(node, client, spec, args, route);
-        Next::Go
+        self.spread(node, client, spec, args, route)
     }
 
     fn spread(
@@ -115,7 +123,7 @@ impl Batch<'_> {
         spec: &'static Spec,
         args: Args<'_>,
         route: Route,
-    ) {
+    ) -> Next {
         client.command = spec.name;
         let slots = node.shared.slots;
         let (caller, cores) = (client.caller(self.core), slots.cores());
@@ -123,11 +131,17 @@ impl Batch<'_> {
         match route {
             Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
             Route::Keys => {
-                spreader.keys(&mut self.gather, spec, args, |key| slots.owner_of(key));
+                let (gather, args) = (&mut self.gather, (args, self.begun));
+                let left = spreader.keys(gather, spec, args, |key| slots.owner_of(key));
+                self.begun = left.unwrap_or(0);
+                if left.is_some() {
+                    return Next::Part;
+                }
             }
             Route::Every => spreader.every(&mut self.gather, spec, args),
             Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
         }
         client.command_done(Some(spec));
+        Next::Go
     }
 }

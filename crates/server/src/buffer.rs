@@ -2,6 +2,9 @@
 
 use crate::pool::{BUFFER_LEN, Pool};
 
+/// What is kept apart from a whole buffer at most, bytes: copying more costs more than it spares.
+const SHELVED_LEN_MAX: usize = BUFFER_LEN / 2;
+
 /// Holds a buffer of the pool while it holds bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
@@ -19,8 +22,8 @@ impl Buffer {
     /// Room for more, never empty: borrows a buffer, closes the gap in front, or doubles.
     /// Growth follows what has arrived, not what a length promises: promises are free.
     pub(crate) fn room(&mut self, pool: &mut Pool) -> &mut [u8] {
-        if self.bytes.is_empty() {
-            self.bytes = pool.take_input();
+        if self.bytes.len() < BUFFER_LEN {
+            self.take_whole(pool);
         }
         if self.start > 0 && self.bytes.len() - self.end < BUFFER_LEN / 2 {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -46,6 +49,25 @@ impl Buffer {
     /// Bytes of room.
     pub(crate) fn capacity(&self) -> usize {
         self.bytes.capacity()
+    }
+
+    /// Has a whole buffer again, with what was kept of the last one.
+    #[inline]
+    fn take_whole(&mut self, pool: &mut Pool) {
+        let mut bytes = pool.take_input();
+        let kept = self.start..self.end;
+        (self.start, self.end) = (0, kept.len());
+        bytes[..kept.len()].copy_from_slice(&self.bytes[kept]);
+        self.bytes = bytes;
+    }
+
+    /// Gives the buffer back, and keeps what little it holds in one of that size.
+    pub(crate) fn shelve(&mut self, pool: &mut Pool) {
+        if self.bytes.len() >= BUFFER_LEN && self.end - self.start <= SHELVED_LEN_MAX {
+            let kept = self.filled().to_vec();
+            (self.start, self.end) = (0, kept.len());
+            pool.give_input(std::mem::replace(&mut self.bytes, kept));
+        }
     }
 
     /// Gives the buffer back when it is empty.
@@ -79,6 +101,11 @@ mod tests {
                 read += 1;
             }
             buffer.consume(consumed);
+            if round % 3 == 0 {
+                buffer.shelve(&mut pool);
+                let len = buffer.filled().len();
+                assert!(len > SHELVED_LEN_MAX || buffer.capacity() == len, "{round}: {len} bytes");
+            }
             buffer.settle(&mut pool);
         }
         assert_eq!(read, written);

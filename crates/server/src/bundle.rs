@@ -3,6 +3,7 @@
 use crate::client::Caller;
 use crate::dispatch;
 use crate::node::Node;
+use crate::pool::Room;
 use crate::transaction::{Guard, Queue};
 use crate::watch::Origin;
 use scurry_resp::table::{CommandId, Spec};
@@ -35,6 +36,18 @@ pub(crate) struct Bundle {
     /// transaction.
     guards: Vec<Guard>,
     transaction: Transaction,
+    /// What it took when it was sent away, bytes.
+    pub(crate) room_away: usize,
+}
+
+impl Room for Box<Bundle> {
+    fn room(&self) -> usize {
+        size_of::<Bundle>()
+            + self.requests.room()
+            + size_of::<&Spec>() * self.specs.capacity()
+            + self.guards.iter().map(Guard::room).sum::<usize>()
+            + self.replies_room()
+    }
 }
 
 /// Whether a bundle's requests are one step.
@@ -135,6 +148,11 @@ impl Bundle {
     /// True for a transaction of which nothing was executed, because a watched key was changed.
     pub(crate) fn is_refused(&self) -> bool {
         self.transaction == Transaction::Refused
+    }
+
+    /// What its replies take, bytes.
+    pub(crate) fn replies_room(&self) -> usize {
+        self.replies.capacity() + size_of::<usize>() * self.ends.capacity()
     }
 
     /// All replies.

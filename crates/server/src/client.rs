@@ -39,6 +39,8 @@ pub(crate) struct Client {
     pub(crate) door: Door,
     pub(crate) protocol: Protocol,
     pub(crate) authenticated: bool,
+    /// It comes from within this process.
+    pub(crate) inside: bool,
     pub(crate) user: Arc<User>,
     /// Those of `user`, where dispatch finds them without following a pointer.
     pub(crate) roles: Roles,
@@ -88,6 +90,7 @@ impl Client {
             told: None,
             transaction: None,
             protocol: Protocol::default(),
+            inside: false,
             authenticated: users.is_open(),
             roles: user.roles,
             user,

@@ -10,15 +10,16 @@ use crate::fault::Fault;
 use crate::gather::{Gather, Merged};
 use crate::message::{Message, Sender};
 use crate::node::Node;
-use crate::pool::Pool;
+use crate::pool::{Pool, Room};
 use crate::reader::Reader;
 use crate::report::{Answer, Question};
 use crate::tls;
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use crate::watch::Origin;
+use crate::web;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Protocol, Reply};
+use scurry_resp::{Args, Parsed, Protocol, Reply, UNAUTHENTICATED_REQUEST_LEN_MAX};
 use std::io;
 use std::sync::Arc;
 
@@ -85,6 +86,8 @@ pub(crate) struct Connection<T> {
     pub(crate) client: Client,
     /// In the loop's queue.
     pub(crate) queued: bool,
+    /// In the core's lobby, since then, ms of uptime.
+    pub(crate) waits_since_ms: Option<i64>,
     /// None while nothing has arrived: it is the pool's then.
     reader: Option<Box<Reader>>,
     pause: Pause,
@@ -93,6 +96,9 @@ pub(crate) struct Connection<T> {
     hold: Option<u64>,
     /// What it was shown as a watcher and has no place for yet.
     lines: Vec<u8>,
+    /// Keys of the request at the front that were asked for already, and whose reply is under way:
+    /// nothing more is read meanwhile.
+    begun: usize,
     /// The socket may hold more than was read.
     readable: bool,
     /// The socket takes nothing until it says so.
@@ -123,11 +129,13 @@ impl<T: Transport> Connection<T> {
             transport,
             client,
             queued: false,
+            waits_since_ms: None,
             reader: None,
             pause: Pause::None,
             phase: Phase::Open,
             hold: None,
             lines: Vec::new(),
+            begun: 0,
             readable: false,
             blocked: false,
             end_announced: false,
@@ -186,7 +194,7 @@ impl<T: Transport> Connection<T> {
             return Ok(());
         }
         self.ended_until_ms = None;
-        if self.may_go_on(node) && self.readable && !self.ended {
+        if self.may_go_on(node) && self.readable && !self.ended && self.begun == 0 {
             self.receive(node, pool)?;
         }
         if self.phase != Phase::Closing {
@@ -244,7 +252,11 @@ impl<T: Transport> Connection<T> {
         if self.phase == Phase::Closing && !self.is_paused() && self.transport.unsent() == 0 {
             return Ok(self.close());
         }
-        self.transport.settle(pool);
+        if self.waits_since_ms.is_some() {
+            self.transport.economize(pool);
+        } else {
+            self.transport.settle(pool);
+        }
         self.give_reader(pool);
         // What pauses comes back with a message.
         let more = self.phase != Phase::Closing && (!waits || self.readable) && !self.is_away();
@@ -255,23 +267,63 @@ impl<T: Transport> Connection<T> {
     pub(crate) fn memory_bytes(&self) -> u64 {
         let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
+        let reader = self.reader.as_ref().map_or(0, Room::room);
+        let pause = match &self.pause {
+            Pause::None | Pause::Reply => 0,
+            Pause::Gather(gather) => gather.memory_bytes(),
+            Pause::Answers { told, .. } => told.iter().map(Answer::memory_bytes).sum(),
+        };
         size_of::<Self>() as u64
             + self.transport.memory_bytes()
             + transaction
             + tracking
-            + self.lines.capacity() as u64
+            + pause
+            + (reader + self.lines.capacity()) as u64
     }
 
     /// Keeps the core's count of its connections' memory right.
     pub(crate) fn count_memory(&mut self, node: &mut Node) {
         let bytes = self.memory_bytes();
-        node.connection_bytes = node.connection_bytes - self.counted_bytes + bytes;
+        let all = self.counted_in(node);
+        *all = *all - self.counted_bytes + bytes;
         self.counted_bytes = bytes;
     }
 
     /// The connection is closed: what was counted goes.
     pub(crate) fn forget_memory(&self, node: &mut Node) {
-        node.connection_bytes -= self.counted_bytes;
+        *self.counted_in(node) -= self.counted_bytes;
+    }
+
+    /// Whose memory it is.
+    fn counted_in<'n>(&self, node: &'n mut Node) -> &'n mut u64 {
+        match self.waits_since_ms {
+            None => &mut node.connection_bytes,
+            Some(_) => &mut node.lobby_bytes,
+        }
+    }
+
+    /// True when it is in the lobby and need not be, or should be and is not: a connection is in when
+    /// it has ended its handshake and its user has shown a password, or needs none.
+    pub(crate) fn is_misplaced(&self) -> bool {
+        let is_in = self.client.authenticated && !self.transport.is_handshaking();
+        is_in == self.waits_since_ms.is_some()
+    }
+
+    /// In the lobby since then, or not any more.
+    pub(crate) fn wait_since(&mut self, since_ms: Option<i64>, node: &mut Node) {
+        *self.counted_in(node) -= self.counted_bytes;
+        self.waits_since_ms = since_ms;
+        *self.counted_in(node) += self.counted_bytes;
+    }
+
+    /// Unsent replies above which it is neither read nor executed, bytes.
+    fn unsent_len_max(&self, node: &Node) -> usize {
+        let len_max = node.settings.unsent_len_max;
+        if self.client.authenticated {
+            len_max
+        } else {
+            len_max.min(UNAUTHENTICATED_REQUEST_LEN_MAX)
+        }
     }
 
     /// Takes what a watcher gets, for its next turn. False when it does not read fast enough.
@@ -294,10 +346,11 @@ impl<T: Transport> Connection<T> {
     }
 
     /// Writes what it was told and shown, between replies: never while some wait to be merged, and
-    /// behind those that were executed before.
+    /// behind those that were executed before, and not within a long one.
     fn push(&mut self, node: &Node, pool: &mut Pool) {
         if self.client.tracking.is_none() && self.lines.is_empty()
-            || matches!(self.pause, Pause::Gather(_))
+            || self.is_gathering()
+            || self.begun > 0
             || !self.may_go_on(node)
         {
             return;
@@ -326,9 +379,11 @@ impl<T: Transport> Connection<T> {
         self.hold.is_some() || self.is_away()
     }
 
-    /// True once for each wait whose reply perhaps nobody takes; it may last until then.
+    /// True once for each wait whose reply perhaps nobody takes; it may last until then. The check of
+    /// a password ends by itself.
     pub(crate) fn waits_without_peer(&mut self, until_ms: i64) -> bool {
-        let begins = self.end_announced && self.ended_until_ms.is_none() && self.is_waiting();
+        let is_endless = self.is_waiting() && self.client.entry.is_none();
+        let begins = self.end_announced && self.ended_until_ms.is_none() && is_endless;
         if begins {
             self.ended_until_ms = Some(until_ms);
         }
@@ -446,7 +501,7 @@ impl<T: Transport> Connection<T> {
 
     /// False while the peer has not taken enough of its replies.
     fn may_go_on(&self, node: &Node) -> bool {
-        self.transport.unsent() < node.settings.unsent_len_max
+        self.transport.unsent() < self.unsent_len_max(node)
     }
 
     fn publish(&mut self, node: &mut Node) -> io::Result<()> {
@@ -474,7 +529,9 @@ impl<T: Transport> Connection<T> {
         if self.since_ns == 0 {
             self.since_ns = node.now_ns;
         }
-        match self.transport.progress(pool)? {
+        let len_max =
+            if self.client.authenticated { usize::MAX } else { UNAUTHENTICATED_REQUEST_LEN_MAX };
+        match self.transport.progress(pool, len_max)? {
             Arrival::More(len) => {
                 node.counters.bytes_in += len as u64;
                 self.arrived_ms = node.now.uptime_ms;
@@ -509,14 +566,15 @@ impl<T: Transport> Connection<T> {
             return Turn::Again;
         }
         let mut reader = self.reader.take().unwrap_or_else(|| pool.take_reader());
-        let unsent = self.transport.unsent();
+        let room = self.unsent_len_max(node).saturating_sub(self.transport.unsent());
         let (input, out) = self.transport.parts(pool);
         let begin = out.len();
         let mut batch = Batch {
             core: node.core,
-            out_len_max: begin + node.settings.unsent_len_max.saturating_sub(unsent),
+            out_len_max: begin + room,
             out,
             gather: Gather::default(),
+            begun: self.begun,
             spare: &mut pool.bundles,
         };
         let mut done = 0;
@@ -533,13 +591,22 @@ impl<T: Transport> Connection<T> {
                 dispatch::touch(node, reader.known(rest));
             }
             let found = reader.found();
+            let inline = reader.ends_inline();
             let mut stop = None;
             let mut executed = 0;
             while executed < found && stop.is_none() {
                 let (spec, args) = reader.request(rest, executed);
+                if (spec.is_none() || inline) && web::is_http(args, inline && executed + 1 == found)
+                {
+                    node.counters.protocol_errors += 1;
+                    node.faults.note(self.client.peer, Fault::Http);
+                    self.phase = Phase::Closing;
+                    break;
+                }
                 match batch.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
                     Next::Stop(turn) => stop = Some(turn),
+                    Next::Part => stop = Some(Turn::Wait),
                     Next::Pause => {
                         executed += 1;
                         self.pause = Pause::Reply;
@@ -557,7 +624,11 @@ impl<T: Transport> Connection<T> {
                 }
             }
             self.unanswered += executed as u64;
-            let (len, parsed) = reader.executed(executed);
+            let (len, parsed) = match stop {
+                // What was found stays found, since nothing before it goes: it may be long.
+                Some(_) if executed == 0 => (0, None),
+                _ => reader.executed(executed),
+            };
             done += len;
             match (stop, parsed) {
                 (Some(turn), _) => break turn,
@@ -581,6 +652,7 @@ impl<T: Transport> Connection<T> {
         node.batch_ended(Origin::Client(&self.client));
         self.answered |= batch.out.len() > begin;
         let gather = batch.gather;
+        self.begun = batch.begun;
         self.reader = Some(reader);
         if done > 0 {
             self.client.active_ms = node.now.uptime_ms;
@@ -632,7 +704,7 @@ impl<T: Transport> Connection<T> {
         if !self.readable {
             return Ok(Turn::Wait);
         }
-        let arrival = self.transport.progress(pool)?;
+        let arrival = self.transport.progress(pool, usize::MAX)?;
         let len = self.transport.input().len();
         self.transport.consume(len);
         self.transport.settle(pool);

@@ -2,6 +2,7 @@
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
 mod events;
+mod lobby;
 mod rdma;
 mod tracking;
 mod turns;
@@ -14,6 +15,7 @@ use crate::deadlines::Deadlines;
 use crate::fault::Fault;
 use crate::latency::Event;
 use crate::listener;
+use crate::lobby::Lobby;
 use crate::message::{Message, Sender};
 use crate::node::Node;
 use crate::pool::Pool;
@@ -22,6 +24,7 @@ use crate::rdma::Place;
 use crate::report::{Answer, Question};
 use crate::signals::Signals;
 use crate::socket::Socket;
+use crate::transport::Transport;
 use crate::users::{Ticket, User};
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -46,7 +49,7 @@ const MAIL_PACKETS_MAX: usize = 256;
 const LINGER_MS_MAX: i64 = 2_000;
 /// How long a reply may take whose peer has said that nothing more comes, ms. It may have closed, or
 /// have sent all and wait: only who writes to it learns that.
-const ENDED_MS_MAX: i64 = 5_000;
+const ENDED_MS_MAX: i64 = 10_000;
 
 /// Listeners of one core: the main ports, and its own.
 const PORTS: [Token; 3] = [Token(usize::MAX), Token(usize::MAX - 1), Token(usize::MAX - 2)];
@@ -76,6 +79,8 @@ pub(crate) struct Core {
     lingering: Deadlines,
     /// Those whose handshake may not be done yet.
     handshaking: Deadlines,
+    /// Those that are not in.
+    lobby: Lobby,
     /// Those that wait for a reply although their peer has said that nothing more comes.
     ended: Deadlines,
     /// Those whose replies wait for the log, in the order of what they wait for.
@@ -114,6 +119,7 @@ impl Core {
         if let Some(signals) = &mut signals {
             registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
         }
+        let lobby = Lobby::new(node.settings.clients_max, node.shared.slots.cores());
         Ok(Core {
             poll,
             signals,
@@ -127,6 +133,7 @@ impl Core {
             group: Group::new(),
             lingering: Deadlines::default(),
             handshaking: Deadlines::default(),
+            lobby,
             ended: Deadlines::default(),
             held: VecDeque::new(),
             postponed: VecDeque::new(),
@@ -216,6 +223,7 @@ impl Core {
             self.end_late();
             self.tick_rdma();
             self.tell_faults();
+            self.node.pooled_bytes = self.pool.memory_bytes();
             self.node.share();
             self.undelivered = !self.node.mesh.deliver();
             self.node.turn_ended();
@@ -448,6 +456,9 @@ impl Core {
     fn close(&mut self, key: usize) {
         let mut connection = self.connections.remove(key);
         connection.forget_memory(&mut self.node);
+        if let Some(since_ms) = connection.waits_since_ms {
+            self.leave_lobby(connection.client.ticket, since_ms);
+        }
         if let Some(thread) = connection.client.watching {
             self.forget_reader(connection.sender(self.node.core), thread);
         }
@@ -468,7 +479,7 @@ impl Core {
             place.forget(&mut rdma.endpoint);
         }
         self.node.clients = self.connections.len();
-        self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
+        self.node.shared.give_place(connection.client.inside);
     }
 
     fn accept(&mut self) {
@@ -511,13 +522,14 @@ impl Core {
         }
     }
 
-    /// Counts one more client, when there may be one.
+    /// Counts one more client, when there may be one, or when somebody of a lobby can give way to it.
     fn has_room_for_client(&mut self) -> bool {
-        let clients = &self.node.shared.clients;
-        if clients.fetch_add(1, Ordering::Relaxed) < self.node.settings.clients_max {
+        let shared = &self.node.shared;
+        let most = self.node.settings.clients_max + shared.waiting.load(Ordering::Relaxed);
+        if shared.clients.fetch_add(1, Ordering::Relaxed) < most {
             return true;
         }
-        clients.fetch_sub(1, Ordering::Relaxed);
+        shared.clients.fetch_sub(1, Ordering::Relaxed);
         self.node.counters.connections_refused += 1;
         false
     }
@@ -531,7 +543,7 @@ impl Core {
         };
         if let Err(error) = outcome {
             tracing::debug!(%peer, "connection lost: {error}");
-            self.node.shared.clients.fetch_sub(1, Ordering::Relaxed);
+            self.node.shared.give_place(port.inside.is_some());
         }
     }
 
@@ -555,6 +567,7 @@ impl Core {
         let mut client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
         if let Some(roles) = port.inside {
             client.become_user(Arc::new(User::inside(roles)));
+            client.inside = true;
         }
         if transport.is_handshaking()
             && let Some(tls) = &self.node.settings.tls
@@ -562,7 +575,7 @@ impl Core {
             self.handshaking.push(ticket, self.node.now.uptime_ms + tls.handshake_ms_max);
         }
         entry.insert(Connection::new(key, transport, client));
-        self.node.clients = self.connections.len();
+        self.begin(ticket);
         Ok(())
     }
 
@@ -576,9 +589,10 @@ impl Core {
         self.node.tell_long_probes();
     }
 
-    /// Closes what has waited long enough: for a peer's end, for its handshake, or for a reply that
-    /// perhaps nobody takes.
+    /// Closes what has waited long enough: for a peer's end, for its handshake, to come in, or for a
+    /// reply that perhaps nobody takes.
     fn end_late(&mut self) {
+        self.empty_lobby();
         let now_ms = self.node.now.uptime_ms;
         while let Some(ticket) = self.ended.pop_due(now_ms) {
             if self.connection(ticket).is_some_and(|connection| connection.has_waited(now_ms)) {

@@ -5,6 +5,8 @@
 pub(crate) struct Counters {
     pub(crate) connections_accepted: u64,
     pub(crate) connections_refused: u64,
+    /// Closed because they did not come in.
+    pub(crate) connections_shown_out: u64,
     pub(crate) commands: u64,
     pub(crate) errors: u64,
     pub(crate) protocol_errors: u64,
@@ -22,6 +24,7 @@ impl Counters {
         let Counters {
             connections_accepted,
             connections_refused,
+            connections_shown_out,
             commands,
             errors,
             protocol_errors,
@@ -33,6 +36,7 @@ impl Counters {
         } = other;
         self.connections_accepted += connections_accepted;
         self.connections_refused += connections_refused;
+        self.connections_shown_out += connections_shown_out;
         self.commands += commands;
         self.errors += errors;
         self.protocol_errors += protocol_errors;

@@ -131,6 +131,7 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
         return Some(Refusal::NoPermission(no_permission(spec, client)));
     }
     if let Some(trouble) = node.durable.trouble()
+        && concerns_this_core(node, client, spec, args)
         && let Some(text) = trouble.refuses(spec)
     {
         return Some(Refusal::Trouble(text));
@@ -141,10 +142,21 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     None
 }
 
+/// False for a request all of whose keys are those of other cores, which refuse it if they have to.
+#[cold]
+fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
+    let owner = |position| node.shared.slots.owner_of(args.at(position));
+    spec.keys.0 == 0
+        || client.door == Door::Core
+        || spec.key_positions(args.len()).any(|position| owner(position) == node.core)
+}
+
 /// The words for what the table has no entry for.
 pub(crate) fn refuse_unknown(node: &mut Node, client: &Client, args: Args<'_>, out: &mut Vec<u8>) {
-    Refusal::of(args).write(&mut Reply::new(out, client.protocol));
-    count(node, None, Some(&b'-'));
+    let begin = out.len();
+    let refusal = Refusal::of(args);
+    refusal.write(&mut Reply::new(out, client.protocol));
+    count_refused(node, refusal.spec(), &out[begin..]);
 }
 
 /// Executes one request of a connection of this core, and appends its reply.
@@ -180,7 +192,7 @@ pub(crate) fn execute(
             };
             // A command that others have a part in is measured when it is executed again, or there.
             if !matches!(effect, Effect::Ask(_) | Effect::Every)
-                && node.watch.stopwatch.ends_after(alone, spec.name)
+                && node.watch.stopwatch.ends_after(alone, spec)
             {
                 node.span_ended(Origin::Client(client), Some((spec, args)));
             }
@@ -188,12 +200,16 @@ pub(crate) fn execute(
         }
         (_, Some(refusal)) => {
             refusal.write(&mut Reply::new(out, client.protocol));
-            Effect::None
+            count_refused(node, spec.or(refusal.spec()), &out[begin..]);
+            if node.tracking.is_active() {
+                client.command_done(spec);
+            }
+            return Effect::None;
         }
         (None, None) => Effect::None,
     };
     if !matches!(effect, Effect::Ask(_) | Effect::Every) {
-        count(node, spec, out.get(begin));
+        count(node, spec, &out[begin..]);
     }
     if node.tracking.is_active() {
         client.command_done(spec);
@@ -218,9 +234,13 @@ pub(crate) fn finish(
     out: &mut Vec<u8>,
 ) {
     let begin = out.len();
-    auth::finish(client, user, &mut Reply::new(out, client.protocol));
+    let mut reply = Reply::new(out, client.protocol);
+    auth::finish(node, client, user, &mut reply);
     // The command was counted when it came.
-    node.counters.errors += u64::from(out.get(begin) == Some(&b'-'));
+    if out.get(begin) == Some(&b'-') {
+        node.counters.errors += 1;
+        node.measures.note_error(&out[begin..]);
+    }
 }
 
 /// May a request be executed by another core? Its error when not.
@@ -235,8 +255,9 @@ pub(crate) fn check(
     match refusal(node, client, spec, args) {
         None => true,
         Some(refusal) => {
+            let begin = out.len();
             refusal.write(&mut Reply::new(out, client.protocol));
-            count(node, Some(spec), Some(&b'-'));
+            count_refused(node, Some(spec), &out[begin..]);
             false
         }
     }
@@ -270,18 +291,30 @@ pub(crate) fn run_here(
             }
         }
     }
-    if node.watch.stopwatch.ends_after(alone, spec.name) {
+    if node.watch.stopwatch.ends_after(alone, spec) {
         node.span_ended(Origin::Core(caller), Some((spec, args)));
     }
-    count(node, Some(spec), out.get(begin));
+    count(node, Some(spec), &out[begin..]);
 }
 
-/// Counts a command that is answered with this first byte.
-pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, first: Option<&u8>) {
-    let is_error = first == Some(&b'-');
+/// Counts a command that is answered like that, as far as it is answered yet.
+pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
+    let is_error = reply.first() == Some(&b'-');
     node.counters.commands += 1;
     node.counters.errors += u64::from(is_error);
     node.measures.count(spec, is_error);
+    if is_error {
+        node.measures.note_error(reply);
+    }
+}
+
+/// The same of one that was not executed.
+#[cold]
+fn count_refused(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
+    count(node, spec, reply);
+    if let Some(spec) = spec {
+        node.measures.count_refused(spec);
+    }
 }
 
 /// A request that is refused before any command runs.
@@ -316,6 +349,14 @@ impl<'a> Refusal<'a> {
 }
 
 impl Refusal<'_> {
+    /// The command that the table has, where the arguments alone are wrong.
+    fn spec(&self) -> Option<&'static Spec> {
+        match self {
+            Refusal::WrongArity(spec) => Some(spec),
+            _ => None,
+        }
+    }
+
     #[cold]
     fn write(&self, reply: &mut Reply<'_>) {
         match self {
@@ -396,6 +437,8 @@ fn run_for_client(
         }
         CommandId::Reset => connection::reset(node, client, reply),
         CommandId::Info => return Some(info::info(node, client, args, reply)),
+        CommandId::Role => replication::role(reply),
+        CommandId::Time => connection::time(node, reply),
         CommandId::ScurTotals => return Some(scur::totals(client, reply)),
         CommandId::ScurWatch => return Some(events::watch(node, client, args, reply)),
         CommandId::FlushAll | CommandId::FlushDb => {
@@ -546,6 +589,6 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
         CommandId::ConfigResetStat => config::reset_stat(node, reply),
         // Every other command has its line above: this is for SCUR commands, and says so else.
-        _ => scur::scur(node, spec.id, args, reply),
+        _ => scur::scur(node, spec, args, reply),
     }
 }

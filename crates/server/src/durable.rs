@@ -74,6 +74,8 @@ pub(crate) struct Durable {
     events: Option<Events>,
     /// Mail that shows sequences which are not durable yet.
     held: VecDeque<(u64, u16, Message)>,
+    /// What that takes.
+    held_bytes: u64,
     trouble: Option<Trouble>,
     /// The log has failed, and all that shows what it has not taken is gone.
     is_given_up: bool,
@@ -114,6 +116,7 @@ impl Durable {
             snapshots,
             events: None,
             held: VecDeque::new(),
+            held_bytes: 0,
             trouble: None,
             is_given_up: false,
             retry_ms: 0,
@@ -378,7 +381,13 @@ impl Durable {
 
     /// Mail that shows the shard as it is now.
     pub(crate) fn hold(&mut self, sequence: u64, core: u16, message: Message) {
+        self.held_bytes += message.memory_bytes();
         self.held.push_back((sequence, core, message));
+    }
+
+    /// What the mail that waits takes, bytes.
+    pub(crate) fn held_bytes(&self) -> u64 {
+        self.held_bytes
     }
 
     /// Mail that may leave. What will never be durable leaves as the news of that: who waits for
@@ -390,6 +399,7 @@ impl Durable {
             return None;
         }
         let (_, core, message) = self.held.pop_front()?;
+        self.held_bytes -= message.memory_bytes();
         Some((core, if is_durable { message } else { message.lost() }))
     }
 

@@ -1,5 +1,5 @@
-//! What goes wrong between a peer and what carries its bytes, TLS or RDMA. Peers can make it go wrong as
-//! often as they like, so the log tells of many in one line.
+//! What goes wrong between a peer and what carries its bytes, TLS or RDMA, and passwords that are
+//! wrong. Peers can make it go wrong as often as they like, so the log tells of many in one line.
 
 use std::net::SocketAddr;
 
@@ -21,6 +21,17 @@ pub(crate) enum Fault {
     /// The peer speaks TLS where none is spoken.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,
+    /// The peer speaks HTTP. A browser does so for any web page that tells it to.
+    #[error(
+        "possible attack: HTTP on a RESP port, perhaps from a web page; nothing of it was executed"
+    )]
+    Http,
+    /// It was not in when its time was over.
+    #[error("a client did not authenticate in time (auth_ms_max)")]
+    NotIn,
+    /// It was not in, and others came.
+    #[error("too many clients that have not authenticated: the oldest give way")]
+    GaveWay,
 }
 
 fn hint(error: &rustls::Error) -> &'static str {
@@ -30,30 +41,65 @@ fn hint(error: &rustls::Error) -> &'static str {
     }
 }
 
-/// Faults of a core that the log has not told of yet: how many, and the last of them.
+impl Fault {
+    /// True for what somebody should look at: no client of ours does it by mistake.
+    fn is_grave(&self) -> bool {
+        matches!(self, Fault::Http)
+    }
+}
+
+/// Of the name that a peer gives as its user's, bytes that the log shows.
+const NAME_LEN_MAX: usize = 64;
+
+/// Faults of a core that the log has not told of yet: how many of each kind, and the last of them,
+/// or the last grave one.
 #[derive(Default)]
 pub(crate) struct Faults {
+    /// Connections that were closed.
     count: u64,
     last: Option<(SocketAddr, Fault)>,
+    /// AUTH and HELLO with a wrong user or password.
+    logins: u64,
+    /// Who has come last, and as whom.
+    last_login: Option<(SocketAddr, String)>,
 }
 
 impl Faults {
     pub(crate) fn note(&mut self, peer: SocketAddr, fault: Fault) {
         tracing::debug!(%peer, "{fault}");
         self.count += 1;
-        self.last = Some((peer, fault));
+        // What is grave is told even where others came after it.
+        if fault.is_grave() || !self.last.as_ref().is_some_and(|(_, last)| last.is_grave()) {
+            self.last = Some((peer, fault));
+        }
+    }
+
+    /// Somebody has given a wrong user or password; the name may be any bytes.
+    pub(crate) fn note_login(&mut self, peer: SocketAddr, name: &[u8]) {
+        let user = name[..name.len().min(NAME_LEN_MAX)].escape_ascii().to_string();
+        tracing::debug!(%peer, user, "wrong user or password");
+        self.logins += 1;
+        self.last_login = Some((peer, user));
     }
 
     /// True when there is nothing to tell.
     pub(crate) fn is_empty(&self) -> bool {
-        self.count == 0
+        self.count + self.logins == 0
     }
 
-    /// Tells of them in one line.
+    /// Tells of them, each kind in one line.
     pub(crate) fn tell(&mut self) {
+        if let Some((peer, user)) = self.last_login.take() {
+            let failed = std::mem::take(&mut self.logins);
+            tracing::warn!(failed, %peer, user, "wrong user or password");
+        }
         if let Some((peer, fault)) = self.last.take() {
             let closed = std::mem::take(&mut self.count);
-            tracing::info!(closed, %peer, "{fault}");
+            if fault.is_grave() {
+                tracing::warn!(closed, %peer, "{fault}");
+            } else {
+                tracing::info!(closed, %peer, "{fault}");
+            }
         }
     }
 }

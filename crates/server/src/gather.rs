@@ -3,12 +3,16 @@
 
 use crate::bundle::Bundle;
 use crate::client::Caller;
-use crate::pool::{KEPT_MAX, Spare};
+use crate::pool::{Room, Spare};
 use crate::tracking::Tracker;
 use crate::transaction::{Guard, Queue};
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
+
+/// Pieces of output of one batch at most: what it takes does not grow with what a client sends. What
+/// is beyond comes with the next batch, also the rest of one long command.
+const STEPS_MAX: usize = 4096;
 
 /// The next piece of the connection's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +54,8 @@ pub(crate) struct Gather {
     bundles: Vec<Option<Box<Bundle>>>,
     /// Bundles that are away.
     pub(crate) away: usize,
+    /// What those took when they left, bytes.
+    away_bytes: usize,
     sum: i64,
     error: Option<Vec<u8>>,
     /// What watched keys hold.
@@ -70,7 +76,7 @@ impl Spreader<'_> {
             gather.bundles.resize_with(cores, || None);
         }
         gather.bundles[usize::from(core)].get_or_insert_with(|| {
-            let mut bundle = self.spare.pop().unwrap_or_default();
+            let mut bundle = self.spare.take().unwrap_or_default();
             bundle.caller = self.caller;
             bundle
         })
@@ -122,26 +128,30 @@ impl Spreader<'_> {
         gather.steps.push_back(end_of(spec));
     }
 
-    /// A request whose keys lie on several cores. `owner` says where.
+    /// A request whose keys lie on several cores. `owner` says where. So many of its keys were asked
+    /// for by batches before; how many are when there is more to ask for than this batch takes.
     pub(crate) fn keys(
         &mut self,
         gather: &mut Gather,
         spec: &'static Spec,
-        args: Args<'_>,
+        (args, begun): (Args<'_>, usize),
         owner: impl Fn(&[u8]) -> u16,
-    ) {
+    ) -> Option<usize> {
         let positions = || spec.key_positions(args.len());
         let step = usize::try_from(spec.keys.2).unwrap_or(1);
         if spec.spread == Spread::Elements {
-            let count = positions().count();
-            gather.steps.push_back(Step::Array(u32::try_from(count).unwrap_or(u32::MAX)));
-            for position in positions() {
+            let count = positions().len();
+            if begun == 0 {
+                gather.steps.push_back(Step::Array(u32::try_from(count).unwrap_or(u32::MAX)));
+            }
+            let end = count.min(begun + STEPS_MAX);
+            for position in positions().skip(begun).take(end - begun) {
                 let core = owner(args.at(position));
                 let words = [args.at(0), args.at(position)];
                 self.bundle(gather, core).push(spec, words.into_iter());
                 gather.steps.push_back(Step::Element(core));
             }
-            return;
+            return (end < count).then_some(end);
         }
         // Once over the keys per core: a command has few keys or few cores.
         for core in 0..self.cores {
@@ -155,6 +165,7 @@ impl Spreader<'_> {
             gather.steps.push_back(Step::Part(core));
         }
         gather.steps.push_back(end_of(spec));
+        None
     }
 }
 
@@ -171,6 +182,18 @@ impl Gather {
         self.steps.is_empty()
     }
 
+    /// True when no more should be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.steps.len() >= STEPS_MAX
+    }
+
+    /// What it takes, those that are away as they left, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
+        let steps = size_of::<Step>() * self.steps.capacity();
+        (size_of::<Gather>() + steps + here + self.away_bytes) as u64
+    }
+
     /// True when the requests were sent by one who tracks as this one does.
     pub(crate) fn is_of(&self, tracker: Option<Tracker>) -> bool {
         self.bundles.iter().flatten().all(|bundle| bundle.caller.tracker == tracker)
@@ -178,18 +201,22 @@ impl Gather {
 
     /// Bundles that have requests to execute, to be sent away.
     pub(crate) fn leaving(&mut self) -> impl Iterator<Item = (u16, Box<Bundle>)> + '_ {
-        let away = &mut self.away;
+        let (away, away_bytes) = (&mut self.away, &mut self.away_bytes);
         self.bundles.iter_mut().enumerate().filter_map(move |(core, place)| {
-            let bundle = place.take_if(|bundle| bundle.is_cut())?;
+            let mut bundle = place.take_if(|bundle| bundle.is_cut())?;
+            bundle.room_away = bundle.room();
             *away += 1;
+            *away_bytes += bundle.room_away;
             Some((u16::try_from(core).unwrap_or(u16::MAX), bundle))
         })
     }
 
     /// This core's bundle, to be sent again.
     pub(crate) fn again(&mut self, core: u16) -> Option<Box<Bundle>> {
-        let bundle = self.bundles.get_mut(usize::from(core))?.take()?;
+        let mut bundle = self.bundles.get_mut(usize::from(core))?.take()?;
+        bundle.room_away = bundle.room();
         self.away += 1;
+        self.away_bytes += bundle.room_away;
         Some(bundle)
     }
 
@@ -197,6 +224,7 @@ impl Gather {
     pub(crate) fn returned(&mut self, core: u16, bundle: Box<Bundle>) {
         debug_assert!(self.away > 0);
         self.away = self.away.saturating_sub(1);
+        self.away_bytes = self.away_bytes.saturating_sub(bundle.room_away);
         if let Some(place) = self.bundles.get_mut(usize::from(core)) {
             *place = Some(bundle);
         }
@@ -268,8 +296,8 @@ impl Gather {
     /// Gives the bundles back.
     pub(crate) fn end(self, spare: &mut Spare) {
         for mut bundle in self.bundles.into_iter().flatten() {
-            if bundle.clear() && spare.len() < KEPT_MAX {
-                spare.push(bundle);
+            if bundle.clear() {
+                spare.give(bundle);
             }
         }
     }
@@ -283,7 +311,7 @@ mod tests {
 
     /// A batch of these inline requests on three cores, where the first byte of a key is its core.
     fn batch(requests: &[&str]) -> Gather {
-        let (mut gather, mut spare) = (Gather::default(), Vec::new());
+        let (mut gather, mut spare) = (Gather::default(), Spare::default());
         let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
         let owner = |key: &[u8]| u16::from(key[0] - b'0');
         for request in requests {
@@ -295,7 +323,10 @@ mod tests {
             match spec.spread {
                 Spread::One => spreader.one(&mut gather, owner(args.at(1)), spec, args),
                 Spread::EverySum | Spread::EverySuccess => spreader.every(&mut gather, spec, args),
-                _ => spreader.keys(&mut gather, spec, args, owner),
+                _ => {
+                    let left = spreader.keys(&mut gather, spec, (args, 0), owner);
+                    assert_eq!(left, None, "a short command is one piece");
+                }
             }
         }
         gather

@@ -37,6 +37,14 @@ impl Histogram {
         }
     }
 
+    /// Adds another one.
+    pub fn add(&mut self, other: &Histogram) {
+        for (own, more) in self.buckets.iter_mut().zip(&other.buckets) {
+            *own += more;
+        }
+        self.sum_ns = self.sum_ns.wrapping_add(other.sum_ns);
+    }
+
     /// Each bound in seconds, and how many took no longer; all of them come last, without bound.
     pub fn cumulative(&self) -> impl Iterator<Item = (Option<f64>, u64)> + '_ {
         let mut sum = 0;

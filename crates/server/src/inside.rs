@@ -23,6 +23,9 @@ use std::time::Duration;
 
 /// How long a core may take to say what it has counted: longer than any turn of its loop.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// Connections from within the process at most: a door has one or two, and makes a new one when one
+/// is lost. They are no clients, so that no number of clients keeps the doors from the engine.
+const CONNECTIONS_MAX: usize = 16;
 
 /// The way in. Cheap to share; it outlives the server, and then says that there is none.
 #[derive(Clone)]
@@ -39,7 +42,7 @@ pub struct Inside {
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
     /// There are as many as there may be.
-    #[error("the server has as many connections as --max-clients allows")]
+    #[error("the server has {CONNECTIONS_MAX} connections from within its process: use those")]
     TooMany,
     /// It is busy, or has ended.
     #[error("the server takes no connection at present: it is busy, or stops")]
@@ -77,8 +80,8 @@ impl Inside {
         &self.users
     }
 
-    /// A connection that speaks RESP, admitted with these roles; it serves every key. It counts
-    /// among the clients, and does not block.
+    /// A connection that speaks RESP, admitted with these roles; it serves every key. It does not
+    /// count among the clients, and does not block.
     ///
     /// # Errors
     /// When there are too many, or the server stops.
@@ -89,15 +92,15 @@ impl Inside {
         // What cores call a TCP stream is a descriptor to read and write, which is all that they do
         // with one from here: no option of TCP is set, and no address asked for.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(theirs)));
-        if self.shared.clients.fetch_add(1, Ordering::Relaxed) >= self.settings.clients_max {
-            self.shared.clients.fetch_sub(1, Ordering::Relaxed);
+        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+            self.shared.give_place(true);
             return Err(InsideError::TooMany);
         }
         let core = self.next.fetch_add(1, Ordering::Relaxed) % self.letterboxes.len();
         let port = Port { door: Door::Main, tls: None, inside: Some(roles) };
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         if self.letterboxes[core].post(Message::Welcome { stream, peer, port }).is_err() {
-            self.shared.clients.fetch_sub(1, Ordering::Relaxed);
+            self.shared.give_place(true);
             return Err(InsideError::Busy);
         }
         Ok(ours)

@@ -25,6 +25,7 @@ mod inside;
 mod latency;
 mod listener;
 mod live_setting;
+mod lobby;
 mod measures;
 mod mesh;
 mod message;
@@ -55,6 +56,7 @@ mod transaction;
 mod transport;
 mod users;
 mod watch;
+mod web;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use exposition::{Exposition, Kind, Labels};

@@ -3,6 +3,10 @@
 
 use crate::histogram::Histogram;
 use scurry_resp::table::{CommandId, Spec};
+use std::collections::BTreeMap;
+
+/// First words of errors that are counted; a server answers with a few dozen.
+const ERRORS_MAX: usize = 128;
 
 /// Of one command.
 #[derive(Clone, Copy, Debug, Default)]
@@ -11,15 +15,21 @@ pub(crate) struct Tally {
     pub(crate) calls: u64,
     /// Of these, answered with an error.
     pub(crate) errors: u64,
+    /// Of these, before the command was executed.
+    pub(crate) refused: u64,
+    /// How long it was executed. Commands that are timed together have equal shares.
+    pub(crate) duration_ns: u64,
 }
 
-/// Since the start.
+/// Since the start; what is counted by command and by error also since CONFIG RESETSTAT.
 #[derive(Clone, Debug)]
 pub(crate) struct Measures {
     /// By [`CommandId`].
     commands: Box<[Tally; CommandId::COUNT]>,
     /// Requests that are no command.
     pub(crate) unknown: u64,
+    /// Errors by their first word.
+    pub(crate) errors: BTreeMap<String, u64>,
     /// How long commands were executed.
     pub(crate) executions: Histogram,
     /// From when a request was read until its reply was sent.
@@ -31,6 +41,7 @@ impl Default for Measures {
         Measures {
             commands: Box::new([Tally::default(); CommandId::COUNT]),
             unknown: 0,
+            errors: BTreeMap::new(),
             executions: Histogram::default(),
             requests: Histogram::default(),
         }
@@ -49,6 +60,56 @@ impl Measures {
             }
             None => self.unknown += 1,
         }
+    }
+
+    /// A request was refused before its command was executed; it is counted as answered besides.
+    pub(crate) fn count_refused(&mut self, spec: &Spec) {
+        self.commands[spec.id as usize].refused += 1;
+    }
+
+    /// A reply that is an error.
+    #[cold]
+    pub(crate) fn note_error(&mut self, reply: &[u8]) {
+        let word = reply.split(|byte| byte.is_ascii_whitespace()).next().unwrap_or_default();
+        let word = String::from_utf8_lossy(word.strip_prefix(b"-").unwrap_or(word));
+        if let Some(count) = self.errors.get_mut(word.as_ref()) {
+            *count += 1;
+        } else if self.errors.len() < ERRORS_MAX {
+            self.errors.insert(word.into_owned(), 1);
+        }
+    }
+
+    /// These commands together were executed for so long.
+    pub(crate) fn note_execution(&mut self, specs: &[Option<&'static Spec>], duration_ns: u64) {
+        let share_ns = duration_ns / specs.len().max(1) as u64;
+        for spec in specs.iter().flatten() {
+            self.commands[spec.id as usize].duration_ns += share_ns;
+        }
+    }
+
+    /// Forgets what is counted by command and by error.
+    pub(crate) fn reset(&mut self) {
+        self.commands.fill(Tally::default());
+        self.unknown = 0;
+        self.errors.clear();
+    }
+
+    /// Adds those of another core.
+    pub(crate) fn add(&mut self, other: &Measures) {
+        let Measures { commands, unknown, errors, executions, requests } = other;
+        for (own, more) in self.commands.iter_mut().zip(&**commands) {
+            let Tally { calls, errors, refused, duration_ns } = more;
+            own.calls += calls;
+            own.errors += errors;
+            own.refused += refused;
+            own.duration_ns += duration_ns;
+        }
+        self.unknown += unknown;
+        for (word, count) in errors {
+            *self.errors.entry(word.clone()).or_default() += count;
+        }
+        self.executions.add(executions);
+        self.requests.add(requests);
     }
 
     pub(crate) fn of(&self, id: CommandId) -> Tally {
@@ -70,5 +131,28 @@ mod tests {
             let tally = measures.of(spec.id);
             assert_eq!((tally.calls, tally.errors), (1, 1), "{}", spec.name);
         }
+    }
+
+    #[test]
+    fn errors_are_counted_by_their_first_word_and_are_bounded() {
+        let mut measures = Measures::default();
+        for reply in [&b"-ERR no\r\n"[..], b"-ERR yes\r\n", b"-BUSY\r\n"] {
+            measures.note_error(reply);
+        }
+        assert_eq!((measures.errors["ERR"], measures.errors["BUSY"]), (2, 1));
+        (0..2 * ERRORS_MAX)
+            .for_each(|number| measures.note_error(format!("-E{number} x").as_bytes()));
+        assert_eq!(measures.errors.len(), ERRORS_MAX);
+    }
+
+    #[test]
+    fn commands_that_are_timed_together_have_equal_shares() {
+        let mut measures = Measures::default();
+        measures.note_execution(&[&b"GET"[..], b"SET", b"GET"].map(table::find), 30);
+        let mut all = Measures::default();
+        all.add(&measures);
+        all.add(&measures);
+        assert_eq!(all.of(CommandId::Get).duration_ns, 40);
+        assert_eq!(all.of(CommandId::Set).duration_ns, 20);
     }
 }

@@ -65,6 +65,8 @@ pub(crate) struct Mesh {
 
 /// Empty packets kept at most.
 const SPARE_MAX: usize = 64;
+/// One with room for more messages is not kept.
+const SPARE_MESSAGES_MAX: usize = 1024;
 
 impl Mesh {
     /// One place per waker; each waker belongs to its core's poller.
@@ -147,7 +149,7 @@ impl Mesh {
     /// Keeps an emptied packet for later.
     pub(crate) fn recycle(&mut self, packet: Packet) {
         debug_assert!(packet.is_empty());
-        if self.spare.len() < SPARE_MAX {
+        if self.spare.len() < SPARE_MAX && packet.capacity() <= SPARE_MESSAGES_MAX {
             self.spare.push(packet);
         }
     }

@@ -55,6 +55,15 @@ pub(crate) enum Message {
 }
 
 impl Message {
+    /// What it has that nobody else counts, bytes: who asks for something counts what it sends.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match self {
+            Message::Done(_, bundle) => bundle.replies_room() as u64,
+            Message::Tell(_, answer) => answer.memory_bytes(),
+            _ => 0,
+        }
+    }
+
     /// What takes its place when it cannot be sent: who waits for it waits no more.
     pub(crate) fn lost(self) -> Message {
         match self {

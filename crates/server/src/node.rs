@@ -35,12 +35,14 @@ pub(crate) struct Node {
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
-    /// What is counted for `/metrics` alone.
+    /// What is counted by command and by duration.
     pub(crate) measures: Measures,
     /// When the present part of the turn began, for what requests take.
     pub(crate) now_ns: u64,
     /// Open connections of this core.
     pub(crate) clients: usize,
+    /// Those of them that are not in.
+    pub(crate) waiting: usize,
     pub(crate) scratch: Scratch<'static>,
     /// Where passwords are given to be checked.
     pub(crate) desk: Desk,
@@ -52,8 +54,12 @@ pub(crate) struct Node {
     told_of_probes: bool,
     /// SHUTDOWN was asked for.
     pub(crate) stop_asked: bool,
-    /// Memory of this core's connections, bytes.
+    /// Memory of this core's connections, bytes, of those that are in.
     pub(crate) connection_bytes: u64,
+    /// Memory that is kept for them, bytes.
+    pub(crate) pooled_bytes: u64,
+    /// Of the others. It is not the store's: it takes nothing from what keys may have.
+    pub(crate) lobby_bytes: u64,
     /// What this turn's clients have sent, while somebody watches.
     pub(crate) monitor: Monitor,
     /// For what watched keys hold.
@@ -88,6 +94,7 @@ impl Node {
             measures: Measures::default(),
             now_ns: 0,
             clients: 0,
+            waiting: 0,
             scratch: Scratch::default(),
             desk,
             faults: Faults::default(),
@@ -95,6 +102,8 @@ impl Node {
             told_of_probes: false,
             stop_asked: false,
             connection_bytes: 0,
+            pooled_bytes: 0,
+            lobby_bytes: 0,
             monitor: Monitor::default(),
             fingerprint_seeds: FingerprintSeeds::default(),
             tracking,
@@ -139,8 +148,11 @@ impl Node {
             totals: self.shard.totals().clone(),
             counters: self.counters.clone(),
             clients: self.clients,
+            waiting: self.waiting,
+            lobby_bytes: self.lobby_bytes,
             connection_bytes: self.connections_memory_bytes(),
             tracked: self.tracking.size(),
+            measures: self.measures.clone(),
             durable: self.durable.report(&self.shard),
             rdma,
         }
@@ -153,7 +165,6 @@ impl Node {
             core: self.core,
             report: self.report(rdma),
             cpu_ns: Clock::thread_cpu_ns(),
-            measures: self.measures.clone(),
             log_writes: self.durable.writes().clone(),
             now: self.now,
         }
@@ -205,9 +216,11 @@ impl Node {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
     }
 
-    /// Memory of this core's connections, and of what is tracked for them, bytes.
+    /// Memory of this core's connections, of what is kept and tracked for them, and of what waits to
+    /// be sent to those of other cores, bytes.
     fn connections_memory_bytes(&self) -> u64 {
-        self.connection_bytes + self.tracking.size().bytes
+        let tracked = self.tracking.size().bytes;
+        self.connection_bytes + self.pooled_bytes + tracked + self.durable.held_bytes()
     }
 
     /// Tells the other cores what this one holds, and learns how much memory is left to its shard.

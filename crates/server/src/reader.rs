@@ -4,6 +4,7 @@
 use crate::client::Client;
 use crate::dispatch::{self, BATCH_MAX};
 use crate::node::Node;
+use crate::pool::Room;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser};
 
@@ -19,6 +20,12 @@ pub(crate) struct Reader {
 impl Default for Reader {
     fn default() -> Reader {
         Reader { parser: Parser::default(), specs: [None; BATCH_MAX], ahead: None }
+    }
+}
+
+impl Room for Box<Reader> {
+    fn room(&self) -> usize {
+        size_of::<Reader>() + self.parser.room()
     }
 }
 
@@ -57,6 +64,11 @@ impl Reader {
     /// Requests of the batch.
     pub(crate) fn found(&self) -> usize {
         self.parser.found()
+    }
+
+    /// True when the last of them is a line and not an array.
+    pub(crate) fn ends_inline(&self) -> bool {
+        self.parser.ends_inline()
     }
 
     /// One of them: its entry of the table, when there is one, and its arguments.

@@ -38,6 +38,19 @@ pub(crate) enum Answer {
     Latency(Box<Latency>),
 }
 
+impl Answer {
+    /// What it takes, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let bytes = match self {
+            Answer::Report(_) => size_of::<Report>(),
+            Answer::Clients(text) => text.capacity(),
+            Answer::Slowlog(entries) => entries.iter().map(SlowCommand::room).sum(),
+            Answer::Latency(_) => size_of::<Latency>(),
+        };
+        bytes as u64
+    }
+}
+
 /// Counts and sums of one core, or of several together.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Report {
@@ -45,10 +58,14 @@ pub(crate) struct Report {
     pub(crate) totals: Totals,
     pub(crate) counters: Counters,
     pub(crate) clients: usize,
+    /// Those of them that are not in, and their memory, bytes.
+    pub(crate) waiting: usize,
+    pub(crate) lobby_bytes: u64,
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
     /// Keys that are tracked for connections.
     pub(crate) tracked: Size,
+    pub(crate) measures: Measures,
     pub(crate) durable: DurableReport,
     pub(crate) rdma: RdmaReport,
 }
@@ -60,7 +77,6 @@ pub(crate) struct CoreReport {
     pub(crate) report: Report,
     /// Time that its thread has had a processor, ns.
     pub(crate) cpu_ns: u64,
-    pub(crate) measures: Measures,
     /// From when a batch was given to the log until it was as durable as it had to be.
     pub(crate) log_writes: Histogram,
     /// Its time.
@@ -77,8 +93,11 @@ impl Report {
                 all.totals.add(&report.totals);
                 all.counters.add(&report.counters);
                 all.clients += report.clients;
+                all.waiting += report.waiting;
+                all.lobby_bytes += report.lobby_bytes;
                 all.connection_bytes += report.connection_bytes;
                 all.tracked.add(report.tracked);
+                all.measures.add(&report.measures);
                 all.durable.add(&report.durable);
                 all.rdma.add(&report.rdma);
             }

@@ -31,8 +31,10 @@ pub struct Settings {
     pub rdma: Option<RdmaSettings>,
     /// Listen beyond this machine although there is no password.
     pub open_access_allowed: bool,
-    /// Connections at most.
+    /// Connections at most; a quarter of them may be such as are not in yet.
     pub clients_max: usize,
+    /// How long a connection may take to come in: to end its handshake and to authenticate, ms.
+    pub auth_ms_max: i64,
     /// Memory of keys and values at most, bytes; none for no bound.
     pub memory_max: Option<u64>,
     /// Bounds of accounts.
@@ -95,6 +97,7 @@ impl Settings {
             rdma: None,
             open_access_allowed: false,
             clients_max: 10_000,
+            auth_ms_max: 30_000,
             memory_max: None,
             limits: Limits::default(),
             entity_index: false,

@@ -18,8 +18,12 @@ pub(crate) struct Shared {
     pub(crate) doors: Vec<SocketAddr>,
     /// Names this run of the server.
     pub(crate) run_id: u64,
-    /// Open connections of all cores.
+    /// Open connections of all cores, without those from within the process.
     pub(crate) clients: AtomicUsize,
+    /// Those of them that are not in.
+    pub(crate) waiting: AtomicUsize,
+    /// Open connections from within the process.
+    pub(crate) inside: AtomicUsize,
     next_client: AtomicU64,
     gauges: Vec<Gauge>,
     /// Connections in MONITOR, of all cores.
@@ -49,6 +53,8 @@ impl Shared {
             doors,
             run_id,
             clients: AtomicUsize::new(0),
+            waiting: AtomicUsize::new(0),
+            inside: AtomicUsize::new(0),
             next_client: AtomicU64::new(1),
             gauges: (0..cores).map(|_| Gauge::default()).collect(),
             monitors: AtomicUsize::new(0),
@@ -60,6 +66,12 @@ impl Shared {
 
     pub(crate) fn next_client(&self) -> u64 {
         self.next_client.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// A connection that was counted is gone.
+    pub(crate) fn give_place(&self, inside: bool) {
+        let places = if inside { &self.inside } else { &self.clients };
+        places.fetch_sub(1, Ordering::Relaxed);
     }
 
     /// True when the core that asks may log a line about faults: no other has done so lately.

@@ -29,6 +29,14 @@ pub(crate) struct SlowCommand {
     pub(crate) name: Vec<u8>,
 }
 
+impl SlowCommand {
+    /// What it takes, bytes.
+    pub(crate) fn room(&self) -> usize {
+        let arguments = self.arguments.iter().map(|argument| size_of::<Vec<u8>>() + argument.len());
+        size_of::<SlowCommand>() + arguments.sum::<usize>() + self.name.len()
+    }
+}
+
 /// The newest slow commands, newest first.
 #[derive(Debug)]
 pub(crate) struct Slowlog {

@@ -35,14 +35,6 @@ impl Socket {
             Socket::Rdma(rdma) => rdma.take_fault().map(Fault::Rdma),
         }
     }
-
-    /// True while the peer cannot send a command yet.
-    pub(crate) fn is_handshaking(&self) -> bool {
-        match self {
-            Socket::Tcp(_) | Socket::Rdma(_) => false,
-            Socket::Tls(tls) => tls.is_handshaking(),
-        }
-    }
 }
 
 /// Calls the same of whichever it is.
@@ -58,8 +50,13 @@ macro_rules! any {
 
 impl Transport for Socket {
     #[inline]
-    fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival> {
-        any!(self, transport => transport.progress(pool))
+    fn is_handshaking(&self) -> bool {
+        any!(self, transport => transport.is_handshaking())
+    }
+
+    #[inline]
+    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival> {
+        any!(self, transport => transport.progress(pool, len_max))
     }
 
     #[inline]
@@ -104,6 +101,10 @@ impl Transport for Socket {
     #[inline]
     fn settle(&mut self, pool: &mut Pool) {
         any!(self, transport => transport.settle(pool));
+    }
+
+    fn economize(&mut self, pool: &mut Pool) {
+        any!(self, transport => transport.economize(pool));
     }
 
     fn finish(&mut self) {

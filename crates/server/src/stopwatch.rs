@@ -2,7 +2,7 @@
 //! measured together, up to [`SPAN_COMMANDS_MAX`] at once: if the whole span was fast, so was each
 //! of them. After a slow span they are measured one by one for a while.
 
-use scurry_resp::table::CommandId;
+use scurry_resp::table::{CommandId, Spec};
 
 /// Commands that are measured together at most.
 pub(crate) const SPAN_COMMANDS_MAX: u32 = 16;
@@ -21,8 +21,8 @@ pub(crate) struct Stopwatch {
     close_looks: u32,
     off: bool,
     each: bool,
-    /// Name of the last command.
-    pub(crate) last: &'static str,
+    /// The commands of the span.
+    specs: [Option<&'static Spec>; SPAN_COMMANDS_MAX as usize],
 }
 
 /// A span that has ended.
@@ -58,9 +58,12 @@ impl Stopwatch {
     }
 
     /// Counts a command; true when the span ends with it.
-    pub(crate) fn ends_after(&mut self, alone: bool, name: &'static str) -> bool {
-        self.commands += 1;
-        self.last = name;
+    pub(crate) fn ends_after(&mut self, alone: bool, spec: &'static Spec) -> bool {
+        // There is none where nothing is timed: then no span ends.
+        if let Some(place) = self.specs.get_mut(self.commands as usize) {
+            *place = Some(spec);
+            self.commands += 1;
+        }
         let looks_close = self.close_looks > 0;
         self.close_looks = self.close_looks.saturating_sub(1);
         !self.off && (alone || self.each || looks_close || self.commands >= SPAN_COMMANDS_MAX)
@@ -72,6 +75,11 @@ impl Stopwatch {
         let span = Span { commands: self.commands, duration_us: duration_ns / 1_000, duration_ns };
         self.begin(now_ns);
         (span.commands > 0 && !self.off).then_some(span)
+    }
+
+    /// The commands of the span that has ended last.
+    pub(crate) fn specs(&self, span: Span) -> &[Option<&'static Spec>] {
+        self.specs.get(..span.commands as usize).unwrap_or_default()
     }
 
     /// A span of several commands was slow.
@@ -122,17 +130,19 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use scurry_resp::table;
 
     /// Runs commands of these durations through the watch, each alone or not; the spans.
     fn spans(watch: &mut Stopwatch, commands: &[(bool, u64)]) -> Vec<(u32, u64)> {
         let (mut now_ns, mut spans) = (1_000_000, Vec::new());
+        let get = table::find(b"GET").expect("a command");
         watch.begin(now_ns);
         for &(alone, duration_us) in commands {
             if watch.ends_before(alone) {
                 spans.extend(watch.end(now_ns));
             }
             now_ns += duration_us * 1_000;
-            if watch.ends_after(alone, "GET") {
+            if watch.ends_after(alone, get) {
                 spans.extend(watch.end(now_ns));
             }
         }

@@ -27,8 +27,10 @@ impl Tcp {
 }
 
 impl Transport for Tcp {
-    fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival> {
+    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival> {
         let room = self.input.room(pool);
+        let most = room.len().min(len_max);
+        let room = &mut room[..most];
         loop {
             match self.stream.read(room) {
                 Ok(0) => return Ok(Arrival::End),
@@ -97,6 +99,11 @@ impl Transport for Tcp {
             let few = self.output.as_slice().to_vec();
             pool.give_output(std::mem::replace(&mut self.output, few));
         }
+    }
+
+    fn economize(&mut self, pool: &mut Pool) {
+        self.shelve(pool);
+        self.input.shelve(pool);
     }
 
     fn settle(&mut self, pool: &mut Pool) {

@@ -74,7 +74,7 @@ impl Transaction {
 
     /// Bytes that it takes, about.
     pub(crate) fn memory_bytes(&self) -> u64 {
-        let queued = self.queue.as_ref().map_or(0, Queue::len_counted);
+        let queued = self.queue.as_ref().map_or(0, Queue::room);
         (size_of::<Transaction>() + queued + self.guards_len) as u64
     }
 }
@@ -93,6 +93,10 @@ impl Queue {
 
     fn len_counted(&self) -> usize {
         self.requests.bytes_len() + BESIDE_LEN * self.specs.len()
+    }
+
+    fn room(&self) -> usize {
+        self.requests.room() + size_of::<&Spec>() * self.specs.capacity()
     }
 
     pub(crate) fn into_parts(self) -> (Requests, Vec<&'static Spec>) {
@@ -118,6 +122,11 @@ impl Guard {
     /// What a key of this core holds now.
     pub(crate) fn of(node: &mut Node, key: &[u8]) -> Guard {
         Guard { key: key.into(), state: fingerprint(node, key) }
+    }
+
+    /// What it takes, bytes.
+    pub(crate) fn room(&self) -> usize {
+        size_of::<Guard>() + self.key.len()
     }
 
     /// True while the key holds that.

@@ -18,8 +18,13 @@ pub(crate) enum Arrival {
 
 /// A stream of bytes in both directions.
 pub(crate) trait Transport {
-    /// Takes in what has arrived, a bounded amount at a time.
-    fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival>;
+    /// True while the peer cannot send a command yet.
+    fn is_handshaking(&self) -> bool {
+        false
+    }
+    /// Takes in what has arrived, a bounded amount at a time, and not more than `len_max` bytes; over
+    /// RDMA what has arrived lies in the connection's own window.
+    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival>;
     /// What has arrived and is not consumed, contiguous.
     fn input(&self) -> &[u8];
     /// The same, and the staging to append replies to.
@@ -41,6 +46,10 @@ pub(crate) trait Transport {
     }
     /// Gives back buffers that are empty.
     fn settle(&mut self, pool: &mut Pool);
+    /// Gives back all room that holds nothing: there may be many peers that have not come in.
+    fn economize(&mut self, pool: &mut Pool) {
+        self.settle(pool);
+    }
     /// Tells the peer that nothing more will come.
     fn finish(&mut self);
 }

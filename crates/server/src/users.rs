@@ -132,6 +132,18 @@ impl Users {
         matches!(self.default.secret, Secret::Nothing)
     }
 
+    /// Who comes in and how, for people.
+    pub fn in_words(&self) -> String {
+        if self.is_open() {
+            return "without a password, with every role".to_owned();
+        }
+        let mut names = self.all().filter(|user| !matches!(user.secret, Secret::Never));
+        match (names.next(), names.count()) {
+            (Some(user), 0) => format!("with the password or token of {}", user.name),
+            (_, more) => format!("with the password or token of one of {} users", more + 1),
+        }
+    }
+
     /// Who comes without saying a name; none where that is nobody.
     pub fn anyone(&self) -> Option<Admitted> {
         self.is_open().then(|| Admitted::from(&*self.default))

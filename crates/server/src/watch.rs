@@ -100,6 +100,7 @@ impl Node {
         }
         if let Some(span) = self.watch.stopwatch.end(self.clock.monotonic_ns()) {
             self.measures.executions.note_together(span.duration_ns, span.commands);
+            self.measures.note_execution(self.watch.stopwatch.specs(span), span.duration_ns);
             let slow = self.watch.slowlog.wants(span.duration_us);
             let late = self.watch.latency.is_on();
             if slow || late {
@@ -126,7 +127,8 @@ impl Node {
             Some((spec, args)) if span.commands == 1 => kept(spec, args),
             _ => {
                 self.watch.stopwatch.look_closer();
-                let name = self.watch.stopwatch.last.to_ascii_lowercase().into_bytes();
+                let last = self.watch.stopwatch.specs(span).last().copied().flatten();
+                let name = last.map(Spec::lower_name).unwrap_or_default().into_bytes();
                 vec![name, format!("... (the last of {} commands)", span.commands).into_bytes()]
             }
         };

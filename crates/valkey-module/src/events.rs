@@ -1,7 +1,8 @@
 //! What the server tells besides commands: databases that are emptied or change places, keys that
-//! get another name, roles that change, files that were read.
+//! get another name, roles that change, files that were read, settings that change.
 
 use crate::account::AccountValue;
+use crate::eviction;
 use crate::server::{Context, Mode, Name, OpenKey, subscribe, subscribe_to_keys};
 use crate::timers::{self, Armed};
 use scurry_ledger::next_due;
@@ -13,6 +14,7 @@ const ROLE: u64 = 0;
 const LOADING: u64 = 3;
 const FLUSH: u64 = 2;
 const SWAP: u64 = 11;
+const CONFIG: u64 = 16;
 /// Valkey 9.0 and newer.
 const SLOT_MIGRATION: u64 = 19;
 
@@ -29,6 +31,7 @@ pub(crate) fn listen(context: &Context, migrates_slots: bool) -> bool {
         && subscribe(context, LOADING, went_on)
         && subscribe(context, FLUSH, flushed)
         && subscribe(context, SWAP, swapped)
+        && subscribe(context, CONFIG, configured)
         && subscribe_to_keys(context, heard_of_key);
     needed && (!migrates_slots || subscribe(context, SLOT_MIGRATION, migrated))
 }
@@ -43,6 +46,17 @@ unsafe extern "C" fn went_on(
 ) {
     // SAFETY: see above.
     timers::wake(&unsafe { Context::new(context) });
+}
+
+// SAFETY: see `went_on`.
+unsafe extern "C" fn configured(
+    context: *mut raw::RedisModuleCtx,
+    _: raw::RedisModuleEvent,
+    _: u64,
+    _: *mut c_void,
+) {
+    // SAFETY: see `went_on`.
+    eviction::look(&unsafe { Context::new(context) });
 }
 
 // SAFETY: see `went_on`.

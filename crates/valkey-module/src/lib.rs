@@ -10,6 +10,7 @@ mod commands;
 mod desk;
 mod entity;
 mod events;
+mod eviction;
 mod headed;
 mod load;
 mod options;

@@ -4,8 +4,10 @@
 use crate::account::AccountValue;
 use crate::entity::EntityValue;
 use crate::options::Options;
-use crate::server::{self, Context, Level, arguments, call, create_category, create_type, missing};
-use crate::{commands, desk, events};
+use crate::server::{
+    self, Context, Level, arguments, call, create_category, create_section, create_type, missing,
+};
+use crate::{commands, desk, events, eviction};
 use std::ffi::{CStr, c_int};
 use thiserror::Error;
 use valkey_module::raw;
@@ -13,7 +15,6 @@ use valkey_module::raw;
 const NAME: &CStr = c"scurry";
 /// Of the module, as MODULE LIST shows it.
 const VERSION: c_int = 1;
-const NO_EVICTION: &str = "noeviction";
 
 /// Why the module does not load.
 #[derive(Debug, Error)]
@@ -75,8 +76,7 @@ fn has_allocator() -> bool {
 }
 
 fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
-    let policy = context.info(c"memory", c"maxmemory_policy").unwrap_or_default();
-    if policy != NO_EVICTION {
+    if let Some(policy) = eviction::policy(context) {
         return Err(Refusal::Evicts(policy));
     }
     let options = Options::read(words)?;
@@ -89,6 +89,9 @@ fn begin(context: &Context, words: &[server::Name<'_>]) -> Result<(), Refusal> {
     commands::register(context).map_err(Refusal::Refused)?;
     if !events::listen(context, migrates_slots) {
         return Err(Refusal::Refused("events"));
+    }
+    if !create_section(context, eviction::fields) {
+        return Err(Refusal::Refused("section of INFO"));
     }
     let mut module_options = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
         | raw::REDISMODULE_OPTION_NO_IMPLICIT_SIGNAL_MODIFIED;

@@ -10,6 +10,7 @@ mod key;
 mod kind;
 mod name;
 mod reply;
+mod section;
 mod subscribe;
 #[cfg(feature = "test-clock")]
 pub(crate) mod test_clock;
@@ -22,4 +23,5 @@ pub(crate) use key::{Mode, OpenKey, WrongType};
 pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};
 pub(crate) use name::{Name, OwnedName, arguments};
 pub(crate) use reply::{is_tried, try_joining};
+pub(crate) use section::create_section;
 pub(crate) use subscribe::{subscribe, subscribe_to_keys};

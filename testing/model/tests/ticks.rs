@@ -4,7 +4,7 @@
 //! It needs no oracle, so it also judges a rule that ledger and model have from one sentence.
 //! SCURRY_SEEDS sets how many seeds, SCURRY_SEED the first.
 
-use scurry_engine::{Config, Outcome, Shard};
+use scurry_engine::{Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Account, Answer, Decision, Limits, Time, apply, decide, tick, view};
 use scurry_model::{Came, Generator, Model, ModelResult, Op, Pair, Random, Snapshot, What};
 
@@ -194,8 +194,13 @@ fn difference(events: &[(i64, Op)], plain: &Seen, other: &Seen) -> Option<String
 fn check(seed: u64) -> Result<(), String> {
     let (limits, events) = history(seed);
     let bare = || Bare { limits: limits.clone(), account: None };
-    let shard =
-        || Shard::new(Config { limits: limits.clone(), hash_seed: seed, ..Config::default() });
+    let shard = || {
+        Shard::new(Config {
+            limits: limits.clone(),
+            hash_key: HashKey::known(seed),
+            ..Config::default()
+        })
+    };
     let plain = course(&mut bare(), &events, Between::Nothing);
     let ways = [Between::Nothing, Between::Punctual, Between::Late];
     for between in ways.into_iter().chain((0..3).map(Between::Anything)) {

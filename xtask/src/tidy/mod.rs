@@ -34,6 +34,7 @@ const CHECKS: &[Check] = &[
     rust::banned,
     rust::opening,
     rust::unsafe_code,
+    rust::unsafe_places,
 ];
 
 /// One breach of a rule.

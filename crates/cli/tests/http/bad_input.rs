@@ -96,3 +96,59 @@ fn more_connections_than_are_allowed_are_closed_and_others_served() {
     drop(idle);
     door.wait_until_ready(1);
 }
+
+#[test]
+fn what_no_request_may_be_like_is_refused_at_every_path() {
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    let close = "Connection: close\r\n";
+    for path in ["/v0/entity?id=x", "/healthz", "/v0/status", "/", "/nowhere"] {
+        for (request, status) in [
+            (format!("GET {path} HTTP/1.1\r\n{close}\r\n"), "400"),
+            (format!("GET {path} HTTP/1.1\r\nHost: x\r\nHost: x\r\n{close}\r\n"), "400"),
+            (format!("GET {path} HTTP/1.0\r\nHost: x\r\nHost: y\r\n\r\n"), "400"),
+            (format!("GET {path}%zz HTTP/1.1\r\nHost: localhost\r\n{close}\r\n"), "400"),
+            (format!("GET {path}%2 HTTP/1.1\r\nHost: localhost\r\n{close}\r\n"), "400"),
+            (format!("GET {path}?%zz HTTP/1.1\r\nHost: localhost\r\n{close}\r\n"), "400"),
+            (
+                format!(
+                    "PUT {path} HTTP/1.1\r\nHost: localhost\r\n{close}Content-Encoding: gzip\r\n\
+                     Content-Length: 1\r\n\r\nx"
+                ),
+                "415",
+            ),
+        ] {
+            let answer = say(&door, request.as_bytes());
+            assert!(
+                answer.starts_with(&format!("HTTP/1.1 {status}"))
+                    || answer.starts_with(&format!("HTTP/1.0 {status}")),
+                "{request:?}: {answer}"
+            );
+            assert!(answer.contains("application/problem+json"), "{answer}");
+            if status == "415" {
+                assert!(answer.contains("accept-encoding: identity"), "{answer}");
+            }
+        }
+    }
+    let host = "Host: localhost\r\nConnection: close\r\n";
+    // A client of HTTP/1.0 names no host, and what is not changed by its coding is taken.
+    let answer = say(&door, b"GET /healthz HTTP/1.0\r\n\r\n");
+    assert!(answer.contains(" 200 OK"), "{answer}");
+    let plain = "Content-Encoding: identity\r\nContent-Length: 1\r\n";
+    let answer =
+        say(&door, format!("PUT /v0/entity?id=x HTTP/1.1\r\n{host}{plain}\r\nx").as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+}
+
+#[test]
+fn who_asks_before_he_sends_too_much_is_told_at_once() {
+    let nodes = keeping(1);
+    let door = Door::before(&[nodes[0].address()], &["--max-value", "1kb"]);
+    door.wait_until_ready(1);
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nExpect: 100-continue\r\n";
+    // Nothing of the body is sent.
+    let answer = say(&door, format!("{head}Content-Length: 1025\r\n\r\n").as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 413"), "{answer}");
+    let answer = say(&door, format!("{head}Content-Length: 2\r\n\r\nok").as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201"), "{answer}");
+}

@@ -140,6 +140,37 @@ fn many_at_once_with_one_key_are_one() {
 }
 
 #[test]
+fn retry_after_says_when_there_is_room() {
+    let (_nodes, door) = open();
+    create(&door, "alice");
+    let reserve = |number: u32| {
+        let path = format!("POST /v1/accounts/alice/sessions/s{number}");
+        let body =
+            r#"{"request":0,"tcc_ms":3600000,"items":[{"key":1,"unit":"cent","requested":1}]}"#;
+        door.ask(&path, &[], body)
+    };
+    assert!((0..64).map(reserve).all(|reply| reply.status < 300));
+    let reply = reserve(64);
+    assert_eq!((reply.status, &reply.body["code"]), (503, &json!("BUSY")));
+    let detail = reply.body["detail"].as_str().expect("text");
+    assert!(detail.starts_with("sessions_max 64, the first goes in "), "{detail}");
+    // Tcc of the first session, less what has passed since.
+    let seconds: u64 = reply.header("Retry-After").parse().expect("seconds");
+    assert!((60..=3_600).contains(&seconds), "{seconds}");
+    // Counters stay: there is no time to wait for.
+    let count = |number: u32| {
+        let path = format!("POST /v1/accounts/alice/counters/c{number}");
+        door.ask_once(&path, &format!("c{number}"), r#"{"amount":1}"#)
+    };
+    assert!((0..32).map(count).all(|reply| reply.status < 300));
+    let reply = count(32);
+    assert_eq!((reply.status, reply.header("Retry-After")), (503, ""));
+    assert!(
+        reply.body["detail"].as_str().is_some_and(|text| text.starts_with("counters_max 32: "))
+    );
+}
+
+#[test]
 fn an_unknown_outcome_is_said_and_sent_again_with_the_same_key() {
     let nodes = keeping(1);
     let door = Door::charging(&nodes[0].address(), &["--patience-ms", "2000"]);

@@ -161,6 +161,71 @@ fn without_users_everybody_is_the_default_user() {
     client.ask("FLUSHALL", "+OK\r\n");
 }
 
+#[test]
+fn what_was_begun_with_more_rights_ends_with_them() {
+    let all = "'read', 'charge', 'admin'";
+    let users = [("boss", CHEAP, all), ("reader", CHEAP, "'read'"), ("writer", CHEAP, "'charge'")];
+    let server = start("lesser", "", &users);
+    let login = |client: &mut Client, user: &str| {
+        client.ask(&format!("AUTH {user} password"), "+OK\r\n");
+    };
+    let mut boss = server.connect();
+    login(&mut boss, "boss");
+    let mut watcher = server.connect();
+    login(&mut watcher, "boss");
+    watcher.ask("MONITOR", "+OK\r\n");
+    // Another one of the same rights goes on.
+    login(&mut watcher, "boss");
+    boss.ask("SET k shown", "+OK\r\n");
+    assert!(watcher.line().ends_with("\"SET\" \"k\" \"shown\""));
+    login(&mut watcher, "reader");
+    boss.ask("SET k hidden", "+OK\r\n");
+    watcher.ask("GET k", "$6\r\nhidden\r\n");
+    // So it is with tracked keys and with watched ones, whose command says whether they changed.
+    let mut tracker = server.connect();
+    login(&mut tracker, "reader");
+    tracker.send("HELLO 3\r\nCLIENT TRACKING ON\r\nGET k\r\nWATCH k\r\n");
+    tracker.until("+OK\r\n$6\r\nhidden\r\n+OK\r\n");
+    let tracking = |boss: &mut Client| {
+        boss.send("INFO clients\r\n");
+        boss.bulk()
+            .lines()
+            .find_map(|line| Some(line.strip_prefix("tracking_clients:")?.to_owned()))
+    };
+    assert_eq!(tracking(&mut boss).as_deref(), Some("1"));
+    tracker.ask("AUTH writer password", "+OK\r\n");
+    assert_eq!(tracking(&mut boss).as_deref(), Some("0"));
+    boss.ask("SET k unseen", "+OK\r\n");
+    tracker.ask("MULTI", "+OK\r\n");
+    tracker.ask("EXEC", "*0\r\n");
+}
+
+#[test]
+fn wrong_passwords_are_told_in_the_log_and_many_in_few_lines() {
+    const GUESSES: usize = 300;
+    let users = [("boss", CHEAP, "'admin'")];
+    let server = start("guesses", "", &users);
+    for guess in 0..GUESSES {
+        let mut client = server.connect();
+        let command = if guess % 2 == 0 { "AUTH" } else { "HELLO 3 AUTH" };
+        client.ask(&format!("{command} \"mal\\nlory\" wrong"), WRONG_PASS);
+    }
+    server.signal(Signal::SIGTERM);
+    let (_, log) = server.wait();
+    let lines = log.lines().filter(|line| line.contains("wrong user or password"));
+    let told: Vec<&str> = lines.collect();
+    let failed = |line: &&str| {
+        let digits = line.split_once("failed=").expect("a count").1.split(' ').next();
+        digits.and_then(|digits| digits.parse::<usize>().ok()).expect("a number")
+    };
+    assert_eq!(told.iter().map(failed).sum::<usize>(), GUESSES, "{log}");
+    assert!(told.len() < 100, "{} lines", told.len());
+    for line in told {
+        assert!(line.contains("WARN") && line.contains("peer=127.0.0.1:"), "{line}");
+        assert!(line.contains(r"mal\\nlory") || line.contains(r"mal\nlory"), "{line}");
+    }
+}
+
 /// A client whose AUTH is being checked, with requests behind it.
 fn waiting(server: &Server) -> Client {
     let mut client = server.connect();

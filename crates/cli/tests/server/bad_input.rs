@@ -214,6 +214,66 @@ fn out_of_memory_in_the_words_of_redis() {
 }
 
 #[test]
+fn without_memory_what_ends_settles_or_is_known_goes_on() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    let oom = "-OOM command not allowed when used memory > 'maxmemory'.\r\n";
+    let mut ask = |line: &str| {
+        client.send(format!("{line}\r\nPING\r\n"));
+        client.until("+PONG\r\n")
+    };
+    ask("SCUR.CREATE a BUCKET main cent 100 BUCKET old cent 0");
+    let known = [
+        "SCUR.RESERVE a s 0 ITEM 1 cent REQUESTED 10",
+        "SCUR.DEBIT a d cent 5",
+        "SCUR.TOPUP a t main 5",
+        "SCUR.COUNTER a c calls 1",
+    ];
+    let answers = known.map(&mut ask);
+    ask("SCUR.RESERVE a r 0 ITEM 1 cent REQUESTED 10");
+    ask("CONFIG SET maxmemory 1");
+    for (line, first) in known.iter().zip(answers) {
+        let again = ask(line);
+        assert_eq!(again, first.replacen(":0\r\n", ":1\r\n", 1), "{line} is replayed");
+    }
+    for line in [
+        "SCUR.CREATE b",
+        "SCUR.RESERVE a s2 0 ITEM 1 cent REQUESTED 10",
+        "SCUR.DEBIT a d2 cent 5",
+        "SCUR.TOPUP a t2 main 5",
+        "SCUR.COUNTER a c2 calls 1",
+        "SET k v",
+        "ENTITY.PUT e v",
+    ] {
+        assert!(ask(line).starts_with(oom), "{line}");
+    }
+    // What would be refused anyway is refused for that.
+    assert!(ask("SCUR.DEBIT a d cent 6").starts_with("-REQUEST_MISMATCH"));
+    assert!(ask("SCUR.RESERVE b s 0 ITEM 1 cent REQUESTED 1").starts_with("-UNKNOWN_ACCOUNT"));
+    for line in [
+        "SCUR.UPDATE a s 1 ITEM 1 cent USED 4 REQUESTED 10",
+        "SCUR.TERMINATE a s 2 ITEM 1 cent USED 4",
+        "SCUR.RELEASE a r",
+        "SCUR.REFUND a f d",
+        "SCUR.ADJUST a j main -1",
+        "SCUR.BUCKET a k old REMOVE",
+        "SCUR.STATUS a closed",
+        "SCUR.GET a",
+        "DEL k",
+        "ENTITY.DEL e",
+    ] {
+        let said = ask(line);
+        assert!(!said.starts_with('-'), "{line}: {said}");
+    }
+    let flags = |said: String| said.contains("+denyoom\r\n");
+    for (name, may_be_refused) in
+        [("SCUR.RESERVE", true), ("SCUR.CREATE", true), ("SCUR.UPDATE", false), ("SET", true)]
+    {
+        assert_eq!(flags(ask(&format!("COMMAND INFO {name}"))), may_be_refused, "{name}");
+    }
+}
+
+#[test]
 fn a_hundred_thousand_commands_in_one_go() {
     let server = Server::start(&[]);
     let mut client = server.connect();

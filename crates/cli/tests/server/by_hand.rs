@@ -1,6 +1,7 @@
 //! `scurry cli` against a real server.
 
 use crate::support::Server;
+use crate::tls::{Certificates, start};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
@@ -65,4 +66,83 @@ fn passwords_go_before_commands_and_troubles_are_told() {
         .expect("it runs");
     let complaint = String::from_utf8_lossy(&nobody.stderr);
     assert!(complaint.contains("no server answers at 127.0.0.1:1"), "{complaint}");
+}
+
+/// `scurry` with these words and this password.
+fn scurry(words: &[&str], password: Option<&str>) -> (String, String, bool) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(words).env_remove("SCURRY_PASSWORD");
+    command.envs(password.map(|password| ("SCURRY_PASSWORD", password)));
+    let output = command.stdin(Stdio::null()).output().expect("it runs");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (text(output.stdout), text(output.stderr), output.status.success())
+}
+
+#[test]
+fn the_options_of_redis_cli_lead_to_the_server_that_they_name() {
+    let server = Server::start(&["--requirepass", "secret"]);
+    let port = server.port.to_string();
+    let named = ["cli", "-h", "127.0.0.1", "-p", &port];
+    for pass in [["-a", "secret"], ["--pass", "secret"], ["--password", "secret"]] {
+        let (shown, complaint, _) = scurry(&[&named[..], &pass, &["PING"]].concat(), None);
+        assert_eq!(shown, "PONG\n", "{complaint}");
+    }
+    let user = ["--user", "default", "PING"];
+    assert_eq!(scurry(&[&named[..], &user].concat(), Some("secret")).0, "PONG\n");
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let nobody = free.local_addr().expect("an address").port().to_string();
+    drop(free);
+    let (_, complaint, is_well) = scurry(&["cli", "-p", &nobody, "PING"], None);
+    let expected = format!("no server answers at 127.0.0.1:{nobody}");
+    assert!(!is_well && complaint.contains(&expected), "{complaint}");
+}
+
+#[test]
+fn what_is_no_option_is_refused_and_sent_to_nobody() {
+    let server = Server::start(&[]);
+    let address = format!("127.0.0.1:{}", server.port);
+    let known = ["cli", "--address", &address];
+    for unknown in ["-n", "--stat", "--cluster", "-x", "--askpass"] {
+        let words = [&known[..], &[unknown, "SET", "key", "value"]].concat();
+        let (shown, complaint, is_well) = scurry(&words, None);
+        assert!(!is_well && shown.is_empty(), "{unknown}: {shown}");
+        assert!(complaint.contains(unknown) && complaint.contains("--help"), "{complaint}");
+    }
+    // Behind the command they are its words, and TLS asks whom to trust.
+    assert_eq!(scurry(&[&known[..], &["SET", "key", "-1"]].concat(), None).0, "OK\n");
+    let (_, complaint, is_well) = scurry(&[&known[..], &["--tls", "PING"]].concat(), None);
+    assert!(!is_well && complaint.contains("--cacert"), "{complaint}");
+}
+
+#[test]
+fn the_tools_speak_tls_and_trust_nobody_else() {
+    let files = Certificates::make("by-hand");
+    let demanded = ["--tls-client-ca", &files.ca];
+    let server = start(&files, &[&demanded[..], &["--requirepass", "secret"]].concat());
+    let port = server.port.to_string();
+    let own = ["--cert", &files.client.0, "--key", &files.client.1];
+    let with = |tool: &'static str, ca: &'static str, last: &[&'static str]| -> Vec<String> {
+        let ca = if ca == "good" { &files.ca } else { &files.other_ca };
+        let first = [tool, "-h", "localhost", "-p", &port, "--tls", "--cacert", ca];
+        [&first[..], &own, last].concat().into_iter().map(str::to_owned).collect()
+    };
+    let run = |words: Vec<String>| {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        scurry(&words, Some("secret"))
+    };
+    let (shown, complaint, _) = run(with("cli", "good", &["PING"]));
+    assert_eq!(shown, "PONG\n", "{complaint}");
+    // It has come to the server, which keeps nothing.
+    let (_, complaint, _) = run(with("snapshot", "good", &[]));
+    assert!(complaint.contains("writes no snapshot: "), "{complaint}");
+    for tool in ["cli", "snapshot"] {
+        let (shown, complaint, is_well) = run(with(tool, "other", &[]));
+        assert!(!is_well && shown.is_empty(), "{shown}");
+        assert!(complaint.contains("no TLS was agreed on with localhost"), "{complaint}");
+    }
+    // Without TLS, and with a name that the certificate has not.
+    let (shown, _, is_well) = scurry(&["cli", "-p", &port, "--timeout", "5", "PING"], None);
+    assert!(!is_well && shown.is_empty(), "{shown}");
+    let words = with("cli", "good", &["--sni", "elsewhere.example", "PING"]);
+    assert!(!run(words).2, "the name was not looked at");
 }

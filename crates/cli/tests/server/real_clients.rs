@@ -3,7 +3,7 @@
 //! where the server is a cluster.
 
 mod cluster;
-mod peer;
+pub(crate) mod peer;
 mod programs;
 mod redis_rs;
 

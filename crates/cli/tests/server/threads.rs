@@ -20,6 +20,8 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "EXISTS K K K K K",
         "MGET K",
         "MGET K K K K K K K",
+        "MGET MANY K",
+        "DEL MANY K",
         "MSET K N K N K N",
         "MSET K N K",
         "DBSIZE",
@@ -50,9 +52,20 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
         "N" => random.of(&["1", "", "some value"]).to_owned(),
         fixed => fixed.to_owned(),
     };
-    // FLUSHALL ends everything there is: seldom.
-    let shape = if shape.starts_with("FLUSH") && random.below(10) > 0 { "DBSIZE" } else { shape };
-    shape.split(' ').map(|part| word(random, part)).collect()
+    // FLUSHALL ends everything there is: seldom. So are long ones.
+    let is_rare = shape.starts_with("FLUSH") || shape.contains("MANY");
+    let shape = if is_rare && random.below(10) > 0 { "DBSIZE" } else { shape };
+    let mut words = Vec::new();
+    for part in shape.split(' ') {
+        match part {
+            // More than one batch of replies, and some of them are there.
+            "MANY" => {
+                words.extend((0..1 + random.below(9_000)).map(|_| random.of(&KEYS).to_owned()))
+            }
+            part => words.push(word(random, part)),
+        }
+    }
+    words
 }
 
 /// What the server says to these commands, sent in one go.

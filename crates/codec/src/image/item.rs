@@ -104,6 +104,9 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
             r.skip(FIXED_LEN);
         }
         for _ in 0..count(r, i64::from(fields[1])) {
+            if r.is_broken() {
+                break;
+            }
             let fields = r.fixed::<SLICE_LEN>();
             let bucket = BucketNo(u16::from_le_bytes(part(fields, 0)));
             item.slices.push(Slice { bucket, amount: four(fields, 2) });
@@ -117,6 +120,9 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
         item.granted = granted;
         [item.used, item.from_hold, item.released, _] = r.group();
         for _ in 0..count(r, slices) {
+            if r.is_broken() {
+                break;
+            }
             let [bucket, amount, ..] = r.group();
             item.slices.push(Slice { bucket: BucketNo(narrow(r, bucket)), amount });
         }

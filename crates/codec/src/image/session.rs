@@ -116,10 +116,12 @@ pub(super) fn take(r: &mut Reader<'_>, session: &mut Session) {
     }
     let items = count(r, items);
     session.items.truncate(items);
-    while session.items.len() < items {
-        session.items.push(Item::empty());
-    }
     for item in &mut session.items {
         item::take(r, item);
+    }
+    while session.items.len() < items && !r.is_broken() {
+        session.items.push(Item::empty());
+        let last = session.items.len() - 1;
+        item::take(r, &mut session.items[last]);
     }
 }

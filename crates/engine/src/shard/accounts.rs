@@ -10,15 +10,22 @@ use scurry_ledger::{
 };
 
 impl Shard {
-    /// Runs a command on an account. The host has checked that the id is one that
-    /// docs/ledger.md section 1 allows.
+    /// Runs a command on an account, whatever memory that takes. The host has checked that the id
+    /// is one that docs/ledger.md section 1 allows.
     pub fn execute(&mut self, now: Time, key: Key<'_>, command: &Command<'_>) -> Outcome {
+        self.run(now, key, command, false)
+    }
+
+    /// As [`Shard::execute`], and where no memory is left what would change something comes to
+    /// nothing. A duplicate gets its stored answer.
+    pub fn execute_in_bounds(&mut self, now: Time, key: Key<'_>, command: &Command<'_>) -> Outcome {
+        self.run(now, key, command, true)
+    }
+
+    fn run(&mut self, now: Time, key: Key<'_>, command: &Command<'_>, is_bounded: bool) -> Outcome {
         let place = self.settle(now, key);
         if self.load(place).is_err() {
             return Outcome::WrongType;
-        }
-        if takes_memory(command) && self.refuses_memory() {
-            return Outcome::OutOfMemory;
         }
         self.before.set(self.scratch.as_ref());
         let limits = &self.config.limits;
@@ -30,6 +37,10 @@ impl Shard {
             Decision::Reject(rejection) => {
                 self.stats.rejects += 1;
                 Outcome::Reject(rejection)
+            }
+            Decision::Commit(change, _) if is_bounded && self.refuses_memory() => {
+                self.spare_ops = change.ops;
+                Outcome::OutOfMemory
             }
             Decision::Commit(change, answer) => {
                 self.stats.commits += 1;
@@ -108,18 +119,6 @@ impl Shard {
             self.arm(key.hash(), place, due);
         }
     }
-}
-
-/// True for commands that may need more memory. What ends or corrects something always runs.
-fn takes_memory(command: &Command<'_>) -> bool {
-    matches!(
-        command,
-        Command::Create(_)
-            | Command::TopUp { .. }
-            | Command::Debit { .. }
-            | Command::Counter { .. }
-            | Command::Reserve(_)
-    )
 }
 
 fn code_of(answer: &Answer) -> Code {

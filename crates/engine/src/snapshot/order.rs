@@ -48,6 +48,6 @@ mod tests {
             [&b""[..], b"15550100", b"user:000000000001", &[0xa5; 300]]
                 .map(|key| order.position(key))
         });
-        expect_test::expect!["[[4bf35356366f103a, 96d10fe5aa39484a, 10142351a2a65dca, 60e2a10faa19c1c9], [bc0d4d26c84d4672, d03b771cf4ff741d, a095f4829f2e9428, 1be98770a61ce783]]"].assert_eq(&format!("{positions:016x?}"));
+        expect_test::expect!["[[4bf35356366f103a, 96d10fe5aa39484a, 10142351a2a65dca, 60e2a10faa19c1c9], [52e0e61b29826c1d, 33bca402d6795bcf, ee8f4bb7894148cb, 2fac90ce9d6ef2b2]]"].assert_eq(&format!("{positions:016x?}"));
     }
 }

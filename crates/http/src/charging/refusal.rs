@@ -23,11 +23,21 @@ impl From<Refused> for Problem {
         match refused {
             Refused::Rejected(code, why) => {
                 let status = StatusCode::from_u16(code.http());
-                Problem::of_code(code.name(), status.unwrap_or(StatusCode::BAD_REQUEST), why)
+                let status = status.unwrap_or(StatusCode::BAD_REQUEST);
+                let wait_s = wait_s(&why);
+                Problem::of_code(code.name(), status, why).retry_after(wait_s)
             }
             Refused::Otherwise(code, why) => Problem::of_code(code.name, code.status, why),
         }
     }
+}
+
+/// How long BUSY says that it takes until the first of what fills the bound is gone, in whole seconds.
+/// None where only a request makes room.
+pub(crate) fn wait_s(why: &str) -> Option<u64> {
+    let (bound, _) = why.split_once(": ")?;
+    let (_, wait_ms) = bound.strip_suffix(" ms")?.rsplit_once(" in ")?;
+    Some(wait_ms.parse::<u64>().ok()?.div_ceil(1_000).max(1))
 }
 
 /// The reply, or what it refuses.

@@ -8,6 +8,7 @@ use super::operation::{Method, Operation};
 use super::refusal::{foreign, outcome};
 use super::table::OPERATIONS;
 use super::wording::explain;
+use crate::form;
 use crate::problem::Problem;
 use crate::service::Service;
 use axum::body::{Body, Bytes};
@@ -132,11 +133,13 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
     let of = |code: codes::DoorCode, why: String| Problem::of_code(code.name, code.status, why);
+    let too_long = || of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes"));
+    if form::is_too_long(&body, BODY_LEN_MAX) {
+        return Err(too_long());
+    }
     match timeout(patience, Limited::new(body, BODY_LEN_MAX).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes")))
-        }
+        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
         Ok(Err(error)) => Err(of(BAD_REQUEST, format!("the body is broken: {error}"))),
         Err(_) => {
             let why = format!("the body took more than {} s", patience.as_secs());

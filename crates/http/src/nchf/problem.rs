@@ -1,6 +1,6 @@
 //! ProblemDetails (TS 29.571) with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
 
-use crate::charging::{Place, Refused, field_problem};
+use crate::charging::{Place, Refused, field_problem, wait_s};
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use scurry_ledger::Code;
@@ -37,7 +37,7 @@ pub(crate) fn denied(code: Code) -> Problem {
 /// The store has refused, or is not there.
 pub(crate) fn refused(refused: Refused) -> Problem {
     match refused {
-        Refused::Rejected(code, why) => of_code(code, &why),
+        Refused::Rejected(code, why) => of_code(code, &why).retry_after(wait_s(&why)),
         otherwise => with_cause(otherwise.into(), "CHARGING_FAILED"),
     }
 }

@@ -57,7 +57,8 @@ pub(super) fn status(
         let known = draft.account().identities.iter().any(|identity| identity.kind == *kind);
         let full = draft.account().identities.len() >= draft.limits.identities_max;
         if full && !known && !value.is_empty() {
-            return reject(Code::Busy, "the account has as many identities as allowed: remove one");
+            let bound = ("identities_max", draft.limits.identities_max);
+            return draft.busy(bound, None, "the account has as many as allowed: remove one");
         }
         set_identity(draft, *kind, value);
     }

@@ -72,10 +72,13 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> 
 
 /// The last check before a command is carried out: room to remember its transaction id.
 fn check_room(draft: &Draft<'_>) -> Step<()> {
-    if draft.account().transactions.len() >= draft.limits.transactions_max {
-        return reject(
-            Code::Busy,
-            "as many transaction ids are remembered as allowed: retry later with the same id",
+    let transactions = &draft.account().transactions;
+    let max = draft.limits.transactions_max;
+    if transactions.len() >= max {
+        return draft.busy(
+            ("transactions_max", max),
+            transactions.next_forget(),
+            "as many ids are remembered as allowed: retry then with the same id",
         );
     }
     Ok(())
@@ -121,10 +124,12 @@ fn topup(
         }
         (None, None) => return find(draft, id).map(|_| Done::new(Code::Ok, 0)),
         (None, Some(_)) if draft.account().buckets.len() >= draft.limits.buckets_max => {
-            return reject(Code::Busy, "the account has as many buckets as allowed: remove one");
+            let bound = ("buckets_max", draft.limits.buckets_max);
+            return draft.busy(bound, None, "the account has as many as allowed: remove one");
         }
         (None, Some(_)) if draft.account().next_bucket == u16::MAX => {
-            return reject(Code::Busy, "the account has used up its bucket numbers");
+            let bound = ("bucket numbers", usize::from(u16::MAX));
+            return draft.busy(bound, None, "the account has used up all that it will ever have");
         }
         (None, Some(_)) => BucketNo(draft.account().next_bucket),
     };
@@ -307,7 +312,12 @@ fn count(
         }
         None => {
             if draft.account().counters.len() >= draft.limits.counters_max {
-                return reject(Code::Busy, "the account has as many counters as allowed");
+                let bound = ("counters_max", draft.limits.counters_max);
+                return draft.busy(
+                    bound,
+                    None,
+                    "the account has as many as allowed: use one of them",
+                );
             }
             let unit = unit.or_else(|| Name::new(b"events"));
             let Some(unit) = unit else { return reject(Code::Invalid, "the counter needs a unit") };

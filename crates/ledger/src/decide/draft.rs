@@ -2,8 +2,8 @@
 
 use crate::apply::{apply_op, seal};
 use crate::{
-    Account, Answer, Bucket, BucketNo, Change, Code, Decision, Item, ItemAt, Limits, Op, Posting,
-    Rejection, Session, SessionAt, Time,
+    Account, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Item, ItemAt, Limits, Op,
+    Posting, Rejection, Session, SessionAt, Time,
 };
 use alloc::vec::Vec;
 
@@ -21,7 +21,7 @@ pub(super) struct Mark {
 }
 
 const OVERFLOW: Rejection =
-    Rejection { code: Code::Overflow, why: "a sum would leave the range of 64 bits" };
+    Rejection { code: Code::Overflow, why: "a sum would leave the range of 64 bits", bound: None };
 
 impl<'a> Draft<'a> {
     /// The facts go into `ops`, whatever is in it.
@@ -123,6 +123,18 @@ impl<'a> Draft<'a> {
     pub(super) fn roll_back(&mut self, mark: Mark) {
         *self.account = mark.account;
         self.ops.truncate(mark.ops);
+    }
+
+    /// A bound is reached, and the first of what counts to it goes at `first`.
+    pub(super) fn busy<T>(
+        &self,
+        (name, max): (&'static str, usize),
+        first: Option<Time>,
+        why: &'static str,
+    ) -> Result<T, Rejection> {
+        let wait_ms = first.map(|first| first.0.saturating_sub(self.now.0));
+        let bound = Some(Bound { name, max, wait_ms });
+        Err(Rejection { code: Code::Busy, why, bound })
     }
 
     pub(super) fn commit(self, answer: Answer) -> Decision {

@@ -29,7 +29,8 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
         }
         Command::Adjust { txn, amount, .. } => {
             transaction_id(txn)?;
-            require(*amount != 0 && *amount != i64::MIN, "amount must not be 0")
+            require(*amount != 0, "amount must not be 0")?;
+            require(*amount != i64::MIN, "amount must be at least -9223372036854775807")
         }
         Command::Bucket { txn, attributes, remove, .. } => {
             transaction_id(txn)?;

@@ -59,17 +59,29 @@ pub(super) fn reserve(
 }
 
 fn check_room(draft: &Draft<'_>) -> Step<()> {
-    let account = draft.account();
+    let (account, limits) = (draft.account(), draft.limits);
     let open = account.sessions.len();
-    if open >= draft.limits.sessions_max
-        || open + account.tombstones.len() >= draft.limits.session_ids_max
-    {
-        return reject(
-            Code::Busy,
-            "as many sessions are open or remembered as allowed: retry later with the same id",
+    let ids_are_full = open + account.tombstones.len() >= limits.session_ids_max;
+    if open < limits.sessions_max && !ids_are_full {
+        return Ok(());
+    }
+    let first_end = account.sessions.iter().map(|session| session.deadline).min();
+    let last_known = first_end.map(|end| end.plus_ms(limits.tombstone_ms));
+    let first_forgotten = account.tombstones.next_forget().into_iter().chain(last_known).min();
+    if open >= limits.sessions_max {
+        // Its id still counts when the first has ended.
+        let first = if ids_are_full { first_end.max(first_forgotten) } else { first_end };
+        return draft.busy(
+            ("sessions_max", limits.sessions_max),
+            first,
+            "as many sessions are open as allowed: retry then with the same id",
         );
     }
-    Ok(())
+    draft.busy(
+        ("session_ids_max", limits.session_ids_max),
+        first_forgotten,
+        "as many sessions are open or remembered as allowed: retry then with the same id",
+    )
 }
 
 fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {

@@ -1,6 +1,6 @@
 //! The commands on entities: versioned records that replicas can agree about.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{BLANK, CommandId, Memory, Role, Spec, Spread};
 
 const ENTITY: Spec = Spec { keys: (1, 1, 1), group: "entity", ..BLANK };
 
@@ -10,7 +10,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "ENTITY.PUT",
         role: Role::Charge,
         arity: -3,
-        flags: &["write", "denyoom", "fast"],
+        flags: &["write", "fast"],
+        memory: Memory::Taken,
         grammar: "id value [VERSION v] [IFVERSION v] [EX s|PX ms|EXAT s|PXAT ms]",
         reply: "[applied, version]",
         summary: "Writes an entity.",

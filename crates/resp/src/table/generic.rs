@@ -128,7 +128,27 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[section ...]",
         reply: "text: lines of name:value under # headings",
         summary: "Describes the server.",
-        notes: "Sections: server, clients, memory, stats, scurry, cpu, keyspace; redis_version is the level that clients may assume of the generic commands.",
+        notes: "Sections: server, clients, memory, persistence, stats, replication, rdma, scurry, cpu, commandstats, errorstats, cluster, keyspace; default is all of them but commandstats, all and everything are all. redis_version is the level that clients may assume of the generic commands. usec of commandstats: commands are timed up to 16 together and have equal shares.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Role,
+        name: "ROLE",
+        role: Role::Read,
+        arity: 1,
+        flags: &["noscript", "loading", "stale", "fast"],
+        reply: "array of: master, 0, empty array",
+        summary: "Says that the server is a primary without replicas.",
+        ..SERVER
+    },
+    Spec {
+        id: CommandId::Time,
+        name: "TIME",
+        arity: 1,
+        flags: FAST,
+        reply: "array of: seconds since 1970, microseconds",
+        summary: "Says what time it is.",
+        notes: "To the millisecond: the time by which commands are decided.",
         ..SERVER
     },
     Spec {

@@ -117,6 +117,8 @@ pub enum CommandId {
     Quit,
     Reset,
     Info,
+    Role,
+    Time,
     Client,
     ClientId,
     ClientGetName,

@@ -194,7 +194,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "cursor [MATCH pattern] [COUNT n] [TYPE type]",
         reply: "[cursor, keys]; the cursor is 0 at the end",
         summary: "Lists keys in steps: every key that exists all the time is listed.",
-        notes: "Types are string, list, scurryacc, scurryent, and tombstone for entities that are deleted and still remembered, which are listed no other way; those that Redis has and this server has not match nothing. Keys come in another order. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
+        notes: "Types are string, list, scurryacc, scurryent, and tombstone for entities that are deleted and still remembered, which are listed no other way; those that Redis has and this server has not match nothing. Keys come in another order. A cursor is good as long as the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
         ..KEY
     },
     Spec {

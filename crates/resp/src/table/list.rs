@@ -1,6 +1,6 @@
 //! The commands on lists, which are short.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Memory, Role, Spec};
 
 const LIST: Spec = Spec { group: "list", keys: (1, 1, 1), ..BLANK };
 
@@ -9,7 +9,8 @@ const WRITE: Spec = Spec { role: Role::Charge, flags: &["write"], ..LIST };
 const WRITE_FAST: Spec = Spec { flags: &["write", "fast"], ..WRITE };
 const PUSH: Spec = Spec {
     arity: -3,
-    flags: &["write", "denyoom", "fast"],
+    flags: &["write", "fast"],
+    memory: Memory::Taken,
     grammar: "key element [element ...]",
     ..WRITE
 };
@@ -100,7 +101,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         id: CommandId::LSet,
         name: "LSET",
         arity: 4,
-        flags: &["write", "denyoom"],
+        flags: &["write"],
+        memory: Memory::Taken,
         grammar: "key index element",
         reply: "OK",
         summary: "Replaces the element at a place; a negative one counts from the tail.",

@@ -1,6 +1,6 @@
 //! The SCUR commands by which accounts go from one store to another.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, Memory, Role, Spec};
 use scurry_ledger::Code::{Invalid, UnknownAccount};
 
 const MOVING: Spec = Spec { group: "store", role: Role::Admin, keys: (1, 1, 1), ..BLANK };
@@ -24,7 +24,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         id: CommandId::ScurLoad,
         name: "SCUR.LOAD",
         arity: -3,
-        flags: &["write", "denyoom", "admin"],
+        flags: &["write", "admin"],
+        memory: Memory::Taken,
         summary: "Takes an account from the bytes of SCUR.DUMP.",
         term: "import",
         grammar: "account image [REPLACE]",

@@ -1,15 +1,13 @@
 //! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{BLANK, CommandId, Memory, Role, Spec, Spread};
 use scurry_ledger::Code::{
     AccountExists, BucketExpired, Busy, CreditLimitReached, Invalid, NotApplicable, NotEmpty,
     OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
     UnknownBucket, UnknownSession, UnknownTransaction, VersionConflict,
 };
 
-const WRITE: &[&str] = &["write", "denyoom", "fast"];
-/// Writes that also make room: they work when memory is short.
-const WRITE_ALWAYS: &[&str] = &["write", "fast"];
+const WRITE: &[&str] = &["write", "fast"];
 const READ: &[&str] = &["readonly", "fast"];
 const READ_LONG: &[&str] = &["readonly"];
 
@@ -27,6 +25,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Provision,
         arity: -2,
         flags: WRITE,
+        memory: Memory::Taken,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
         grammar: "account [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...",
@@ -40,7 +39,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SCUR.STATUS",
         role: Role::Provision,
         arity: -3,
-        flags: WRITE_ALWAYS,
+        flags: WRITE,
         summary: "Sets the status of an account and its identities; an empty value removes an identity, closed is final.",
         term: "provisioning",
         grammar: "account active|suspended|closed [IDENTITY kind value]...",
@@ -54,7 +53,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SCUR.DELETE",
         role: Role::Provision,
         arity: -2,
-        flags: WRITE_ALWAYS,
+        flags: WRITE,
         summary: "Deletes a closed and empty account; FORCE does not wait until remembered ids are forgotten.",
         term: "provisioning",
         grammar: "account [FORCE]",
@@ -69,6 +68,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Provision,
         arity: -5,
         flags: WRITE,
+        memory: Memory::ForNew,
         summary: "Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
         grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n]",
@@ -137,6 +137,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Charge,
         arity: 5,
         flags: WRITE,
+        memory: Memory::ForNew,
         summary: "Debits an amount at once, all or nothing. Amount: what was debited, the amount or 0.",
         term: "IEC, direct debiting",
         grammar: "account txn unit amount",
@@ -181,6 +182,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Charge,
         arity: -5,
         flags: WRITE,
+        memory: Memory::ForNew,
         summary: "Adds an amount of any sign to a counter, which is made when there is none. Amount: its value afterwards.",
         term: "counters",
         grammar: "account txn counter amount [UNIT unit] [PERIOD none|hour|day|week|month]",
@@ -209,6 +211,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Charge,
         arity: -9,
         flags: WRITE,
+        memory: Memory::ForNew,
         summary: "Opens a session and grants its items.",
         term: "FirstReservation, CCR-INITIAL, Nchf Create",
         grammar: "account session request [VALIDITY ms] [TCC ms] [OVERRUN overdraw|clamp] [CLOSEONDENIAL] [DATA blob] ITEM key unit REQUESTED n [MIN n] [ITEM ...]",
@@ -255,7 +258,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SCUR.TERMINATE",
         role: Role::Charge,
         arity: -4,
-        flags: WRITE_ALWAYS,
+        flags: WRITE,
         summary: "Settles what was used, releases the rest and closes the session.",
         term: "Clear, Delete, CCR-TERMINATION",
         grammar: "account session request [IFVERSION n] [ITEM key unit USED n]...",
@@ -277,7 +280,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SCUR.RELEASE",
         role: Role::Provision,
         arity: 3,
-        flags: WRITE_ALWAYS,
+        flags: WRITE,
         summary: "Closes a session and releases all that it holds; nothing is debited.",
         term: "abort by the operator",
         grammar: "account session",

@@ -1,14 +1,13 @@
 //! The commands on plain values.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{BLANK, CommandId, Memory, Role, Spec, Spread};
 
 const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
 
 const READ: &[&str] = &["readonly"];
 const READ_FAST: &[&str] = &["readonly", "fast"];
 const WRITE_FAST: &[&str] = &["write", "fast"];
-const WRITE_MEMORY: &[&str] = &["write", "denyoom"];
-const WRITE_MEMORY_FAST: &[&str] = &["write", "denyoom", "fast"];
+const WRITE: &[&str] = &["write"];
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
@@ -27,7 +26,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SET",
         role: Role::Charge,
         arity: -3,
-        flags: WRITE_MEMORY,
+        flags: WRITE,
+        memory: Memory::Taken,
         grammar: "key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]",
         reply: "OK; nil when NX or XX kept it from being written; with GET the value before, or nil",
         summary: "Writes a plain value, also over a list.",
@@ -39,7 +39,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SETNX",
         role: Role::Charge,
         arity: 3,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key value",
         reply: "1, or 0 when the key exists",
         summary: "Writes a plain value where there is none.",
@@ -51,7 +52,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SETEX",
         role: Role::Charge,
         arity: 4,
-        flags: WRITE_MEMORY,
+        flags: WRITE,
+        memory: Memory::Taken,
         grammar: "key s value",
         reply: "OK",
         summary: "Writes a plain value that expires after so many seconds.",
@@ -62,7 +64,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "PSETEX",
         role: Role::Charge,
         arity: 4,
-        flags: WRITE_MEMORY,
+        flags: WRITE,
+        memory: Memory::Taken,
         grammar: "key ms value",
         reply: "OK",
         summary: "Writes a plain value that expires after so many milliseconds.",
@@ -73,7 +76,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "GETSET",
         role: Role::Charge,
         arity: 3,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key value",
         reply: "the value before, or nil",
         summary: "Writes a plain value and reads what was there.",
@@ -121,7 +125,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         spread: Spread::Success,
         role: Role::Charge,
         arity: -3,
-        flags: WRITE_MEMORY,
+        flags: WRITE,
+        memory: Memory::Taken,
         keys: (1, -1, 2),
         grammar: "key value [key value ...]",
         reply: "OK",
@@ -134,7 +139,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "MSETNX",
         role: Role::Charge,
         arity: -3,
-        flags: WRITE_MEMORY,
+        flags: WRITE,
+        memory: Memory::Taken,
         keys: (1, -1, 2),
         grammar: "key value [key value ...]",
         reply: "1, or 0 when one of the keys exists",
@@ -147,7 +153,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "INCR",
         role: Role::Charge,
         arity: 2,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key",
         reply: "the number afterwards",
         summary: "Adds 1 to a plain value that is an integer; none counts as 0.",
@@ -159,7 +166,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "INCRBY",
         role: Role::Charge,
         arity: 3,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key n",
         reply: "the number afterwards",
         summary: "Adds to a plain value that is an integer; none counts as 0.",
@@ -170,7 +178,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "DECR",
         role: Role::Charge,
         arity: 2,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key",
         reply: "the number afterwards",
         summary: "Subtracts 1 from a plain value that is an integer; none counts as 0.",
@@ -181,7 +190,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "DECRBY",
         role: Role::Charge,
         arity: 3,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key n",
         reply: "the number afterwards",
         summary: "Subtracts from a plain value that is an integer; none counts as 0.",
@@ -192,7 +202,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "APPEND",
         role: Role::Charge,
         arity: 3,
-        flags: WRITE_MEMORY_FAST,
+        flags: WRITE_FAST,
+        memory: Memory::Taken,
         grammar: "key tail",
         reply: "how long the value is afterwards, bytes",
         summary: "Writes at the end of a plain value.",
@@ -226,7 +237,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "SETRANGE",
         role: Role::Charge,
         arity: 4,
-        flags: WRITE_MEMORY,
+        flags: WRITE,
+        memory: Memory::Taken,
         grammar: "key offset bytes",
         reply: "how long the value is afterwards, bytes",
         summary: "Overwrites a part of a plain value, with zeros up to the offset.",

@@ -83,7 +83,7 @@ impl Batch<'_> {
             self.refuse(node, client, spec, SPOILT);
             return Next::Go;
         }
-        dispatch::count(node, Some(spec), Some(&b'*'));
+        dispatch::count(node, Some(spec), b"*");
         let core = transaction.core.unwrap_or(self.core);
         let (queue, guards) = transaction.into_parts();
         spreader(self.spare, node, client).transaction(&mut self.gather, core, queue, guards);
@@ -141,7 +141,7 @@ impl Batch<'_> {
 
     fn ok(&mut self, node: &mut Node, client: &Client, spec: &Spec) {
         Reply::new(self.out, client.protocol).ok();
-        dispatch::count(node, Some(spec), Some(&b'+'));
+        dispatch::count(node, Some(spec), b"+");
     }
 
     /// An error; since MULTI, EXEC will be one as well.
@@ -153,8 +153,9 @@ impl Batch<'_> {
         words: impl std::fmt::Display,
     ) {
         spoil(client);
+        let begin = self.out.len();
         Reply::new(self.out, client.protocol).error(words);
-        dispatch::count(node, Some(spec), Some(&b'-'));
+        dispatch::count(node, Some(spec), &self.out[begin..]);
     }
 }
 

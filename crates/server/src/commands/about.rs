@@ -43,8 +43,8 @@ fn describe(spec: &Spec, reply: &mut Reply<'_>) {
     reply.array(10);
     reply.text(&spec.lower_name());
     reply.integer(i64::from(spec.arity));
-    reply.set(spec.flags.len());
-    for flag in spec.flags {
+    reply.set(spec.command_flags().count());
+    for flag in spec.command_flags() {
         reply.simple(flag);
     }
     for position in [first, last, step] {

@@ -1,12 +1,13 @@
 //! AUTH and HELLO, in Redis's words. A password that is known by its hash only is checked
 //! elsewhere, and the connection waits meanwhile.
 
-use super::SYNTAX_ERROR;
+use super::{SYNTAX_ERROR, tracking};
 use crate::client::{Client, Door};
 use crate::commands::connection;
 use crate::dispatch::Effect;
 use crate::node::Node;
 use crate::users::{Judgement, User};
+use scurry_resp::table::Role;
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::sync::Arc;
 
@@ -15,12 +16,12 @@ const NO_PASSWORD: &str = "ERR AUTH <password> called without any password confi
 const HELLO_NEEDS_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time";
 const BUSY: &str = "ERR too many passwords are being checked: try again in a second";
 
-/// What a command does once its user is known to be right.
-pub(crate) enum Entry {
-    /// AUTH.
-    Auth,
-    /// HELLO with AUTH.
-    Hello(Greeting),
+/// An AUTH or HELLO that waits for its verdict.
+pub(crate) struct Entry {
+    /// The user's.
+    name: Box<[u8]>,
+    /// None for AUTH.
+    greeting: Option<Greeting>,
 }
 
 /// The settings that HELLO asks for.
@@ -31,7 +32,7 @@ pub(crate) struct Greeting {
 }
 
 pub(crate) fn auth(
-    node: &Node,
+    node: &mut Node,
     client: &mut Client,
     args: Args<'_>,
     reply: &mut Reply<'_>,
@@ -48,11 +49,11 @@ pub(crate) fn auth(
             return Effect::None;
         }
     };
-    enter(node, client, (user, password), Entry::Auth, reply)
+    enter(node, client, (user, password), None, reply)
 }
 
 pub(crate) fn hello(
-    node: &Node,
+    node: &mut Node,
     client: &mut Client,
     args: Args<'_>,
     reply: &mut Reply<'_>,
@@ -60,7 +61,7 @@ pub(crate) fn hello(
     match read_hello(client, args) {
         Err(text) => reply.error(text),
         Ok((greeting, Some(credentials))) => {
-            return enter(node, client, credentials, Entry::Hello(greeting), reply);
+            return enter(node, client, credentials, Some(greeting), reply);
         }
         Ok(_) if !client.authenticated => reply.error(HELLO_NEEDS_AUTH),
         Ok((greeting, None)) => greet(client, greeting, reply),
@@ -106,10 +107,10 @@ fn read_hello<'a>(client: &Client, args: Args<'a>) -> Result<Hello<'a>, String> 
 
 /// Lets in at once who can be, turns away at once who cannot be, and has the others checked.
 fn enter(
-    node: &Node,
+    node: &mut Node,
     client: &mut Client,
     (name, password): (&[u8], &[u8]),
-    entry: Entry,
+    greeting: Option<Greeting>,
     reply: &mut Reply<'_>,
 ) -> Effect {
     let user = match node.settings.users.judge(name, password) {
@@ -120,30 +121,54 @@ fn enter(
                 reply.error(BUSY);
                 return Effect::None;
             }
-            client.entry = Some(Box::new(entry));
+            client.entry = Some(Box::new(Entry { name: name.into(), greeting }));
             return Effect::Wait;
         }
     };
-    conclude(client, user, entry, reply);
+    conclude(node, client, user, Entry { name: name.into(), greeting }, reply);
     Effect::None
 }
 
 /// The reply of the command that waits, now that its verdict is there.
-pub(crate) fn finish(client: &mut Client, user: Option<Arc<User>>, reply: &mut Reply<'_>) {
+pub(crate) fn finish(
+    node: &mut Node,
+    client: &mut Client,
+    user: Option<Arc<User>>,
+    reply: &mut Reply<'_>,
+) {
     if let Some(entry) = client.entry.take() {
-        conclude(client, user, *entry, reply);
+        conclude(node, client, user, *entry, reply);
     }
 }
 
-fn conclude(client: &mut Client, user: Option<Arc<User>>, entry: Entry, reply: &mut Reply<'_>) {
+fn conclude(
+    node: &mut Node,
+    client: &mut Client,
+    user: Option<Arc<User>>,
+    entry: Entry,
+    reply: &mut Reply<'_>,
+) {
     let Some(user) = user else {
-        tracing::debug!(client = client.id, peer = %client.peer, "wrong user or password");
+        node.faults.note_login(client.peer, &entry.name);
         return reply.error(WRONG_PASS);
     };
     client.become_user(user);
-    match entry {
-        Entry::Auth => reply.ok(),
-        Entry::Hello(greeting) => greet(client, greeting, reply),
+    end_what_is_not_permitted(node, client);
+    match entry.greeting {
+        None => reply.ok(),
+        Some(greeting) => greet(client, greeting, reply),
+    }
+}
+
+/// What another user has begun goes on only as far as this one may see what it shows: MONITOR what
+/// clients send, tracking and watched keys that what was read has changed.
+fn end_what_is_not_permitted(node: &Node, client: &mut Client) {
+    if !client.roles.permit(Role::Admin) {
+        connection::stop_monitoring(node, client);
+    }
+    if !client.roles.permit(Role::Read) {
+        tracking::stop(node, client);
+        client.transaction = None;
     }
 }
 

@@ -26,6 +26,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("tracking-table-max-keys", node.tracking.keys_max().to_string()),
         ("tcp-keepalive", KEEPALIVE.as_secs().to_string()),
         ("timeout", "0".to_owned()),
+        ("auth-ms-max", settings.auth_ms_max.to_string()),
         ("databases", "1".to_owned()),
         ("io-threads", node.shared.slots.cores().to_string()),
         ("save", String::new()),
@@ -121,5 +122,6 @@ fn read<'a>(node: &Node, args: Args<'a>) -> Result<Vec<LiveSetting>, Refusal<'a>
 
 pub(crate) fn reset_stat(node: &mut Node, reply: &mut Reply<'_>) {
     node.counters = Counters::default();
+    node.measures.reset();
     reply.ok();
 }

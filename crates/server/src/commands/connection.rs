@@ -35,6 +35,14 @@ pub(crate) fn select(args: Args<'_>, reply: &mut Reply<'_>) {
     }
 }
 
+/// Seconds since 1970, and microseconds, by the clock that commands are decided by.
+pub(crate) fn time(node: &Node, reply: &mut Reply<'_>) {
+    let now_ms = node.now.time.0;
+    reply.array(2);
+    reply.bulk((now_ms.div_euclid(1_000)).to_string().as_bytes());
+    reply.bulk((now_ms.rem_euclid(1_000) * 1_000).to_string().as_bytes());
+}
+
 pub(crate) fn reset(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
     stop_monitoring(node, client);
     tracking::stop(node, client);
@@ -50,7 +58,7 @@ pub(crate) fn monitor(node: &Node, client: &mut Client, reply: &mut Reply<'_>) {
     reply.ok();
 }
 
-fn stop_monitoring(node: &Node, client: &mut Client) {
+pub(crate) fn stop_monitoring(node: &Node, client: &mut Client) {
     if client.monitors {
         client.monitors = false;
         node.shared.monitors.fetch_sub(1, Ordering::Relaxed);

@@ -1,5 +1,9 @@
-//! INFO: the server described in lines of `name:value`.
+//! INFO: the server described in lines of `name:value`. What has a counterpart in Valkey has its name,
+//! its form and its section.
 
+mod statistics;
+
+use super::replication;
 use crate::client::{Client, Door};
 use crate::dispatch::Effect;
 use crate::node::Node;
@@ -17,26 +21,36 @@ struct Source<'a> {
     all: Report,
 }
 
-type Section = (&'static str, fn(&Source<'_>, &mut Lines));
+/// Its title, what writes it, and whether nobody has to ask for it.
+type Section = (&'static str, fn(&Source<'_>, &mut Lines), bool);
 
 const SECTIONS: &[Section] = &[
-    ("Server", server),
-    ("Clients", clients),
-    ("Memory", memory),
-    ("Persistence", persistence),
-    ("Stats", stats),
-    ("RDMA", rdma),
-    ("Scurry", scurry),
-    ("CPU", cpu),
-    ("Cluster", cluster),
-    ("Keyspace", keyspace),
+    ("Server", server, true),
+    ("Clients", clients, true),
+    ("Memory", memory, true),
+    ("Persistence", persistence, true),
+    ("Stats", stats, true),
+    ("Replication", |source, lines| replication::describe(source.node, lines), true),
+    ("RDMA", rdma, true),
+    ("Scurry", scurry, true),
+    ("CPU", cpu, true),
+    ("Commandstats", statistics::commands, false),
+    ("Errorstats", statistics::errors, true),
+    ("Cluster", cluster, true),
+    ("Keyspace", keyspace, true),
 ];
 
+/// True when this argument of INFO asks for the section.
+fn asks_for(argument: &[u8], (title, _, by_default): &Section) -> bool {
+    let is = |word: &str| argument.eq_ignore_ascii_case(word.as_bytes());
+    is(title) || is("all") || is("everything") || *by_default && is("default")
+}
+
 /// Text that grows line by line.
-struct Lines(String);
+pub(super) struct Lines(String);
 
 impl Lines {
-    fn line(&mut self, name: &str, value: impl std::fmt::Display) {
+    pub(super) fn line(&mut self, name: &str, value: impl std::fmt::Display) {
         // Writing to a string cannot fail.
         let _ = write!(self.0, "{name}:{value}\r\n");
     }
@@ -51,16 +65,11 @@ pub(crate) fn info(
 ) -> Effect {
     let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
     let source = Source { node, client, all: Report::of_all(&told) };
-    let all = |name: &[u8]| {
-        [&b"default"[..], b"all", b"everything"].iter().any(|word| name.eq_ignore_ascii_case(word))
-    };
     let mut lines = Lines(String::new());
-    for (title, write) in SECTIONS {
-        let wanted = args.len() == 1
-            || args
-                .iter_from(1)
-                .any(|name| all(name) || name.eq_ignore_ascii_case(title.as_bytes()));
-        if wanted {
+    for section in SECTIONS {
+        let (title, write, by_default) = section;
+        let none = args.len() == 1;
+        if none && *by_default || args.iter_from(1).any(|name| asks_for(name, section)) {
             if !lines.0.is_empty() {
                 lines.0.push_str("\r\n");
             }
@@ -81,7 +90,10 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
     lines.line("redis_version", "7.2.4");
     lines.line("server_name", "scurry");
     lines.line("scurry_version", env!("CARGO_PKG_VERSION"));
-    lines.line("redis_mode", if cluster { "cluster" } else { "standalone" });
+    // Valkey's name for it, and Redis's.
+    for name in ["server_mode", "redis_mode"] {
+        lines.line(name, if cluster { "cluster" } else { "standalone" });
+    }
     lines.line("os", std::env::consts::OS);
     lines.line("arch_bits", usize::BITS);
     lines.line("process_id", std::process::id());
@@ -91,20 +103,26 @@ fn server(source: &Source<'_>, lines: &mut Lines) {
     lines.line("server_time_usec", node.now.time.0.saturating_mul(1000));
     lines.line("uptime_in_seconds", node.now.uptime_ms / 1000);
     lines.line("uptime_in_days", node.now.uptime_ms / 86_400_000);
-    lines.line("role", "master");
     lines.line("durability", durability(node.durable.durability()));
 }
 
 fn clients(source: &Source<'_>, lines: &mut Lines) {
     lines.line("connected_clients", source.all.clients);
     lines.line("maxclients", source.node.settings.clients_max);
+    // Those of connected_clients that are not in yet.
+    lines.line("unauthenticated_clients", source.all.waiting);
     lines.line("tracking_clients", source.node.shared.trackers());
 }
 
 fn memory(source: &Source<'_>, lines: &mut Lines) {
     let (stats, connections) = (&source.all.stats, source.all.connection_bytes);
-    lines.line("used_memory", stats.memory_bytes + connections);
-    lines.line("used_memory_rss", resident_bytes());
+    let (used, resident) = (stats.memory_bytes + connections, resident_bytes());
+    let max = source.node.settings.memory_max.unwrap_or(0);
+    for (name, bytes) in [("used_memory", used), ("used_memory_rss", resident), ("maxmemory", max)]
+    {
+        lines.line(name, bytes);
+        lines.line(&format!("{name}_human"), statistics::human(bytes));
+    }
     // The parts of used_memory.
     for (kind, bytes) in [
         ("accounts", stats.memory.accounts),
@@ -117,8 +135,10 @@ fn memory(source: &Source<'_>, lines: &mut Lines) {
     ] {
         lines.line(&format!("used_memory_{kind}"), bytes);
     }
-    lines.line("maxmemory", source.node.settings.memory_max.unwrap_or(0));
     lines.line("maxmemory_policy", "noeviction");
+    lines.line("mem_clients_normal", connections);
+    // Of connections that are not in yet: no part of used_memory.
+    lines.line("mem_clients_unauthenticated", source.all.lobby_bytes);
 }
 
 /// Memory of the process, 0 where the system does not tell.
@@ -140,8 +160,17 @@ fn durability(durability: Durability) -> &'static str {
 fn persistence(source: &Source<'_>, lines: &mut Lines) {
     let all = &source.all.durable;
     let status = |failed: bool| if failed { "err" } else { "ok" };
+    let log_enabled = u8::from(source.node.durable.durability() != Durability::None);
     lines.line("loading", 0);
-    lines.line("log_enabled", u8::from(source.node.durable.durability() != Durability::None));
+    lines.line("async_loading", 0);
+    // What they are called elsewhere: snapshots, and the log.
+    lines.line("rdb_bgsave_in_progress", u8::from(all.snapshot_running));
+    lines.line("rdb_last_save_time", all.snapshot_time.0 / 1_000);
+    lines.line("rdb_last_bgsave_status", status(all.snapshots_failed > 0));
+    lines.line("rdb_saves", all.snapshots);
+    lines.line("aof_enabled", log_enabled);
+    lines.line("aof_last_write_status", status(all.failed || all.full));
+    lines.line("log_enabled", log_enabled);
     lines.line("log_status", if all.full { "full" } else { status(all.failed) });
     // Of all threads together.
     lines.line("log_sequence", all.sequence);
@@ -160,6 +189,7 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     let counters = &source.all.counters;
     lines.line("total_connections_received", counters.connections_accepted);
     lines.line("rejected_connections", counters.connections_refused);
+    lines.line("unauthenticated_connections_closed", counters.connections_shown_out);
     lines.line("total_commands_processed", counters.commands);
     lines.line("total_error_replies", counters.errors);
     lines.line("protocol_errors", counters.protocol_errors);
@@ -169,6 +199,18 @@ fn stats(source: &Source<'_>, lines: &mut Lines) {
     lines.line("keyspace_hits", counters.hits);
     lines.line("keyspace_misses", counters.misses);
     lines.line("clock_set_back", counters.clock_set_back);
+    lines.line("expired_keys", source.all.stats.expired);
+    for never in [
+        "evicted_keys",
+        "evicted_clients",
+        "sync_full",
+        "sync_partial_ok",
+        "sync_partial_err",
+        "pubsub_channels",
+        "pubsub_patterns",
+    ] {
+        lines.line(never, 0);
+    }
     lines.line("longest_probe", source.all.stats.longest_probe);
     lines.line("tracking_total_keys", source.all.tracked.keys);
     lines.line("tracking_total_items", source.all.tracked.items);
@@ -199,7 +241,6 @@ fn scurry(source: &Source<'_>, lines: &mut Lines) {
     lines.line("rejects", stats.rejects);
     lines.line("entities", stats.entities);
     lines.line("expiries", stats.expiries);
-    lines.line("expired_keys", stats.expired);
     for unit in &totals.units {
         lines.line(
             &format!("unit_{}", unit.unit.as_str()),
@@ -221,15 +262,17 @@ fn scurry(source: &Source<'_>, lines: &mut Lines) {
 }
 
 fn cpu(_: &Source<'_>, lines: &mut Lines) {
-    let Ok(usage) = getrusage(UsageWho::RUSAGE_SELF) else { return };
-    for (name, time) in
-        [("used_cpu_sys", usage.system_time()), ("used_cpu_user", usage.user_time())]
-    {
-        let microseconds = time.num_microseconds();
-        lines.line(
-            name,
-            format_args!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000),
-        );
+    for (who, end) in [(UsageWho::RUSAGE_SELF, ""), (UsageWho::RUSAGE_CHILDREN, "_children")] {
+        let Ok(usage) = getrusage(who) else { continue };
+        for (name, time) in
+            [("used_cpu_sys", usage.system_time()), ("used_cpu_user", usage.user_time())]
+        {
+            let microseconds = time.num_microseconds();
+            lines.line(
+                &format!("{name}{end}"),
+                format_args!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000),
+            );
+        }
     }
 }
 

@@ -6,24 +6,28 @@ use crate::durable::LOG_FAILED;
 use crate::node::Node;
 use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};
-use scurry_resp::table::CommandId;
+use scurry_resp::table::{Memory, Spec};
 use scurry_resp::{Args, OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_TYPE};
 
 /// Any SCUR command.
-pub(crate) fn scur(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) {
-    match scurry_resp::parse_read(id, args) {
+pub(crate) fn scur(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    match scurry_resp::parse_read(spec.id, args) {
         Ok(Some(request)) => read(node, request, reply),
-        Ok(None) => write(node, id, args, reply),
+        Ok(None) => write(node, spec, args, reply),
         Err(fault) => reply.error(fault),
     }
 }
 
-fn write(node: &mut Node, id: CommandId, args: Args<'_>, reply: &mut Reply<'_>) {
+fn write(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
-    match scurry_resp::parse(id, args, &mut scratch) {
+    match scurry_resp::parse(spec.id, args, &mut scratch) {
         Ok(Some(ScurRequest::Write { account, command })) => {
-            let key = node.shard.key(account);
-            match node.shard.execute(node.now.time, key, &command) {
+            let (key, now) = (node.shard.key(account), node.now.time);
+            let outcome = match spec.memory {
+                Memory::Free => node.shard.execute(now, key, &command),
+                Memory::ForNew | Memory::Taken => node.shard.execute_in_bounds(now, key, &command),
+            };
+            match outcome {
                 Outcome::Answer { answer, replayed } => {
                     scurry_resp::answer(reply, &command, &answer, replayed);
                 }

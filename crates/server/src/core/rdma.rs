@@ -131,7 +131,7 @@ impl Core {
         let client = Client::new(ticket, ends, Door::Main, users, self.node.now);
         debug_assert!(port.inside.is_none() && port.tls.is_none(), "neither is spoken over RDMA");
         entry.insert(Connection::new(key, Socket::Rdma(Box::new(Rdma::new(endpoint))), client));
-        self.node.clients = self.connections.len();
+        self.begin(ticket);
         Ok(())
     }
 

@@ -97,6 +97,10 @@ impl Core {
         if connection.waits_without_peer(ended_until_ms) {
             self.ended.push(connection.client.ticket, ended_until_ms);
         }
+        if connection.is_misplaced() {
+            self.place(key);
+        }
+        let Some(connection) = self.connections.get_mut(key) else { return };
         match turn {
             Ok(Turn::Wait | Turn::Ask(_)) => {}
             Ok(Turn::Hold(sequence)) => self.held.push_back((sequence, connection.client.ticket)),

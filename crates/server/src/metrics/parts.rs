@@ -35,6 +35,11 @@ pub(super) fn process(source: &Source<'_>, page: &mut Exposition) {
     let metric =
         ("scurry_connections", Gauge, "Open connections, those of the HTTP door included.");
     source.each_core(page, metric, |core| core.report.clients);
+    let help = "Open connections that have not authenticated yet, or not ended their handshake.";
+    source.each_core(page, ("scurry_connections_waiting", Gauge, help), |core| core.report.waiting);
+    let help = "Connections that were closed because they did not come in, in time or for others.";
+    let metric = ("scurry_connections_shown_out_total", Counter, help);
+    source.each_core(page, metric, |core| core.report.counters.connections_shown_out);
     let metric = ("scurry_connections_accepted_total", Counter, "Connections that came.");
     source.each_core(page, metric, |core| core.report.counters.connections_accepted);
     let help = "Connections that were turned away because there were too many.";
@@ -60,8 +65,9 @@ pub(super) fn commands(source: &Source<'_>, page: &mut Exposition) {
     let help = "Requests executed or refused. A command over keys of several cores counts on each.";
     page.metric("scurry_commands_total", Counter, help);
     for (core, report) in &source.cores {
-        let counted = specs().map(|spec| (spec.lower_name(), report.measures.of(spec.id).calls));
-        let unknown = [("unknown".to_owned(), report.measures.unknown)];
+        let counted =
+            specs().map(|spec| (spec.lower_name(), report.report.measures.of(spec.id).calls));
+        let unknown = [("unknown".to_owned(), report.report.measures.unknown)];
         for (command, calls) in counted.chain(unknown).filter(|&(_, calls)| calls > 0) {
             page.sample(&[("command", &command), ("core", core)], calls);
         }
@@ -69,8 +75,9 @@ pub(super) fn commands(source: &Source<'_>, page: &mut Exposition) {
     let help = "Requests answered with an error, those with an unknown command included.";
     page.metric("scurry_command_errors_total", Counter, help);
     for (core, report) in &source.cores {
-        let counted = specs().map(|spec| (spec.lower_name(), report.measures.of(spec.id).errors));
-        let unknown = [("unknown".to_owned(), report.measures.unknown)];
+        let counted =
+            specs().map(|spec| (spec.lower_name(), report.report.measures.of(spec.id).errors));
+        let unknown = [("unknown".to_owned(), report.report.measures.unknown)];
         for (command, errors) in counted.chain(unknown).filter(|&(_, errors)| errors > 0) {
             page.sample(&[("command", &command), ("core", core)], errors);
         }
@@ -78,12 +85,12 @@ pub(super) fn commands(source: &Source<'_>, page: &mut Exposition) {
     let help = "From when a request was read until its reply was sent, the wait for the log \
                 included; requests that are answered together count alike.";
     let name = "scurry_request_duration_seconds";
-    histograms(source, page, (name, help), |core| &core.measures.requests);
+    histograms(source, page, (name, help), |core| &core.report.measures.requests);
     let help = "Execution alone, without any wait. Up to 16 commands are timed together, and each \
                 counts with its share. Nothing is timed while both the slow log and the latency \
                 monitor are off.";
     let name = "scurry_command_duration_seconds";
-    histograms(source, page, (name, help), |core| &core.measures.executions);
+    histograms(source, page, (name, help), |core| &core.report.measures.executions);
 }
 
 fn histograms(
@@ -249,6 +256,9 @@ pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
             page.sample(&[("kind", kind), ("core", core)], bytes);
         }
     }
+    let help = "Memory of connections that are not in yet; it takes nothing from --max-memory.";
+    let metric = ("scurry_memory_waiting_bytes", Gauge, help);
+    source.each_core(page, metric, |core| core.report.lobby_bytes);
     let help = "Bound on memory (--max-memory); 0 for none.";
     let max = source.measurement.settings.memory_max.unwrap_or(0);
     page.single("scurry_memory_max_bytes", Gauge, help, max);

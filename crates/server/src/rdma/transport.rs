@@ -55,7 +55,7 @@ impl Rdma {
 }
 
 impl Transport for Rdma {
-    fn progress(&mut self, _: &mut Pool) -> io::Result<Arrival> {
+    fn progress(&mut self, _: &mut Pool, _: usize) -> io::Result<Arrival> {
         if self.finishing && self.endpoint.is_finished() {
             return Ok(Arrival::End);
         }

@@ -49,11 +49,6 @@ impl Tls {
         }
     }
 
-    /// True until the peer has proved to be able to talk.
-    pub(crate) fn is_handshaking(&self) -> bool {
-        self.session.is_handshaking()
-    }
-
     /// Why the session has failed; told once.
     pub(crate) fn take_fault(&mut self) -> Option<Fault> {
         self.fault.take()
@@ -118,12 +113,17 @@ fn read_some(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<Option<usize
 }
 
 impl Transport for Tls {
-    fn progress(&mut self, pool: &mut Pool) -> io::Result<Arrival> {
+    fn is_handshaking(&self) -> bool {
+        self.session.is_handshaking()
+    }
+
+    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival> {
         if self.ended {
             return Ok(Arrival::End);
         }
         let mut wire = pool.take_input();
-        let arrival = self.receive(&mut wire, pool);
+        let most = wire.len().min(len_max);
+        let arrival = self.receive(&mut wire[..most], pool);
         pool.give_input(wire);
         arrival
     }
@@ -191,6 +191,13 @@ impl Transport for Tls {
             self.committed -= self.encrypted;
             self.encrypted = 0;
         }
+    }
+
+    fn economize(&mut self, pool: &mut Pool) {
+        // The first may only empty a buffer, which the second then gives back.
+        self.settle(pool);
+        self.settle(pool);
+        self.input.shelve(pool);
     }
 
     fn finish(&mut self) {

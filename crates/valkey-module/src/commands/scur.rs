@@ -6,7 +6,10 @@ use crate::account_totals;
 use crate::desk::Desk;
 use crate::server::{OpenKey, is_tried};
 use scurry_ledger::{Command, Decision, decide_with, view_in_place};
-use scurry_resp::{Read, Reply, Scratch, ScurRequest, WRONG_TYPE, totals_map, unknown_account};
+use scurry_resp::table::Memory;
+use scurry_resp::{
+    OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_TYPE, totals_map, unknown_account,
+};
 
 /// Any SCUR command of clients.
 pub(crate) fn run(
@@ -53,6 +56,12 @@ fn write(
             scurry_resp::answer(reply, command, &answer, true);
         }
         Decision::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+        Decision::Commit(change, _)
+            if call.spec.memory != Memory::Free && context.is_out_of_memory() =>
+        {
+            desk.ops = change.ops;
+            reply.error(OUT_OF_MEMORY);
+        }
         Decision::Commit(change, answer) => {
             desk.store(key);
             desk.replicate(key, &change);

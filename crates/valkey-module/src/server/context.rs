@@ -58,6 +58,11 @@ impl Context {
             || knows_slot_import && self.has(SLOT_IMPORT)
     }
 
+    /// More memory is used than the server may use.
+    pub(crate) fn is_out_of_memory(&self) -> bool {
+        self.has(raw::REDISMODULE_CTX_FLAGS_OOM)
+    }
+
     /// The client reads maps.
     pub(crate) fn is_resp3(&self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_RESP3)

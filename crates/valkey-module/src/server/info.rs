@@ -2,7 +2,7 @@
 
 use super::context::OK;
 use super::{Context, call};
-use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::table::{CommandId, Memory, Spec};
 use std::ffi::{CString, c_int};
 use valkey_module::raw;
 
@@ -21,7 +21,8 @@ const CATEGORY: &std::ffi::CStr = c"scurry";
 /// Makes a command known to the server. False when it refuses.
 pub(crate) fn create_command(context: &Context, spec: &'static Spec, run: Run) -> bool {
     let name = text(&spec.lower_name());
-    let flags: Vec<&str> = spec.flags.iter().filter_map(|flag| server_flag(flag)).collect();
+    let flags: Vec<&str> =
+        spec.command_flags().filter_map(|flag| server_flag(spec, flag)).collect();
     let flags = text(&flags.join(" "));
     let (first, last, step) = spec.keys;
     // SAFETY: the texts end in zeros, and the server copies all of it.
@@ -64,8 +65,11 @@ fn text(text: &str) -> CString {
 }
 
 /// The name that the server's API has for a flag of the table.
-fn server_flag(flag: &'static str) -> Option<&'static str> {
+fn server_flag(spec: &Spec, flag: &'static str) -> Option<&'static str> {
     match flag {
+        // The server would refuse it unseen, and a duplicate is to get its stored answer: this crate
+        // refuses what is none.
+        "denyoom" if spec.memory == Memory::ForNew => None,
         "denyoom" => Some("deny-oom"),
         "noscript" => Some("deny-script"),
         "loading" => Some("allow-loading"),

@@ -138,15 +138,32 @@ fn without_memory_writes_are_refused_and_sessions_still_end() {
         client.ask("SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 40");
         client.expect("SCUR.CREATE due BUCKET main octet 10", "[OK, 1]");
         client.ask("SCUR.RESERVE due s 0 TCC 500 ITEM 1 octet REQUESTED 10");
+        client.ask("SCUR.RESERVE alice r 0 ITEM 1 cent REQUESTED 10");
+        client.expect("SCUR.DEBIT alice known cent 5", "[OK, 0, 4, 5]");
         client.expect("CONFIG SET maxmemory 1", "OK");
         let oom = "!OOM command not allowed when used memory > 'maxmemory'.";
         client.expect("SCUR.DEBIT alice d cent 1", oom);
         client.expect("SCUR.CREATE bob", oom);
+        client.expect("SCUR.RESERVE alice new 0 ITEM 1 cent REQUESTED 1", oom);
+        // A duplicate is no new work.
+        client.expect("SCUR.DEBIT alice known cent 5", "[OK, 1, 4, 5]");
+        let said = client.ask("SCUR.DEBIT alice known cent 6");
+        assert!(said.starts_with("!REQUEST_MISMATCH"), "{said}");
+        client.expect(
+            "SCUR.RESERVE alice s 0 ITEM 1 cent REQUESTED 40",
+            "[OK, 1, 1, [[1, OK, 40, 0, 0]]]",
+        );
+        client.expect(
+            "SCUR.UPDATE alice r 1 ITEM 1 cent USED 5 REQUESTED 5",
+            "[OK, 0, 2, [[1, OK, 5, 0, 0]]]",
+        );
+        client.expect("SCUR.RELEASE alice r", "[OK, 0, 0, []]");
+        client.expect("SCUR.REFUND alice back known", "[OK, 0, 7, 5]");
         client.expect(
             "SCUR.TERMINATE alice s 1 ITEM 1 cent USED 5",
             "[OK, 0, 0, [[1, OK, 0, 0, 0]]]",
         );
-        client.expect("SCUR.CHECK alice cent 95", "[OK, 95]");
+        client.expect("SCUR.CHECK alice cent 90", "[OK, 90]");
         // What comes due is no command that the server could refuse.
         client.until("SCUR.TOTALS", |totals| totals.contains("sessions, 0"));
         client.expect("ENTITY.PUT e value", oom);
@@ -158,6 +175,6 @@ fn without_memory_writes_are_refused_and_sessions_still_end() {
             assert!(!said.starts_with('!'), "{line}: {said}");
         }
         client.expect("CONFIG SET maxmemory 0", "OK");
-        client.expect("SCUR.DEBIT alice d cent 1", "[OK, 0, 4, 1]");
+        client.expect("SCUR.DEBIT alice d cent 1", "[OK, 0, 9, 1]");
     }
 }

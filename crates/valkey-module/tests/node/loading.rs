@@ -15,6 +15,25 @@ fn a_server_that_may_evict_accounts_is_refused() {
 }
 
 #[test]
+fn a_policy_that_evicts_is_told_when_it_is_set_afterwards() {
+    for product in products() {
+        let node = Node::start(product);
+        let mut client = node.connect();
+        let evicts = |said: &str| {
+            let said = said.split(&['\r', '\n', ' ', '"'][..]);
+            said.filter_map(|word| word.strip_prefix("scurry_evicts_accounts:")).collect::<String>()
+        };
+        assert_eq!(evicts(&client.ask("INFO scurry")), "0");
+        client.expect("CONFIG SET maxmemory-policy allkeys-lru", "OK");
+        node.logs("maxmemory-policy is allkeys-lru now: at maxmemory accounts are evicted");
+        assert_eq!(evicts(&client.ask("INFO scurry")), "1");
+        client.expect("CONFIG SET maxmemory-policy noeviction", "OK");
+        node.logs("maxmemory-policy is noeviction again");
+        assert_eq!(evicts(&client.ask("INFO scurry")), "0");
+    }
+}
+
+#[test]
 fn options_are_checked() {
     for product in products() {
         let path = module().display().to_string();

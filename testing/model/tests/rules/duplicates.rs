@@ -1,6 +1,6 @@
 //! Section 4: duplicates and what is remembered.
 
-use scurry_ledger::{BucketAttributes, Code, Limits, Time};
+use scurry_ledger::{BucketAttributes, Code, Decision, Limits, Rejection, Status, Time, decide};
 use scurry_model::{Came, Desk, Op, Request, name};
 
 fn s(number: u32) -> Request {
@@ -150,6 +150,85 @@ fn at_a_bound_a_new_id_is_busy() {
     assert_eq!(desk.refused(&reserve("v")), Code::Busy);
     desk.done(&Op::debit("d", "u", 1));
     assert_eq!(desk.refused(&Op::debit("e", "u", 1)), Code::Busy);
+}
+
+fn rejection(desk: &Desk, op: &Op) -> Rejection {
+    let account = desk.pair.account.as_ref();
+    match op.with(|command| decide(account, command, Time(desk.now), &desk.pair.limits)) {
+        Decision::Reject(rejection) => rejection,
+        other => panic!("{op:?}: {other:?}"),
+    }
+}
+
+/// Refused until just so long from now, and done then.
+fn waits(desk: &mut Desk, op: &Op, bound: &str, wait_ms: i64) {
+    let said = rejection(desk, op).to_string();
+    assert!(said.starts_with(&format!("{bound}, the first goes in {wait_ms} ms: ")), "{said}");
+    desk.now += wait_ms - 1;
+    assert_eq!(desk.refused(op), Code::Busy);
+    desk.now += 1;
+    desk.done(op);
+}
+
+#[test]
+fn busy_says_which_bound_it_is_and_when_there_is_room() {
+    let limits = Limits {
+        sessions_max: 2,
+        session_ids_max: 4,
+        transactions_max: 1,
+        buckets_max: 1,
+        counters_max: 0,
+        identities_max: 0,
+        tombstone_ms: 500,
+        transaction_ms: 900,
+        ..Limits::default()
+    };
+    let mut desk = Desk::with(limits, &[("a", "u", 10)]);
+    let reserve = |id, tcc_ms| {
+        Request { tcc_ms: Some(tcc_ms), ..Request::new(id, 0) }.ask(1, "u", 1).reserve()
+    };
+    desk.done(&reserve("s", 100));
+    desk.done(&reserve("t", 300));
+    waits(&mut desk, &reserve("u", 1_000), "sessions_max 2", 100);
+    // Open are t, until 300, and u; s is remembered until 600.
+    desk.now += 50;
+    desk.done(&Op::release("t"));
+    desk.done(&reserve("v", 50));
+    waits(&mut desk, &reserve("w", 10), "sessions_max 2", 450);
+    let (with, amount) = (BucketAttributes::default(), 1);
+    let (txn, bucket, unit) = ("t".to_string(), name("b"), Some(name("u")));
+    let more = Op::TopUp { txn, bucket, amount, unit, with };
+    assert_eq!(
+        rejection(&desk, &more).to_string(),
+        "buckets_max 1: the account has as many as allowed: remove one"
+    );
+    let said = rejection(&desk, &Op::counter("c", "n", 1, None)).to_string();
+    assert!(said.starts_with("counters_max 0: "), "{said}");
+    let identities = vec![(name("imsi"), b"1".to_vec())];
+    let said = rejection(&desk, &Op::Status { status: Status::Active, identities }).to_string();
+    assert!(said.starts_with("identities_max 0: "), "{said}");
+    desk.done(&Op::debit("d", "u", 1));
+    waits(&mut desk, &Op::debit("e", "u", 1), "transactions_max 1", 900);
+}
+
+#[test]
+fn an_id_that_is_remembered_has_room_when_it_is_forgotten() {
+    let limits = Limits { session_ids_max: 2, tombstone_ms: 500, ..Limits::default() };
+    let mut desk = Desk::with(limits, &[("a", "u", 10)]);
+    let reserve = |id, tcc_ms| {
+        Request { tcc_ms: Some(tcc_ms), ..Request::new(id, 0) }.ask(1, "u", 1).reserve()
+    };
+    desk.done(&reserve("s", 100));
+    desk.done(&reserve("t", 1_000));
+    waits(&mut desk, &reserve("u", 100), "session_ids_max 2", 600);
+}
+
+#[test]
+fn the_least_adjustment_is_refused_for_what_it_is() {
+    let desk = Desk::new(&[("a", "u", 10)]);
+    let least = rejection(&desk, &Op::adjust("t", "a", i64::MIN));
+    assert_eq!(least.why, "amount must be at least -9223372036854775807");
+    assert_eq!(rejection(&desk, &Op::adjust("t", "a", 0)).why, "amount must not be 0");
 }
 
 /// Clocks that no calendar knows: the time is held within its range, so what is remembered is

@@ -12,14 +12,14 @@ use std::process::{Child, Command, Stdio};
 const TRIES_MAX: usize = 5_000;
 
 /// Valkey servers of this test, stopped when dropped.
-pub(super) struct Peer {
+pub(crate) struct Peer {
     children: Vec<Child>,
     addresses: Vec<String>,
 }
 
 impl Peer {
     /// One server.
-    pub(super) fn single() -> Peer {
+    pub(crate) fn single() -> Peer {
         let mut peer = Peer { children: Vec::new(), addresses: Vec::new() };
         peer.start(&[]);
         peer.wait("PING", "PONG");
@@ -44,7 +44,7 @@ impl Peer {
     }
 
     /// Of the first server.
-    pub(super) fn address(&self) -> &str {
+    pub(crate) fn address(&self) -> &str {
         &self.addresses[0]
     }
 

@@ -44,6 +44,13 @@ pub(super) static REDIS_PY: LazyLock<Program> = LazyLock::new(|| {
     Program { words: vec![python(), source("python/session.py")] }
 });
 
+pub(super) static GLIDE: LazyLock<Program> = LazyLock::new(|| {
+    let python = format!("{}/../../.cache/glide/bin/python", env!("CARGO_MANIFEST_DIR"));
+    let has_glide = tool(&python, &["-c", "import glide"]);
+    assert!(has_glide.status.success(), "no valkey-glide package: run scripts/install-tools.sh");
+    Program { words: vec![python, source("python/glide_session.py")] }
+});
+
 pub(super) static GO_REDIS: LazyLock<Program> = LazyLock::new(|| {
     let binary = built("go-session");
     let cache = format!("{}/go", cache());
@@ -92,7 +99,7 @@ pub(super) static JEDIS: LazyLock<Program> = LazyLock::new(|| {
     Program { words: words.map(str::to_owned).to_vec() }
 });
 
-/// Every program, by the name of its library.
+/// Every program whose library knows clusters here, by the name of that.
 pub(super) const ALL: [(&str, &LazyLock<Program>); 4] =
     [("redis-py", &REDIS_PY), ("go-redis", &GO_REDIS), ("ioredis", &IOREDIS), ("jedis", &JEDIS)];
 
@@ -134,6 +141,12 @@ fn redis_py_in_both_protocols() {
     sessions_in_both_protocols(&REDIS_PY, ",totals,connection");
 }
 
+/// It does not connect to a server that does not say that it is a primary.
+#[test]
+fn valkey_glide_in_both_protocols() {
+    sessions_in_both_protocols(&GLIDE, "");
+}
+
 #[test]
 fn go_redis_in_both_protocols() {
     sessions_in_both_protocols(&GO_REDIS, "");
@@ -153,7 +166,7 @@ fn jedis_in_both_protocols() {
 #[test]
 fn every_program_notices_a_server_that_is_not_ours() {
     let valkey = Peer::single();
-    for (name, program) in ALL {
+    for (name, program) in ALL.into_iter().chain([("valkey-glide", &GLIDE)]) {
         let session = |parts| Session {
             address: valkey.address(),
             mode: "single",

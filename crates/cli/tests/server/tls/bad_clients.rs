@@ -105,6 +105,33 @@ fn a_thousand_handshakes_that_never_end_harm_nobody_and_are_closed() {
     assert_eq!(closed(&log, "a TLS handshake took too long"), 1_000, "{log}");
 }
 
+/// Without a password who has ended the handshake is in, and who has not is not.
+#[test]
+fn handshakes_that_never_end_do_not_take_every_place() {
+    let files = Certificates::make("places");
+    let server = start(&files, &["--max-clients", "40"]);
+    let mut hello = Vec::new();
+    trust(&files).session().write_tls(&mut hello).expect("to memory");
+    let mut client = trust(&files).connect(server.port);
+    client.ask("PING", "+PONG\r\n");
+    let mut stuck: Vec<TcpStream> = Vec::new();
+    for number in 0..100 {
+        let mut stream = connect(server.port);
+        // It may have given way already.
+        let _ = stream.write_all(&hello[..hello.len() * (number % 3) / 2]);
+        stuck.push(stream);
+        if number % 10 == 9 {
+            trust(&files).connect(server.port).ask("PING", "+PONG\r\n");
+        }
+    }
+    client.ask("PING", "+PONG\r\n");
+    client.send("INFO clients\r\n");
+    let text = client.bulk();
+    let waiting = text.lines().find_map(|line| line.strip_prefix("unauthenticated_clients:"));
+    let waiting: usize = waiting.and_then(|count| count.parse().ok()).expect("a number");
+    assert!((1..=10).contains(&waiting), "{waiting} wait");
+}
+
 #[test]
 fn a_client_that_never_reads_is_bounded_and_harms_nobody() {
     let files = Certificates::make("lazy");
@@ -157,8 +184,12 @@ fn a_tls_port_without_client_certificates_is_open_access_and_with_them_is_not() 
             .env_remove("SCURRY_REQUIREPASS");
         let mut child = command.stderr(std::process::Stdio::piped()).spawn().expect("it starts");
         let mut line = String::new();
-        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped"));
-        log.read_line(&mut line).expect("a line is read");
+        let mut log = BufReader::new(child.stderr.take().expect("stderr is piped")).lines();
+        while !line.starts_with("listening on ")
+            && let Some(Ok(next)) = log.next()
+        {
+            line = next;
+        }
         child.kill().expect("it is ours");
         child.wait().expect("it ends");
         line

@@ -1,0 +1,170 @@
+//! How a tool reaches a server: where it is, who asks, and whether by TLS. The options are those of
+//! redis-cli.
+
+use anyhow::{Context, Result, bail, ensure};
+use clap::{ArgAction, Args};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(5);
+const HOST: &str = "127.0.0.1";
+const PORT: u16 = 6389;
+
+/// A server, and who asks it.
+#[derive(Args, Debug)]
+pub(crate) struct Reach {
+    /// The server; the same as -h HOST -p PORT
+    #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["host", "port"])]
+    address: Option<String>,
+
+    /// Host of the server
+    #[arg(short = 'h', long, value_name = "HOST", default_value = HOST)]
+    host: String,
+
+    /// Port of the server
+    #[arg(short = 'p', long, value_name = "PORT", default_value_t = PORT)]
+    port: u16,
+
+    /// User; without one the password is that of the default user
+    #[arg(long, value_name = "NAME", requires = "password")]
+    user: Option<String>,
+
+    /// Password. Prefer the environment: a command line can be read by every user of the machine
+    #[arg(
+        short = 'a',
+        long,
+        visible_alias = "pass",
+        value_name = "PASSWORD",
+        env = "SCURRY_PASSWORD",
+        hide_env_values = true
+    )]
+    password: Option<String>,
+
+    /// Speak TLS
+    #[arg(long, requires = "cacert")]
+    tls: bool,
+
+    /// Certificates that the server's must come from (PEM)
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    cacert: Option<PathBuf>,
+
+    /// Certificate of this client, for servers that demand one (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["tls", "key"])]
+    cert: Option<PathBuf>,
+
+    /// Private key of that certificate (PEM)
+    #[arg(long, value_name = "FILE", requires_all = ["tls", "cert"])]
+    key: Option<PathBuf>,
+
+    /// Name that the server's certificate must have, where it is not the host
+    #[arg(long, value_name = "NAME", requires = "tls")]
+    sni: Option<String>,
+
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+/// What a command is sent on.
+pub(crate) trait Stream: Read + Write {}
+
+impl<T: Read + Write> Stream for T {}
+
+impl Reach {
+    /// For people, and for the system to resolve.
+    pub(crate) fn address(&self) -> String {
+        let host = self.host.trim_start_matches('[').trim_end_matches(']');
+        match &self.address {
+            Some(address) => address.clone(),
+            None if host.contains(':') => format!("[{host}]:{}", self.port),
+            None => format!("{host}:{}", self.port),
+        }
+    }
+
+    /// The words of AUTH, where there is a password.
+    pub(crate) fn auth(&self) -> Option<Vec<&str>> {
+        let password = self.password.as_deref()?;
+        Some(["AUTH"].into_iter().chain(self.user.as_deref()).chain([password]).collect())
+    }
+
+    pub(crate) fn has_tls(&self) -> bool {
+        self.tls
+    }
+
+    /// A connection on which a reply may take so long.
+    pub(crate) fn connect(&self, patience: Duration) -> Result<Box<dyn Stream>> {
+        let stream = self.first(|address| {
+            let stream = TcpStream::connect_timeout(&address, CONNECT_PATIENCE)?;
+            stream.set_read_timeout(Some(patience))?;
+            stream.set_nodelay(true)?;
+            Ok(stream)
+        })?;
+        if !self.tls {
+            return Ok(Box::new(stream));
+        }
+        let name = match &self.sni {
+            Some(name) => name.clone(),
+            None => self.address().rsplit_once(':').map_or_else(String::new, |(host, _)| {
+                host.trim_start_matches('[').trim_end_matches(']').to_owned()
+            }),
+        };
+        let wrong = || format!("{name:?} is no name of a host: give one with --sni");
+        let server = ServerName::try_from(name.clone()).with_context(wrong)?;
+        let config = Arc::new(self.config()?);
+        let mut stream = StreamOwned::new(ClientConnection::new(config, server)?, stream);
+        let agreed = stream.conn.complete_io(&mut stream.sock);
+        agreed.with_context(|| format!("no TLS was agreed on with {}", self.address()))?;
+        Ok(Box::new(stream))
+    }
+
+    /// The first address of the host at which `open` succeeds.
+    pub(crate) fn first<T>(&self, open: impl Fn(SocketAddr) -> io::Result<T>) -> Result<T> {
+        let address = self.address();
+        let wrong = || format!("{address:?} is no address: write HOST:PORT");
+        let mut refusal = None;
+        for address in address.to_socket_addrs().with_context(wrong)? {
+            match open(address) {
+                Ok(stream) => return Ok(stream),
+                Err(error) => refusal = Some(error),
+            }
+        }
+        let cure = || format!("no server answers at {address}: is it running there?");
+        match refusal {
+            Some(error) => Err(error).with_context(cure),
+            None => bail!(wrong()),
+        }
+    }
+
+    fn config(&self) -> Result<ClientConfig> {
+        let mut roots = RootCertStore::empty();
+        if let Some(path) = &self.cacert {
+            for certificate in certificates(path)? {
+                roots.add(certificate).with_context(|| format!("in {}", path.display()))?;
+            }
+        }
+        let config = ClientConfig::builder().with_root_certificates(roots);
+        let Some((cert, key)) = self.cert.as_deref().zip(self.key.as_deref()) else {
+            return Ok(config.with_no_client_auth());
+        };
+        let wrong = || format!("no private key in {}", key.display());
+        let of_key = PrivateKeyDer::from_pem_file(key).with_context(wrong)?;
+        let fits = || format!("{} does not fit to {}", key.display(), cert.display());
+        config.with_client_auth_cert(certificates(cert)?, of_key).with_context(fits)
+    }
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {
+    let wrong = || format!("no certificates in {}", path.display());
+    let all: Vec<_> = CertificateDer::pem_file_iter(path)
+        .with_context(wrong)?
+        .collect::<Result<_, _>>()
+        .with_context(wrong)?;
+    ensure!(!all.is_empty(), wrong());
+    Ok(all)
+}

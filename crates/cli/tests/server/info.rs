@@ -1,0 +1,209 @@
+//! INFO, ROLE and TIME as Valkey has them: the same sections, names and forms beside a real one.
+
+use crate::real_clients::peer::Peer;
+use crate::support::{Client, Server, connect};
+use std::collections::BTreeMap;
+
+/// Sections by their headings, each with its names and values.
+type Sections = BTreeMap<String, BTreeMap<String, String>>;
+
+fn info(client: &mut Client, arguments: &str) -> Sections {
+    client.send(format!("INFO {arguments}\r\n"));
+    let text = client.bulk();
+    let mut sections = Sections::new();
+    let mut last = String::new();
+    for line in text.lines().filter(|line| !line.is_empty()) {
+        if let Some(title) = line.strip_prefix("# ") {
+            title.clone_into(&mut last);
+            sections.entry(last.clone()).or_default();
+        } else {
+            let (name, value) = line.split_once(':').unwrap_or_else(|| panic!("{line}"));
+            let section =
+                sections.get_mut(&last).unwrap_or_else(|| panic!("{line} has no heading"));
+            assert!(section.insert(name.to_owned(), value.to_owned()).is_none(), "{name} twice");
+        }
+    }
+    sections
+}
+
+/// What a value looks like: digits are all alike, and so are words where a number is not.
+fn form(value: &str) -> String {
+    let part = |part: &str| {
+        let (name, value) = part.split_once('=').map_or(("", part), |(name, value)| (name, value));
+        let unit = value.trim_end_matches(|end: char| end.is_ascii_uppercase());
+        let kind = match () {
+            () if value.parse::<i64>().is_ok() => "integer",
+            () if value.parse::<f64>().is_ok() => "number",
+            () if unit.len() < value.len() && unit.parse::<f64>().is_ok() => "number and unit",
+            () if value.len() == 40 && value.chars().all(|digit| digit.is_ascii_hexdigit()) => "id",
+            () => "word",
+        };
+        format!("{name}={kind}")
+    };
+    value.split(',').map(part).collect::<Vec<_>>().join(",")
+}
+
+/// What clients and monitors read.
+const WANTED: [(&str, &str); 12] = [
+    (
+        "Server",
+        "redis_version server_name server_mode os arch_bits process_id run_id tcp_port \
+                server_time_usec uptime_in_seconds uptime_in_days",
+    ),
+    ("Clients", "connected_clients maxclients tracking_clients"),
+    (
+        "Memory",
+        "used_memory used_memory_human used_memory_rss used_memory_rss_human maxmemory \
+                maxmemory_human maxmemory_policy mem_clients_normal",
+    ),
+    (
+        "Persistence",
+        "loading async_loading rdb_bgsave_in_progress rdb_last_save_time \
+                     rdb_last_bgsave_status rdb_saves aof_enabled aof_last_write_status",
+    ),
+    (
+        "Stats",
+        "total_connections_received total_commands_processed total_net_input_bytes \
+               total_net_output_bytes rejected_connections expired_keys evicted_keys \
+               keyspace_hits keyspace_misses total_error_replies pubsub_channels",
+    ),
+    (
+        "Replication",
+        "role connected_slaves master_failover_state master_replid master_replid2 \
+                     master_repl_offset second_repl_offset repl_backlog_active repl_backlog_size \
+                     repl_backlog_first_byte_offset repl_backlog_histlen",
+    ),
+    ("CPU", "used_cpu_sys used_cpu_user used_cpu_sys_children used_cpu_user_children"),
+    ("Commandstats", "cmdstat_get cmdstat_set cmdstat_config|get cmdstat_info"),
+    ("Errorstats", "errorstat_ERR errorstat_WRONGTYPE"),
+    ("Cluster", "cluster_enabled"),
+    ("Keyspace", "db0"),
+    ("Modules", ""),
+];
+
+/// Both have done the same: calls, calls with errors, wrong arguments, unknown commands.
+fn prepare(client: &mut Client) {
+    client.ask("CONFIG RESETSTAT", "+OK\r\n");
+    for (line, first) in [
+        ("SET k v", "+OK"),
+        ("GET k", "$1"),
+        ("GET none", "$-1"),
+        ("GET", "-ERR"),
+        ("SET k", "-ERR"),
+        ("INCR k", "-ERR"),
+        ("LPUSH k v", "-WRONGTYPE"),
+        ("NOSUCH", "-ERR"),
+        ("CONFIG GET nosuch", "*0"),
+        ("CONFIG NOSUCH", "-ERR"),
+        ("EXPIRE k 100", ":1"),
+    ] {
+        client.send(format!("{line}\r\n"));
+        let reply = client.line();
+        assert!(reply.starts_with(first), "{line}: {reply}");
+        if reply == "$1" {
+            client.line();
+        }
+    }
+}
+
+#[test]
+fn sections_have_valkeys_names_and_forms() {
+    let (server, valkey) = (Server::start(&[]), Peer::single());
+    let mut ours = server.connect();
+    let port = valkey.address().rsplit_once(':').expect("a port").1.parse().expect("a port");
+    let mut theirs = Client::over(connect(port));
+    prepare(&mut ours);
+    prepare(&mut theirs);
+    let (ours, theirs) = (info(&mut ours, "everything"), info(&mut theirs, "everything"));
+    for (title, names) in WANTED.iter().filter(|(title, _)| *title != "Modules") {
+        let (own, their) = (&ours[*title], &theirs[*title]);
+        for name in names.split_whitespace().filter(|name| *name != "cmdstat_info") {
+            assert!(own.contains_key(name) && their.contains_key(name), "{title}: {name}");
+        }
+        for (name, value) in own.iter().filter(|(name, _)| their.contains_key(*name)) {
+            assert_eq!(form(value), form(&their[name]), "{name}: {value} and {}", their[name]);
+        }
+    }
+    // What Valkey has in one section is not in another here.
+    for (title, names) in &ours {
+        for name in names.keys() {
+            let elsewhere = theirs.iter().find(|(_, their)| their.contains_key(name));
+            assert!(elsewhere.is_none_or(|(their, _)| their == title), "{name} is in {title}");
+        }
+    }
+    // Counts are the same; times are not.
+    let counts = |sections: &Sections| -> BTreeMap<String, String> {
+        let both = ["Commandstats", "Errorstats"].into_iter().flat_map(|title| &sections[title]);
+        let timeless = |value: &str| {
+            let parts = value.split(',').filter(|part| !part.starts_with("usec"));
+            parts.collect::<Vec<_>>().join(",")
+        };
+        both.map(|(name, value)| (name.clone(), timeless(value))).collect()
+    };
+    assert_eq!(counts(&ours), counts(&theirs));
+}
+
+#[test]
+fn sections_are_chosen_as_in_valkey() {
+    let (server, valkey) = (Server::start(&[]), Peer::single());
+    let mut ours = server.connect();
+    let port = valkey.address().rsplit_once(':').expect("a port").1.parse().expect("a port");
+    let mut theirs = Client::over(connect(port));
+    for arguments in [
+        "",
+        "default",
+        "all",
+        "everything",
+        "ALL",
+        "replication",
+        "Replication keyspace",
+        "keyspace replication keyspace",
+        "commandstats",
+        "default commandstats",
+        "nosuch",
+        "nosuch errorstats",
+    ] {
+        let known = |sections: Sections| -> Vec<String> {
+            let wanted = |title: &String| {
+                title != "Modules" && WANTED.iter().any(|(wanted, _)| wanted == title)
+            };
+            sections.into_keys().filter(wanted).collect()
+        };
+        let own = known(info(&mut ours, arguments));
+        assert_eq!(own, known(info(&mut theirs, arguments)), "INFO {arguments}");
+    }
+    let replication = info(&mut ours, "replication");
+    assert_eq!(replication["Replication"]["role"], "master");
+}
+
+#[test]
+fn commands_are_counted_where_they_are_executed_and_summed() {
+    let server = Server::start(&["--threads", "2"]);
+    let mut client = server.connect();
+    for number in 0..200 {
+        client.send(format!("SET k{number} v\r\nGET k{number}\r\n"));
+        client.expect("+OK\r\n$1\r\nv\r\n");
+    }
+    let shown = info(&mut client, "commandstats");
+    for name in ["cmdstat_set", "cmdstat_get"] {
+        let value = &shown["Commandstats"][name];
+        assert!(value.starts_with("calls=200,usec="), "{name}: {value}");
+        assert!(value.ends_with(",rejected_calls=0,failed_calls=0"), "{name}: {value}");
+        assert!(!value.contains("usec=0,"), "{name} took no time: {value}");
+    }
+}
+
+#[test]
+fn role_and_time_have_valkeys_form() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    client.ask("ROLE", "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+    client.send("TIME\r\n");
+    assert_eq!(client.line(), "*2");
+    let seconds: i64 = client.bulk().parse().expect("seconds");
+    let microseconds: i64 = client.bulk().parse().expect("microseconds");
+    assert!((0..1_000_000).contains(&microseconds), "{microseconds}");
+    let now = info(&mut client, "server")["Server"]["server_time_usec"].parse::<i64>();
+    let past = now.expect("a number") - (seconds * 1_000_000 + microseconds);
+    assert!((0..60_000_000).contains(&past), "{past} microseconds ago");
+}

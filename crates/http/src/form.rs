@@ -1,0 +1,78 @@
+//! What every request has to be like, whatever it asks for (RFC 9110, RFC 9112): refused here, so that
+//! no door takes it for something else.
+
+use crate::problem::Problem;
+use axum::body::{Body, HttpBody};
+use axum::extract::Request;
+use axum::http::{HeaderValue, StatusCode, Version, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+
+/// Lets a request through, or answers it.
+pub(crate) async fn check(request: Request, next: Next) -> Response {
+    let problem = match fault(&request) {
+        Some(why) => Problem::bad_request(why),
+        None if is_coded(&request) => {
+            let why =
+                "the body is compressed, and is taken as it is alone: leave Content-Encoding out";
+            let status = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+            Problem::new(status, "Unsupported Media Type", why)
+        }
+        None => return next.run(request).await,
+    };
+    let mut response = problem.at(request.uri().path()).into_response();
+    if response.status() == StatusCode::UNSUPPORTED_MEDIA_TYPE {
+        // RFC 9110 clause 12.5.3: what would be taken.
+        let plain = HeaderValue::from_static("identity");
+        response.headers_mut().insert(header::ACCEPT_ENCODING, plain);
+    }
+    response
+}
+
+/// Known from the head. Who waits for `100 Continue` is told so instead, and sends no body (RFC 9110
+/// clause 10.1.1): that goes out when the body is read first.
+pub(crate) fn is_too_long(body: &Body, len_max: usize) -> bool {
+    usize::try_from(body.size_hint().lower()).is_ok_and(|len| len > len_max)
+}
+
+fn fault(request: &Request) -> Option<&'static str> {
+    let hosts = request.headers().get_all(header::HOST).iter().count();
+    if hosts > 1 {
+        return Some("the header Host stands more than once");
+    }
+    // RFC 9112 clause 3.2: HTTP/1.0 has none.
+    if hosts == 0 && request.version() == Version::HTTP_11 {
+        return Some("the header Host is missing");
+    }
+    let target = request.uri();
+    let is_escaped = [target.path(), target.query().unwrap_or_default()].iter().all(is_escaped);
+    let why = "a % in the URL is not followed by two hexadecimal digits: write %25 for it";
+    (!is_escaped).then_some(why)
+}
+
+/// Every % begins an escape.
+fn is_escaped(text: &&str) -> bool {
+    let is_hex = |text: &str| text.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
+    text.split('%').skip(1).all(is_hex)
+}
+
+/// The body is not what it stands for.
+fn is_coded(request: &Request) -> bool {
+    let codings = request.headers().get_all(header::CONTENT_ENCODING);
+    codings.iter().any(|coding| !coding.as_bytes().eq_ignore_ascii_case(b"identity"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percent_sign_begins_an_escape_or_is_wrong() {
+        for right in ["", "a", "%00", "%fFx%25", "a%2Fb"] {
+            assert!(is_escaped(&right), "{right}");
+        }
+        for wrong in ["%", "%z", "%zz", "%2", "%2%35", "%%", "a%2", "%+1", "%\u{e9}"] {
+            assert!(!is_escaped(&wrong), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! `/v0/entities?start=ID&end=ID`: the entities of a range of ids in the order of their bytes, each with its
+//! value, one after the other as they are read. What is in memory at a time is a page of ids and a
+//! few values, however long the range is.
+
+use crate::coordinator::Failure;
+use crate::door::Shared;
+use crate::entities::{ESCAPED, refused};
+use crate::entity::ID_LEN_MAX;
+use crate::problem::Problem;
+use crate::quorum::Quorum;
+use crate::search::{READS, Search, Wanted};
+use axum::body::{Body, Bytes};
+use axum::http::{HeaderValue, header};
+use axum::response::Response;
+use futures_util::stream::{self, StreamExt, TryStreamExt};
+use percent_encoding::percent_encode;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Ids that are known and not read yet. Each page goes through all that the nodes have, so fewer would be
+/// less memory and more time.
+const IDS: usize = 4_000;
+
+/// A range that is being read.
+pub(crate) struct Range {
+    pub(crate) start: Vec<u8>,
+    /// Not in the range itself; none: to the end.
+    pub(crate) end: Option<Vec<u8>>,
+    /// Ids greater than this one: what was read before.
+    pub(crate) after: Vec<u8>,
+    pub(crate) quorum: Quorum,
+    /// Entities that are still to be sent, at most.
+    pub(crate) limit: usize,
+    pub(crate) page: VecDeque<Vec<u8>>,
+    /// There may be more behind the page.
+    pub(crate) has_more: bool,
+}
+
+/// 200 and a chunk for each entity: its id as it may stand in a URL, a line feed, the value. When nodes are
+/// missed on the way the connection ends before the last chunk.
+pub(crate) async fn answer(shared: Arc<Shared>, mut range: Range) -> Result<Response, Problem> {
+    // What fails at once has a status.
+    range.look(&shared).await.map_err(refused)?;
+    let steps = stream::try_unfold((shared, range), async |(shared, mut range)| {
+        let read = range.step(&shared).await?;
+        Ok::<_, Failure>(read.map(|entities| (entities, (shared, range))))
+    });
+    let each = |entities: Vec<Bytes>| stream::iter(entities.into_iter().map(Ok::<_, Failure>));
+    let chunks = steps.map_ok(each).try_flatten();
+    let mut response = Response::new(Body::from_stream(chunks));
+    let kind = HeaderValue::from_static("application/octet-stream");
+    response.headers_mut().insert(header::CONTENT_TYPE, kind);
+    Ok(response)
+}
+
+impl Range {
+    /// Asks the nodes for the next page.
+    async fn look(&mut self, shared: &Shared) -> Result<(), Failure> {
+        let wanted = Wanted::Range { start: &self.start, end: self.end.as_deref() };
+        let limit = self.limit.min(IDS);
+        let search = Search { wanted, after: &self.after, limit, id_len_max: ID_LEN_MAX };
+        let found = shared.coordinator.candidates(search, self.quorum).await?;
+        self.has_more = found.next.is_some();
+        self.after = found.next.unwrap_or_default();
+        self.page = found.ids.into();
+        Ok(())
+    }
+
+    /// The next entities; none at the end.
+    async fn step(&mut self, shared: &Shared) -> Result<Option<Vec<Bytes>>, Failure> {
+        if self.page.is_empty() && self.has_more && self.limit > 0 {
+            self.look(shared).await?;
+        }
+        let count = self.page.len().min(self.limit).min(READS);
+        let ids: Vec<Vec<u8>> = self.page.drain(..count).collect();
+        if ids.is_empty() {
+            // A page that is cut has ids.
+            return Ok(None);
+        }
+        let quorum = self.quorum;
+        let reads = stream::iter(ids).map(|id| async move {
+            let shown = shared.coordinator.get(&id, quorum).await?;
+            Ok::<_, Failure>(shown.map(|shown| chunk(&id, &shown.bytes)))
+        });
+        let read: Vec<Option<Bytes>> = reads.buffered(READS).try_collect().await?;
+        let read: Vec<Bytes> = read.into_iter().flatten().collect();
+        self.limit -= read.len();
+        Ok(Some(read))
+    }
+}
+
+fn chunk(id: &[u8], value: &[u8]) -> Bytes {
+    let mut chunk = percent_encode(id, ESCAPED).to_string().into_bytes();
+    chunk.push(b'\n');
+    chunk.extend_from_slice(value);
+    chunk.into()
+}

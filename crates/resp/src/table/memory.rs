@@ -1,0 +1,25 @@
+//! What commands do when no memory is left.
+
+/// Whether a command may take memory: what happens to it at the bound (`--max-memory`, `maxmemory`).
+/// Both hosts act by it, and COMMAND INFO and the reference show it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// It always runs: it takes none, or it ends, settles, corrects or removes what is there.
+    Free,
+    /// It is refused with OOM where it would be executed. A duplicate gets its stored answer, and
+    /// what would be refused anyway is refused for that.
+    ForNew,
+    /// It is refused with OOM.
+    Taken,
+}
+
+impl Memory {
+    /// What the reference says of it; none of a command that always runs.
+    pub const fn at_the_bound(self) -> Option<&'static str> {
+        match self {
+            Memory::Free => None,
+            Memory::ForNew => Some("refused with OOM; a duplicate gets its stored answer"),
+            Memory::Taken => Some("refused with OOM"),
+        }
+    }
+}
