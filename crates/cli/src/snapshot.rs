@@ -38,10 +38,10 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     pub(crate) fn run(self) -> Result<()> {
         let mut server = BufReader::new(self.reach.connect(ANSWER_PATIENCE)?);
-        if let Some(words) = self.reach.auth() {
-            if let Reply::Error(text) = self.ask(&mut server, &words)? {
-                bail!("{} refuses the password: {text}", self.reach.address());
-            }
+        if let Some(words) = self.reach.auth()
+            && let Reply::Error(text) = self.ask(&mut server, &words)?
+        {
+            bail!("{} refuses the password: {text}", self.reach.address());
         }
         let before = self.begin(&mut server)?;
         let after = self.wait(&mut server, |now| now.ended() >= before.ended() + before.threads)?;

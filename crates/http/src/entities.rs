@@ -45,7 +45,7 @@ pub(crate) async fn find(
     let limit = |unless, max| self::limit(limit.as_deref(), unless, max);
     let after = after.unwrap_or_default();
     let ids = [("after", Some(&after)), ("start", start.as_ref()), ("end", end.as_ref())];
-    if let Some((name, id)) = ids.into_iter().find(|(_, id)| id.is_some_and(is_too_long)) {
+    if let Some((name, id)) = ids.into_iter().find(|(_, id)| id.is_some_and(|id| is_too_long(id))) {
         let len = id.map_or(0, Vec::len);
         let why = format!("{name} has {len} bytes, and an id may have {ID_LEN_MAX}");
         return Err(Problem::bad_request(why));
@@ -68,7 +68,7 @@ pub(crate) async fn find(
     }
 }
 
-fn is_too_long(id: &Vec<u8>) -> bool {
+fn is_too_long(id: &[u8]) -> bool {
     id.len() > ID_LEN_MAX
 }
 

@@ -109,7 +109,7 @@ impl<S: Store> Front<S> {
                 Ok(()) => reply.ok(),
                 Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
                 Err(error @ LoadError::Image(_)) => {
-                    reject(reply, Code::Invalid, &error.to_string());
+                    reject(reply, Code::Invalid, error.to_string());
                 }
                 Err(other) => bail!("a store without plain values or bounds says {other:?}"),
             },

@@ -38,7 +38,7 @@ pub(super) fn load(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
     desk.remember();
     let mut account = Account::empty(Status::Active);
     if let Err(error) = decode_foreign_account(request.image, &mut account) {
-        return reject(reply, Code::Invalid, &LoadError::Image(error).to_string());
+        return reject(reply, Code::Invalid, LoadError::Image(error).to_string());
     }
     desk.account = Some(account);
     desk.store(&mut key);

@@ -54,6 +54,7 @@ fn info(client: &mut Client, name: &str) -> String {
 }
 
 /// Waits until so many clients are left.
+#[expect(clippy::disallowed_methods, reason = "how long a test waits for what must come")]
 fn until_clients(client: &mut Client, count: &str) {
     let begun = Instant::now();
     loop {

@@ -130,9 +130,8 @@ fn the_last_change_before_a_stop_is_missed_when_a_bit_of_it_changes() {
 
 #[test]
 fn what_is_missing_is_named() {
-    let ends: [(&str, &str, fn(Server)); 3] =
-        [("fsync", "stop", stop), ("write", "stop", stop), ("fsync", "kill", kill)];
-    for (mode, how, end) in ends {
+    for (mode, how) in [("fsync", "stop"), ("write", "stop"), ("fsync", "kill")] {
+        let end = if how == "stop" { stop } else { kill };
         let whole = filled(&format!("missing-{mode}-{how}"), mode, end);
         for gone in ["g1/0", "g1/1", "g1", "segments", "all but MANIFEST"] {
             let directory = place(&format!("missing-{mode}-{how}-some"));
