@@ -43,7 +43,7 @@ def resp_debit(account, key):
 def http_debit(account, key):
     body = '{"unit":"cent","amount":1}'
     return (
-        f"POST /v1/accounts/{account}/debits HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n"
+        f"POST /v1/accounts/{account}/debits HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
         f"Idempotency-Key: {key}\r\nContent-Length: {len(body)}\r\n\r\n{body}"
     ).encode()
 

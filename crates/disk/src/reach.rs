@@ -77,6 +77,15 @@ pub(crate) fn raise(
     Ok(true)
 }
 
+/// True where a file of this name says that logs beside it held something: a first start that was
+/// cut short leaves one that does not, and a later generation begins with what an earlier one held.
+pub(crate) fn has_begun(directory: &Path, name: &str) -> io::Result<bool> {
+    let Some(generation) = name.strip_prefix("reach-g") else { return Ok(false) };
+    let path = directory.join(name);
+    let read = || std::fs::read(&path).map_err(cannot("read", &path));
+    Ok(generation != "1" || LogReach::<DiskFile>::has_begun(&read()?))
+}
+
 /// Removes the file of a generation, if there is one.
 pub(crate) fn remove(directory: &Path, generation: u32) -> io::Result<()> {
     let path = path_of(directory, generation);

@@ -61,10 +61,13 @@ impl Store {
     }
 
     /// Notes how far the logs of the cores have come, all of it on the device, unless as much was
-    /// noted before. A store of an older version has no note yet and gets one.
-    pub fn raise_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<(), StoreError> {
+    /// noted before. A store of an older version has no note yet and gets one: false.
+    pub fn raise_reach(&self, manifest: &Manifest, sequences: &[u64]) -> Result<bool, StoreError> {
         let is_there = reach::raise(&self.path, manifest, sequences)?;
-        if is_there { Ok(()) } else { self.write_reach(manifest, sequences) }
+        if !is_there {
+            self.write_reach(manifest, sequences)?;
+        }
+        Ok(is_there)
     }
 
     /// Notes how far the logs of a new generation have come, in the place of whatever was noted.
@@ -143,12 +146,10 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
             file.take(LEN_MAX + 1).read_to_end(&mut bytes).map_err(cannot("read", &path))?;
         }
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            return match generations(directory)?.first() {
+            let left = generations(directory)?.first().map(|number| format!("g{number}"));
+            return match left.map_or_else(|| begun_reach(directory), |left| Ok(Some(left)))? {
                 None => Ok(None),
-                Some(number) => Err(StoreError::NoManifest {
-                    directory: directory.to_owned(),
-                    generation: format!("g{number}"),
-                }),
+                Some(left) => Err(StoreError::NoManifest { directory: directory.to_owned(), left }),
             };
         }
         Err(error) => return Err(cannot("open", &path)(error).into()),
@@ -158,6 +159,19 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
         Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
         Err(Unreadable::Newer(found)) => Err(StoreError::NewerManifest { path, found }),
     }
+}
+
+/// A file that says of logs which are gone, with their manifest, how far they had come.
+fn begun_reach(path: &Path) -> io::Result<Option<String>> {
+    for entry in fs::read_dir(path).map_err(cannot("list", path))? {
+        let name = entry.map_err(cannot("list", path))?.file_name();
+        if let Some(name) = name.to_str()
+            && reach::has_begun(path, name)?
+        {
+            return Ok(Some(name.to_owned()));
+        }
+    }
+    Ok(None)
 }
 
 fn generations(path: &Path) -> io::Result<Vec<u32>> {

@@ -30,15 +30,15 @@ pub enum StoreError {
     },
     /// There are accounts and nothing that says how they are spread.
     #[error(
-        "{} has data ({generation}) but no MANIFEST: restore MANIFEST from the copy that these \
+        "{} has data ({left}) but no MANIFEST: restore MANIFEST from the copy that these \
          files come from, or choose an empty directory",
         directory.display()
     )]
     NoManifest {
         /// The directory of the store.
         directory: PathBuf,
-        /// One of the subdirectories with data.
-        generation: String,
+        /// One of the subdirectories with data, or the file that tells how far their logs had come.
+        left: String,
     },
     /// Its bytes are not what was written.
     #[error(
@@ -65,12 +65,12 @@ pub enum StoreError {
     },
     /// The files of a core are gone.
     #[error(
-        "{} is missing{}: put it back, or restore from a backup; nothing was changed. {}",
+        "{} is missing{}: put it back, or restore from a backup; nothing was changed{}",
         path.display(),
         reach.map(|sequence| format!(", and its log had come to sequence {sequence}"))
             .unwrap_or_default(),
         if reach.is_some() { "" } else {
-            "(If the very first start was cut short and nothing was ever stored here, remove \
+            ". (If the very first start was cut short and nothing was ever stored here, remove \
              MANIFEST instead.)"
         }
     )]

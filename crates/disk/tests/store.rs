@@ -166,6 +166,16 @@ fn data_without_a_manifest_is_refused() {
     assert!(error.contains(" has data (g3) but no MANIFEST: restore "), "{error}");
     store.remove_generation(3).expect("removed");
     assert_eq!(store.manifest().expect("an empty store"), None);
+    // Nor is what tells of data that is gone.
+    store.write_reach(&Manifest::new(1, 2, 2), &[0, 0]).expect("written");
+    assert_eq!(store.manifest().expect("a first start"), None);
+    store.write_reach(&Manifest::new(1, 2, 2), &[0, 5]).expect("written");
+    let error = store.manifest().expect_err("it had data").to_string();
+    assert!(error.contains(" has data (reach-g1) but no MANIFEST: restore "), "{error}");
+    std::fs::write(path.join("reach-g1"), [0; 1_024]).expect("written");
+    store.manifest().expect_err("it may have had data");
+    std::fs::rename(path.join("reach-g1"), path.join("reach-g2")).expect("renamed");
+    store.manifest().expect_err("it is no first generation");
 }
 
 #[test]

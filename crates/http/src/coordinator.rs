@@ -7,7 +7,7 @@ use crate::copy::{Content, Copy};
 use crate::node::Node;
 use crate::placement::Placement;
 use crate::quorum::Quorum;
-use crate::round::Round;
+use crate::round::{Effect, Round};
 use axum::body::Bytes;
 use redis::Value;
 use scurry_engine::Version;
@@ -15,7 +15,6 @@ use scurry_ledger::Time;
 use std::sync::Arc;
 use std::time::Duration;
 use thiserror::Error;
-use tokio::time::timeout;
 
 /// The nodes of entities, all equal.
 pub(crate) struct Coordinator {
@@ -40,7 +39,7 @@ pub(crate) struct Shown {
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub(crate) enum Failure {
-    /// What was written may be kept or not.
+    /// The text says whether something may have been written.
     #[error("{answered} of the {asked} nodes that keep this id answered, and {ack} must: {why}")]
     NotEnough { answered: usize, asked: usize, ack: usize, why: String },
     /// Clocks or versions are broken.
@@ -68,11 +67,10 @@ impl Coordinator {
     /// The entity as the newest of `ack` copies has it. None when that is deleted, expired or
     /// when nobody knows it.
     pub(crate) async fn get(&self, id: &[u8], quorum: Quorum) -> Result<Option<Shown>, Failure> {
-        let mut round = Round::new(&self.nodes, quorum);
-        match timeout(self.patience, self.read(id, &mut round)).await {
-            Ok(Some(newest)) => Ok(self.show(newest)),
-            Ok(None) => Err(round.failure()),
-            Err(_) => Err(round.late(self.patience)),
+        let mut round = Round::new(&self.nodes, quorum, self.patience);
+        match self.read(id, &mut round).await {
+            Some(newest) => Ok(self.show(newest)),
+            None => Err(round.failure(Effect::Read)),
         }
     }
 
@@ -175,20 +173,16 @@ impl Coordinator {
     /// once: from the moment that one node has it others may have been shown it, so it is never
     /// given up for a later one.
     async fn write(&self, id: &[u8], content: Content, quorum: Quorum) -> Result<Copy, Failure> {
-        let mut round = Round::new(&self.nodes, quorum);
-        let written = async {
-            if self.newest(id, &mut round).await.is_none() {
-                return Err(None);
-            }
-            let version = self.clock.next().ok_or(Some(Failure::NoVersion))?;
-            let copy = Copy { version, content };
-            round = Round::new(&self.nodes, quorum);
-            self.tell(id, &copy, &mut round).await.map(|()| copy).ok_or(None)
-        };
-        match timeout(self.patience, written).await {
-            Ok(Ok(copy)) => Ok(copy),
-            Ok(Err(failure)) => Err(failure.unwrap_or_else(|| round.failure())),
-            Err(_) => Err(round.late(self.patience)),
+        let mut round = Round::new(&self.nodes, quorum, self.patience);
+        if self.newest(id, &mut round).await.is_none() {
+            return Err(round.failure(Effect::Unwritten));
+        }
+        let version = self.clock.next().ok_or(Failure::NoVersion)?;
+        let copy = Copy { version, content };
+        let mut round = round.follow();
+        match self.tell(id, &copy, &mut round).await {
+            Some(()) => Ok(copy),
+            None => Err(round.failure(Effect::Unknown)),
         }
     }
 

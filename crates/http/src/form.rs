@@ -4,7 +4,7 @@
 use crate::problem::Problem;
 use axum::body::{Body, HttpBody};
 use axum::extract::Request;
-use axum::http::{HeaderValue, StatusCode, Version, header};
+use axum::http::{HeaderValue, Method, StatusCode, Version, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -12,6 +12,10 @@ use axum::response::{IntoResponse, Response};
 pub(crate) async fn check(request: Request, next: Next) -> Response {
     let problem = match fault(&request) {
         Some(why) => Problem::bad_request(why),
+        None if is_transfer_coded(&request) => {
+            let why = "the only Transfer-Encoding that is understood is chunked, alone";
+            Problem::new(StatusCode::NOT_IMPLEMENTED, "Not Implemented", why)
+        }
         None if is_coded(&request) => {
             let why =
                 "the body is compressed, and is taken as it is alone: leave Content-Encoding out";
@@ -44,6 +48,10 @@ fn fault(request: &Request) -> Option<&'static str> {
     if hosts == 0 && request.version() == Version::HTTP_11 {
         return Some("the header Host is missing");
     }
+    // RFC 9110 clause 14.5: a part of a value, which would be kept as the whole of it.
+    if request.method() == Method::PUT && request.headers().contains_key(header::CONTENT_RANGE) {
+        return Some("a PUT writes the whole, and this one has the header Content-Range");
+    }
     let target = request.uri();
     let is_escaped = [target.path(), target.query().unwrap_or_default()].iter().all(is_escaped);
     let why = "a % in the URL is not followed by two hexadecimal digits: write %25 for it";
@@ -54,6 +62,13 @@ fn fault(request: &Request) -> Option<&'static str> {
 fn is_escaped(text: &&str) -> bool {
     let is_hex = |text: &str| text.bytes().take(2).filter(u8::is_ascii_hexdigit).count() == 2;
     text.split('%').skip(1).all(is_hex)
+}
+
+/// RFC 9112 clause 6.1: the library takes chunks apart, and leaves what is in them as it is.
+fn is_transfer_coded(request: &Request) -> bool {
+    let mut codings = request.headers().get_all(header::TRANSFER_ENCODING).iter();
+    let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
+    codings.next().is_some_and(|coding| !is_chunked(coding)) || codings.next().is_some()
 }
 
 /// The body is not what it stands for.

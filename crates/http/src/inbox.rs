@@ -52,6 +52,11 @@ impl Inbox {
         .await
     }
 
+    /// A reply that has come, for one who waits for no more of them.
+    pub(crate) fn take(&self) -> Option<(usize, RedisResult<Value>)> {
+        self.state().take(0)
+    }
+
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -12,11 +12,16 @@ use redis::{RedisResult, Value};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use tokio::time::{Instant, timeout_at};
 
 /// The nodes of one request, and those of them that will not answer it.
 pub(crate) struct Round<'a> {
     nodes: &'a [Arc<Node>],
     pub(crate) quorum: Quorum,
+    /// How long the nodes may take, and when that is over.
+    patience: Duration,
+    until: Instant,
+    is_late: bool,
     inbox: Arc<Inbox>,
     /// What was asked, with its number: a node that has ended the connection meanwhile is asked again.
     asked: Vec<(usize, Bytes)>,
@@ -33,14 +38,28 @@ pub(crate) struct Round<'a> {
     why: String,
 }
 
+/// What a request that fails has changed.
+#[derive(Clone, Copy)]
+pub(crate) enum Effect {
+    /// It only reads.
+    Read,
+    /// It would write, and no node has been told.
+    Unwritten,
+    /// Nodes have been told what to write, and those that gave no answer may do it too.
+    Unknown,
+}
+
 /// A number, and the connection to its node once that is back.
 type Back = (usize, Result<Line, Missing>);
 
 impl<'a> Round<'a> {
-    pub(crate) fn new(nodes: &'a [Arc<Node>], quorum: Quorum) -> Round<'a> {
+    pub(crate) fn new(nodes: &'a [Arc<Node>], quorum: Quorum, patience: Duration) -> Round<'a> {
         Round {
             nodes,
             quorum,
+            patience,
+            until: Instant::now() + patience,
+            is_late: false,
             inbox: Arc::default(),
             asked: Vec::with_capacity(quorum.from()),
             absent: Vec::new(),
@@ -51,6 +70,11 @@ impl<'a> Round<'a> {
             without_index: 0,
             why: String::new(),
         }
+    }
+
+    /// The next round of the same request, which has what is left of the time.
+    pub(crate) fn follow(self) -> Round<'a> {
+        Round { until: self.until, ..Round::new(self.nodes, self.quorum, self.patience) }
     }
 
     /// Sends a command, as it stands on the wire, to one of the nodes. Its reply comes with this
@@ -82,10 +106,19 @@ impl<'a> Round<'a> {
     }
 
     /// The next reply, with its number, once there are `wanted` of them: with fewer nobody could go
-    /// on. None when too few are left, or none that could come.
+    /// on. When too few are left, or the time is over, those that have come are given out all the same,
+    /// so that they are counted, and then none.
     pub(crate) async fn next(&mut self, wanted: usize) -> Option<(usize, Value)> {
-        while self.outstanding + self.absent.len() > 0 && !self.is_lost() {
-            let (number, reply) = match self.event(wanted).await {
+        while self.outstanding + self.absent.len() > 0 {
+            let event = if self.is_over() {
+                Either::Left(self.inbox.take()?)
+            } else if let Ok(event) = timeout_at(self.until, self.event(wanted)).await {
+                event
+            } else {
+                self.is_late = true;
+                continue;
+            };
+            let (number, reply) = match event {
                 Either::Left(reply) => reply,
                 Either::Right((number, Ok(line))) => {
                     self.send(number, &line);
@@ -100,7 +133,9 @@ impl<'a> Round<'a> {
             match reply.and_then(Value::extract_error) {
                 Ok(value) => return Some((number, value)),
                 Err(error)
-                    if error.is_connection_dropped() && self.asked_again < ASKED_AGAIN_MAX =>
+                    if error.is_connection_dropped()
+                        && self.asked_again < ASKED_AGAIN_MAX
+                        && !self.is_over() =>
                 {
                     self.asked_again += 1;
                     self.wait(number);
@@ -158,30 +193,30 @@ impl<'a> Round<'a> {
         self.missing > self.spare()
     }
 
+    /// Nobody is waited for any more.
+    fn is_over(&self) -> bool {
+        self.is_late || self.is_lost()
+    }
+
     /// How many may be missing.
     fn spare(&self) -> usize {
         self.quorum.from() - self.quorum.ack()
     }
 
-    /// Too few are left. Nobody waits for the others: they may do what they were asked all the same.
-    pub(crate) fn failure(mut self) -> Failure {
-        if self.outstanding > 0 {
-            let open = format!(
-                "{} more had been asked, and may have done it or not: nobody waited for their answers",
-                self.outstanding
-            );
-            self.add(&open);
+    /// Too few are left, or the time is over: what is known of the nodes, and what may have come of it.
+    pub(crate) fn failure(mut self, effect: Effect) -> Failure {
+        if self.is_late && self.outstanding + self.absent.len() > 0 {
+            let ms = self.patience.as_millis();
+            self.add(&format!("the others did not answer within {ms} ms"));
+        } else if self.outstanding > 0 {
+            let open = self.outstanding;
+            self.add(&format!("{open} more had been asked, and nobody waited for their answers"));
         }
-        self.fail()
-    }
-
-    /// The time is over.
-    pub(crate) fn late(mut self, patience: Duration) -> Failure {
-        self.add(&format!("the others did not answer within {} ms", patience.as_millis()));
-        self.fail()
-    }
-
-    fn fail(self) -> Failure {
+        match effect {
+            Effect::Read => {}
+            Effect::Unwritten => self.add("nothing was written"),
+            Effect::Unknown => self.add("the write may take effect or not"),
+        }
         if self.without_index > self.spare() {
             return Failure::NoIndex { why: self.why };
         }

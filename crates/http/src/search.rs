@@ -5,7 +5,7 @@ use crate::coordinator::{Coordinator, Failure};
 use crate::line::Line;
 use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
 use crate::quorum::Quorum;
-use crate::round::Round;
+use crate::round::{Effect, Round};
 use crate::step::{IDS_MAX, Step};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use redis::Cmd;
@@ -105,7 +105,7 @@ impl Coordinator {
         search: Search<'_>,
         quorum: Quorum,
     ) -> Result<Found, Failure> {
-        let mut round = Round::new(&self.nodes, quorum.over(self.nodes.len()));
+        let mut round = Round::new(&self.nodes, quorum.over(self.nodes.len()), self.patience);
         let mut asked: FuturesUnordered<_> =
             self.nodes.iter().map(|node| async move { (node, list(node, search).await) }).collect();
         let mut page = Page::default();
@@ -119,10 +119,10 @@ impl Coordinator {
                     return Err(Failure::TooMany(search.wanted.steps_max() * IDS_MAX));
                 }
                 Some((node, Err(missing))) => round.missed(node, missing),
-                None => return Err(round.failure()),
+                None => return Err(round.failure(Effect::Read)),
             }
             if round.is_lost() {
-                return Err(round.failure());
+                return Err(round.failure(Effect::Read));
             }
         }
         let next = page.ids.last().filter(|_| page.is_cut).cloned();

@@ -73,7 +73,7 @@ impl Translator for Http {
             Asked::Put => entity("PUT"),
             Asked::Delete => entity("DELETE"),
         };
-        write!(out, "{line} HTTP/1.1\r\nHost: lab\r\n").expect("a vector takes every byte");
+        write!(out, "{line} HTTP/1.1\r\nHost: localhost\r\n").expect("a vector takes every byte");
         match arguments.next().filter(|_| line.starts_with("PUT")) {
             Some(value) => {
                 write!(out, "Content-Length: {}\r\n\r\n", value.len())
@@ -159,7 +159,7 @@ mod tests {
     fn entities_are_put_got_and_deleted() {
         let quorum = Quorum { ack: 2, from: 3 };
         let mut http = Http::new(HttpTarget::Entities(Some(quorum)));
-        let line = "PUT /v0/entity?id=k&replicas=2/3 HTTP/1.1\r\nHost: lab\r\n";
+        let line = "PUT /v0/entity?id=k&replicas=2/3 HTTP/1.1\r\nHost: localhost\r\n";
         assert_eq!(
             asked(&mut http, &["SET", "k", "blue"]),
             format!("{line}Content-Length: 4\r\n\r\nblue")

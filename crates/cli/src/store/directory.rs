@@ -94,7 +94,8 @@ fn directory(path: &Path) -> Result<Place> {
         let name = entry.with_context(|| cannot("read", path))?.file_name();
         let Some(name) = name.to_str() else { continue };
         is_core |= segment_of(name).is_some() || snapshot_of(name).is_some();
-        is_data |= matches!(name, "MANIFEST" | "LOCK") || generation_of(name);
+        is_data |= matches!(name, "MANIFEST" | "LOCK") || name.starts_with("reach-g");
+        is_data |= generation_of(name);
     }
     if is_data {
         let manifest = read_manifest(path)?;

@@ -103,6 +103,10 @@ fn what_no_request_may_be_like_is_refused_at_every_path() {
     let door = Door::open(&nodes);
     let close = "Connection: close\r\n";
     for path in ["/v0/entity?id=x", "/healthz", "/v0/status", "/", "/nowhere"] {
+        let put = |header: &str| {
+            let head = format!("PUT {path} HTTP/1.1\r\nHost: localhost\r\n{close}{header}\r\n\r\n");
+            format!("{head}1\r\nx\r\n0\r\n\r\n")
+        };
         for (request, status) in [
             (format!("GET {path} HTTP/1.1\r\n{close}\r\n"), "400"),
             (format!("GET {path} HTTP/1.1\r\nHost: x\r\nHost: x\r\n{close}\r\n"), "400"),
@@ -117,6 +121,10 @@ fn what_no_request_may_be_like_is_refused_at_every_path() {
                 ),
                 "415",
             ),
+            (put("Transfer-Encoding: gzip, chunked"), "501"),
+            (put("Transfer-Encoding: gzip\r\nTransfer-Encoding: chunked"), "501"),
+            (put("Transfer-Encoding: chunked, chunked"), "501"),
+            (put("Content-Range: bytes 0-0/1\r\nTransfer-Encoding: chunked"), "400"),
         ] {
             let answer = say(&door, request.as_bytes());
             assert!(
@@ -137,6 +145,10 @@ fn what_no_request_may_be_like_is_refused_at_every_path() {
     let plain = "Content-Encoding: identity\r\nContent-Length: 1\r\n";
     let answer =
         say(&door, format!("PUT /v0/entity?id=x HTTP/1.1\r\n{host}{plain}\r\nx").as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
+    let chunked = "Transfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
+    let answer =
+        say(&door, format!("PUT /v0/entity?id=x HTTP/1.1\r\n{host}{chunked}").as_bytes());
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
 }
 

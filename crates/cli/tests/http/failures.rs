@@ -1,7 +1,7 @@
 //! Nodes that stop, come back, hang, lie and have other clocks.
 
 use crate::node::{Node, forgetting, free_port, keeping};
-use crate::support::{Door, IMPATIENCE_MS};
+use crate::support::{Answer, Door, IMPATIENCE_MS};
 use std::io::Write;
 use std::net::TcpListener;
 use std::thread;
@@ -115,6 +115,56 @@ fn a_node_that_hangs_is_not_waited_for() {
     door.wait_until_ready(3);
     assert_eq!(door.put("/v0/entity?id=x&replicas=3/3", b"last").0, 201);
     assert_eq!(door.get(ID), (200, b"last".to_vec()));
+}
+
+/// The detail of a 504.
+fn missed((status, body): Answer) -> String {
+    let body = String::from_utf8(body).expect("text");
+    assert_eq!(status, 504, "{body}");
+    body
+}
+
+#[test]
+fn a_504_counts_the_nodes_that_have_answered() {
+    let nodes = keeping(3);
+    let door = Door::open_impatient(&nodes);
+    let path = "/v0/entity?id=x&replicas=3/3";
+    assert_eq!(door.put(path, b"old").0, 201);
+    nodes[2].pause();
+    // All at once: a node that has been missed for long is not waited for.
+    let (read, written, deleted) = thread::scope(|scope| {
+        let written = scope.spawn(|| missed(door.put(path, b"new")));
+        let deleted = scope.spawn(|| missed(door.delete(path)));
+        let read = missed(door.get(path));
+        (read, written.join().expect("an answer"), deleted.join().expect("an answer"))
+    });
+    for said in [&read, &written, &deleted] {
+        assert!(said.contains("2 of the 3 nodes that keep this id answered"), "{said}");
+    }
+    // The nodes had only been asked what they have.
+    assert!(!read.contains("written") && !read.contains("may "), "{read}");
+    for said in [&written, &deleted] {
+        assert!(said.contains("nothing was written"), "{said}");
+    }
+    assert_eq!(door.get(ID), (200, b"old".to_vec()));
+}
+
+#[test]
+fn a_504_says_what_may_have_been_written() {
+    let mut nodes = keeping(3);
+    let door = Door::open_impatient(&nodes);
+    let path = "/v0/entity?id=x&replicas=3/3";
+    assert_eq!(door.put(path, b"old").0, 201);
+    nodes[2].kill();
+    door.wait_until_ready(2);
+    // The first waits for the node, and the next ones do not: it has been missed for too long then.
+    for _ in 0..20 {
+        let said = missed(door.get(path));
+        assert!(!said.contains("written") && !said.contains("may "), "{said}");
+        let said = missed(door.put(path, b"new"));
+        assert!(said.contains("nothing was written") && !said.contains("may "), "{said}");
+    }
+    assert_eq!(door.get(ID), (200, b"old".to_vec()));
 }
 
 #[test]

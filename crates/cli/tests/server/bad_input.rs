@@ -244,6 +244,7 @@ fn without_memory_what_ends_settles_or_is_known_goes_on() {
         "SCUR.COUNTER a c2 calls 1",
         "SET k v",
         "ENTITY.PUT e v",
+        "ENTITY.DEL absent VERSION 9",
     ] {
         assert!(ask(line).starts_with(oom), "{line}");
     }
@@ -266,9 +267,12 @@ fn without_memory_what_ends_settles_or_is_known_goes_on() {
         assert!(!said.starts_with('-'), "{line}: {said}");
     }
     let flags = |said: String| said.contains("+denyoom\r\n");
-    for (name, may_be_refused) in
-        [("SCUR.RESERVE", true), ("SCUR.CREATE", true), ("SCUR.UPDATE", false), ("SET", true)]
-    {
+    for (name, may_be_refused) in [
+        ("SCUR.RESERVE", true),
+        ("SCUR.CREATE", true),
+        ("SCUR.UPDATE", false),
+        ("ENTITY.DEL", true),
+    ] {
         assert_eq!(flags(ask(&format!("COMMAND INFO {name}"))), may_be_refused, "{name}");
     }
 }

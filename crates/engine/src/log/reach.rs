@@ -52,6 +52,13 @@ impl<F: File> LogReach<F> {
         bytes
     }
 
+    /// False for the bytes of a file that says of every log that it holds nothing: all that a first
+    /// start leaves which was cut short. What cannot be read may have said anything.
+    pub fn has_begun(bytes: &[u8]) -> bool {
+        let mut copies = bytes.chunks(COPY_LEN as usize);
+        copies.any(|copy| !matches!(Reach::decode(checksum, copy), Ok(Reach { sequence: 0, .. })))
+    }
+
     /// Reads what the file says of a log.
     pub fn open(file: F, log: LogId) -> Result<LogReach<F>, ReachError> {
         let mut reach = LogReach { file, log, sequence: 0 };

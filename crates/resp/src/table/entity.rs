@@ -49,6 +49,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         name: "ENTITY.DEL",
         role: Role::Charge,
         arity: -2,
+        memory: Memory::ForAbsent,
         flags: &["write", "fast"],
         grammar: "id [VERSION v] [IFVERSION v]",
         reply: "[applied, version]",

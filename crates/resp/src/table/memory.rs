@@ -9,6 +9,8 @@ pub enum Memory {
     /// It is refused with OOM where it would be executed. A duplicate gets its stored answer, and
     /// what would be refused anyway is refused for that.
     ForNew,
+    /// It is refused with OOM where what it deletes is not there: that deletion would have to be remembered.
+    ForAbsent,
     /// It is refused with OOM.
     Taken,
 }
@@ -19,6 +21,7 @@ impl Memory {
         match self {
             Memory::Free => None,
             Memory::ForNew => Some("refused with OOM; a duplicate gets its stored answer"),
+            Memory::ForAbsent => Some("refused with OOM where there is nothing to delete"),
             Memory::Taken => Some("refused with OOM"),
         }
     }

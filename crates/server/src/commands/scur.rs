@@ -25,7 +25,9 @@ fn write(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
             let (key, now) = (node.shard.key(account), node.now.time);
             let outcome = match spec.memory {
                 Memory::Free => node.shard.execute(now, key, &command),
-                Memory::ForNew | Memory::Taken => node.shard.execute_in_bounds(now, key, &command),
+                Memory::ForNew | Memory::ForAbsent | Memory::Taken => {
+                    node.shard.execute_in_bounds(now, key, &command)
+                }
             };
             match outcome {
                 Outcome::Answer { answer, replayed } => {

@@ -165,8 +165,15 @@ pub(crate) fn open(
     }
     let reached: Vec<u64> = nexts.iter().map(|next| next - 1).collect();
     let noted = opened.store.raise_reach(&opened.manifest, &reached);
-    // A full disk is no reason not to start.
-    opened.report.notes.extend(noted.err().map(|error| format!("not noted: {error}")));
+    opened.report.notes.extend(match noted {
+        Ok(true) => None,
+        Ok(false) => Some(String::from(
+            "no file said how far the logs had come (an older version writes none): nothing that is \
+             missing at their ends was noticed",
+        )),
+        // A full disk is no reason not to start.
+        Err(error) => Some(format!("not noted: {error}")),
+    });
     for (core, (shard, next)) in (0..).zip(shards.into_iter().zip(nexts)) {
         let generation = opened.manifest.generation;
         let directory = || opened.store.core(generation, core).map_err(StartError::store);

@@ -7,8 +7,8 @@ use crate::server::{Mode, Name, OpenKey};
 use scurry_engine::{EntityContent, EntityFound, EntityTerms, Version, VersionClock};
 use scurry_ledger::Time;
 use scurry_resp::{
-    EntityOptions, EntityShown, Fault, Reply, WRONG_TYPE, entity_answer, entity_write_answer,
-    parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
+    EntityOptions, EntityShown, Fault, OUT_OF_MEMORY, Reply, WRONG_TYPE, entity_answer,
+    entity_write_answer, parse_entity_del, parse_entity_find, parse_entity_get, parse_entity_put,
 };
 
 const NO_INDEX: &str =
@@ -87,6 +87,9 @@ fn write(
                 call.context.replicate(APPLY, name, b"");
             }
             entity_write_answer(reply, false, found.get());
+        }
+        Ok(Some(_)) if value.is_none() && found.get() == 0 && call.context.is_out_of_memory() => {
+            reply.error(OUT_OF_MEMORY);
         }
         Ok(Some(version)) => {
             entity::saw(version);

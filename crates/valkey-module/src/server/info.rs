@@ -67,9 +67,9 @@ fn text(text: &str) -> CString {
 /// The name that the server's API has for a flag of the table.
 fn server_flag(spec: &Spec, flag: &'static str) -> Option<&'static str> {
     match flag {
-        // The server would refuse it unseen, and a duplicate is to get its stored answer: this crate
-        // refuses what is none.
-        "denyoom" if spec.memory == Memory::ForNew => None,
+        // The server would refuse it unseen, also a duplicate that is to get its stored answer, and the
+        // deletion of what is there: this crate refuses what takes memory.
+        "denyoom" if spec.memory != Memory::Taken => None,
         "denyoom" => Some("deny-oom"),
         "noscript" => Some("deny-script"),
         "loading" => Some("allow-loading"),

@@ -133,7 +133,7 @@ fn what_is_missing_is_named() {
     for (mode, how) in [("fsync", "stop"), ("write", "stop"), ("fsync", "kill")] {
         let end = if how == "stop" { stop } else { kill };
         let whole = filled(&format!("missing-{mode}-{how}"), mode, end);
-        for gone in ["g1/0", "g1/1", "g1", "segments", "all but MANIFEST"] {
+        for gone in ["g1/0", "g1/1", "g1", "segments", "all but MANIFEST", "all but the note"] {
             let directory = place(&format!("missing-{mode}-{how}-some"));
             copy(&whole, &directory);
             let named = match gone {
@@ -146,6 +146,11 @@ fn what_is_missing_is_named() {
                     fs::remove_dir_all(directory.join("g1")).expect("it is removed");
                     fs::remove_file(directory.join("reach-g1")).expect("it is removed");
                     "g1/0 is missing"
+                }
+                "all but the note" => {
+                    fs::remove_dir_all(directory.join("g1")).expect("it is removed");
+                    fs::remove_file(directory.join("MANIFEST")).expect("it is removed");
+                    "has data (reach-g1) but no MANIFEST"
                 }
                 _ => {
                     fs::remove_dir_all(directory.join(gone)).expect("it is removed");
@@ -160,7 +165,8 @@ fn what_is_missing_is_named() {
             assert!(said.contains(named), "{mode} {how} {gone}: {said}");
             assert_eq!(before, names(&directory), "{gone}: nothing is made or removed");
             let (is_whole, said) = inspect(&directory);
-            assert!(!is_whole && said.contains("is missing"), "{gone}: {said}");
+            assert!(!is_whole, "{gone}: {said}");
+            assert!(said.contains(named) || said.contains("is missing"), "{gone}: {said}");
         }
         kill(expect_all(&whole, mode, "2"));
     }

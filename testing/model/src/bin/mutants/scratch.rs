@@ -117,7 +117,12 @@ impl Scratch {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         command
             .current_dir(&self.tree)
-            .args(["test", "-q", "-p", &catcher.package, "--test", &catcher.target])
+            .args(["test", "-q", "-p", &catcher.package])
+            .args(if catcher.target == "lib" {
+                vec!["--lib"]
+            } else {
+                vec!["--test", &catcher.target]
+            })
             .args(rest)
             .env("CARGO_TARGET_DIR", &self.target)
             // What scripts/install-tools.sh has installed; the copy has none.
