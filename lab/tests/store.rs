@@ -38,7 +38,7 @@ fn sound(line: &str) -> (Value, String) {
 
 #[test]
 fn the_ladder_has_every_rung_on_the_one_below() {
-    let (ladder, text) = sound("ladder --accounts 500 --seconds 0.1 --runs 2");
+    let (ladder, text) = sound("ladder --accounts 500 --seconds 0.2 --runs 2");
     let rungs = ladder["rungs"].as_array().unwrap();
     let names: Vec<&str> = rungs.iter().map(|rung| rung["rung"].as_str().unwrap()).collect();
     let expected = [

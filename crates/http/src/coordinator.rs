@@ -24,7 +24,7 @@ pub(crate) struct Coordinator {
     /// How long an entity that has expired is kept as its own tombstone, ms.
     tombstone_ms: i64,
     /// How long the nodes may take to answer one request.
-    patience: Duration,
+    pub(crate) patience: Duration,
 }
 
 /// What a client is shown.

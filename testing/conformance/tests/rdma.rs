@@ -51,11 +51,14 @@ impl Visit for RecordedVisit {
     }
 }
 
-/// The reply with every number of 13 digits and more, which is a time of this run, as `T`.
+/// The reply with what depends on the moment as `T`: every number of 13 digits and more, which is a time
+/// of this run, and every number of ms, which is how long something will take.
 fn without_times(reply: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
-    for part in reply.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()) {
-        let is_time = part[0].is_ascii_digit() && part.len() >= 13;
+    let mut parts = reply.chunk_by(|a, b| a.is_ascii_digit() == b.is_ascii_digit()).peekable();
+    while let Some(part) = parts.next() {
+        let is_span = parts.peek().is_some_and(|next| next.starts_with(b" ms"));
+        let is_time = part[0].is_ascii_digit() && (part.len() >= 13 || is_span);
         out.extend_from_slice(if is_time { b"T" } else { part });
     }
     out
@@ -113,4 +116,7 @@ fn every_script_is_answered_over_rdma_as_over_tcp() {
 fn times_are_left_out_of_a_transcript_and_nothing_else() {
     let reply = b"*2\r\n:1764500000000\r\n$12\r\n176450000000\r\n";
     assert_eq!(without_times(reply), b"*2\r\n:T\r\n$12\r\n176450000000\r\n");
+    let busy = b"-BUSY 50 sessions_max 64, the first goes in 1200 ms: later\r\n";
+    let left = b"-BUSY 50 sessions_max 64, the first goes in T ms: later\r\n";
+    assert_eq!(without_times(busy), left);
 }

@@ -61,6 +61,25 @@ fn what_is_no_request_is_refused() {
 }
 
 #[test]
+fn what_the_library_refuses_has_a_status_and_no_body() {
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    let head = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n";
+    let many: String = (0..200).map(|n| format!("X-{n}: y\r\n")).collect();
+    for (headers, status) in [
+        ("Content-Length: 1\r\nContent-Length: 2\r\n", "400"),
+        ("Content-Length: x\r\n", "400"),
+        ("Transfer-Encoding: gzip\r\n", "400"),
+        (&many, "431"),
+    ] {
+        let answer = say(&door, format!("{head}{headers}\r\n").as_bytes());
+        assert!(answer.starts_with(&format!("HTTP/1.1 {status}")), "{headers:?}: {answer}");
+        assert!(answer.ends_with("\r\n\r\n"), "{headers:?}: {answer}");
+        assert!(answer.contains("content-length: 0"), "{headers:?}: {answer}");
+    }
+}
+
+#[test]
 fn who_goes_away_in_the_middle_harms_nobody() {
     let nodes = keeping(1);
     let door = Door::open(&nodes);
@@ -147,8 +166,7 @@ fn what_no_request_may_be_like_is_refused_at_every_path() {
         say(&door, format!("PUT /v0/entity?id=x HTTP/1.1\r\n{host}{plain}\r\nx").as_bytes());
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
     let chunked = "Transfer-Encoding: Chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n";
-    let answer =
-        say(&door, format!("PUT /v0/entity?id=x HTTP/1.1\r\n{host}{chunked}").as_bytes());
+    let answer = say(&door, format!("PUT /v0/entity?id=x HTTP/1.1\r\n{host}{chunked}").as_bytes());
     assert!(answer.starts_with("HTTP/1.1 201"), "{answer}");
 }
 

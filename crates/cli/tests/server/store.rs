@@ -14,6 +14,7 @@ pub(crate) use restarts::{Directory, wait_for_snapshots};
 use crate::support::Server;
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -50,9 +51,19 @@ pub(crate) fn kill(server: Server) {
 
 /// What a server says that does not start.
 fn refusal(command: &mut Command) -> String {
-    let output = command.output().expect("it is run");
-    assert_eq!(output.status.code(), Some(1), "it should end with an error");
-    String::from_utf8_lossy(&output.stderr).into_owned()
+    let mut server = command.spawn().expect("it is run");
+    let mut said = String::new();
+    for line in BufReader::new(server.stderr.take().expect("it is piped")).lines() {
+        said += &line.expect("it is text");
+        said.push('\n');
+        // It would go on for ever.
+        if said.contains("listening on") {
+            server.kill().expect("it runs");
+        }
+    }
+    let status = server.wait().expect("it ends");
+    assert_eq!(status.code(), Some(1), "it should end with an error: {said}");
+    said
 }
 
 /// Every file of a store with its bytes.

@@ -10,7 +10,7 @@ use std::process::{Child, ChildStderr, Command, ExitStatus, Output, Stdio};
 use std::time::Duration;
 
 /// No single read of a test waits longer.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running `scurry serve`, stopped when dropped.
 pub(crate) struct Server {

@@ -181,22 +181,25 @@ fn whatever_a_watched_key_holds_is_watched() {
 fn what_runs_out_while_it_is_watched_has_changed() {
     let server = Server::start(&[]);
     let mut client = server.connect();
-    talk(
-        &mut client,
-        &[
-            ("SET p x PX 40", "+OK\r\n"),
-            ("SCUR.CREATE a BUCKET m cent 100", "*2\r\n+OK\r\n:1\r\n"),
-            (
-                "SCUR.RESERVE a s 0 TCC 40 VALIDITY 40 ITEM 1 cent REQUESTED 5",
-                "*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:5\r\n:0\r\n:0\r\n",
-            ),
-        ],
-    );
     let mut others: Vec<Client> = (0..2).map(|_| server.connect()).collect();
-    for (client, key) in others.iter_mut().zip(["p", "a"]) {
-        client.ask(&format!("WATCH {key}"), "+OK\r\n");
-    }
-    for (line, gone) in [("EXISTS p", ":0"), ("SCUR.SESSION a s", "-UNKNOWN_SESSION")] {
+    client.ask("SCUR.CREATE a BUCKET m cent 100", "*2\r\n+OK\r\n:1\r\n");
+    // A machine that stalls may let them run out before they are watched: then again, for longer.
+    let session = (5..15).map(|power| (power, 1 << power)).find_map(|(session, ms)| {
+        client.ask(&format!("SET p x PX {ms}"), "+OK\r\n");
+        client.ask(
+            &format!("SCUR.RESERVE a s{session} 0 TCC {ms} VALIDITY {ms} ITEM 1 cent REQUESTED 5"),
+            "*4\r\n+OK\r\n:0\r\n:1\r\n*1\r\n*5\r\n:1\r\n+OK\r\n:5\r\n:0\r\n:0\r\n",
+        );
+        for (client, key) in others.iter_mut().zip(["p", "a"]) {
+            client.ask("UNWATCH", "+OK\r\n");
+            client.ask(&format!("WATCH {key}"), "+OK\r\n");
+        }
+        client.send(format!("EXISTS p\r\nSCUR.SESSION a s{session}\r\nECHO done\r\n"));
+        let said = client.until("$4\r\ndone\r\n");
+        (said.starts_with(":1") && !said.contains("UNKNOWN_SESSION")).then_some(session)
+    });
+    let session = format!("SCUR.SESSION a s{}", session.expect("they were watched in time"));
+    for (line, gone) in [("EXISTS p", ":0"), (&*session, "-UNKNOWN_SESSION")] {
         let is_gone = (0..TRIES_MAX).any(|_| {
             client.send(format!("{line}\r\nECHO done\r\n"));
             client.until("$4\r\ndone\r\n").starts_with(gone)
