@@ -142,7 +142,7 @@ fn grow() -> Result<(), Box<dyn Error>> {
             reads.time(|| {
                 let keys: [_; BATCH] = std::array::from_fn(|at| shard.key(batch[at].as_bytes()));
                 if touched {
-                    shard.touch(&keys);
+                    shard.touch(&keys.map(|key| key.hash()));
                 }
                 for key in keys {
                     let found = shard.value(NOW, key);

@@ -14,6 +14,11 @@ pub struct Key<'a> {
 }
 
 impl<'a> Key<'a> {
+    /// A key that was hashed before: `hash` is [`Key::hash`] of the same bytes.
+    pub fn hashed(bytes: &'a [u8], hash: u64) -> Key<'a> {
+        Key { bytes, hash }
+    }
+
     /// The key itself.
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

@@ -60,7 +60,7 @@ impl Sink for Shard {
     }
 
     fn touch(&mut self, hashes: &[u64]) {
-        self.touch_hashes(hashes.iter().copied());
+        Shard::touch(self, hashes);
     }
 }
 

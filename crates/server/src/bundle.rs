@@ -104,10 +104,11 @@ impl Bundle {
         'all: while self.executed < self.requests.len() && self.replies.len() < most {
             let first = self.executed;
             let last = self.requests.len().min(first + dispatch::BATCH_MAX);
-            let ahead = (first..last).map(|index| (self.specs[index], self.requests.get(index)));
-            if last - first > 1 {
-                dispatch::touch(node, ahead);
+            let mut hashes = [None; dispatch::BATCH_MAX];
+            for (hash, index) in hashes.iter_mut().zip(first..last) {
+                *hash = node.hash_ahead(self.specs[index], self.requests.get(index));
             }
+            node.touch(hashes.into_iter().flatten());
             while self.executed < last && self.replies.len() < most {
                 if !whole && node.is_frame_long() {
                     break 'all;
@@ -116,6 +117,7 @@ impl Bundle {
                 if spec.id == CommandId::Watch {
                     self.guards.extend(args.iter_from(1).map(|key| Guard::of(node, key)));
                 }
+                node.first_hash = hashes[self.executed - first];
                 match whole.then(|| self.excess(node, spec, args)).flatten() {
                     Some(why) => Reply::new(&mut self.replies, Protocol::default()).error(why),
                     None => dispatch::run_here(node, &self.caller, spec, args, &mut self.replies),
@@ -124,6 +126,7 @@ impl Bundle {
                 self.executed += 1;
             }
         }
+        node.first_hash = None;
         node.batch_ended(Origin::Core(&self.caller));
         node.look_at_commits();
     }

@@ -18,8 +18,7 @@ use crate::transport::{Arrival, Transport};
 use crate::users::User;
 use crate::watch::Origin;
 use crate::web;
-use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Protocol, Reply, UNAUTHENTICATED_REQUEST_LEN_MAX};
+use scurry_resp::{Parsed, Protocol, Reply, UNAUTHENTICATED_REQUEST_LEN_MAX};
 use std::io;
 use std::sync::Arc;
 
@@ -214,9 +213,9 @@ impl<T: Transport> Connection<T> {
         self.transport.unsent() > 0 && node.pending().is_some()
     }
 
-    /// Those that the table knows.
-    pub(crate) fn known(&self) -> impl Iterator<Item = (&'static Spec, Args<'_>)> {
-        self.reader.iter().flat_map(|reader| reader.known(self.transport.input()))
+    /// The hashes of the first keys of the requests that were found.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.reader.iter().flat_map(|reader| reader.hashes())
     }
 
     /// A turn's last part: sends the replies. `executed` is what [`Connection::execute`] said.
@@ -588,7 +587,7 @@ impl<T: Transport> Connection<T> {
             let rest = &input[done..];
             if !reader.is_ahead() {
                 reader.find(rest, node, &self.client);
-                dispatch::touch(node, reader.known(rest));
+                node.touch(reader.hashes());
             }
             let found = reader.found();
             let inline = reader.ends_inline();
@@ -603,6 +602,7 @@ impl<T: Transport> Connection<T> {
                     self.phase = Phase::Closing;
                     break;
                 }
+                node.first_hash = reader.hash(executed);
                 match batch.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
                     Next::Stop(turn) => stop = Some(turn),
@@ -649,6 +649,7 @@ impl<T: Transport> Connection<T> {
                 _ => {}
             }
         };
+        node.first_hash = None;
         node.batch_ended(Origin::Client(&self.client));
         self.answered |= batch.out.len() > begin;
         let gather = batch.gather;

@@ -66,23 +66,6 @@ pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
     spec.accepts(args.len()).then_some(spec)
 }
 
-/// Asks memory for what the requests will need, before the first of them is executed.
-pub(crate) fn touch<'a>(node: &Node, requests: impl Iterator<Item = (&'static Spec, Args<'a>)>) {
-    let mut keys = [node.shard.key(&[]); BATCH_MAX];
-    let mut len = 0;
-    for (_, args) in requests.filter(|(spec, _)| spec.keys.0 == 1) {
-        keys[len] = node.shard.key(args.at(1));
-        len += 1;
-        if len == BATCH_MAX {
-            node.shard.touch(&keys);
-            len = 0;
-        }
-    }
-    if len > 1 {
-        node.shard.touch(&keys[..len]);
-    }
-}
-
 /// Where a request of this connection is executed.
 #[inline]
 pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Route {

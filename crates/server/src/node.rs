@@ -3,6 +3,7 @@
 use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
+use crate::dispatch::BATCH_MAX;
 use crate::durable::Durable;
 use crate::fault::Faults;
 use crate::measures::Measures;
@@ -17,7 +18,7 @@ use crate::tracking::Tracking;
 use crate::transaction::FingerprintSeeds;
 use crate::users::Desk;
 use crate::watch::Watch;
-use scurry_engine::{PROBE_LEN_MAX, Shard};
+use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
 use scurry_resp::table::{CommandId, Spec};
 use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
@@ -26,6 +27,8 @@ use std::sync::Arc;
 pub(crate) struct Node {
     pub(crate) core: u16,
     pub(crate) shard: Shard,
+    /// The hash of the first key of the request that is executed, where it was made ahead.
+    pub(crate) first_hash: Option<u64>,
     /// What of it is durable.
     pub(crate) durable: Durable,
     pub(crate) settings: Settings,
@@ -84,6 +87,7 @@ impl Node {
         Node {
             core,
             shard,
+            first_hash: None,
             durable,
             now: clock.read(),
             clock,
@@ -108,6 +112,37 @@ impl Node {
             fingerprint_seeds: FingerprintSeeds::default(),
             tracking,
         }
+    }
+
+    /// The hash of a request's first argument, where it is a key.
+    #[inline]
+    pub(crate) fn hash_ahead(&self, spec: &Spec, args: Args<'_>) -> Option<u64> {
+        (spec.keys.0 == 1).then(|| self.shard.key(args.at(1)).hash())
+    }
+
+    /// Asks memory for what requests will need, before the first of them is executed.
+    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let mut ahead = [0; BATCH_MAX];
+        let mut len = 0;
+        for hash in hashes {
+            ahead[len] = hash;
+            len += 1;
+            if len == BATCH_MAX {
+                self.shard.touch(&ahead);
+                len = 0;
+            }
+        }
+        if len > 1 {
+            self.shard.touch(&ahead[..len]);
+        }
+    }
+
+    /// The first key of the request that is executed.
+    #[inline]
+    pub(crate) fn first_key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        let Some(hash) = self.first_hash else { return self.shard.key(bytes) };
+        debug_assert_eq!(hash, self.shard.key(bytes).hash(), "it is another request's");
+        Key::hashed(bytes, hash)
     }
 
     /// The time of the turn that begins. The first core tells for all when it runs back.

@@ -13,13 +13,20 @@ use scurry_resp::{Args, Parsed, Parser};
 pub(crate) struct Reader {
     parser: Parser,
     specs: [Option<&'static Spec>; BATCH_MAX],
+    /// The hash of each request's first argument, where it is a key.
+    hashes: [Option<u64>; BATCH_MAX],
     /// How the search for the batch has ended, until the batch is executed.
     ahead: Option<Parsed>,
 }
 
 impl Default for Reader {
     fn default() -> Reader {
-        Reader { parser: Parser::default(), specs: [None; BATCH_MAX], ahead: None }
+        Reader {
+            parser: Parser::default(),
+            specs: [None; BATCH_MAX],
+            hashes: [None; BATCH_MAX],
+            ahead: None,
+        }
     }
 }
 
@@ -44,7 +51,10 @@ impl Reader {
             match self.parser.parse(rest, &node.settings.request, client.authenticated) {
                 Parsed::Request(len) => {
                     let index = self.parser.found() - 1;
-                    self.specs[index] = dispatch::look_up(self.parser.args(input, index));
+                    let args = self.parser.args(input, index);
+                    let spec = dispatch::look_up(args);
+                    self.hashes[index] = spec.and_then(|spec| node.hash_ahead(spec, args));
+                    self.specs[index] = spec;
                     at += len;
                     if index + 1 >= most || self.parser.is_full() {
                         break Parsed::Request(len);
@@ -81,13 +91,15 @@ impl Reader {
         (self.specs[index], self.parser.args(input, index))
     }
 
-    /// Those that the table knows.
-    pub(crate) fn known<'a>(
-        &'a self,
-        input: &'a [u8],
-    ) -> impl Iterator<Item = (&'static Spec, Args<'a>)> {
-        (0..self.found())
-            .filter_map(move |index| Some((self.specs[index]?, self.parser.args(input, index))))
+    /// The hash of the first argument of one of them, where it is a key.
+    #[inline]
+    pub(crate) fn hash(&self, index: usize) -> Option<u64> {
+        self.hashes[index]
+    }
+
+    /// The hashes of the first keys of all of them that have one.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.hashes[..self.found()].iter().flatten().copied()
     }
 
     /// So many requests of the batch were executed: how many bytes they had, and how the search

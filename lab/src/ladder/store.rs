@@ -44,13 +44,13 @@ impl Store {
     /// them. More than a batch is left alone.
     #[inline]
     pub(crate) fn touch<'a>(&self, ids: impl Iterator<Item = &'a [u8]>) {
-        let mut keys = [self.shard.key(&[]); BATCH];
+        let mut hashes = [0; BATCH];
         let mut length = 0;
-        for (place, id) in keys.iter_mut().zip(ids) {
-            *place = self.shard.key(id);
+        for (hash, id) in hashes.iter_mut().zip(ids) {
+            *hash = self.shard.key(id).hash();
             length += 1;
         }
-        self.shard.touch(&keys[..length]);
+        self.shard.touch(&hashes[..length]);
     }
 
     #[inline]

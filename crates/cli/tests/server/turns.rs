@@ -71,3 +71,29 @@ fn connections_that_are_served_together_get_their_own_replies() {
     serves_all(&[]);
     serves_all(&["--threads", "3"]);
 }
+
+/// Every request has the key of its own, in batches, between requests without one, in transactions
+/// and in what goes to other threads.
+#[test]
+fn each_request_of_a_pipeline_has_its_own_key() {
+    const KEYS: usize = 200;
+    for threads in ["1", "3"] {
+        let server = Server::start(&["--threads", threads]);
+        let mut client = server.connect();
+        let request = |words: &str| -> Vec<u8> {
+            array(&words.split(' ').map(str::as_bytes).collect::<Vec<_>>())
+        };
+        let sets = |n| [request(&format!("SET key:{n} {n}")), request("PING")].concat();
+        client.send((0..KEYS).flat_map(sets).collect::<Vec<u8>>());
+        client.expect(&"+OK\r\n+PONG\r\n".repeat(KEYS));
+        let gets = |n| {
+            let (get, increment) = (format!("GET key:{n}"), format!("INCR key:{n}"));
+            [request(&get), request("MULTI"), request(&increment), request("EXEC")].concat()
+        };
+        client.send((0..KEYS).flat_map(gets).collect::<Vec<u8>>());
+        for n in 0..KEYS {
+            let bulk = format!("${}\r\n{n}\r\n", n.to_string().len());
+            client.expect(&format!("{bulk}+OK\r\n+QUEUED\r\n*1\r\n:{}\r\n", n + 1));
+        }
+    }
+}

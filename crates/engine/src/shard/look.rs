@@ -74,16 +74,11 @@ impl Shard {
         })
     }
 
-    /// Loads what the next commands need, for up to 64 keys of a batch: in each pass the loads
-    /// do not wait for each other, so that their cache misses overlap.
-    pub fn touch(&self, keys: &[Key<'_>]) {
-        self.touch_hashes(keys.iter().map(Key::hash));
-    }
-
-    /// As [`Shard::touch`], by the hashes of the keys.
-    pub(crate) fn touch_hashes(&self, hashes: impl Iterator<Item = u64>) {
+    /// Loads what the next commands need, for up to 64 keys of a batch, given by their hashes: in
+    /// each pass the loads do not wait for each other, so that their cache misses overlap.
+    pub fn touch(&self, hashes: &[u64]) {
         let mut places = [None; TOUCHED_MAX];
-        for (place, hash) in places.iter_mut().zip(hashes) {
+        for (place, hash) in places.iter_mut().zip(hashes.iter().copied()) {
             *place = self.table.guess(hash);
         }
         let entries = || places.iter().flatten().map(|&place| self.table.at(place));

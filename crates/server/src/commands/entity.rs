@@ -30,7 +30,7 @@ pub(crate) fn put(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     });
     match request {
         Ok((id, value, put)) => {
-            let key = node.shard.key(id);
+            let key = node.first_key(id);
             written(node.shard.entity_put(node.now.time, key, value, put), reply);
         }
         Err(fault) => reply.error(fault),
@@ -47,7 +47,7 @@ pub(crate) fn del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     });
     match request {
         Ok((id, delete)) => {
-            let key = node.shard.key(id);
+            let key = node.first_key(id);
             written(node.shard.entity_del(node.now.time, key, delete), reply);
         }
         Err(fault) => reply.error(fault),
@@ -66,7 +66,7 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         Ok(request) => request,
         Err(fault) => return reply.error(fault),
     };
-    let entity = match node.shard.entity(node.now.time, node.shard.key(id)) {
+    let entity = match node.shard.entity(node.now.time, node.first_key(id)) {
         Ok(entity) => entity,
         Err(_) => return reply.error(WRONG_TYPE),
     };

@@ -25,7 +25,7 @@ pub(crate) fn expire(
     let Some(deadline) = unit.at(number, now) else {
         return PlainFault::ExpireTime(spec).write(reply);
     };
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     match node.shard.plain_expiry(now, key) {
         Ok(Some(before)) if condition.allows(before, deadline) => {
             let set = node.shard.set_expiry(now, key, Some(deadline));
@@ -37,7 +37,7 @@ pub(crate) fn expire(
 }
 
 pub(crate) fn persist(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let (now, key) = (node.now.time, node.shard.key(args.at(1)));
+    let (now, key) = (node.now.time, node.first_key(args.at(1)));
     match node.shard.plain_expiry(now, key) {
         Ok(Some(Some(_))) => {
             let set = node.shard.set_expiry(now, key, None);
@@ -80,7 +80,7 @@ pub(crate) fn ttl(node: &Node, shown: Shown, args: Args<'_>, reply: &mut Reply<'
 
 /// None when there is no such key, else when it expires, if it does.
 fn expires(node: &Node, key: &[u8]) -> Option<Option<Time>> {
-    let (now, key) = (node.now.time, node.shard.key(key));
+    let (now, key) = (node.now.time, node.first_key(key));
     match node.shard.kind(now, key)? {
         // An account does not expire as a whole; what is in it does.
         KeyKind::Account => Some(None),

@@ -90,7 +90,7 @@ pub(crate) fn kind_name(kind: KeyKind) -> &'static str {
 }
 
 pub(crate) fn kind(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let kind = node.shard.kind(node.now.time, node.shard.key(args.at(1)));
+    let kind = node.shard.kind(node.now.time, node.first_key(args.at(1)));
     reply.simple(kind.map_or("none", kind_name));
 }
 

@@ -10,12 +10,12 @@ use scurry_resp::{Args, Reply, parse_integer};
 use std::ops::Range;
 
 fn list<'n>(node: &'n Node, key: &[u8]) -> Result<Option<List<'n>>, WrongType> {
-    node.shard.list(node.now.time, node.shard.key(key))
+    node.shard.list(node.now.time, node.first_key(key))
 }
 
 /// As [`list`], for a command that only reads: it counts as a hit or a miss.
 fn seen<'n>(node: &'n mut Node, key: &[u8]) -> Result<Option<List<'n>>, WrongType> {
-    let list = node.shard.list(node.now.time, node.shard.key(key))?;
+    let list = node.shard.list(node.now.time, node.first_key(key))?;
     match list {
         Some(_) => node.counters.hits += 1,
         None => node.counters.misses += 1,
@@ -26,7 +26,7 @@ fn seen<'n>(node: &'n mut Node, key: &[u8]) -> Result<Option<List<'n>>, WrongTyp
 /// LPUSH and RPUSH.
 pub(crate) fn push(node: &mut Node, end: End, args: Args<'_>, reply: &mut Reply<'_>) {
     let elements: Vec<&[u8]> = args.iter_from(2).collect();
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     match node.shard.list_push(node.now.time, key, end, &elements) {
         Ok(len) => reply.unsigned(len as u64),
         Err(error) => write_error(error, reply),
@@ -79,7 +79,7 @@ pub(crate) fn pop(
         Ok(None) => return reply.null(),
         Err(_) => return reply.error(WRONG_TYPE),
     };
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     // It was there, and is shorter than it was: nothing refuses that.
     let _ = node.shard.list_keep(node.now.time, key, kept);
 }
@@ -125,7 +125,7 @@ pub(crate) fn set(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         (Ok(Some(list)), Some(at)) => place(&list, at),
         (Err(_), _) => return reply.error(WRONG_TYPE),
     };
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     match at.map(|at| node.shard.list_set(node.now.time, key, at, args.at(3))) {
         None | Some(Ok(false)) => reply.error("ERR index out of range"),
         Some(Ok(true)) => reply.ok(),
@@ -146,7 +146,7 @@ pub(crate) fn remove(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         0 => usize::MAX,
         count => usize::try_from(count).unwrap_or(usize::MAX),
     };
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     match node.shard.list_remove(node.now.time, key, args.at(3), from, max) {
         Ok(removed) => reply.unsigned(removed as u64),
         Err(error) => write_error(error, reply),
@@ -161,7 +161,7 @@ pub(crate) fn trim(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
         Ok(list) => places(&list.unwrap_or_default(), first, last),
         Err(_) => return reply.error(WRONG_TYPE),
     };
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     match node.shard.list_keep(node.now.time, key, kept) {
         Ok(()) => reply.ok(),
         Err(error) => write_error(error, reply),

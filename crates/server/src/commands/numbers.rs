@@ -24,7 +24,7 @@ pub(crate) fn decrement_by(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_
 
 /// Adds to the number at the key and keeps its expiry.
 pub(crate) fn add(node: &mut Node, key: &[u8], amount: i64, reply: &mut Reply<'_>) {
-    let key = node.shard.key(key);
+    let key = node.first_key(key);
     let before = match node.shard.value(node.now.time, key) {
         Ok(None) => Some(0),
         Ok(Some(value)) => parse_integer(value.bytes),

@@ -22,7 +22,7 @@ fn write(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
     match scurry_resp::parse(spec.id, args, &mut scratch) {
         Ok(Some(ScurRequest::Write { account, command })) => {
-            let (key, now) = (node.shard.key(account), node.now.time);
+            let (key, now) = (node.first_key(account), node.now.time);
             let outcome = match spec.memory {
                 Memory::Free => node.shard.execute(now, key, &command),
                 Memory::ForNew | Memory::ForAbsent | Memory::Taken => {
@@ -61,7 +61,7 @@ fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
         return scurry_resp::totals_map(reply, node.shard.totals());
     };
     let now = node.now.time;
-    let key = node.shard.key(id);
+    let key = node.first_key(id);
     match node.shard.account(now, key) {
         Ok(account) => request.answer(reply, account, now),
         Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),

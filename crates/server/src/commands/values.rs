@@ -14,7 +14,7 @@ pub(crate) const TOO_LONG: &str = "ERR string exceeds maximum allowed size (prot
 
 /// Appends the value at the key or nil, and says whether there was one; none after an error.
 fn show(node: &mut Node, key: &[u8], reply: &mut Reply<'_>) -> Option<bool> {
-    match node.shard.value(node.now.time, node.shard.key(key)) {
+    match node.shard.value(node.now.time, node.first_key(key)) {
         Ok(Some(value)) => {
             node.counters.hits += 1;
             reply.bulk(value.bytes);
@@ -45,7 +45,7 @@ fn write(
     begin: usize,
     reply: &mut Reply<'_>,
 ) -> Result<(), WriteError> {
-    let key = node.shard.key(key);
+    let key = node.first_key(key);
     node.shard.set(node.now.time, key, value, expiry).inspect_err(|&error| {
         reply.truncate(begin);
         write_error(error, reply);
@@ -92,7 +92,7 @@ fn set_with(
     } else if options.condition == SetCondition::Always {
         false
     } else {
-        match node.shard.plain_expiry(node.now.time, node.shard.key(key)) {
+        match node.shard.plain_expiry(node.now.time, node.first_key(key)) {
             Ok(found) => found.is_some(),
             Err(_) => return reply.error(WRONG_TYPE),
         }
@@ -112,7 +112,7 @@ fn set_with(
 }
 
 pub(crate) fn set_nx(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    match node.shard.plain_expiry(node.now.time, node.shard.key(args.at(1))) {
+    match node.shard.plain_expiry(node.now.time, node.first_key(args.at(1))) {
         Ok(Some(_)) => reply.integer(0),
         Ok(None) => {
             let begin = reply.len();
@@ -153,7 +153,7 @@ pub(crate) fn get_set(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
 
 pub(crate) fn get_del(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     if show(node, args.at(1), reply) == Some(true) {
-        let key = node.shard.key(args.at(1));
+        let key = node.first_key(args.at(1));
         let _ = node.shard.del(node.now.time, key);
     }
 }
@@ -179,12 +179,12 @@ pub(crate) fn get_ex(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply
             }
         },
     };
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     let _ = node.shard.set_expiry(node.now.time, key, expires);
 }
 
 pub(crate) fn append(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    let key = node.shard.key(args.at(1));
+    let key = node.first_key(args.at(1));
     match node.shard.value(node.now.time, key) {
         Ok(Some(value)) if is_too_long(node, value.bytes.len(), args.at(2).len()) => {
             return reply.error(TOO_LONG);
@@ -204,7 +204,7 @@ fn is_too_long(node: &Node, len: usize, more: usize) -> bool {
 }
 
 pub(crate) fn str_len(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    match node.shard.value(node.now.time, node.shard.key(args.at(1))) {
+    match node.shard.value(node.now.time, node.first_key(args.at(1))) {
         Ok(value) => reply.unsigned(value.map_or(0, |value| value.bytes.len()) as u64),
         Err(_) => reply.error(WRONG_TYPE),
     }
@@ -214,7 +214,7 @@ pub(crate) fn get_range(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) 
     let (Some(start), Some(end)) = (parse_integer(args.at(2)), parse_integer(args.at(3))) else {
         return PlainFault::NotAnInteger.write(reply);
     };
-    match node.shard.value(node.now.time, node.shard.key(args.at(1))) {
+    match node.shard.value(node.now.time, node.first_key(args.at(1))) {
         Ok(Some(value)) => {
             node.counters.hits += 1;
             reply.bulk(range(value.bytes, start, end));
@@ -250,7 +250,7 @@ pub(crate) fn set_range(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) 
         return reply.error("ERR offset is out of range");
     };
     let patch = args.at(3);
-    let before = match node.shard.value(node.now.time, node.shard.key(args.at(1))) {
+    let before = match node.shard.value(node.now.time, node.first_key(args.at(1))) {
         Ok(value) => value.map_or(&[][..], |value| value.bytes),
         Err(_) => return reply.error(WRONG_TYPE),
     };

@@ -4,7 +4,7 @@
 //! arrive together on one connection do.
 
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
-use crate::connection::Turn;
+use crate::connection::{Connection, Turn};
 use crate::dispatch;
 use std::io;
 
@@ -36,7 +36,7 @@ impl Core {
                 }
             }
             let connections = group.iter().filter_map(|(key, _)| self.connections.get(*key));
-            dispatch::touch(&self.node, connections.flat_map(|connection| connection.known()));
+            self.node.touch(connections.flat_map(Connection::hashes));
             group.retain_mut(|(key, executed)| match self.execute(*key) {
                 Some(turn) => {
                     *executed = turn;
