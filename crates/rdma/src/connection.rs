@@ -32,7 +32,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// What an endpoint with default settings needs.
+    /// Settings that an endpoint with default settings needs.
     fn default() -> Settings {
         Settings { receive_entries: 256, send_entries: 128, inline_max: 220 }
     }
@@ -74,7 +74,7 @@ struct Messages {
     next: u32,
 }
 
-/// What a queue pair is made of.
+/// Parts that a queue pair is made of.
 pub(crate) struct Parts<'a> {
     pub(crate) id: Id,
     pub(crate) domain: Arc<Domain>,
@@ -197,7 +197,7 @@ impl Connection {
         }
     }
 
-    /// What a write carries, or why it cannot.
+    /// Bytes that a write carries, or why it cannot.
     fn part(&self, from: &Staging, part: &Range<usize>) -> Result<ibv_sge, &'static str> {
         if !from.is_registered() {
             return Err("what is to be sent has moved away from where it was registered");

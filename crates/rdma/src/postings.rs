@@ -15,7 +15,7 @@ pub(crate) enum Bytes<'a> {
     Registered(ibv_sge),
 }
 
-/// What was queued since the last doorbell.
+/// Requests that were queued since the last doorbell.
 #[derive(Debug, Default)]
 pub(crate) struct Postings {
     requests: Vec<ibv_send_wr>,
@@ -69,7 +69,7 @@ impl Postings {
         self.requests.last_mut().expect("it was just pushed")
     }
 
-    /// What the last request carries.
+    /// Puts bytes into the last request.
     fn carry(&mut self, bytes: Bytes<'_>) {
         let request = self.requests.last_mut().expect("a request was queued");
         match bytes {

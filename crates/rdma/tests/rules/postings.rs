@@ -10,7 +10,7 @@ use scurry_rdma_sys::verbs::{
     ibv_sge,
 };
 
-/// What a device would read of a request: number, opcode, flags, immediate in host order, where to,
+/// A request as a device would read it: number, opcode, flags, immediate in host order, where to,
 /// and its bytes.
 #[derive(Debug, PartialEq)]
 struct Read {
