@@ -14,6 +14,7 @@ pub(crate) mod reference;
 mod rust;
 mod source;
 mod tree;
+mod words;
 
 use crate::host::Host;
 use anyhow::{Result, bail};
@@ -40,6 +41,8 @@ const CHECKS: &[Check] = &[
     rust::opening,
     rust::unsafe_code,
     rust::unsafe_places,
+    words::openings,
+    words::type_names,
 ];
 
 /// One breach of a rule.
