@@ -6,7 +6,7 @@ use crate::node::Node;
 use crate::pool::Room;
 use crate::transaction::{Guard, Queue};
 use crate::watch::Origin;
-use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::table::{CommandId, Spec, TransactionId};
 use scurry_resp::{Args, Protocol, Reply, Requests};
 
 /// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
@@ -114,7 +114,7 @@ impl Bundle {
                     break 'all;
                 }
                 let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
-                if spec.id == CommandId::Watch {
+                if spec.id == CommandId::Transaction(TransactionId::Watch) {
                     self.guards.extend(args.iter_from(1).map(|key| Guard::of(node, key)));
                 }
                 node.first_hash = hashes[self.executed - first];
