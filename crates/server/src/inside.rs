@@ -2,11 +2,10 @@
 //! port. A connection is one half of a pair of sockets, which a core serves like any other; what
 //! cores have counted comes as mail.
 
-use crate::client::Door;
 use crate::mesh::Letterbox;
 use crate::message::Message;
-use crate::metrics;
-use crate::port::Port;
+use crate::metrics::Measurement;
+use crate::port::{Door, Port};
 use crate::report::CoreReport;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -23,9 +22,6 @@ use std::time::Duration;
 
 /// How long a core may take to say what it has counted: longer than any turn of its loop.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Connections from within the process at most: a door has one or two, and makes a new one when one
-/// is lost. They are no clients, so that no number of clients keeps the doors from the engine.
-const CONNECTIONS_MAX: usize = 16;
 
 /// The way in. Cheap to share; it outlives the server, and then says that there is none.
 #[derive(Clone)]
@@ -42,7 +38,10 @@ pub struct Inside {
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
     /// There are as many as there may be.
-    #[error("the server has {CONNECTIONS_MAX} connections from within its process: use those")]
+    #[error(
+        "the server has {} connections from within its process: use those",
+        Inside::CONNECTIONS_MAX
+    )]
     TooMany,
     /// It is busy, or has ended.
     #[error("the server takes no connection at present: it is busy, or stops")]
@@ -52,16 +51,12 @@ pub enum InsideError {
     System(#[from] io::Error),
 }
 
-/// What the cores have said.
-pub struct Measurement {
-    /// By core; none for one that has not answered in time.
-    pub(crate) cores: Vec<Option<CoreReport>>,
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) password_hashes: u64,
-}
-
 impl Inside {
+    /// Connections from within the process at most: a door has a few, so that what it asks overlaps
+    /// syncs of the log, and makes new ones for those that are lost. They are no clients, so that no
+    /// number of clients keeps the doors from the engine.
+    pub const CONNECTIONS_MAX: usize = 64;
+
     pub(crate) fn new(
         letterboxes: Vec<Letterbox>,
         shared: Arc<Shared>,
@@ -93,7 +88,7 @@ impl Inside {
         // What cores call a TCP stream is a descriptor to read and write, which is all that they do
         // with one from here: no option of TCP is set, and no address asked for.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(theirs)));
-        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= Inside::CONNECTIONS_MAX {
             self.shared.give_place(true);
             return Err(InsideError::TooMany);
         }
@@ -129,28 +124,5 @@ impl Inside {
             shared: Arc::clone(&self.shared),
             password_hashes: self.users.computed(),
         }
-    }
-}
-
-impl Measurement {
-    /// Why the server should get no work at present; none when it should.
-    pub fn trouble(&self) -> Option<String> {
-        for (core, report) in self.cores.iter().enumerate() {
-            let Some(CoreReport { report, .. }) = report else {
-                return Some(format!("core {core} does not answer"));
-            };
-            if report.durable.failed {
-                return Some(format!("the log of core {core} has failed: see the server's log"));
-            }
-            if report.durable.full {
-                return Some(format!("the log of core {core} has no room: writes are refused"));
-            }
-        }
-        None
-    }
-
-    /// As Prometheus reads it.
-    pub fn page(&self) -> crate::Exposition {
-        metrics::page(self)
     }
 }

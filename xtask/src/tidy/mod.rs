@@ -2,9 +2,11 @@
 //! a tree of files to findings, so that its tests can show it a tree that breaks the rule.
 
 mod architecture;
+mod circles;
 mod documents;
 mod edges;
 mod manifest;
+mod modules;
 mod mutants;
 mod purity;
 mod readme;
@@ -25,6 +27,7 @@ const CHECKS: &[Check] = &[
     architecture::code_map,
     architecture::paths_exist,
     architecture::invariants,
+    circles::circles,
     documents::changelog,
     documents::links,
     documents::sizes,

@@ -1,10 +1,11 @@
 //! SCUR.WATCH: which thread's events are meant, and that somebody reads them.
 
-use crate::client::{Client, Door};
-use crate::dispatch::Effect;
-use crate::events::Ask;
-use crate::message::{Message, Sender};
+use crate::client::Client;
+use crate::effect::Effect;
+use crate::message::{Ask, Message};
 use crate::node::Node;
+use crate::port::Door;
+use crate::ticket::Sender;
 use scurry_engine::{Durability, Low};
 use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start};
 
