@@ -1,8 +1,12 @@
-//! The read-only gate. What it builds goes to cargo's target directory and nowhere else.
+//! The read-only gates. What they build goes to cargo's target directory and nowhere else; the long one
+//! writes down that it has passed.
 
+use crate::change;
 use crate::fuzz;
 use crate::host::Host;
 use crate::rdma;
+use crate::record::Record;
+use crate::sim;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
 use anyhow::{Context, Result, bail, ensure};
@@ -12,55 +16,139 @@ use std::process::{Child, Command, Stdio};
 
 type Step = (&'static str, fn(&Host) -> Result<Outcome>);
 
-/// In this order: what is quick and often wrong comes first.
-const STEPS: &[Step] = &[
-    ("fmt", fmt),
-    ("clippy", clippy),
-    ("tidy", tidy),
-    ("no-std", no_std),
-    ("test", test),
-    ("cluster-test", cluster_test),
-    ("fuzz", fuzz_step),
-    ("mutants", mutants_step),
-    // A processor is emulated there: what runs beside it makes everything in it late.
-    ("rdma", rdma::run),
-];
+/// A gate: its steps in their order, and which of them run beside its tests.
+pub(crate) struct Gate {
+    steps: &'static [Step],
+    /// In a process of their own: tests of real servers mostly wait, and what is here mostly computes.
+    /// Neither needs what the others build.
+    aside: &'static [&'static str],
+    /// The tests that they run beside.
+    beside: &'static str,
+}
+
+/// Before a commit: what is quick and often wrong.
+pub(crate) const CHECK: Gate = Gate {
+    steps: &[
+        ("fmt", fmt),
+        ("tidy", tidy),
+        ("clippy-changed", change::clippy),
+        ("quick-test", quick_test),
+        ("seeds", seeds),
+    ],
+    aside: &[],
+    beside: "",
+};
+
+/// Before a merge, and what CI runs.
+pub(crate) const TEST: Gate = Gate {
+    steps: &[
+        ("fmt", fmt),
+        ("tidy", tidy),
+        ("clippy", clippy),
+        ("no-std", no_std),
+        ("test", test),
+        ("fuzz", fuzz_step),
+        ("mutants-changed", mutants_changed),
+    ],
+    aside: &["fuzz", "mutants-changed"],
+    beside: "test",
+};
+
+/// Everything there is.
+pub(crate) const ALL: Gate = Gate {
+    steps: &[
+        ("fmt", fmt),
+        ("tidy", tidy),
+        ("clippy", clippy),
+        ("no-std", no_std),
+        ("every-test", every_test),
+        ("lab", lab),
+        ("cluster-test", cluster_test),
+        ("many-seeds", many_seeds),
+        ("fuzz", fuzz_step),
+        ("mutants", mutants_step),
+        // A processor is emulated there: what runs beside it makes everything in it late.
+        ("rdma", rdma::run),
+    ],
+    aside: &["fuzz", "mutants"],
+    beside: "every-test",
+};
 
 /// A target without an operating system: what builds for it uses no `std`.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
-/// These run beside the others, in a process of their own: tests of real servers mostly wait, and
-/// what is here mostly computes. Neither needs what the others build.
-const ASIDE: &[&str] = &["fuzz", "mutants"];
+/// The packages that `make check` tests.
+const QUICK: [&str; 6] = [
+    "scurry-ledger",
+    "scurry-codec",
+    "scurry-engine",
+    "scurry-resp",
+    "scurry-model",
+    "scurry-conformance",
+];
+/// The packages of the lab.
+const LAB: [&str; 2] = ["scurry-lab", "scurry-io-bench"];
 
-/// One gate in so many has seeded each mutant: all of them take longer than everything else together.
-const MUTANT_PARTS: u64 = 4;
+/// Seeds of each theme of the simulator in `make check`, and in `make test-all`.
+const SEEDS: &str = "20";
+const MANY_SEEDS: &str = "2000";
 
-/// Runs the named steps, or all. An error names those that failed.
-pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
+/// `make test` begins no mutant later than this.
+const MUTANT_MINUTES: &str = "4";
+
+/// Runs the steps of a gate.
+pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
+    passed(host, gate).map(drop)
+}
+
+/// Runs the long gate, and writes down that this commit has passed it.
+pub(crate) fn run_all(host: &Host) -> Result<()> {
+    println!("{}", Record::said(Record::load(&host.root)?.as_ref()));
+    let cost = passed(host, &ALL)?;
+    println!("passed in {} minutes", cost.clock.as_secs().div_ceil(60));
+    match host.git_output(&["status", "--porcelain"])?.trim() {
+        "" => Record::of_now(host, cost)?.write(&host.root),
+        changes => {
+            println!("not recorded: what was tested is no commit:\n{changes}");
+            Ok(())
+        }
+    }
+}
+
+/// Runs the named steps of all gates, or those of `make test` when none is named.
+pub(crate) fn run_named(host: &Host, names: &[String]) -> Result<()> {
     if names.iter().any(|name| name == "--list") {
-        STEPS.iter().for_each(|(name, _)| println!("{name}"));
+        all_steps().iter().for_each(|(name, _)| println!("{name}"));
         return Ok(());
     }
-    let chosen = choose(names)?;
+    if names.is_empty() {
+        return run(host, &TEST);
+    }
+    let mut steps = Steps::begin();
+    for (name, step) in choose(names)? {
+        steps.run(name, || step(host));
+    }
+    steps.finish().map(drop)
+}
+
+fn passed(host: &Host, gate: &Gate) -> Result<crate::steps::Cost> {
     // Elsewhere an editor may be at work meanwhile.
     let before = std::env::var_os("CI").map(|_| state_of_tree(host)).transpose()?;
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     let mut aside = None;
-    for (name, step) in chosen {
-        if names.is_empty() && ASIDE.contains(&name) {
-            continue;
+    for (name, step) in gate.steps.iter().filter(|(name, _)| !gate.aside.contains(name)) {
+        if *name == gate.beside {
+            aside = Some(Aside::start(host, gate.aside)?);
         }
-        // What is quick and often wrong has been looked at.
-        if names.is_empty() && name == "test" {
-            aside = Some(Aside::start(host)?);
-        }
-        if name == "rdma"
+        if *name == "rdma"
             && let Some(aside) = aside.take()
         {
             steps.run("aside", || aside.end());
         }
         steps.run(name, || step(host));
+    }
+    if let Some(aside) = aside {
+        steps.run("aside", || aside.end());
     }
     if let Some(before) = before {
         steps.run("tree-unchanged", || unchanged(&before, &state_of_tree(host)?));
@@ -81,20 +169,20 @@ struct Aside {
 }
 
 impl Aside {
-    fn start(host: &Host) -> Result<Aside> {
+    fn start(host: &Host, names: &[&str]) -> Result<Aside> {
         let log = host.target_dir()?.join("xtask-aside.log");
         let file = File::create(&log).with_context(|| format!("create {}", log.display()))?;
         let program = std::env::current_exe().context("this program has no path")?;
         let child = Command::new(program)
             .arg("ci")
-            .args(ASIDE)
+            .args(names)
             .current_dir(&host.root)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
             .spawn()
             .context("cannot start the steps that run beside")?;
-        println!("\nbeside what follows: {}, in {}", ASIDE.join(", "), log.display());
+        println!("\nbeside what follows: {}, in {}", names.join(", "), log.display());
         Ok(Aside { child, log })
     }
 
@@ -106,14 +194,23 @@ impl Aside {
     }
 }
 
-fn choose(names: &[String]) -> Result<Vec<Step>> {
-    if names.is_empty() {
-        return Ok(STEPS.to_vec());
+/// The steps of all gates, each once.
+fn all_steps() -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
+    for step in [CHECK, TEST, ALL].iter().flat_map(|gate| gate.steps) {
+        if !all.iter().any(|known| known.0 == step.0) {
+            all.push(*step);
+        }
     }
-    if let Some(name) = names.iter().find(|name| !STEPS.iter().any(|step| step.0 == **name)) {
+    all
+}
+
+fn choose(names: &[String]) -> Result<Vec<Step>> {
+    let all = all_steps();
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|step| step.0 == **name)) {
         bail!("no step `{name}`: see cargo xtask ci --list");
     }
-    Ok(STEPS.iter().copied().filter(|step| names.iter().any(|name| name == step.0)).collect())
+    Ok(all.into_iter().filter(|step| names.iter().any(|name| name == step.0)).collect())
 }
 
 fn fmt(host: &Host) -> Result<Outcome> {
@@ -157,12 +254,72 @@ fn no_std(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// The pure crates, the models, and the scripts; the server that these want is built first.
+fn quick_test(host: &Host) -> Result<Outcome> {
+    host.cargo(&["build", "--locked", "-p", "scurry-cli", "--bin", "scurry"])?;
+    let packages = QUICK.iter().flat_map(|name| ["-p", name]);
+    let words = ["--profile", "check"].into_iter().chain(packages);
+    host.show(&mut nextest(host, &words.collect::<Vec<_>>())?)?;
+    Ok(Outcome::Passed)
+}
+
+fn seeds(host: &Host) -> Result<Outcome> {
+    sim::run(host, sim::DURABILITY, &["--seeds".to_owned(), SEEDS.to_owned()])?;
+    Ok(Outcome::Passed)
+}
+
+fn many_seeds(host: &Host) -> Result<Outcome> {
+    sim::run(host, sim::DURABILITY, &["--seeds".to_owned(), MANY_SEEDS.to_owned()])?;
+    sim::run(host, sim::RDMA, &[])?;
+    Ok(Outcome::Passed)
+}
+
 fn test(host: &Host) -> Result<Outcome> {
-    let mut cargo = host.cargo_command();
-    cargo.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
+    product_tests(host, "default")
+}
+
+fn every_test(host: &Host) -> Result<Outcome> {
+    product_tests(host, "all")
+}
+
+/// The tests of a profile of `.config/nextest.toml`, with the module that a server of users would load and
+/// the one with a clock for tests.
+fn product_tests(host: &Host, profile: &str) -> Result<Outcome> {
+    let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
+    let plain = module(host, "libscurry.so", &[])?;
+    let without = LAB.iter().flat_map(|name| ["--exclude", name]);
+    let words = ["--workspace", "--profile", profile].into_iter().chain(without);
+    let mut nextest = nextest(host, &words.collect::<Vec<_>>())?;
+    host.show(nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock))?;
+    Ok(Outcome::Passed)
+}
+
+/// Builds the module and sets a copy aside: with other features it would have the same name.
+fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
+    let build = ["build", "--locked", "-p", "scurry-valkey-module", "--lib", "--profile", "module"];
+    host.cargo(&[&build[..], features].concat())?;
+    let built = host.target_dir()?.join("module");
+    let copy = built.join("gate").join(name);
+    std::fs::create_dir_all(built.join("gate"))?;
+    std::fs::copy(built.join("libscurry.so"), &copy)
+        .with_context(|| format!("cannot write {}", copy.display()))?;
+    Ok(copy)
+}
+
+/// The runner: each test has a process of its own, which builds none of what it shares with others.
+fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
+    let mut nextest = host.nextest(&[&["run", "--locked"], words].concat())?;
     // It is built with the tests, before the first of them runs. Tests of other packages would build it
     // alone, with other features of what it depends on: all of that a second time.
-    cargo.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
+    nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
+    Ok(nextest)
+}
+
+fn lab(host: &Host) -> Result<Outcome> {
+    let scurry = host.binaries(&["scurry"])?.join("scurry");
+    let mut cargo = host.cargo_command();
+    cargo.args(["test", "--locked", "--no-fail-fast"]).env("SCURRY_BIN", scurry);
+    cargo.args(LAB.iter().flat_map(|name| ["-p", name]));
     host.show(&mut cargo)?;
     Ok(Outcome::Passed)
 }
@@ -179,13 +336,21 @@ fn fuzz_step(host: &Host) -> Result<Outcome> {
     fuzz::run(host, fuzz::SECONDS_DEFAULT)
 }
 
-/// A part of them, by the number of commits: each commit has its turn at another part.
 fn mutants_step(host: &Host) -> Result<Outcome> {
-    let commits = host.git_output(&["rev-list", "--count", "HEAD"])?;
-    let commits: u64 = commits.trim().parse().context("the number of commits")?;
-    let part = format!("{}/{MUTANT_PARTS}", commits % MUTANT_PARTS + 1);
-    println!("part {part}; all of them: cargo xtask mutants");
-    mutants(host, &["--part", &part])?;
+    mutants(host, &[])?;
+    Ok(Outcome::Passed)
+}
+
+/// Those of files that have changed since everything was tested, the newest change first.
+fn mutants_changed(host: &Host) -> Result<Outcome> {
+    let record = Record::load(&host.root)?;
+    let since = record.filter(|record| record.is_here(host)).map(|record| record.commit);
+    match &since {
+        Some(commit) => println!("the change: what differs from {commit}, the last full run"),
+        None => println!("the change: everything, for no commit here is known to be fully tested"),
+    }
+    let since = since.iter().flat_map(|commit| ["--since", commit.as_str()]);
+    mutants(host, &["--minutes", MUTANT_MINUTES].into_iter().chain(since).collect::<Vec<_>>())?;
     Ok(Outcome::Passed)
 }
 
@@ -207,13 +372,45 @@ fn unchanged(before: &str, after: &str) -> Result<Outcome> {
 mod tests {
     use super::*;
 
+    fn names(steps: &[Step]) -> Vec<&str> {
+        steps.iter().map(|step| step.0).collect()
+    }
+
     #[test]
     fn steps_are_chosen_by_name_and_keep_their_order() {
         let chosen = choose(&["test".to_owned(), "fmt".to_owned()]).unwrap();
-        assert_eq!(chosen.iter().map(|step| step.0).collect::<Vec<_>>(), ["fmt", "test"]);
-        assert_eq!(choose(&[]).unwrap().len(), STEPS.len());
+        assert_eq!(names(&chosen), ["fmt", "test"]);
         let error = choose(&["tset".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("`tset`"), "{error}");
+    }
+
+    #[test]
+    fn each_step_is_listed_once() {
+        let steps = all_steps();
+        let mut names = names(&steps);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), steps.len());
+    }
+
+    #[test]
+    fn what_runs_aside_is_a_step_and_so_is_what_it_runs_beside() {
+        for gate in [TEST, ALL] {
+            for name in gate.aside.iter().chain([&gate.beside]) {
+                assert!(names(gate.steps).contains(name), "{name}");
+            }
+        }
+        assert!(CHECK.aside.is_empty());
+    }
+
+    #[test]
+    fn a_longer_gate_leaves_out_only_what_it_has_a_fuller_form_of() {
+        let fuller = ["clippy-changed", "quick-test", "seeds", "test", "mutants-changed"];
+        for (shorter, longer) in [(CHECK, TEST), (TEST, ALL)] {
+            for name in names(shorter.steps) {
+                assert!(names(longer.steps).contains(&name) || fuller.contains(&name), "{name}");
+            }
+        }
     }
 
     #[test]
