@@ -10,7 +10,7 @@ use std::path::Path;
 /// A package of the workspace.
 struct Package {
     name: String,
-    /// Its directory, from the root on.
+    /// The directory, from the root on.
     directory: String,
     /// The packages of the workspace that it depends on, in tests too.
     needs: Vec<String>,

@@ -341,7 +341,7 @@ fn mutants_step(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Those of files that have changed since everything was tested, the newest change first.
+/// Mutants of files that have changed since everything was tested, the newest change first.
 fn mutants_changed(host: &Host) -> Result<Outcome> {
     let record = Record::load(&host.root)?;
     let since = record.filter(|record| record.is_here(host)).map(|record| record.commit);

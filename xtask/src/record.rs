@@ -72,7 +72,7 @@ impl Record {
         git.output().is_ok_and(|output| output.status.success())
     }
 
-    /// What is worth a warning: no run, an old one, or one whose age cannot be told.
+    /// Text of a warning where one is due: no run, an old one, or one whose age cannot be told.
     pub(crate) fn warning(host: &Host) -> Result<Option<String>> {
         let Some(record) = Record::load(&host.root)? else { return Ok(warning(None, None)) };
         let since = format!("{}..HEAD", record.commit);

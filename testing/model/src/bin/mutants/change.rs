@@ -15,7 +15,7 @@ const COMMIT: &str = "commit:";
 const LEFT: [(&str, &str); 3] =
     [("scurry-lab", ""), ("scurry-cluster-test", ""), ("scurry-cli", "console::")];
 
-/// What a change touches.
+/// Mutants that a change touches.
 pub(crate) struct Touched<'a> {
     /// In the order in which they are seeded.
     pub(crate) groups: Vec<Vec<&'a Mutant>>,

@@ -26,11 +26,11 @@ use std::time::{Duration, Instant};
 /// than they save.
 const LANES: usize = 2;
 
-/// What is asked for.
+/// The arguments.
 struct Args {
     /// Names of mutants; all when there is none.
     wanted: Vec<String>,
-    /// Those alone that the change touches, and none begun later than so many minutes from the start.
+    /// Minutes from the start, after which no mutant is begun; of all mutants those that the change touches.
     minutes: Option<u64>,
     /// The commit from which on the change is counted.
     since: Option<String>,

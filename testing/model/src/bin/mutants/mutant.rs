@@ -30,7 +30,7 @@ impl Catcher {
 
 pub(crate) struct Mutant {
     pub(crate) name: String,
-    /// Its file in testing/mutants, without the directory.
+    /// The name of its file in testing/mutants.
     pub(crate) own_file: String,
     pub(crate) description: String,
     /// From the root of the workspace.
@@ -41,7 +41,7 @@ pub(crate) struct Mutant {
     pub(crate) caught_by: Catcher,
 }
 
-/// Those with a wanted name, or all when none is named.
+/// The mutants with a wanted name, or all when none is named.
 pub(crate) fn load(folder: &Path, wanted: &[String]) -> Result<Vec<Mutant>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("read {}", folder.display()))?
