@@ -5,6 +5,7 @@ mod change;
 mod ci;
 mod fix;
 mod fuzz;
+mod gates;
 mod host;
 mod rdma;
 mod record;
@@ -66,7 +67,7 @@ fn run(args: &[String]) -> Result<()> {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
     match command.as_str() {
-        "check" => ci::run(&Host::find()?, &ci::CHECK),
+        "check" => ci::run(&Host::find()?, &gates::CHECK),
         "ci" => ci::run_named(&Host::find()?, rest),
         "all" => ci::run_all(&Host::find()?),
         "fuzz" => {
@@ -90,7 +91,7 @@ fn run(args: &[String]) -> Result<()> {
         },
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
-        "mutants" => ci::mutants(&Host::find()?, &[]),
+        "mutants" => gates::mutants(&Host::find()?, &[]),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())
