@@ -37,6 +37,7 @@ mod password;
 mod pool;
 mod port;
 mod ports;
+#[cfg_attr(not(feature = "rdma"), path = "rdma/absent.rs")]
 mod rdma;
 mod reader;
 mod report;
@@ -67,10 +68,6 @@ pub use open_files::make_room;
 pub use password::Password;
 pub use rdma::RdmaSettings;
 pub use scurry_engine::Durability;
-pub use scurry_rdma_proto::{
-    Handling, Settings as RdmaConnection, WINDOW_LEN_MAX as RDMA_WINDOW_LEN_MAX,
-    WINDOW_LEN_MIN as RDMA_WINDOW_LEN_MIN,
-};
 pub use server::Server;
 pub use settings::{DEFAULT_LISTEN, Settings, Storage};
 pub use start_error::StartError;

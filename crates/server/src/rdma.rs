@@ -10,6 +10,7 @@ pub(crate) use place::{Door, Place, Welcome};
 pub(crate) use report::RdmaReport;
 pub(crate) use transport::Rdma;
 
+pub(crate) use scurry_rdma_proto::Fault;
 use scurry_rdma_proto::Settings;
 use std::net::SocketAddr;
 

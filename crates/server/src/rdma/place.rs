@@ -4,7 +4,7 @@ use super::RdmaSettings;
 use super::spin::Spin;
 use crate::StartError;
 use crate::port::Port;
-use crate::rdma::RdmaReport;
+use crate::rdma::{Rdma, RdmaReport};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Request};
@@ -177,9 +177,9 @@ impl Place {
     }
 
     /// A connection is closed.
-    pub(crate) fn forget(&mut self, endpoint: &mut Endpoint<Connection>) {
-        self.closed.add(endpoint.counts());
-        self.keys.remove(&endpoint.queue().number());
+    pub(crate) fn forget(&mut self, rdma: &mut Rdma) {
+        self.closed.add(rdma.endpoint.counts());
+        self.keys.remove(&rdma.endpoint.queue().number());
     }
 
     /// Completions have come.
