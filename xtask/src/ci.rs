@@ -2,6 +2,7 @@
 
 use crate::fuzz;
 use crate::host::Host;
+use crate::lab;
 use crate::rdma;
 use crate::steps::{Outcome, Steps};
 use crate::tidy;
@@ -19,6 +20,7 @@ const STEPS: &[Step] = &[
     ("tidy", tidy),
     ("no-std", no_std),
     ("test", test),
+    ("lab", lab::run),
     ("cluster-test", cluster_test),
     ("fuzz", fuzz_step),
     ("mutants", mutants_step),

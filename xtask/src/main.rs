@@ -5,6 +5,7 @@ mod ci;
 mod fix;
 mod fuzz;
 mod host;
+mod lab;
 mod rdma;
 mod sim;
 mod steps;
