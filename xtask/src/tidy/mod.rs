@@ -7,6 +7,7 @@ mod edges;
 mod manifest;
 mod mutants;
 mod purity;
+mod readme;
 pub(crate) mod reference;
 mod rust;
 mod source;
@@ -31,6 +32,7 @@ const CHECKS: &[Check] = &[
     edges::external_crates,
     mutants::caught,
     purity::pure_crates,
+    readme::front_door,
     rust::banned,
     rust::opening,
     rust::unsafe_code,
