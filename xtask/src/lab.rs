@@ -5,7 +5,7 @@ use crate::steps::Outcome;
 use anyhow::{Context, Result};
 use std::path::PathBuf;
 
-/// Its manifest.
+/// The manifest of the lab.
 pub(crate) const MANIFEST: &str = "lab/Cargo.toml";
 
 /// Formats nothing, compiles everything, runs every test on the server of this tree.
@@ -21,7 +21,7 @@ pub(crate) fn run(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Where its program lies, once it is built.
+/// The path of the lab's program, which is built first.
 pub(crate) fn binary(host: &Host) -> Result<PathBuf> {
     host.cargo(&["build", "--locked", "--manifest-path", MANIFEST, "--bin", "scurry-lab"])?;
     Ok(host.target_dir()?.join("debug/scurry-lab"))

@@ -99,7 +99,7 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
     }
 }
 
-/// What is tested on one host, beside the device: the server with its test, and the scripts.
+/// Tests on one host, beside the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
     host.cargo(&[&["build", "--locked", "--workspace", "--bin", "scurry"], &FEATURE[..]].concat())?;
     let scurry = host.target_dir()?.join("debug/scurry");

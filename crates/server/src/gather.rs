@@ -1,11 +1,10 @@
 //! Requests of one connection that other cores execute, and the order in which their replies
 //! become the connection's replies again.
 
-use crate::bundle::Bundle;
-use crate::client::Caller;
-use crate::pool::{Room, Spare};
-use crate::tracking::Tracker;
-use crate::transaction::{Guard, Queue};
+use crate::bundle::{Bundle, Guard, Queue};
+use crate::caller::{Caller, Tracker};
+use crate::kept::Room;
+use crate::pool::Spare;
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;

@@ -1,6 +1,17 @@
 //! What a server can be told at its start.
 
-use crate::{RdmaSettings, TlsSettings, Users};
+#[cfg_attr(not(feature = "rdma"), path = "settings/rdma_absent.rs")]
+mod rdma;
+mod start_error;
+mod tls;
+mod tls_error;
+
+pub use rdma::RdmaSettings;
+pub use start_error::StartError;
+pub use tls::TlsSettings;
+pub use tls_error::TlsError;
+
+use crate::users::Users;
 use scurry_engine::Durability;
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;

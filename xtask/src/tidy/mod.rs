@@ -2,9 +2,11 @@
 //! a tree of files to findings, so that its tests can show it a tree that breaks the rule.
 
 mod architecture;
+mod circles;
 mod documents;
 mod edges;
 mod manifest;
+mod modules;
 mod mutants;
 mod purity;
 mod readme;
@@ -12,6 +14,7 @@ pub(crate) mod reference;
 mod rust;
 mod source;
 mod tree;
+mod words;
 
 use crate::host::Host;
 use anyhow::{Result, bail};
@@ -24,6 +27,7 @@ const CHECKS: &[Check] = &[
     architecture::code_map,
     architecture::paths_exist,
     architecture::invariants,
+    circles::circles,
     documents::changelog,
     documents::links,
     documents::results,
@@ -39,6 +43,8 @@ const CHECKS: &[Check] = &[
     rust::opening,
     rust::unsafe_code,
     rust::unsafe_places,
+    words::openings,
+    words::type_names,
 ];
 
 /// One breach of a rule.

@@ -1,26 +1,30 @@
 //! RDMA in a build without the feature `rdma`: the names of `crate::rdma`, and no value of any of them, so
 //! that nothing else of the server has to know how it was built.
 
-use crate::pool::Pool;
+use crate::buffers::Buffers;
 use crate::port::Port;
+use crate::settings::{RdmaSettings, Settings, StartError};
 use crate::transport::{Arrival, Transport};
-use crate::{Settings, StartError};
 use mio::{Registry, Token};
 use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
-/// How the server speaks RDMA; this build does not.
-#[derive(Clone, Copy, Debug)]
-pub enum RdmaSettings {}
+/// A door, a core's place, a connection or who wants one: nobody can make any of them.
+#[derive(Debug)]
+pub(crate) enum Absent {}
 
-pub(crate) type Fault = Infallible;
-pub(crate) type Welcome = Infallible;
+pub(crate) use Absent as Door;
+pub(crate) use Absent as Place;
+pub(crate) use Absent as Rdma;
+pub(crate) use Absent as Welcome;
 
-pub(crate) enum Door {}
-
-impl Door {
-    pub(crate) fn open(settings: RdmaSettings, _: Port, _: &Settings) -> Result<Door, StartError> {
+impl Absent {
+    pub(crate) fn open(
+        settings: RdmaSettings,
+        _: Port,
+        _: &Settings,
+    ) -> Result<Absent, StartError> {
         match settings {}
     }
 
@@ -28,14 +32,10 @@ impl Door {
         match *self {}
     }
 
-    pub(crate) fn places(self, _: u16, _: usize) -> Result<Vec<Place>, StartError> {
+    pub(crate) fn places(self, _: u16, _: usize) -> Result<Vec<Absent>, StartError> {
         match self {}
     }
-}
 
-pub(crate) enum Place {}
-
-impl Place {
     pub(crate) fn register(&self, _: &Registry, _: [Token; 3]) -> io::Result<()> {
         match *self {}
     }
@@ -44,7 +44,11 @@ impl Place {
         match *self {}
     }
 
-    pub(crate) fn forget(&mut self, _: &mut Rdma) {
+    pub(crate) fn forget(&mut self, _: &mut Absent) {
+        match *self {}
+    }
+
+    pub(crate) fn take_fault(&mut self) -> Option<Infallible> {
         match *self {}
     }
 }
@@ -64,16 +68,8 @@ impl RdmaReport {
     }
 }
 
-pub(crate) enum Rdma {}
-
-impl Rdma {
-    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
-        match *self {}
-    }
-}
-
-impl Transport for Rdma {
-    fn progress(&mut self, _: &mut Pool, _: usize) -> io::Result<Arrival> {
+impl Transport for Absent {
+    fn progress(&mut self, _: &mut Buffers, _: usize) -> io::Result<Arrival> {
         match *self {}
     }
 
@@ -81,7 +77,7 @@ impl Transport for Rdma {
         match *self {}
     }
 
-    fn parts(&mut self, _: &mut Pool) -> (&[u8], &mut Vec<u8>) {
+    fn parts(&mut self, _: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
         match *self {}
     }
 
@@ -105,7 +101,7 @@ impl Transport for Rdma {
         match *self {}
     }
 
-    fn settle(&mut self, _: &mut Pool) {
+    fn settle(&mut self, _: &mut Buffers) {
         match *self {}
     }
 
