@@ -11,9 +11,9 @@ use std::io;
 pub(super) const TOKENS: [Token; 3] =
     [Token(usize::MAX - 5), Token(usize::MAX - 6), Token(usize::MAX - 7)];
 
-/// The two variants that nothing makes in this build.
-const _: (fn(Box<Rdma>) -> Socket, fn(Box<Welcome>) -> Message) =
-    (Socket::Rdma, Message::WelcomeRdma);
+// Two variants that nothing makes in this build.
+const _: fn(Box<Rdma>) -> Socket = Socket::Rdma;
+const _: fn(Box<Welcome>) -> Message = Message::WelcomeRdma;
 
 impl Core {
     pub(super) fn notice_rdma(&mut self, _: Token) -> io::Result<()> {
