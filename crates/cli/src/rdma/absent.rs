@@ -1,6 +1,6 @@
 //! RDMA in a build without it: who asks for it is told which build has it.
 
-use super::RdmaTable;
+use super::Rdma;
 use crate::reach::{Reach, Stream};
 use anyhow::{Result, bail};
 use scurry_server::RdmaSettings;
@@ -11,7 +11,7 @@ const ABSENT: &str =
     "this scurry was built without RDMA: build it with cargo build --release --features rdma";
 
 /// Refuses to listen.
-pub(super) fn settings(listen: SocketAddr, _: &RdmaTable) -> Result<RdmaSettings> {
+pub(super) fn settings(listen: SocketAddr, _: &Rdma) -> Result<RdmaSettings> {
     bail!("cannot listen on {listen} over RDMA: {ABSENT}")
 }
 
@@ -22,7 +22,6 @@ pub(crate) fn connect(_: &Reach, _: Duration) -> Result<Box<dyn Stream>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rdma;
     use super::*;
     use clap::Parser;
 
@@ -33,7 +32,7 @@ mod tests {
     }
 
     fn told(words: &[&str]) -> Result<Option<RdmaSettings>> {
-        Options::parse_from([&["scurry"], words].concat()).rdma.settings(&RdmaTable::default())
+        Options::parse_from([&["scurry"], words].concat()).rdma.settings()
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! RDMA in a build with it: the settings of a server, and the stream of a client.
 
-use super::RdmaTable;
+use super::Rdma;
 use crate::reach::{CONNECT_PATIENCE, Reach, Stream};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_rdma::Stream as RdmaStream;
@@ -15,7 +15,7 @@ const WINDOWS_MAX: usize = 16;
 const SPIN_US_MAX: u64 = 100_000;
 
 /// The settings that the options ask for, or which of them is wrong.
-pub(super) fn settings(listen: SocketAddr, wanted: &RdmaTable) -> Result<RdmaSettings> {
+pub(super) fn settings(listen: SocketAddr, wanted: &Rdma) -> Result<RdmaSettings> {
     let mut settings = RdmaSettings::new(listen);
     if let Some(size) = wanted.window {
         let len = usize::try_from(size.0).unwrap_or(usize::MAX);
