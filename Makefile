@@ -15,6 +15,10 @@ DEMO_SECONDS ?= 5
 # For instance --full, or --within 60 (minutes).
 LAB_ARGS ?=
 LAB_DIR ?= $(TARGET_DIR)/lab
+# A release has everything: RDMA is a feature that builds for development leave out.
+RELEASE := --release --locked --features rdma
+BUILD_BOTH = cargo build $(RELEASE) -p scurry-cli && \
+	  cargo build --release --locked --manifest-path lab/Cargo.toml
 
 .DEFAULT_GOAL := help
 .PHONY: help demo demo-http check test test-all test-rdma serve bench lab lab-peers clean cargo
@@ -36,13 +40,13 @@ help:
 
 demo: cargo
 	@scripts/install-tools.sh demo
-	cargo build --release --locked -p scurry-cli -p scurry-lab
+	$(BUILD_BOTH)
 	@"$(TARGET_DIR)/release/scurry-lab" run moaf-scur --target scurry --sessions $(SESSIONS) \
 	  --connections $(CONNECTIONS) --depth $(DEPTH) --accounts $(ACCOUNTS) --seconds $(DEMO_SECONDS)
 
 demo-http: cargo
 	@scripts/install-tools.sh demo
-	cargo build --release --locked -p scurry-cli -p scurry-lab
+	$(BUILD_BOTH)
 	@scripts/demo-http.sh "$(TARGET_DIR)/release"
 
 check: cargo
@@ -62,7 +66,7 @@ test-rdma: cargo
 	cargo xtask rdma
 
 serve: cargo
-	cargo run --release --locked -p scurry-cli -- serve $(ARGS)
+	cargo run $(RELEASE) -p scurry-cli -- serve $(ARGS)
 
 bench: cargo
 	@scripts/install-tools.sh all
@@ -70,7 +74,7 @@ bench: cargo
 
 # The module is built alone, so that no feature that other packages ask of a crate gets into it.
 lab: cargo lab-peers
-	cargo build --release --locked -p scurry-cli -p scurry-lab
+	$(BUILD_BOTH)
 	cargo build --release --locked -p scurry-valkey-module
 	@mkdir -p "$(LAB_DIR)"
 	"$(TARGET_DIR)/release/scurry-lab" ladder --accounts 100000 --seconds 1 --runs 3 \

@@ -16,7 +16,7 @@ runs=${RUNS:-5}
 out=${OUT:-docs/results}
 lab="${CARGO_TARGET_DIR:-target}/release/scurry-lab"
 parts=(ledger table ladder pipelined published kv published-kv cross-core neighbours expiry fill
-  durable durable-peers commit snapshots recovery log-io)
+  durable durable-peers commit snapshots recovery)
 charging=(--target scurry --target valkey+lua --target redis+lua --target echo)
 plain=(--target scurry --target valkey --target redis --target echo)
 many=(--sessions 3200 --connections 50 --depth 64)
@@ -107,16 +107,6 @@ snapshots() {
 # How fast a log and a snapshot are read back.
 recovery() { "$lab" recovery --runs "$runs" --json "$out/recovery.json" "${place[@]}"; }
 
-# Ways to write and sync a log, alone and with a second one beside it.
-log-io() {
-  local bench="${CARGO_TARGET_DIR:-target}/release/scurry-log-bench"
-  cargo build --release --locked -p scurry-io-bench --bin scurry-log-bench
-  rm -f "$out/log-io.json" "$out/log-io-two.json"
-  "$bench" "${place[@]}" --rounds "$runs" --json "$out/log-io.json"
-  "$bench" "${place[@]}" --rounds "$runs" --writers 2 --json "$out/log-io-two.json" \
-    --ways write-sync,direct-sync,ring-direct-dsync --grounds append,fallocate,zeroed,recycled
-}
-
 if [ "$#" = 0 ]; then set -- "${parts[@]}"; fi
 for part in "$@"; do
   case " ${parts[*]} " in
@@ -124,6 +114,7 @@ for part in "$@"; do
     *) echo "bench: unknown part '$part': say one of ${parts[*]}" >&2; exit 1 ;;
   esac
 done
-cargo build --release --locked -p scurry-cli -p scurry-lab
+cargo build --release --locked --features rdma -p scurry-cli
+cargo build --release --locked --manifest-path lab/Cargo.toml
 mkdir -p "$out"
 for part in "$@"; do "$part"; done

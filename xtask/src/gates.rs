@@ -3,6 +3,7 @@
 use crate::change;
 use crate::fuzz;
 use crate::host::Host;
+use crate::lab;
 use crate::rdma;
 use crate::record::Record;
 use crate::sim;
@@ -60,7 +61,7 @@ pub(crate) const ALL: Gate = Gate {
         ("clippy", clippy),
         ("no-std", no_std),
         ("every-test", every_test),
-        ("lab", lab),
+        ("lab", lab::run),
         ("cluster-test", cluster_test),
         ("many-seeds", many_seeds),
         ("fuzz", fuzz_step),
@@ -84,8 +85,6 @@ const QUICK: [&str; 6] = [
     "scurry-model",
     "scurry-conformance",
 ];
-/// The packages of the lab.
-const LAB: [&str; 2] = ["scurry-lab", "scurry-io-bench"];
 
 /// Seeds of each theme of the simulator in `make check`, and in `make test-all`.
 const SEEDS: &str = "20";
@@ -185,9 +184,7 @@ fn every_test(host: &Host) -> Result<Outcome> {
 fn product_tests(host: &Host, profile: &str) -> Result<Outcome> {
     let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
     let plain = module(host, "libscurry.so", &[])?;
-    let without = LAB.iter().flat_map(|name| ["--exclude", name]);
-    let words = ["--workspace", "--profile", profile].into_iter().chain(without);
-    let mut nextest = nextest(host, &words.collect::<Vec<_>>())?;
+    let mut nextest = nextest(host, &["--workspace", "--profile", profile])?;
     host.show(nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock))?;
     Ok(Outcome::Passed)
 }
@@ -211,15 +208,6 @@ fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
     // alone, with other features of what it depends on: all of that a second time.
     nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
     Ok(nextest)
-}
-
-fn lab(host: &Host) -> Result<Outcome> {
-    let scurry = host.binaries(&["scurry"])?.join("scurry");
-    let mut cargo = host.cargo_command();
-    cargo.args(["test", "--locked", "--no-fail-fast"]).env("SCURRY_BIN", scurry);
-    cargo.args(LAB.iter().flat_map(|name| ["-p", name]));
-    host.show(&mut cargo)?;
-    Ok(Outcome::Passed)
 }
 
 /// A real cluster: a primary killed, one paused, slots moved.

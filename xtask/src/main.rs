@@ -7,6 +7,7 @@ mod fix;
 mod fuzz;
 mod gates;
 mod host;
+mod lab;
 mod rdma;
 mod record;
 mod sim;

@@ -2,6 +2,7 @@
 //! machine is changed, and none of its devices is used.
 
 use crate::host::Host;
+use crate::lab;
 use crate::steps::Outcome;
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
@@ -49,8 +50,21 @@ const TWO_HOSTS: [&str; 14] = [
     "--nocapture",
 ];
 
-/// Runs the tests of a device in the guest, and that of two hosts in two.
+/// The crates that are nothing without RDMA.
+const CRATES: [&str; 4] =
+    ["scurry-rdma-sys", "scurry-rdma", "scurry-rdma-proto", "scurry-rdma-fabric"];
+/// The crates that have a feature of this name.
+const FEATURE: [&str; 2] = ["--features", "rdma"];
+
+/// Looks at the build with RDMA, and runs the tests of a device in the guest, that of two hosts in two.
 pub(crate) fn run(host: &Host) -> Result<Outcome> {
+    let with = ["--locked", "-p", "scurry-cli", "-p", "scurry-server", "-p", "scurry-conformance"];
+    let clippy = [&["clippy", "--all-targets"], &with[..], &FEATURE, &["--", "-D", "warnings"]];
+    host.cargo(&clippy.concat())?;
+    let crates = CRATES.iter().flat_map(|name| ["-p", name]);
+    host.cargo(&["test", "--locked"].into_iter().chain(crates).collect::<Vec<_>>())?;
+    let options = ["test", "--locked", "-p", "scurry-cli", "--bin", "scurry", "--test", "rdma"];
+    host.cargo(&[&options[..], &FEATURE].concat())?;
     let path = std::env::var_os("PATH").unwrap_or_default();
     if !std::env::split_paths(&path).any(|dir| dir.join(QEMU).is_file()) {
         return Ok(Outcome::Skipped(format!("{QEMU} is not here: scripts/install-tools.sh rdma")));
@@ -87,10 +101,11 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
 
 /// Tests on one host, beside the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
-    let built = host.binaries(&["scurry", "scurry-lab"])?;
+    host.cargo(&[&["build", "--locked", "--workspace", "--bin", "scurry"], &FEATURE[..]].concat())?;
+    let scurry = host.target_dir()?.join("debug/scurry");
     let mut files = vec![
-        format!("{}:/guest/scurry", built.join("scurry").display()),
-        format!("{}:/guest/scurry-lab", built.join("scurry-lab").display()),
+        format!("{}:/guest/scurry", scurry.display()),
+        format!("{}:/guest/scurry-lab", lab::binary(host)?.display()),
         built_test(host, "scurry-cli", "rdma", "/guest/server")?,
         built_test(host, "scurry-conformance", "rdma", "/guest/scripts")?,
     ];
@@ -108,12 +123,13 @@ fn built_test(host: &Host, package: &str, test: &str, place: &str) -> Result<Str
     Ok(format!("{}:{place}", test_binary(host, package, test)?.display()))
 }
 
-/// Builds a test and says where it lies. It is asked for as a part of the workspace, as the step `test`
-/// does, so that nothing is built twice.
+/// Builds a test and says where it lies. It is asked for as a part of the workspace, as the server is, so
+/// that nothing is built twice.
 fn test_binary(host: &Host, package: &str, test: &str) -> Result<PathBuf> {
     let args = ["test", "--locked", "--no-run", "--workspace", "--test", test];
+    let args = [&args[..], &FEATURE].concat();
     println!("$ cargo {}", args.join(" "));
-    let output = host.cargo_output(&[&args[..], &["--message-format", "json"]].concat())?;
+    let output = host.cargo_output(&[args, vec!["--message-format", "json"]].concat())?;
     let path = executable(&output, package, test).context("cargo has built no such test")?;
     Ok(PathBuf::from(path))
 }

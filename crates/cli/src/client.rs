@@ -3,12 +3,11 @@
 mod show;
 mod words;
 
-use crate::reach::{CONNECT_PATIENCE, Reach, Stream};
+use crate::rdma;
+use crate::reach::{Reach, Stream};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use scurry_cluster_client::redis::{self, Parser, Value};
-use scurry_rdma::Stream as RdmaStream;
-use scurry_server::RdmaConnection;
 use show::show;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
@@ -142,14 +141,6 @@ impl Cli {
 
     fn connect(&self) -> Result<Box<dyn Stream>> {
         let patience = Duration::from_secs(self.timeout);
-        if !self.rdma {
-            return self.reach.connect(patience);
-        }
-        self.reach.first(|address| {
-            let settings = RdmaConnection::default();
-            let mut stream = RdmaStream::connect(address, settings, CONNECT_PATIENCE)?;
-            stream.set_timeout(Some(patience));
-            Ok(Box::new(stream) as Box<dyn Stream>)
-        })
+        if self.rdma { rdma::connect(&self.reach, patience) } else { self.reach.connect(patience) }
     }
 }

@@ -3,6 +3,7 @@
 
 mod events;
 mod lobby;
+#[cfg_attr(not(feature = "rdma"), path = "core/rdma_absent.rs")]
 mod rdma;
 mod tracking;
 mod turns;
@@ -478,7 +479,7 @@ impl Core {
             let _ = self.poll.registry().deregister(stream);
         }
         if let (Some(place), Socket::Rdma(rdma)) = (&mut self.rdma, &mut connection.transport) {
-            place.forget(&mut rdma.endpoint);
+            place.forget(rdma);
         }
         self.node.clients = self.connections.len();
         self.node.shared.give_place(connection.client.inside);

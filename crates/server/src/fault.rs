@@ -17,7 +17,7 @@ pub(crate) enum Fault {
     Late,
     /// The connection over RDMA has failed, by the peer or by the device.
     #[error("RDMA: {0}")]
-    Rdma(scurry_rdma_proto::Fault),
+    Rdma(String),
     /// The peer speaks TLS where none is spoken.
     #[error("a TLS client on a port without TLS")]
     NotSpoken,

@@ -41,6 +41,7 @@ mod password;
 mod pool;
 mod port;
 mod ports;
+#[cfg_attr(not(feature = "rdma"), path = "rdma/absent.rs")]
 mod rdma;
 mod reader;
 mod report;
@@ -74,10 +75,6 @@ pub use metrics::Measurement;
 pub use open_files::make_room;
 pub use password::Password;
 pub use scurry_engine::Durability;
-pub use scurry_rdma_proto::{
-    Handling, Settings as RdmaConnection, WINDOW_LEN_MAX as RDMA_WINDOW_LEN_MAX,
-    WINDOW_LEN_MIN as RDMA_WINDOW_LEN_MIN,
-};
 pub use server::Server;
 pub use settings::{
     DEFAULT_LISTEN, RdmaSettings, Settings, StartError, Storage, TlsError, TlsSettings,

@@ -1,12 +1,15 @@
 //! What a server can be told at its start.
 
+#[cfg_attr(not(feature = "rdma"), path = "settings/rdma_absent.rs")]
+mod rdma;
 mod start_error;
+mod tls;
 mod tls_error;
-mod transports;
 
+pub use rdma::RdmaSettings;
 pub use start_error::StartError;
+pub use tls::TlsSettings;
 pub use tls_error::TlsError;
-pub use transports::{RdmaSettings, TlsSettings};
 
 use crate::users::Users;
 use scurry_engine::Durability;

@@ -41,7 +41,7 @@ impl Socket {
         match self {
             Socket::Tcp(_) => None,
             Socket::Tls(tls) => tls.take_fault(),
-            Socket::Rdma(rdma) => rdma.take_fault().map(Fault::Rdma),
+            Socket::Rdma(rdma) => rdma.take_fault().map(|fault| Fault::Rdma(fault.to_string())),
         }
     }
 }

@@ -12,7 +12,7 @@ pub(crate) fn lab_with_module(directory: &Path) -> PathBuf {
         let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
         cargo.args(["build", "--quiet", "--package", "scurry-valkey-module", "--lib"]);
         cargo.args(["--profile", "module", "--target-dir"]).arg(target);
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap());
         assert!(cargo.status().unwrap().success(), "libscurry.so does not build");
         target.join("module/libscurry.so")
     });

@@ -17,7 +17,7 @@ pub(crate) fn scurry() -> &'static Path {
         cargo.args(["build", "--quiet", "--package", "scurry-cli", "--bin", "scurry"]);
         cargo.args(["--profile", if profile == "debug" { "dev" } else { profile }]);
         cargo.arg("--target-dir").arg(directory.parent().unwrap());
-        cargo.current_dir(env!("CARGO_MANIFEST_DIR"));
+        cargo.current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap());
         assert!(cargo.status().unwrap().success(), "scurry does not build: set SCURRY_BIN");
         directory.join("scurry")
     })

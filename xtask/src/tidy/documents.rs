@@ -64,6 +64,16 @@ pub(crate) fn links(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
+/// Raw results are kept where a document quotes them.
+pub(crate) fn results(tree: &Tree) -> Vec<Finding> {
+    let kept = tree.sizes().map(|(path, _)| path);
+    kept.filter_map(|path| Some((path, path.strip_prefix("docs/")?)))
+        .filter(|(_, name)| name.starts_with("results/"))
+        .filter(|(_, name)| !tree.texts(".md").any(|(_, text)| text.contains(name)))
+        .map(|(path, _)| Finding::in_file(path, "no document names it: quote it or delete it"))
+        .collect()
+}
+
 /// The lines outside fenced code.
 pub(crate) fn prose(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut fenced = false;
@@ -128,6 +138,18 @@ mod tests {
         let tree = Tree::of(&[("a.md", "one \ntwo\n\tthree\t\nfour\r\n"), ("a.golden", "one \n")]);
         let lines: Vec<usize> = trailing_whitespace(&tree).iter().map(|f| f.line).collect();
         assert_eq!(lines, [1, 3, 4]);
+    }
+
+    #[test]
+    fn results_that_no_document_names_are_found() {
+        let tree = Tree::of(&[
+            ("docs/a.md", "([x](results/x.json))"),
+            ("docs/results/x.json", ""),
+            ("docs/results/lab/x.json", ""),
+            ("docs/other/x.json", ""),
+        ]);
+        let found: Vec<String> = results(&tree).into_iter().map(|f| f.path).collect();
+        assert_eq!(found, ["docs/results/lab/x.json"]);
     }
 
     #[test]

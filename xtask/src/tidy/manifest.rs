@@ -1,6 +1,9 @@
 //! What each crate of the workspace depends on, read from its Cargo.toml.
 
+use super::Finding;
 use super::tree::Tree;
+
+const LAB: &str = "lab/Cargo.toml";
 
 /// One crate of the workspace.
 pub(crate) struct Manifest {
@@ -50,6 +53,30 @@ pub(crate) fn read_all(tree: &Tree) -> Vec<Manifest> {
         .collect()
 }
 
+/// The lab is a workspace of its own, and is held to what the root's is.
+pub(crate) fn lab_settings(tree: &Tree) -> Vec<Finding> {
+    let (root, lab) = (table(tree, "Cargo.toml"), table(tree, LAB));
+    let at = |table: &toml::Table, keys: &[&str]| {
+        let value = keys
+            .iter()
+            .try_fold(toml::Value::Table(table.clone()), |value, key| value.get(key).cloned());
+        value.unwrap_or(toml::Value::Boolean(false))
+    };
+    let package = ["edition", "rust-version", "license", "version"]
+        .map(|key| (at(&root, &["workspace", "package", key]), at(&lab, &["package", key]), key));
+    let lints = (at(&root, &["workspace", "lints"]), at(&lab, &["lints"]), "lints");
+    let release = ["profile", "release"];
+    let release = (at(&root, &release), at(&lab, &release), "profile.release");
+    package
+        .into_iter()
+        .chain([lints, release])
+        .filter(|(root, lab, _)| root != lab)
+        .map(|(.., key)| {
+            Finding::in_file(LAB, format!("`{key}` is not as in the root's Cargo.toml"))
+        })
+        .collect()
+}
+
 fn table(tree: &Tree, path: &str) -> toml::Table {
     tree.text(path).and_then(|text| text.parse().ok()).unwrap_or_default()
 }
@@ -79,6 +106,19 @@ fn dependencies(manifest: &toml::Table, shared: Option<&toml::Value>) -> Vec<Dep
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_lints_of_the_lab_are_found() {
+        let root =
+            "[workspace.lints.rust]\nunsafe_code = \"deny\"\n[profile.release]\nlto = \"fat\"\n";
+        let lab = "[lints.rust]\nunsafe_code = \"warn\"\n[profile.release]\nlto = \"fat\"\n";
+        let found = |lab: &str| -> Vec<String> {
+            let tree = Tree::of(&[("Cargo.toml", root), (LAB, lab)]);
+            lab_settings(&tree).into_iter().map(|finding| finding.what).collect()
+        };
+        assert_eq!(found(lab), ["`lints` is not as in the root's Cargo.toml"]);
+        assert!(found(&lab.replace("warn", "deny")).is_empty());
+    }
 
     #[test]
     fn every_way_to_depend_is_read() {

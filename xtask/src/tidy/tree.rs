@@ -85,7 +85,7 @@ impl Tree {
     pub(crate) fn crate_dirs(&self) -> impl Iterator<Item = &str> {
         self.files.keys().filter_map(|path| path.strip_suffix("/Cargo.toml")).filter(|dir| {
             let parts: Vec<&str> = dir.split('/').collect();
-            matches!(parts[..], ["crates" | "testing" | "lab", _] | ["lab" | "xtask"])
+            matches!(parts[..], ["crates" | "testing", _] | ["lab" | "xtask"])
         })
     }
 }
@@ -108,10 +108,10 @@ mod tests {
             ("crates/ledger/Cargo.toml", ""),
             ("crates/ledger/fuzz/Cargo.toml", ""),
             ("lab/Cargo.toml", ""),
-            ("lab/io/Cargo.toml", ""),
+            ("lab/jvm/Cargo.toml", ""),
             ("testing/model/Cargo.toml", ""),
         ]);
         let dirs: Vec<&str> = tree.crate_dirs().collect();
-        assert_eq!(dirs, ["crates/ledger", "lab", "lab/io", "testing/model"]);
+        assert_eq!(dirs, ["crates/ledger", "lab", "testing/model"]);
     }
 }

@@ -2,9 +2,8 @@
 
 use super::spin::Spin;
 use crate::port::Port;
-use crate::rdma::RdmaReport;
-use crate::settings::RdmaSettings;
-use crate::settings::{Settings, StartError};
+use crate::rdma::{Rdma, RdmaReport};
+use crate::settings::{RdmaSettings, Settings, StartError};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Request};
@@ -177,9 +176,9 @@ impl Place {
     }
 
     /// A connection is closed.
-    pub(crate) fn forget(&mut self, endpoint: &mut Endpoint<Connection>) {
-        self.closed.add(endpoint.counts());
-        self.keys.remove(&endpoint.queue().number());
+    pub(crate) fn forget(&mut self, rdma: &mut Rdma) {
+        self.closed.add(rdma.endpoint.counts());
+        self.keys.remove(&rdma.endpoint.queue().number());
     }
 
     /// Completions have come.

@@ -165,6 +165,12 @@ pub(super) fn over_tcp(address: &str) -> Result<Box<dyn Stream>> {
     Ok(Box::new(stream))
 }
 
+#[cfg(not(feature = "rdma"))]
+fn over_rdma(_: &str) -> Result<Box<dyn Stream>> {
+    bail!("this build has no RDMA: ask for its feature `rdma`")
+}
+
+#[cfg(feature = "rdma")]
 fn over_rdma(address: &str) -> Result<Box<dyn Stream>> {
     let settings = scurry_rdma_proto::Settings::default();
     let mut stream = scurry_rdma::Stream::connect(address.parse()?, settings, PATIENCE)
