@@ -3,10 +3,10 @@
 mod show;
 mod words;
 
-use crate::reach::{CONNECT_PATIENCE, Reach, Stream};
+use crate::reach::{CONNECT_PATIENCE, Reach, Stream, ask};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use scurry_cluster_client::redis::{self, Parser, Value};
+use scurry_cluster_client::redis::Value;
 use scurry_rdma::Stream as RdmaStream;
 use scurry_server::RdmaConnection;
 use show::show;
@@ -126,13 +126,7 @@ impl Cli {
         server: &mut dyn Stream,
         words: impl Iterator<Item = &'a [u8]>,
     ) -> Result<Value> {
-        let mut command = redis::Cmd::new();
-        for word in words {
-            command.arg(word);
-        }
-        let sent = server.write_all(&command.get_packed_command()).and_then(|()| server.flush());
-        sent.with_context(|| format!("sending to {}", self.reach.address()))?;
-        Parser::new().parse_value(server).with_context(|| {
+        ask(server, words).with_context(|| {
             format!(
                 "{} gave no reply: is it a server that speaks RESP there?",
                 self.reach.address()
