@@ -1,4 +1,4 @@
-//! A connection to a node, on which requests do not wait for each other. One task sends what all have
+//! A connection to a node or a store, on which requests do not wait for each other. One task sends what all have
 //! asked since its last turn, reads, and gives each reply to whom it is for: requests that came together
 //! go out in one system call, and the node answers them in one. Nothing is timed here: a request that
 //! goes to several nodes has one limit for all of them.
@@ -12,7 +12,7 @@ use std::future::poll_fn;
 use std::io;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
@@ -21,6 +21,8 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
+/// How long a node may take to be reached.
+pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 /// Requests that wait for their replies, at most: a node that hangs gets no more.
 const WAITING_MAX: usize = 16_384;
 /// Of requests that the node does not take, bytes. One more may stand behind it.
@@ -34,8 +36,6 @@ const READ_LEN: usize = 16 * 1024;
 pub(crate) struct Terms<'a> {
     pub(crate) user: Option<&'a str>,
     pub(crate) password: Option<&'a str>,
-    /// How long a node may take to be reached.
-    pub(crate) connect: Duration,
     /// How long it may take to answer.
     pub(crate) patience: Duration,
 }
@@ -65,6 +65,8 @@ struct State {
     waiting: VecDeque<Ticket>,
     /// Of requests, what the node has not taken yet.
     unsent: Vec<u8>,
+    /// Of those who wait, the last ones of whose requests nothing was sent.
+    unsent_count: usize,
     /// Nothing more is sent.
     is_over: bool,
 }
@@ -75,7 +77,7 @@ impl Line {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = port.parse::<u16>().map_err(|_| io::Error::other("the port is no number"))?;
-        let stream = timeout(terms.connect, TcpStream::connect((host, port))).await;
+        let stream = timeout(CONNECT_PATIENCE, TcpStream::connect((host, port))).await;
         let stream = stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         stream.set_nodelay(true)?;
         let line = Line::on(stream, terms.patience);
@@ -99,19 +101,23 @@ impl Line {
     }
 
     /// Sends a command as it stands on the wire. Its reply goes to the ticket, and so does that there
-    /// will be none.
+    /// will be none: an error that [`is_unsent`] when the node has not seen it.
     pub(crate) fn send(&self, command: &[u8], ticket: Ticket) {
         let mut state = self.0.shared.state();
-        let is_full = state.waiting.len() >= WAITING_MAX || state.unsent.len() > UNSENT_LEN_MAX;
+        let is_full = !state.is_over
+            && (state.waiting.len() >= WAITING_MAX || state.unsent.len() > UNSENT_LEN_MAX);
         if state.is_over || is_full {
             drop(state);
-            if is_full {
+            ticket.give(Err(if is_full {
                 let why = "too many requests wait for this node";
-                ticket.give(Err(io::Error::new(io::ErrorKind::WouldBlock, why).into()));
-            }
+                io::Error::new(io::ErrorKind::WouldBlock, why).into()
+            } else {
+                ended_before()
+            }));
             return;
         }
         state.waiting.push_back(ticket);
+        state.unsent_count += 1;
         let is_first = state.unsent.is_empty();
         state.unsent.extend_from_slice(command);
         drop(state);
@@ -184,10 +190,12 @@ impl Shared {
     fn end(&self) {
         let mut state = self.state();
         state.is_over = true;
-        let waiting = std::mem::take(&mut state.waiting);
+        let mut waiting = std::mem::take(&mut state.waiting);
+        let unsent = waiting.split_off(waiting.len() - std::mem::take(&mut state.unsent_count));
         drop(state);
         // Each is told when it is dropped.
         drop(waiting);
+        unsent.into_iter().for_each(|ticket| ticket.give(Err(ended_before())));
         self.waker.wake();
         self.over.notify_one();
     }
@@ -206,6 +214,17 @@ impl Shared {
             if is_over {
                 return Poll::Ready(());
             }
+            // Nothing is sent on a connection that is known to have ended.
+            loop {
+                let mut buffer = ReadBuf::new(&mut room);
+                let Poll::Ready(read) = Pin::new(&mut reads).poll_read(context, &mut buffer) else {
+                    break;
+                };
+                let bytes = buffer.filled();
+                if read.is_err() || bytes.is_empty() || self.take(bytes, &mut rest).is_err() {
+                    return Poll::Ready(());
+                }
+            }
             // Others that have come meanwhile ask first: theirs goes out with it.
             if is_asked && others.as_mut().poll(context).is_ready() {
                 others.set(yield_now());
@@ -213,14 +232,7 @@ impl Shared {
                     return Poll::Ready(());
                 }
             }
-            loop {
-                let mut buffer = ReadBuf::new(&mut room);
-                let read = ready!(Pin::new(&mut reads).poll_read(context, &mut buffer));
-                let bytes = buffer.filled();
-                if read.is_err() || bytes.is_empty() || self.take(bytes, &mut rest).is_err() {
-                    return Poll::Ready(());
-                }
-            }
+            Poll::Pending
         });
         served.await;
         self.end();
@@ -232,7 +244,11 @@ impl Shared {
             match self.stream.as_ref().poll_write_ready(context)? {
                 Poll::Pending => break,
                 Poll::Ready(()) => match self.stream.try_write(&state.unsent) {
-                    Ok(sent) => drop(state.unsent.drain(..sent)),
+                    Ok(sent) => {
+                        drop(state.unsent.drain(..sent));
+                        // Which of them it was is not counted: any may have been sent.
+                        state.unsent_count = 0;
+                    }
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err(error),
                 },
@@ -252,9 +268,15 @@ impl Shared {
         let mut at = 0;
         while let Some((value, length)) = read(&all[at..]).map_err(|_| foreign())? {
             at += length;
-            // Whoever says something unasked is no node.
-            let ticket = self.state().waiting.pop_front().ok_or_else(foreign)?;
-            ticket.give(Ok(value));
+            let ticket = {
+                let mut state = self.state();
+                // Whoever says something unasked is no node.
+                if state.waiting.len() == state.unsent_count {
+                    return Err(foreign());
+                }
+                state.waiting.pop_front()
+            };
+            ticket.ok_or_else(foreign)?.give(Ok(value));
         }
         if joined {
             rest.drain(..at);
@@ -263,6 +285,16 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// An error of a request of which the node has seen nothing.
+pub(crate) fn is_unsent(error: &RedisError) -> bool {
+    error.is_connection_refusal()
+}
+
+fn ended_before() -> RedisError {
+    let why = "the connection had ended before it was asked";
+    io::Error::new(io::ErrorKind::ConnectionRefused, why).into()
 }
 
 #[cfg(test)]
