@@ -10,6 +10,8 @@ use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
@@ -63,10 +65,10 @@ struct Shared {
 struct State {
     /// Whom the next replies are for, in their order.
     waiting: VecDeque<Ticket>,
+    /// Requests among them that the task has sent, or has begun to.
+    sent: usize,
     /// Of requests, what the node has not taken yet.
     unsent: Vec<u8>,
-    /// Of those who wait, the last ones of whose requests nothing was sent.
-    unsent_count: usize,
     /// Nothing more is sent.
     is_over: bool,
 }
@@ -89,6 +91,17 @@ impl Line {
             line.ask(auth.arg(password)).await?.extract_error()?;
         }
         Ok(line)
+    }
+
+    /// On one half of a pair of sockets, whose other half an engine in this process serves.
+    ///
+    /// # Errors
+    /// When the system does not let it be waited for.
+    pub(crate) fn within(stream: UnixStream, patience: Duration) -> io::Result<Line> {
+        // What is called a TCP stream is a descriptor to read, to write and to wait for, which is all
+        // that is done with one here: no option of TCP is set, and no address asked for.
+        let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(stream)))?;
+        Ok(Line::on(stream, patience))
     }
 
     fn on(stream: TcpStream, patience: Duration) -> Line {
@@ -117,7 +130,6 @@ impl Line {
             return;
         }
         state.waiting.push_back(ticket);
-        state.unsent_count += 1;
         let is_first = state.unsent.is_empty();
         state.unsent.extend_from_slice(command);
         drop(state);
@@ -135,6 +147,17 @@ impl Line {
     /// Nothing that is sent now is answered.
     pub(crate) fn is_over(&self) -> bool {
         self.0.shared.state().is_over
+    }
+
+    /// Requests that were sent and are not answered. Those that wait for the next turn of the task are
+    /// none of them: what is sent now leaves together with those.
+    pub(crate) fn under_way(&self) -> usize {
+        self.0.shared.state().sent
+    }
+
+    /// The same connection.
+    pub(crate) fn is_same(&self, other: &Line) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The reply to a command; of RESP's errors a value.
@@ -191,7 +214,7 @@ impl Shared {
         let mut state = self.state();
         state.is_over = true;
         let mut waiting = std::mem::take(&mut state.waiting);
-        let unsent = waiting.split_off(waiting.len() - std::mem::take(&mut state.unsent_count));
+        let unsent = waiting.split_off(std::mem::take(&mut state.sent).min(waiting.len()));
         drop(state);
         // Each is told when it is dropped.
         drop(waiting);
@@ -240,15 +263,12 @@ impl Shared {
 
     fn flush(&self, context: &mut Context<'_>) -> io::Result<()> {
         let mut state = self.state();
+        state.sent = state.waiting.len();
         while !state.unsent.is_empty() {
             match self.stream.as_ref().poll_write_ready(context)? {
                 Poll::Pending => break,
                 Poll::Ready(()) => match self.stream.try_write(&state.unsent) {
-                    Ok(sent) => {
-                        drop(state.unsent.drain(..sent));
-                        // Which of them it was is not counted: any may have been sent.
-                        state.unsent_count = 0;
-                    }
+                    Ok(sent) => drop(state.unsent.drain(..sent)),
                     Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                     Err(error) => return Err(error),
                 },
@@ -268,15 +288,12 @@ impl Shared {
         let mut at = 0;
         while let Some((value, length)) = read(&all[at..]).map_err(|_| foreign())? {
             at += length;
-            let ticket = {
-                let mut state = self.state();
-                // Whoever says something unasked is no node.
-                if state.waiting.len() == state.unsent_count {
-                    return Err(foreign());
-                }
-                state.waiting.pop_front()
-            };
-            ticket.ok_or_else(foreign)?.give(Ok(value));
+            // Whoever says something unasked is no node.
+            let mut state = self.state();
+            state.sent = state.sent.checked_sub(1).ok_or_else(foreign)?;
+            let ticket = state.waiting.pop_front().ok_or_else(foreign)?;
+            drop(state);
+            ticket.give(Ok(value));
         }
         if joined {
             rest.drain(..at);
