@@ -4,10 +4,10 @@ mod show;
 mod words;
 
 use crate::rdma;
-use crate::reach::{Reach, Stream};
+use crate::reach::{Reach, Stream, ask};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use scurry_cluster_client::redis::{self, Parser, Value};
+use scurry_cluster_client::redis::Value;
 use show::show;
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::time::Duration;
@@ -125,13 +125,7 @@ impl Cli {
         server: &mut dyn Stream,
         words: impl Iterator<Item = &'a [u8]>,
     ) -> Result<Value> {
-        let mut command = redis::Cmd::new();
-        for word in words {
-            command.arg(word);
-        }
-        let sent = server.write_all(&command.get_packed_command()).and_then(|()| server.flush());
-        sent.with_context(|| format!("sending to {}", self.reach.address()))?;
-        Parser::new().parse_value(server).with_context(|| {
+        ask(server, words).with_context(|| {
             format!(
                 "{} gave no reply: is it a server that speaks RESP there?",
                 self.reach.address()

@@ -1,11 +1,12 @@
-//! How a tool reaches a server: where it is, who asks, and whether by TLS. The options are those of
-//! redis-cli.
+//! How a tool reaches a server and asks it: where it is, who asks, and whether by TLS. The options are
+//! those of redis-cli; replies are read by the kept client.
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::{ArgAction, Args};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use scurry_cluster_client::redis::{Cmd, ErrorKind, Parser, RedisError, ServerError, Value};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::path::{Path, PathBuf};
@@ -157,6 +158,33 @@ impl Reach {
         let fits = || format!("{} does not fit to {}", key.display(), cert.display());
         config.with_client_auth_cert(certificates(cert)?, of_key).with_context(fits)
     }
+}
+
+/// Sends a command; its reply, of which an error of the server is one. What is no RESP is an error of
+/// kind `InvalidData`.
+pub(crate) fn ask<'a>(
+    server: &mut dyn Stream,
+    words: impl IntoIterator<Item = &'a [u8]>,
+) -> io::Result<Value> {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word);
+    }
+    server.write_all(&command.get_packed_command())?;
+    server.flush()?;
+    // One command is under way: nothing comes behind its reply.
+    Parser::new().parse_value(server).map_err(|error: RedisError| match error.kind() {
+        ErrorKind::Parse => io::Error::new(io::ErrorKind::InvalidData, error),
+        _ if error.is_connection_dropped() => {
+            io::Error::new(io::ErrorKind::UnexpectedEof, "the connection was closed")
+        }
+        _ => io::Error::other(error),
+    })
+}
+
+/// An error of a server in its own words.
+pub(crate) fn error_text(error: &ServerError) -> String {
+    format!("{} {}", error.code(), error.details().unwrap_or_default()).trim_end().to_owned()
 }
 
 fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>> {

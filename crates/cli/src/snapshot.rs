@@ -1,15 +1,12 @@
 //! `scurry snapshot`: asks a running server for a snapshot.
 
-mod counts;
-mod reply;
-
-use crate::reach::{Reach, Stream};
+use crate::reach::{Reach, Stream, ask, error_text};
 use crate::store::count_text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use counts::Counts;
-use reply::Reply;
-use std::io::{BufReader, Write};
+use scurry_cluster_client::form::field;
+use scurry_cluster_client::redis::Value;
+use std::io;
 use std::thread;
 use std::time::Duration;
 
@@ -37,14 +34,15 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn run(self) -> Result<()> {
-        let mut server = BufReader::new(self.reach.connect(ANSWER_PATIENCE)?);
+        let mut server = self.reach.connect(ANSWER_PATIENCE)?;
         if let Some(words) = self.reach.auth()
-            && let Reply::Error(text) = self.ask(&mut server, &words)?
+            && let Value::ServerError(error) = self.ask(&mut *server, &words)?
         {
-            bail!("{} refuses the password: {text}", self.reach.address());
+            bail!("{} refuses the password: {}", self.reach.address(), error_text(&error));
         }
-        let before = self.begin(&mut server)?;
-        let after = self.wait(&mut server, |now| now.ended() >= before.ended() + before.threads)?;
+        let before = self.begin(&mut *server)?;
+        let after =
+            self.wait(&mut *server, |now| now.ended() >= before.ended() + before.threads)?;
         ensure!(
             after.failed == before.failed,
             "{} of {} threads wrote no snapshot: the server's log says why. What was committed is \
@@ -57,35 +55,34 @@ impl Snapshot {
     }
 
     /// Asks until one is begun; the counts before that.
-    fn begin(&self, server: &mut BufReader<Box<dyn Stream>>) -> Result<Counts> {
+    fn begin(&self, server: &mut dyn Stream) -> Result<Counts> {
         loop {
             let before = self.wait(server, |now| !now.is_running)?;
-            match self.ask(server, &["SCUR.SNAPSHOT"])? {
-                // A thread has begun one by itself meanwhile.
-                Reply::Error(text) if text.contains("being written already") => {}
-                Reply::Error(text) => bail!("{} writes no snapshot: {text}", self.reach.address()),
-                _ => return Ok(before),
-            }
+            let Value::ServerError(error) = self.ask(server, &["SCUR.SNAPSHOT"])? else {
+                return Ok(before);
+            };
+            // Else a thread has begun one by itself meanwhile.
+            let text = error_text(&error);
+            let is_begun = text.contains("being written already");
+            ensure!(is_begun, "{} writes no snapshot: {text}", self.reach.address());
         }
     }
 
     /// Waits until the server's counts are so.
-    fn wait(
-        &self,
-        server: &mut BufReader<Box<dyn Stream>>,
-        is_enough: impl Fn(&Counts) -> bool,
-    ) -> Result<Counts> {
+    fn wait(&self, server: &mut dyn Stream, is_enough: impl Fn(&Counts) -> bool) -> Result<Counts> {
         let mut waited = Duration::ZERO;
         loop {
             let counts = match self.ask(server, &["INFO"])? {
-                Reply::Error(text) if text.starts_with("NOAUTH") => bail!(
+                Value::ServerError(error) if error.code() == "NOAUTH" => bail!(
                     "{} wants a password: set SCURRY_PASSWORD (and --user for a user of the \
                      settings file)",
                     self.reach.address()
                 ),
-                Reply::Error(text) => {
-                    bail!("{} does not say how far it is: {text}", self.reach.address())
-                }
+                Value::ServerError(error) => bail!(
+                    "{} does not say how far it is: {}",
+                    self.reach.address(),
+                    error_text(&error)
+                ),
                 reply => Counts::read(&reply).with_context(|| {
                     format!("{} is no scurry that writes snapshots", self.reach.address())
                 })?,
@@ -104,18 +101,46 @@ impl Snapshot {
         }
     }
 
-    fn ask(&self, server: &mut BufReader<Box<dyn Stream>>, words: &[&str]) -> Result<Reply> {
-        let mut request = format!("*{}\r\n", words.len());
-        for word in words {
-            request.push_str(&format!("${}\r\n{word}\r\n", word.len()));
-        }
-        let stream = server.get_mut();
-        let sent = stream.write_all(request.as_bytes()).and_then(|()| stream.flush());
-        sent.and_then(|()| Reply::read(server)).with_context(|| {
+    fn ask(&self, server: &mut dyn Stream, words: &[&str]) -> Result<Value> {
+        let reply = ask(server, words.iter().map(|word| word.as_bytes()));
+        let reply = reply.map_err(|error| match error.kind() {
+            kind @ io::ErrorKind::InvalidData => io::Error::new(kind, "what answers is no scurry"),
+            _ => error,
+        });
+        reply.with_context(|| {
             format!(
                 "{} did not answer: is it TLS alone that it speaks (--tls)?",
                 self.reach.address()
             )
+        })
+    }
+}
+
+/// Counts of snapshots that INFO says, of all threads of the server together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Counts {
+    threads: u64,
+    is_running: bool,
+    written: u64,
+    failed: u64,
+}
+
+impl Counts {
+    /// Snapshots that have ended, one way or the other.
+    fn ended(&self) -> u64 {
+        self.written + self.failed
+    }
+
+    /// None where a line is missing.
+    fn read(info: &Value) -> Option<Counts> {
+        let Value::BulkString(text) = info else { return None };
+        let text = str::from_utf8(text).ok()?;
+        let number = |name: &str| field(text, name)?.parse::<u64>().ok();
+        Some(Counts {
+            threads: number("threads")?,
+            is_running: number("snapshot_in_progress")? != 0,
+            written: number("snapshots_written")?,
+            failed: number("snapshots_failed")?,
         })
     }
 }

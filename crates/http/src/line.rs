@@ -1,4 +1,4 @@
-//! A connection to a node, on which requests do not wait for each other. One task sends what all have
+//! A connection to a node or a store, on which requests do not wait for each other. One task sends what all have
 //! asked since its last turn, reads, and gives each reply to whom it is for: requests that came together
 //! go out in one system call, and the node answers them in one. Nothing is timed here: a request that
 //! goes to several nodes has one limit for all of them.
@@ -14,7 +14,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::time::Duration;
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::net::TcpStream;
@@ -23,6 +23,8 @@ use tokio::sync::Notify;
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
+/// How long a node may take to be reached.
+pub(crate) const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 /// Requests that wait for their replies, at most: a node that hangs gets no more.
 const WAITING_MAX: usize = 16_384;
 /// Of requests that the node does not take, bytes. One more may stand behind it.
@@ -36,8 +38,6 @@ const READ_LEN: usize = 16 * 1024;
 pub(crate) struct Terms<'a> {
     pub(crate) user: Option<&'a str>,
     pub(crate) password: Option<&'a str>,
-    /// How long a node may take to be reached.
-    pub(crate) connect: Duration,
     /// How long it may take to answer.
     pub(crate) patience: Duration,
 }
@@ -79,7 +79,7 @@ impl Line {
         let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let port = port.parse::<u16>().map_err(|_| io::Error::other("the port is no number"))?;
-        let stream = timeout(terms.connect, TcpStream::connect((host, port))).await;
+        let stream = timeout(CONNECT_PATIENCE, TcpStream::connect((host, port))).await;
         let stream = stream.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
         stream.set_nodelay(true)?;
         let line = Line::on(stream, terms.patience);
@@ -114,16 +114,19 @@ impl Line {
     }
 
     /// Sends a command as it stands on the wire. Its reply goes to the ticket, and so does that there
-    /// will be none.
+    /// will be none: an error that [`is_unsent`] when the node has not seen it.
     pub(crate) fn send(&self, command: &[u8], ticket: Ticket) {
         let mut state = self.0.shared.state();
-        let is_full = state.waiting.len() >= WAITING_MAX || state.unsent.len() > UNSENT_LEN_MAX;
+        let is_full = !state.is_over
+            && (state.waiting.len() >= WAITING_MAX || state.unsent.len() > UNSENT_LEN_MAX);
         if state.is_over || is_full {
             drop(state);
-            if is_full {
+            ticket.give(Err(if is_full {
                 let why = "too many requests wait for this node";
-                ticket.give(Err(io::Error::new(io::ErrorKind::WouldBlock, why).into()));
-            }
+                io::Error::new(io::ErrorKind::WouldBlock, why).into()
+            } else {
+                ended_before()
+            }));
             return;
         }
         state.waiting.push_back(ticket);
@@ -210,10 +213,12 @@ impl Shared {
     fn end(&self) {
         let mut state = self.state();
         state.is_over = true;
-        let waiting = std::mem::take(&mut state.waiting);
+        let mut waiting = std::mem::take(&mut state.waiting);
+        let unsent = waiting.split_off(std::mem::take(&mut state.sent).min(waiting.len()));
         drop(state);
         // Each is told when it is dropped.
         drop(waiting);
+        unsent.into_iter().for_each(|ticket| ticket.give(Err(ended_before())));
         self.waker.wake();
         self.over.notify_one();
     }
@@ -232,6 +237,17 @@ impl Shared {
             if is_over {
                 return Poll::Ready(());
             }
+            // Nothing is sent on a connection that is known to have ended.
+            loop {
+                let mut buffer = ReadBuf::new(&mut room);
+                let Poll::Ready(read) = Pin::new(&mut reads).poll_read(context, &mut buffer) else {
+                    break;
+                };
+                let bytes = buffer.filled();
+                if read.is_err() || bytes.is_empty() || self.take(bytes, &mut rest).is_err() {
+                    return Poll::Ready(());
+                }
+            }
             // Others that have come meanwhile ask first: theirs goes out with it.
             if is_asked && others.as_mut().poll(context).is_ready() {
                 others.set(yield_now());
@@ -239,14 +255,7 @@ impl Shared {
                     return Poll::Ready(());
                 }
             }
-            loop {
-                let mut buffer = ReadBuf::new(&mut room);
-                let read = ready!(Pin::new(&mut reads).poll_read(context, &mut buffer));
-                let bytes = buffer.filled();
-                if read.is_err() || bytes.is_empty() || self.take(bytes, &mut rest).is_err() {
-                    return Poll::Ready(());
-                }
-            }
+            Poll::Pending
         });
         served.await;
         self.end();
@@ -281,8 +290,8 @@ impl Shared {
             at += length;
             // Whoever says something unasked is no node.
             let mut state = self.state();
+            state.sent = state.sent.checked_sub(1).ok_or_else(foreign)?;
             let ticket = state.waiting.pop_front().ok_or_else(foreign)?;
-            state.sent = state.sent.saturating_sub(1);
             drop(state);
             ticket.give(Ok(value));
         }
@@ -293,6 +302,16 @@ impl Shared {
         }
         Ok(())
     }
+}
+
+/// An error of a request of which the node has seen nothing.
+pub(crate) fn is_unsent(error: &RedisError) -> bool {
+    error.is_connection_refusal()
+}
+
+fn ended_before() -> RedisError {
+    let why = "the connection had ended before it was asked";
+    io::Error::new(io::ErrorKind::ConnectionRefused, why).into()
 }
 
 #[cfg(test)]

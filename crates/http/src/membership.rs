@@ -11,7 +11,7 @@ use crate::coordinator::Coordinator;
 use crate::inbox::ended;
 use crate::line::{Line, Terms};
 use crate::mark::Mark;
-use crate::node::{Lack, Link, Node, NotReady};
+use crate::node::{LOOK_EVERY, Lack, Link, Node, NotReady, pause};
 use crate::quorum::Quorum;
 use crate::sync;
 use redis::RedisError;
@@ -19,12 +19,6 @@ use scurry_ledger::Time;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::sleep;
-
-/// How often a node is looked at, and tried that is away.
-const LOOK_EVERY: Duration = Duration::from_millis(500);
-/// Before a node is tried again that could not be reached, at least.
-const PAUSE_MIN: Duration = Duration::from_millis(5);
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 
 /// Keeps the links of all nodes.
 pub(crate) struct Membership {
@@ -50,8 +44,7 @@ impl Membership {
             if self.set(number, Link::Away(error.to_string())) {
                 tracing::warn!(node = node.address, %error, "a node is away");
             }
-            // One that restarts is tried often, and one that is gone is left in peace.
-            sleep((node.absence() / 8).clamp(PAUSE_MIN, LOOK_EVERY)).await;
+            sleep(pause(node.absence())).await;
         }
     }
 
@@ -72,7 +65,6 @@ impl Membership {
         let terms = Terms {
             user: self.user.as_deref(),
             password: self.password.as_deref(),
-            connect: CONNECT_PATIENCE,
             patience: self.patience,
         };
         Line::connect(address, terms).await

@@ -14,6 +14,17 @@ use tokio::time::{Instant, timeout_at};
 /// is asked may be the cause.
 pub(crate) const ASKED_AGAIN_MAX: usize = 16;
 
+/// How often a node is looked at, and tried that is away.
+pub(crate) const LOOK_EVERY: Duration = Duration::from_millis(500);
+/// Before one is tried again that could not be reached, at least.
+const PAUSE_MIN: Duration = Duration::from_millis(5);
+
+/// The pause before one is tried again that has been away for so long: one that restarts is tried
+/// often, and one that is gone is left in peace.
+pub(crate) fn pause(absence: Duration) -> Duration {
+    (absence / 8).clamp(PAUSE_MIN, LOOK_EVERY)
+}
+
 /// A node of entities, reached over one connection on which requests do not wait for each other.
 pub(crate) struct Node {
     /// `HOST:PORT`.

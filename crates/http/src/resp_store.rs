@@ -1,23 +1,25 @@
 //! A store that is reached by RESP: one server, or a Valkey Cluster.
 
+use crate::line::{CONNECT_PATIENCE, Line, Terms, is_unsent};
+use crate::node::{ASKED_AGAIN_MAX, pause};
 use crate::service::{Service, ServiceError};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use redis::aio::{ConnectionLike, MultiplexedConnection};
+use redis::aio::ConnectionLike;
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{
     MultipleNodeRoutingInfo, Route, RoutingInfo, SingleNodeRoutingInfo, SlotAddr,
 };
 use redis::{
-    AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ConnectionInfo, ErrorKind,
-    IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult, ServerError, Value, cmd,
+    Cmd, ConnectionAddr, ConnectionInfo, ErrorKind, IntoConnectionInfo, RedisConnectionInfo,
+    RedisError, RedisResult, ServerError, Value, cmd,
 };
 use std::sync::{PoisonError, RwLock};
 use std::time::Duration;
 use tokio::sync::Mutex;
+use tokio::time::{Instant, sleep};
 
-const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 /// Nodes that are remembered at most.
 const MEMBERS_MAX: usize = 1_024;
 /// How often the kept client sends a command again by itself while a cluster is in motion, and how
@@ -38,17 +40,29 @@ pub(crate) struct RespStore {
     connecting: Mutex<Result<(), ServiceError>>,
 }
 
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Link {
     /// How often it was tried to connect.
     attempts: u64,
     connection: Option<Connection>,
+    /// When there was a connection last.
+    absent_since: Instant,
 }
 
 #[derive(Clone)]
 enum Connection {
-    One(MultiplexedConnection),
+    One(Line),
     Cluster(ClusterConnection),
+}
+
+/// Where a command of a cluster goes.
+enum To<'a> {
+    /// To the owner of the key that is its first argument.
+    Own,
+    /// To the owner of this key.
+    OwnerOf(&'a [u8]),
+    /// To every primary: its replies are a map, by the address of each.
+    Everyone,
 }
 
 impl RespStore {
@@ -58,7 +72,8 @@ impl RespStore {
         password: Option<String>,
         patience: Duration,
     ) -> RespStore {
-        let (members, link) = (RwLock::new(addresses), RwLock::new(Link::default()));
+        let link = Link { attempts: 0, connection: None, absent_since: Instant::now() };
+        let (members, link) = (RwLock::new(addresses), RwLock::new(link));
         RespStore { members, user, password, patience, link, connecting: Mutex::new(Ok(())) }
     }
 
@@ -66,9 +81,14 @@ impl RespStore {
         self.link.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// A connection that works as far as anybody knows, with the number of its attempt.
+    /// A connection that works as far as anybody knows, with the number of its attempt. A store that
+    /// has just been lost, or that was not reached yet, is waited for as long as the patience is.
     async fn connection(&self) -> Result<(u64, Connection), ServiceError> {
-        let before = self.link();
+        let mut before = self.link();
+        if matches!(&before.connection, Some(Connection::One(line)) if line.is_over()) {
+            self.forget(before.attempts);
+            before = self.link();
+        }
         if let Some(connection) = before.connection {
             return Ok((before.attempts, connection));
         }
@@ -81,7 +101,13 @@ impl RespStore {
                 return Ok((now.attempts, connection));
             }
         }
-        let connected = self.connect().await;
+        let connected = loop {
+            let absence = now.absent_since.elapsed();
+            match self.connect().await {
+                Err(_) if absence < self.patience => sleep(pause(absence)).await,
+                connected => break connected,
+            }
+        };
         if let (Err(error), Ok(())) = (&connected, &*outcome) {
             tracing::warn!(%error, "the store is away");
         } else if connected.is_ok() && (outcome.is_err() || now.attempts == 0) {
@@ -90,7 +116,8 @@ impl RespStore {
         *outcome = connected.as_ref().map(|_| ()).map_err(Clone::clone);
         let attempts = now.attempts + 1;
         let connection = connected.as_ref().ok().cloned();
-        *self.link.write().unwrap_or_else(PoisonError::into_inner) = Link { attempts, connection };
+        *self.link.write().unwrap_or_else(PoisonError::into_inner) =
+            Link { attempts, connection, ..now };
         Ok((attempts, connected?))
     }
 
@@ -107,12 +134,13 @@ impl RespStore {
     }
 
     async fn connect_to(&self, address: &str) -> Result<Connection, RedisError> {
-        let config = AsyncConnectionConfig::new()
-            .set_connection_timeout(Some(CONNECT_PATIENCE))
-            .set_response_timeout(Some(self.patience));
-        let client = Client::open(self.info(address)?)?;
-        let mut one = client.get_multiplexed_async_connection_with_config(&config).await?;
-        let slots = one.req_packed_command(cmd("CLUSTER").arg("SLOTS")).await?;
+        let terms = Terms {
+            user: self.user.as_deref(),
+            password: self.password.as_deref(),
+            patience: self.patience,
+        };
+        let one = Line::connect(address, terms).await?;
+        let slots = one.ask(cmd("CLUSTER").arg("SLOTS")).await?;
         let members = members(&slots, address);
         if members.len() < 2 {
             return Ok(Connection::One(one));
@@ -157,13 +185,43 @@ impl RespStore {
     /// Forgets the connection of this attempt: the next command makes another.
     fn forget(&self, attempt: u64) {
         let mut link = self.link.write().unwrap_or_else(PoisonError::into_inner);
-        if link.attempts == attempt {
-            link.connection = None;
+        if link.attempts == attempt && link.connection.take().is_some() {
+            link.absent_since = Instant::now();
         }
     }
-}
 
-impl RespStore {
+    /// The reply to a command. It is sent again when the connection had ended before it was sent, and
+    /// never else.
+    async fn ask(&self, command: Cmd, to: To<'_>) -> Result<Value, ServiceError> {
+        let mut asked = 1;
+        loop {
+            let (attempt, connection) = self.connection().await?;
+            let reply = match (connection, &to) {
+                (Connection::One(line), _) => match line.ask(&command).await {
+                    Err(error) if is_unsent(&error) => {
+                        if asked == ASKED_AGAIN_MAX {
+                            return Err(ServiceError::NotSent(error.to_string()));
+                        }
+                        asked += 1;
+                        continue;
+                    }
+                    reply => reply,
+                },
+                (Connection::Cluster(mut all), To::Own) => all.req_packed_command(&command).await,
+                (Connection::Cluster(mut all), To::OwnerOf(key)) => {
+                    let route = Route::with_key(key, SlotAddr::Master);
+                    let node = SingleNodeRoutingInfo::SpecificNode(route);
+                    all.route_command(command.clone(), RoutingInfo::SingleNode(node)).await
+                }
+                (Connection::Cluster(mut all), To::Everyone) => {
+                    let primaries = (MultipleNodeRoutingInfo::AllMasters, None);
+                    all.route_command(command.clone(), RoutingInfo::MultiNode(primaries)).await
+                }
+            };
+            return self.judge(attempt, reply);
+        }
+    }
+
     /// The outcome of what was sent on the connection of this attempt.
     fn judge(&self, attempt: u64, reply: RedisResult<Value>) -> Result<Value, ServiceError> {
         let error = match reply.map_err(ServerError::try_from) {
@@ -186,16 +244,7 @@ impl Service for RespStore {
         &'a self,
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        let command = command(arguments);
-        async move {
-            let (attempt, connection) = self.connection().await?;
-            let reply = match connection {
-                Connection::One(mut one) => one.req_packed_command(&command).await,
-                Connection::Cluster(mut all) => all.req_packed_command(&command).await,
-            };
-            self.judge(attempt, reply)
-        }
-        .boxed()
+        self.ask(command(arguments), To::Own).boxed()
     }
 
     fn execute_beside<'a>(
@@ -203,47 +252,19 @@ impl Service for RespStore {
         key: &'a [u8],
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Value, ServiceError>> {
-        let command = command(arguments);
-        async move {
-            let (attempt, connection) = self.connection().await?;
-            let reply = match connection {
-                Connection::One(mut one) => one.req_packed_command(&command).await,
-                Connection::Cluster(mut all) => {
-                    let route = Route::with_key(key, SlotAddr::Master);
-                    let node = SingleNodeRoutingInfo::SpecificNode(route);
-                    all.route_command(command, RoutingInfo::SingleNode(node)).await
-                }
-            };
-            self.judge(attempt, reply)
-        }
-        .boxed()
+        self.ask(command(arguments), To::OwnerOf(key)).boxed()
     }
 
     fn execute_everywhere<'a>(
         &'a self,
         arguments: &'a [Vec<u8>],
     ) -> BoxFuture<'a, Result<Vec<Value>, ServiceError>> {
-        let command = command(arguments);
+        let replies = self.ask(command(arguments), To::Everyone);
         async move {
-            let (attempt, connection) = self.connection().await?;
-            match connection {
-                Connection::One(mut one) => {
-                    let reply = one.req_packed_command(&command).await;
-                    Ok(vec![self.judge(attempt, reply)?])
-                }
-                Connection::Cluster(mut all) => {
-                    let primaries = (MultipleNodeRoutingInfo::AllMasters, None);
-                    let routing = RoutingInfo::MultiNode(primaries);
-                    let replies = all.route_command(command, routing).await;
-                    Ok(match self.judge(attempt, replies)? {
-                        // From the address of each.
-                        Value::Map(replies) => {
-                            replies.into_iter().map(|(_, reply)| reply).collect()
-                        }
-                        reply => vec![reply],
-                    })
-                }
-            }
+            Ok(match replies.await? {
+                Value::Map(replies) => replies.into_iter().map(|(_, reply)| reply).collect(),
+                reply => vec![reply],
+            })
         }
         .boxed()
     }

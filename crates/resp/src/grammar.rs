@@ -1,6 +1,7 @@
 //! The grammar of SCUR commands: arguments to a [`Command`] of the ledger, borrowed. It checks
 //! words and their form; what values mean is for `decide` to check.
 
+use crate::limits::IDENTITIES_MAX;
 use crate::options::{Options, is, once};
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
@@ -8,9 +9,6 @@ use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemRequest, Name, NewBucket,
     Overrun, SessionRequest, Status,
 };
-
-/// Identities in one command at most, whatever the limits of the store are.
-const IDENTITIES_MAX: usize = 64;
 
 /// A SCUR command for `decide`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

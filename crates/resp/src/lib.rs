@@ -38,7 +38,7 @@ pub use follow_request::{
 };
 pub use grammar::{Read, Write, parse_read, parse_write};
 pub use image_request::{LoadRequest, parse_dump, parse_load};
-pub use limits::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
+pub use limits::{IDENTITIES_MAX, LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
 pub use position::{Position, Start};

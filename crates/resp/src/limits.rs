@@ -3,6 +3,8 @@
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
 use std::fmt;
 
+/// Identities of an account, and in one command, at most, whatever the limits of the store are.
+pub const IDENTITIES_MAX: usize = 64;
 /// The longest time that a bound may be, ms.
 pub const LIMIT_MS_MAX: i64 = 366 * 24 * 3_600_000;
 
@@ -55,7 +57,9 @@ fn time(name: &'static str, value: &str, least: i64) -> Result<i64, LimitFault> 
 /// Sets one bound by its name in [`Limits`]. [`check_limits`] says whether they go together.
 pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), LimitFault> {
     match name {
-        "identities_max" => limits.identities_max = count("identities_max", value, 0, 64)?,
+        "identities_max" => {
+            limits.identities_max = count("identities_max", value, 0, IDENTITIES_MAX)?;
+        }
         "buckets_max" => limits.buckets_max = count("buckets_max", value, 1, BUCKETS_MAX)?,
         "counters_max" => limits.counters_max = count("counters_max", value, 0, 1_024)?,
         "sessions_max" => limits.sessions_max = count("sessions_max", value, 1, 65_535)?,

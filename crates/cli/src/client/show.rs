@@ -1,5 +1,6 @@
 //! A reply as people read it, in the shape that redis-cli gives it.
 
+use crate::reach::error_text;
 use scurry_cluster_client::redis::Value;
 use std::fmt::Write;
 
@@ -24,10 +25,7 @@ fn write_value(out: &mut String, value: &Value, indent: usize) {
         Value::BulkString(bytes) => writeln!(out, "\"{}\"", bytes.escape_ascii()),
         // Long texts for people: INFO, CLIENT LIST.
         Value::VerbatimString { text, .. } => writeln!(out, "{}", text.trim_end()),
-        Value::ServerError(error) => {
-            let (code, detail) = (error.code(), error.details().unwrap_or_default());
-            writeln!(out, "(error) {}", format!("{code} {detail}").trim_end())
-        }
+        Value::ServerError(error) => writeln!(out, "(error) {}", error_text(error)),
         Value::Array(values) | Value::Set(values) | Value::Push { data: values, .. } => {
             return write_list(out, values, indent);
         }

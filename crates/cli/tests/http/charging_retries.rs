@@ -209,6 +209,28 @@ fn a_store_that_dies_and_comes_back_has_done_it_once() {
     assert_eq!(balance(&door), 940);
 }
 
+#[test]
+fn the_next_request_after_a_restart_is_answered() {
+    let mut nodes = keeping(1);
+    let door = Door::charging(&nodes[0].address(), &["--patience-ms", "20000"]);
+    create(&door, "alice");
+    for turn in 1..=3 {
+        nodes[0].kill();
+        nodes[0].start_again();
+        assert_eq!(door.ask_once(DEBITS, &format!("after-{turn}"), DEBIT).status, 200);
+        // While it starts requests wait.
+        nodes[0].kill();
+        let answered = thread::scope(|scope| {
+            let asks = || door.ask_once(DEBITS, &format!("before-{turn}"), DEBIT).status;
+            let answers = [(); 4].map(|()| scope.spawn(asks));
+            nodes[0].start_again();
+            answers.map(|answer| answer.join().expect("it is answered"))
+        });
+        assert_eq!(answered, [200; 4]);
+    }
+    assert_eq!(balance(&door), 1_000 - 6 * 30);
+}
+
 /// Asks until the status is this.
 fn until(ask: impl Fn() -> Reply, status: u16) -> Reply {
     for _ in 0..200 {

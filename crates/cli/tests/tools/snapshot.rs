@@ -109,6 +109,10 @@ fn what_is_no_server_of_ours_is_said() {
     ask(&[], &[(INFO, "$15\r\nredis_version:8\r\n".to_owned())])
         .refused(&["is no scurry that writes snapshots"]);
     ask(&[], &[(INFO, String::new())]).refused(&["did not answer", "the connection was closed"]);
+    for foreign in ["HTTP/1.1 400 Bad Request\r\n", "\x15\x03\r\n", &"*1\r\n".repeat(200)] {
+        ask(&[], &[(INFO, foreign.to_owned())])
+            .refused(&["did not answer", "what answers is no scurry"]);
+    }
     let free = TcpListener::bind("127.0.0.1:0").expect("a port").local_addr().expect("one");
     scurry(&["snapshot", "--address", &free.to_string()])
         .refused(&["no server answers at ", "is it running there?"]);

@@ -7,14 +7,14 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
 use scurry_ledger::{BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX};
+use scurry_resp::{IDENTITIES_MAX, LIMIT_MS_MAX};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// Identities of an account, and the longest supervision time, ms: as far as the settings of a store go.
-/// Most are set to less (docs/operations.md), and refuse what is beyond.
-const IDENTITIES_MAX: usize = 64;
-const TCC_MS_MAX: i64 = 366 * 24 * 3_600_000;
+/// The longest supervision time, ms: as far as the settings of a store go, as the number of identities
+/// is. Most are set to less (docs/operations.md), and refuse what is beyond.
+const TCC_MS_MAX: i64 = LIMIT_MS_MAX;
 
 /// An account that is created.
 #[derive(Deserialize, JsonSchema)]

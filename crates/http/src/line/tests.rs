@@ -9,7 +9,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 
 async fn connect(listener: &TcpListener, patience: Duration) -> Line {
     let address = listener.local_addr().expect("an address").to_string();
-    let terms = Terms { user: None, password: None, connect: PATIENCE, patience };
+    let terms = Terms { user: None, password: None, patience };
     Line::connect(&address, terms).await.expect("it listens")
 }
 

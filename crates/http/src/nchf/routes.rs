@@ -5,7 +5,7 @@ use super::reference::Reference;
 use super::request::{ChargingDataRequest, Item};
 use super::response::{ChargingDataResponse, VALIDITY_S};
 use crate::charging::{
-    Command, REPLAYED, Retry, SessionReply, foreign, outcome, read_body, read_json,
+    AccountId, Command, REPLAYED, Retry, SessionReply, foreign, outcome, read_body, read_json,
 };
 use crate::problem::Problem;
 use crate::service::Service;
@@ -14,7 +14,7 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
-use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, CodeKind, is_printable};
+use scurry_ledger::{Code, CodeKind};
 use scurry_resp::table::Role;
 use std::sync::Arc;
 
@@ -39,11 +39,9 @@ async fn create(State(store): Store, request: Request) -> Result<Response, Probl
     let account = request.subscriber_identifier.clone().ok_or_else(|| {
         missing("/subscriberIdentifier", "is needed: it is the account that is charged")
     })?;
-    if account.is_empty() || account.len() > ACCOUNT_ID_LEN_MAX || !is_printable(account.as_bytes())
-    {
-        let why = "must be 1 to 128 printable ASCII characters without space";
-        return Err(super::problem::incorrect("/subscriberIdentifier", why));
-    }
+    let account = AccountId::new(account)
+        .map_err(|why| super::problem::incorrect("/subscriberIdentifier", &why))?;
+    let account = account.as_str().to_owned();
     let session = request.nf_consumer_identification.session(&request.charging_id()?);
     let reference = Reference { account, session, kind: request.first_kind() };
     let items = request.items(reference.kind)?;

@@ -12,7 +12,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 
 async fn connect(listener: &TcpListener) -> Line {
     let address = listener.local_addr().expect("an address").to_string();
-    let terms = Terms { user: None, password: None, connect: PATIENCE, patience: PATIENCE };
+    let terms = Terms { user: None, password: None, patience: PATIENCE };
     Line::connect(&address, terms).await.expect("it listens")
 }
 
