@@ -533,9 +533,16 @@ fn run_server(
 /// call between: it is 5 % of what they cost when they come in pipelines.
 #[inline]
 fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    let CommandId::Hot(id) = spec.id else { return run_other(node, spec, args, reply) };
+    match id {
+        HotId::Get => values::get(node, args, reply),
+        HotId::Set => values::set(node, spec, args, reply),
+    }
+}
+
+#[inline(never)]
+fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match spec.id {
-        CommandId::Hot(HotId::Get) => values::get(node, args, reply),
-        CommandId::Hot(HotId::Set) => values::set(node, spec, args, reply),
         CommandId::String(id) => run_string(id, node, spec, args, reply),
         CommandId::List(id) => run_list(id, node, spec, args, reply),
         CommandId::Key(id) => run_key(id, node, spec, args, reply),
@@ -551,9 +558,10 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
         CommandId::Echo(EchoId::Echo) => reply.bulk(args.at(1)),
         // What they do has been done: here they are answered.
         CommandId::Transaction(TransactionId::Watch | TransactionId::Unwatch) => reply.ok(),
-        // None of them comes here: the connection's core executes them itself, and the commands
-        // between nodes are in no table of clients.
-        CommandId::Transaction(
+        // None of them comes here: the first are executed above, the connection's core executes
+        // its own, and the commands between nodes are in no table of clients.
+        CommandId::Hot(_)
+        | CommandId::Transaction(
             TransactionId::Multi | TransactionId::Exec | TransactionId::Discard,
         )
         | CommandId::Store(StoreId::Totals | StoreId::Watch)
@@ -570,7 +578,6 @@ fn not_here(spec: &Spec, reply: &mut Reply<'_>) {
     reply.error(format_args!("ERR '{}' is not for another thread", spec.lower_name()));
 }
 
-#[inline(never)]
 fn run_string(
     id: StringId,
     node: &mut Node,
@@ -599,7 +606,6 @@ fn run_string(
     }
 }
 
-#[inline(never)]
 fn run_list(
     id: ListId,
     node: &mut Node,
@@ -623,7 +629,6 @@ fn run_list(
     }
 }
 
-#[inline(never)]
 fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match id {
         KeyId::Del | KeyId::Unlink => keys::del(node, args, reply),
@@ -647,7 +652,6 @@ fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, repl
     }
 }
 
-#[inline(never)]
 fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match id {
         EntityId::Put => entity::put(node, args, reply),
@@ -657,7 +661,6 @@ fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'
     }
 }
 
-#[inline(never)]
 fn run_part(id: PartId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match id {
         PartId::DbSize => keys::db_size(node, reply),
