@@ -17,7 +17,7 @@ const IDENTITIES_MAX: usize = 64;
 pub struct Write<'a> {
     /// The account, which is the key.
     pub account: &'a [u8],
-    /// What to do to it.
+    /// Command to the account.
     pub command: Command<'a>,
 }
 
@@ -254,7 +254,7 @@ fn release<'s, 'a: 's>(
     Ok(Command::Release { session })
 }
 
-/// Which of the three session requests, hence which of their options.
+/// Kinds of session requests, hence of their options.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Reserve,
