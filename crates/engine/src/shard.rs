@@ -6,7 +6,6 @@ mod due;
 mod durable;
 mod entities;
 mod images;
-mod lists;
 mod look;
 mod replay;
 mod values;
@@ -23,7 +22,6 @@ use scurry_ledger::{Account, Op, Portion, Time, Totals};
 
 pub use changed::ChangedKeys;
 pub use durable::ReplayError;
-pub use lists::End;
 pub use replay::Step;
 
 /// One shard.
@@ -47,8 +45,6 @@ pub struct Shard {
     before: Portion,
     /// Where a command's image is made; longer than the image.
     image: Vec<u8>,
-    /// Where a list is packed.
-    packed: Vec<u8>,
     /// What images have grown out of.
     blocks: Blocks,
     /// What is committed is written here, for the log. None while nothing is to be kept.
@@ -75,7 +71,6 @@ impl Shard {
             scratch: None,
             before: Portion::default(),
             image: Vec::new(),
-            packed: Vec::new(),
             blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
@@ -132,7 +127,7 @@ impl Shard {
             longest_probe: self.longest_probe(),
             keys: self.len() as u64,
             accounts: self.table.sum(Kind::Account).entries,
-            values: self.table.sum(Kind::Value).entries + self.table.sum(Kind::List).entries,
+            values: self.table.sum(Kind::Value).entries,
             entities: self.table.sum(Kind::Entity).entries,
             tombstones: self.table.sum(Kind::Tombstone).entries,
             timers: self.timers.len(Lane::Accounts) + self.timers.len(Lane::Others),
@@ -145,7 +140,7 @@ impl Shard {
     fn memory(&self) -> Memory {
         Memory {
             accounts: self.table.sum(Kind::Account).bytes + self.blocks.memory_bytes(),
-            values: self.table.sum(Kind::Value).bytes + self.table.sum(Kind::List).bytes,
+            values: self.table.sum(Kind::Value).bytes,
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),
             timers: self.timers.memory_bytes(),

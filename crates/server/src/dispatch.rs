@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::commands::expiry::Shown;
 use crate::commands::{
     about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
-    latency, lists, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
+    latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
     wrong_arity,
 };
 use crate::effect::Effect;
@@ -14,11 +14,10 @@ use crate::port::Door;
 use crate::stopwatch;
 use crate::timing::Origin;
 use crate::users::User;
-use scurry_engine::End;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{
-    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, ListId, PartId,
-    ServerId, Spec, Spread, StoreId, StringId, TransactionId,
+    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, PartId, ServerId, Spec,
+    Spread, StoreId, StringId, TransactionId,
 };
 use scurry_resp::{Args, Reply};
 use std::sync::Arc;
@@ -424,7 +423,6 @@ fn run_for_client(
         }
         CommandId::Hot(_)
         | CommandId::String(_)
-        | CommandId::List(_)
         | CommandId::Key(_)
         | CommandId::Entity(_)
         | CommandId::ScurRead(_)
@@ -524,7 +522,6 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
 fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match spec.id {
         CommandId::String(id) => run_string(id, node, spec, args, reply),
-        CommandId::List(id) => run_list(id, node, spec, args, reply),
         CommandId::Key(id) => run_key(id, node, spec, args, reply),
         CommandId::Entity(id) => run_entity(id, node, args, reply),
         CommandId::ScurRead(id) => scur::read(node, id, args, reply),
@@ -583,29 +580,6 @@ fn run_string(
         StringId::MGet => keys::mget(node, args, reply),
         StringId::MSet => keys::mset(node, args, false, reply),
         StringId::MSetNx => keys::mset(node, args, true, reply),
-    }
-}
-
-fn run_list(
-    id: ListId,
-    node: &mut Node,
-    spec: &'static Spec,
-    args: Args<'_>,
-    reply: &mut Reply<'_>,
-) {
-    match id {
-        ListId::LPush => lists::push(node, End::Head, args, reply),
-        ListId::RPush => lists::push(node, End::Tail, args, reply),
-        ListId::LPushX => lists::push_present(node, End::Head, args, reply),
-        ListId::RPushX => lists::push_present(node, End::Tail, args, reply),
-        ListId::LPop => lists::pop(node, spec, End::Head, args, reply),
-        ListId::RPop => lists::pop(node, spec, End::Tail, args, reply),
-        ListId::LLen => lists::len(node, args, reply),
-        ListId::LRange => lists::range(node, args, reply),
-        ListId::LIndex => lists::index(node, args, reply),
-        ListId::LSet => lists::set(node, args, reply),
-        ListId::LRem => lists::remove(node, args, reply),
-        ListId::LTrim => lists::trim(node, args, reply),
     }
 }
 
