@@ -50,7 +50,7 @@ pub enum Entry<'a> {
         key: &'a [u8],
         /// When it expires, UTC ms.
         expires: Option<Time>,
-        /// Its bytes.
+        /// Bytes of the list, which nobody looks at.
         packed: &'a [u8],
     },
 }

@@ -75,7 +75,7 @@ pub enum Record<'a> {
     },
     /// A list, which versions before kept. It is read so that whoever refuses it can name it.
     List {
-        /// Its key.
+        /// Key of the list.
         key: &'a [u8],
     },
 }

@@ -141,10 +141,7 @@ impl Node {
 
 /// The arguments as the slow log keeps them; no password is among them.
 fn kept(spec: &Spec, args: Args<'_>) -> Vec<Vec<u8>> {
-    if matches!(
-        spec.id,
-        CommandId::Connection(ConnectionId::Auth) | CommandId::Connection(ConnectionId::Hello)
-    ) {
+    if matches!(spec.id, CommandId::Connection(ConnectionId::Auth | ConnectionId::Hello)) {
         return vec![args.at(0).to_vec(), b"(redacted)".to_vec()];
     }
     shorten((0..args.len()).map(|position| args.at(position)))

@@ -91,7 +91,6 @@ fn prepare(client: &mut Client) {
         ("GET", "-ERR"),
         ("SET k", "-ERR"),
         ("INCR k", "-ERR"),
-        ("LPUSH k v", "-ERR"),
         ("NOSUCH", "-ERR"),
         ("CONFIG GET nosuch", "*0"),
         ("CONFIG NOSUCH", "-ERR"),

@@ -74,7 +74,7 @@ family! {
     DbSize, ConfigSet, ConfigResetStat, SlowlogLen, SlowlogReset, LatencyReset,
 }
 family! {
-    /// What was sent comes back.
+    /// ECHO and PING: the message comes back.
     EchoId after PartId::END;
     Ping, Echo,
 }
@@ -109,7 +109,7 @@ family! {
     Acl, Client, Cluster, Config, Object, Memory, Slowlog, Latency,
 }
 family! {
-    /// What Valkey and Redis nodes say to each other.
+    /// Words of Valkey and Redis nodes to each other.
     NodeId after ContainerId::END;
     ScurApply, EntityApply,
 }

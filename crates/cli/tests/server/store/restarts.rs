@@ -112,7 +112,7 @@ fn what_was_set_after_a_snapshot_is_there_as_well() {
             server = directory.serve("fsync", "1");
         }
     }
-    talk(&server, &SAID_AGAIN[..7]);
+    talk(&server, &SAID_AGAIN[..6]);
     talk(&server, &[("EXISTS round-0 round-1 round-2 round-3", ":4\r\n")]);
 }
 
@@ -162,7 +162,7 @@ fn a_damaged_snapshot_is_set_aside_and_not_counted() {
     bytes[late] ^= 1;
     std::fs::write(&path, bytes).expect("it is written");
     let server = directory.serve("fsync", "1");
-    talk(&server, &SAID_AGAIN[..7]);
+    talk(&server, &SAID_AGAIN[..6]);
     talk(&server, &[("DBSIZE", ":65\r\n")]);
     assert!(directory.0.join("g1/0").join(format!("damaged-{newest}")).exists());
     talk(&server, &[("SET round y", "+OK\r\n"), ("SCUR.SNAPSHOT", "+OK\r\n")]);
