@@ -2,16 +2,7 @@
 //! the next sync takes it along, and does not wait for the replies before it.
 
 use crate::store::{Page, Store, say};
-use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit};
 use std::thread;
-
-/// Files may grow to this length in the store; none: to any.
-fn limit_files(store: &Store, current: Option<u64>) {
-    let pid = i32::try_from(store.pid()).ok().and_then(Pid::from_raw).expect("a pid");
-    // The hard limit stays, so that the other may be raised again.
-    let limit = Rlimit { current, ..getrlimit(Resource::Fsize) };
-    prlimit(Some(pid), Resource::Fsize, limit).expect("it is our child");
-}
 
 /// Executed, answered or not.
 fn executed(page: &Page, command: &str) -> f64 {
@@ -23,7 +14,7 @@ fn what_is_asked_while_replies_wait_for_the_log_is_executed() {
     for threads in ["1", "2"] {
         let store = Store::start(&["--threads", threads, "--durability", "fsync"]);
         let port = store.http_port;
-        limit_files(&store, Some(0));
+        store.limit_files("0");
         let create = thread::spawn(move || {
             let body = r#"{"buckets":[{"bucket":"main","unit":"cent","amount":5}]}"#;
             let head = "PUT /v1/accounts/a HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n";
@@ -38,7 +29,7 @@ fn what_is_asked_while_replies_wait_for_the_log_is_executed() {
             say(port, [head, "\r\n"].concat().as_bytes())
         });
         store.metrics_when(|page| executed(page, "scur.get") == 1.0);
-        limit_files(&store, None);
+        store.limit_files("unlimited");
         // The door gives an answer up that takes seconds, on a machine that is busy.
         for (answer, status) in [(create, "201"), (get, "200")] {
             let answer = answer.join().expect("it ends");
