@@ -44,13 +44,13 @@ pub enum Entry<'a> {
         /// When it is forgotten, UTC ms.
         forget_at: Time,
     },
-    /// A list.
+    /// A list, which versions before kept. It is read so that whoever refuses it can name it.
     List {
         /// Key of the list.
         key: &'a [u8],
         /// When it expires, UTC ms.
         expires: Option<Time>,
-        /// All of it, for [`crate::List::decode`].
+        /// Bytes of the list, which nobody looks at.
         packed: &'a [u8],
     },
 }

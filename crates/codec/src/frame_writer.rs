@@ -74,7 +74,7 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
-    /// A plain value or a list expires then, or never, from now on.
+    /// A plain value expires then, or never, from now on.
     pub fn expiry(&mut self, key: &[u8], expires: Option<Time>) {
         let (mut pen, _) = self.record(with_expiry(kind::EXPIRY, expires));
         pen.string(key);
@@ -119,15 +119,6 @@ impl FrameWriter {
         let (mut pen, _) = self.record(kind::IMAGE);
         pen.string(id);
         pen.string(image);
-        self.end = pen.end();
-    }
-
-    /// A list is set, all of it; `expires` is absolute.
-    pub fn list(&mut self, key: &[u8], expires: Option<Time>, packed: &[u8]) {
-        let (mut pen, _) = self.record(with_expiry(kind::LIST, expires));
-        pen.string(key);
-        put_expiry(&mut pen, expires);
-        pen.string(packed);
         self.end = pen.end();
     }
 

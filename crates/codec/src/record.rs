@@ -32,7 +32,7 @@ pub enum Record<'a> {
         /// The tail.
         tail: &'a [u8],
     },
-    /// When a plain value or a list expires from now on.
+    /// When a plain value expires from now on.
     Expiry {
         /// Key of the deadline.
         key: &'a [u8],
@@ -73,14 +73,10 @@ pub enum Record<'a> {
         /// Image of the account, for [`crate::decode_account`].
         image: &'a [u8],
     },
-    /// A list is what this says, whatever it was.
+    /// A list, which versions before kept. It is read so that whoever refuses it can name it.
     List {
         /// Key of the list.
         key: &'a [u8],
-        /// When it expires, UTC ms.
-        expires: Option<Time>,
-        /// All of it, for [`crate::List::decode`].
-        packed: &'a [u8],
     },
 }
 
@@ -160,6 +156,8 @@ pub(crate) mod kind {
     pub(crate) const TOMBSTONE: u8 = 7;
     pub(crate) const CLEAR: u8 = 8;
     pub(crate) const IMAGE: u8 = 9;
+    /// Written by versions before, and by this one no more.
+    /// Written by versions before, and by this one no more.
     pub(crate) const LIST: u8 = 10;
     /// Added to a kind when the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;

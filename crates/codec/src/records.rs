@@ -109,11 +109,12 @@ pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'
             expires: take_expiry(from, expires)?,
             value: from.string()?,
         },
-        kind::LIST => Record::List {
-            key: from.string()?,
-            expires: take_expiry(from, expires)?,
-            packed: from.string()?,
-        },
+        kind::LIST => {
+            let key = from.string()?;
+            take_expiry(from, expires)?;
+            from.string()?;
+            Record::List { key }
+        }
         _ if expires => return Err(RecordError::Kind(byte)),
         kind::APPEND => Record::Append { key: from.string()?, tail: from.string()? },
         kind::REMOVE => Record::Remove { key: from.string()? },

@@ -101,7 +101,7 @@ fn every_kind_of_entry_comes_back() {
 }
 
 #[test]
-fn lists_come_back() {
+fn lists_of_a_version_before_are_read() {
     let packed = b"\x01\x01\x01a";
     let lists = [
         Entry::List { key: b"jobs", expires: None, packed },

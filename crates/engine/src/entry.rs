@@ -18,29 +18,18 @@ pub(crate) enum Kind {
     Entity,
     /// A deleted entity. It "expires" when it is forgotten.
     Tombstone,
-    /// A list, packed. It lies as a value does.
-    List,
 }
 
 impl Kind {
     /// How many there are: `kind as usize` is below it.
-    pub(crate) const COUNT: usize = Kind::List as usize + 1;
+    pub(crate) const COUNT: usize = Kind::Tombstone as usize + 1;
 
     /// What the key is called.
     pub(crate) fn key_kind(self) -> KeyKind {
         match self {
             Kind::Value => KeyKind::Value,
-            Kind::List => KeyKind::List,
             Kind::Account => KeyKind::Account,
             Kind::Entity | Kind::Tombstone => KeyKind::Entity,
-        }
-    }
-
-    /// Its bits of the tag: a list is a value with one more.
-    const fn bits(self) -> u8 {
-        match self {
-            Kind::List => Kind::Value as u8 | LIST,
-            kind => kind as u8,
         }
     }
 }
@@ -62,7 +51,7 @@ impl Head {
     }
 
     fn tag(self) -> u8 {
-        self.kind.bits() | if self.expires.is_some() { EXPIRES } else { 0 }
+        self.kind as u8 | if self.expires.is_some() { EXPIRES } else { 0 }
     }
 }
 
@@ -92,8 +81,6 @@ const TOUCHED_LEN_MAX: usize = 6 * LINE_LEN;
 
 /// The bit of the tag that says that the entry expires.
 const EXPIRES: u8 = 4;
-/// The bit of the tag that makes a list of a value.
-const LIST: u8 = 8;
 
 /// No timer is armed.
 pub(crate) const UNARMED: u64 = (1 << 40) - 1;
@@ -305,11 +292,10 @@ fn allocation_len(bytes: usize) -> usize {
 }
 
 fn kind(tag: u8) -> Kind {
-    match tag & (LIST | 3) {
+    match tag & 3 {
         0 => Kind::Value,
         1 => Kind::Account,
         2 => Kind::Entity,
-        LIST => Kind::List,
         _ => Kind::Tombstone,
     }
 }
@@ -359,7 +345,6 @@ mod tests {
         let mut heads = vec![Head::plain(Kind::Value), Head::plain(Kind::Account)];
         for expires in [None, Some(Time(5)), Some(Time(i64::MAX))] {
             heads.push(Head { kind: Kind::Value, expires, version: Version::ABSENT });
-            heads.push(Head { kind: Kind::List, expires, version: Version::ABSENT });
             heads.push(Head { kind: Kind::Entity, expires, version });
             heads.push(Head { kind: Kind::Tombstone, expires, version });
         }

@@ -1,4 +1,4 @@
-//! One shard, sans-I/O: it owns accounts, plain values, lists and entities, decides commands on
+//! One shard, sans-I/O: it owns accounts, plain values and entities, decides commands on
 //! them, and releases what nobody touches when its time comes. It reads no clock and opens nothing:
 //! `now` comes in, outcomes go out.
 #![forbid(unsafe_code)]
@@ -45,7 +45,7 @@ pub use log::{
 pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Least, Progress, Recovered, RecoveryError, Sink, Until, recover};
 pub use scurry_codec::HashKey;
-pub use shard::{ChangedKeys, End, ReplayError, Shard, Step};
+pub use shard::{ChangedKeys, ReplayError, Shard, Step};
 pub use slate::{Slate, unpack};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,

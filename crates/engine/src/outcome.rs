@@ -1,6 +1,6 @@
 //! What a shard answers.
 
-use scurry_codec::{ForeignError, LIST_LEN_MAX};
+use scurry_codec::ForeignError;
 use scurry_ledger::{Answer, Rejection};
 use thiserror::Error;
 
@@ -50,7 +50,7 @@ pub enum LoadError {
     Image(ForeignError),
 }
 
-/// Why a plain value, a list or an entity cannot be written.
+/// Why a plain value or an entity cannot be written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum WriteError {
     /// The key holds another kind of thing, or the tombstone of an entity.
@@ -65,9 +65,6 @@ pub enum WriteError {
     /// The value is longer than [`crate::VALUE_LEN_MAX`] bytes.
     #[error("the value is longer than 4294967295 bytes: divide it")]
     ValueTooLong,
-    /// The list would be longer than [`scurry_codec::LIST_LEN_MAX`] bytes, packed.
-    #[error("the list would take more than {LIST_LEN_MAX} bytes: keep long queues in Valkey")]
-    ListTooLong,
     /// The version lies too far ahead of this shard's clock.
     #[error("the version lies too far ahead of the clock: check the clocks of the writers")]
     VersionAhead,

@@ -6,7 +6,6 @@ mod due;
 mod durable;
 mod entities;
 mod images;
-mod lists;
 mod look;
 mod replay;
 mod values;
@@ -24,7 +23,6 @@ use scurry_ledger::{Time, Totals};
 
 pub use changed::ChangedKeys;
 pub use durable::ReplayError;
-pub use lists::End;
 pub use replay::Step;
 
 /// One shard.
@@ -44,8 +42,6 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on.
     slate: Slate,
-    /// Where a list is packed.
-    packed: Vec<u8>,
     /// What images have grown out of.
     blocks: Blocks,
     /// What is committed is written here, for the log. None while nothing is to be kept.
@@ -68,7 +64,6 @@ impl Shard {
             stats: Stats::default(),
             version_last: Version::ABSENT,
             slate: Slate::new(config.limits.clone()),
-            packed: Vec::new(),
             blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
@@ -124,7 +119,7 @@ impl Shard {
             longest_probe: self.longest_probe(),
             keys: self.len() as u64,
             accounts: self.table.sum(Kind::Account).entries,
-            values: self.table.sum(Kind::Value).entries + self.table.sum(Kind::List).entries,
+            values: self.table.sum(Kind::Value).entries,
             entities: self.table.sum(Kind::Entity).entries,
             tombstones: self.table.sum(Kind::Tombstone).entries,
             timers: self.timers.len(Lane::Accounts) + self.timers.len(Lane::Others),
@@ -137,7 +132,7 @@ impl Shard {
     fn memory(&self) -> Memory {
         Memory {
             accounts: self.table.sum(Kind::Account).bytes + self.blocks.memory_bytes(),
-            values: self.table.sum(Kind::Value).bytes + self.table.sum(Kind::List).bytes,
+            values: self.table.sum(Kind::Value).bytes,
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),
             timers: self.timers.memory_bytes(),

@@ -11,8 +11,6 @@ pub enum KeyKind {
     Account,
     /// An entity that lives. A deleted one is not shown as a key.
     Entity,
-    /// A list.
-    List,
 }
 
 /// A plain value.

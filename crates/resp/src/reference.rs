@@ -250,11 +250,6 @@ compares. Keys of plain values are at most 65535 bytes long, values at most as l
 `--max-argument`. HELP of a container lists its subcommands. Keywords and numbers are taken as they are written: Valkey overlooks what
 follows a zero byte in a keyword, and a space or a plus sign before a cursor.
 
-**Lists** are short: one is kept packed in one piece, 65536 bytes at most, and every change writes all
-of it, also into the log. A push beyond that is refused and changes nothing. Queues of thousands of
-elements belong in Valkey. What is said of plain values below (deleting, expiry, SET in their place)
-holds for lists.
-
 **Accounts and entities.** A plain write to a key that holds one of them is WRONGTYPE and changes
 nothing; so is a plain read of its value.
 
@@ -269,13 +264,13 @@ threads all keys of a transaction and of its WATCH have to be on one thread, as 
 tag (`{tag}a`, `{tag}b`) are; otherwise the answer is CROSSSLOT. A transaction has at most 16 MiB of commands, counting
 64 bytes for each besides its arguments; when its replies are longer than 64 MiB, those of its
 remaining reads are errors. With a log it has 16 MiB of records as well, which is enough unless short
-commands change long values (SETRANGE, lists): what it would write beyond is an error.
+commands change long values (SETRANGE): what it would write beyond is an error.
 
 **Slow commands.** SLOWLOG keeps every command that takes at least `slowlog-log-slower-than`
 microseconds (10000 unless set; 0 for all, negative for none): each thread the newest
 `slowlog-max-len` (128 unless set) of them. A command that another thread has executed has no
 connection name. A command that may take long (more than 16
-arguments, not `fast` in the table, or one on a list but LLEN) is measured by itself. The others, which take well below a
+arguments, or not `fast` in the table) is measured by itself. The others, which take well below a
 microsecond each, are measured up to 16 at once: when they together took as long as the limit, one
 entry tells of all of them, with the last one's arguments and how many they were. With a limit below
 1000 microseconds each one is measured by itself.

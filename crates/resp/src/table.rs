@@ -8,7 +8,6 @@ mod find;
 mod generic;
 mod id;
 mod key;
-mod list;
 mod memory;
 mod moving;
 mod node;
@@ -25,7 +24,7 @@ use scurry_ledger::Code;
 pub use find::find;
 pub use id::{
     CommandId, ConnectionId, ContainerId, EchoId, EntityId, FlushId, HelpId, HotId, ImageId, KeyId,
-    ListId, NodeId, PartId, ScurReadId, ScurWriteId, ServerId, StoreId, StringId, TransactionId,
+    NodeId, PartId, ScurReadId, ScurWriteId, ServerId, StoreId, StringId, TransactionId,
 };
 pub use memory::Memory;
 pub use role::Role;
@@ -133,7 +132,6 @@ pub static NODE: &[Spec] = node::COMMANDS;
 /// The commands that clients of Redis expect.
 pub static GENERIC: &[Spec] = join!(
     string::COMMANDS,
-    list::COMMANDS,
     key::COMMANDS,
     transaction::COMMANDS,
     generic::COMMANDS,

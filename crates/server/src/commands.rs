@@ -13,7 +13,6 @@ pub(crate) mod images;
 pub(crate) mod info;
 pub(crate) mod keys;
 pub(crate) mod latency;
-pub(crate) mod lists;
 pub(crate) mod numbers;
 pub(crate) mod object;
 pub(crate) mod replication;
@@ -39,10 +38,7 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
     match error {
         WriteError::WrongType => reply.error(WRONG_TYPE),
         WriteError::OutOfMemory => reply.error(OUT_OF_MEMORY),
-        WriteError::KeyTooLong
-        | WriteError::ValueTooLong
-        | WriteError::ListTooLong
-        | WriteError::VersionAhead => {
+        WriteError::KeyTooLong | WriteError::ValueTooLong | WriteError::VersionAhead => {
             reply.error(format_args!("ERR {error}"));
         }
     }

@@ -5,7 +5,7 @@ use crate::client::Client;
 use crate::commands::expiry::Shown;
 use crate::commands::{
     about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
-    latency, lists, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
+    latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
     wrong_arity,
 };
 use crate::effect::Effect;
@@ -14,11 +14,10 @@ use crate::port::Door;
 use crate::stopwatch;
 use crate::timing::Origin;
 use crate::users::User;
-use scurry_engine::End;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{
-    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, ListId, PartId,
-    ServerId, Spec, Spread, StoreId, StringId, TransactionId,
+    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, PartId, ServerId, Spec,
+    Spread, StoreId, StringId, TransactionId,
 };
 use scurry_resp::{Args, Reply};
 use std::sync::Arc;
@@ -424,7 +423,6 @@ fn run_for_client(
         }
         CommandId::Hot(_)
         | CommandId::String(_)
-        | CommandId::List(_)
         | CommandId::Key(_)
         | CommandId::Entity(_)
         | CommandId::ScurRead(_)
@@ -513,11 +511,17 @@ fn run_server(
 /// call between: it is 5 % of what they cost when they come in pipelines.
 #[inline]
 fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    let CommandId::Hot(id) = spec.id else { return run_other(node, spec, args, reply) };
+    match id {
+        HotId::Get => values::get(node, args, reply),
+        HotId::Set => values::set(node, spec, args, reply),
+    }
+}
+
+#[inline(never)]
+fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match spec.id {
-        CommandId::Hot(HotId::Get) => values::get(node, args, reply),
-        CommandId::Hot(HotId::Set) => values::set(node, spec, args, reply),
         CommandId::String(id) => run_string(id, node, spec, args, reply),
-        CommandId::List(id) => run_list(id, node, spec, args, reply),
         CommandId::Key(id) => run_key(id, node, spec, args, reply),
         CommandId::Entity(id) => run_entity(id, node, args, reply),
         CommandId::ScurRead(id) => scur::read(node, id, args, reply),
@@ -531,9 +535,10 @@ fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'
         CommandId::Echo(EchoId::Echo) => reply.bulk(args.at(1)),
         // What they do has been done: here they are answered.
         CommandId::Transaction(TransactionId::Watch | TransactionId::Unwatch) => reply.ok(),
-        // None of them comes here: the connection's core executes them itself, and the commands
-        // between nodes are in no table of clients.
-        CommandId::Transaction(
+        // None of them comes here: the first are executed above, the connection's core executes
+        // its own, and the commands between nodes are in no table of clients.
+        CommandId::Hot(_)
+        | CommandId::Transaction(
             TransactionId::Multi | TransactionId::Exec | TransactionId::Discard,
         )
         | CommandId::Store(StoreId::Totals | StoreId::Watch)
@@ -550,7 +555,6 @@ fn not_here(spec: &Spec, reply: &mut Reply<'_>) {
     reply.error(format_args!("ERR '{}' is not for another thread", spec.lower_name()));
 }
 
-#[inline(never)]
 fn run_string(
     id: StringId,
     node: &mut Node,
@@ -579,31 +583,6 @@ fn run_string(
     }
 }
 
-#[inline(never)]
-fn run_list(
-    id: ListId,
-    node: &mut Node,
-    spec: &'static Spec,
-    args: Args<'_>,
-    reply: &mut Reply<'_>,
-) {
-    match id {
-        ListId::LPush => lists::push(node, End::Head, args, reply),
-        ListId::RPush => lists::push(node, End::Tail, args, reply),
-        ListId::LPushX => lists::push_present(node, End::Head, args, reply),
-        ListId::RPushX => lists::push_present(node, End::Tail, args, reply),
-        ListId::LPop => lists::pop(node, spec, End::Head, args, reply),
-        ListId::RPop => lists::pop(node, spec, End::Tail, args, reply),
-        ListId::LLen => lists::len(node, args, reply),
-        ListId::LRange => lists::range(node, args, reply),
-        ListId::LIndex => lists::index(node, args, reply),
-        ListId::LSet => lists::set(node, args, reply),
-        ListId::LRem => lists::remove(node, args, reply),
-        ListId::LTrim => lists::trim(node, args, reply),
-    }
-}
-
-#[inline(never)]
 fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match id {
         KeyId::Del | KeyId::Unlink => keys::del(node, args, reply),
@@ -627,7 +606,6 @@ fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, repl
     }
 }
 
-#[inline(never)]
 fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match id {
         EntityId::Put => entity::put(node, args, reply),
@@ -637,7 +615,6 @@ fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'
     }
 }
 
-#[inline(never)]
 fn run_part(id: PartId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     match id {
         PartId::DbSize => keys::db_size(node, reply),

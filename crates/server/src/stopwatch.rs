@@ -3,8 +3,7 @@
 //! of them. After a slow span they are measured one by one for a while.
 
 use scurry_resp::table::{
-    CommandId, ConnectionId, EntityId, FlushId, KeyId, ListId, PartId, ServerId, Spec, StoreId,
-    StringId,
+    CommandId, ConnectionId, EntityId, FlushId, KeyId, PartId, ServerId, Spec, StoreId, StringId,
 };
 
 /// Commands that are measured together at most.
@@ -103,17 +102,6 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
                 | CommandId::Entity(EntityId::Find)
                 | CommandId::String(StringId::SetRange)
                 | CommandId::String(StringId::GetRange)
-                | CommandId::List(ListId::LPush)
-                | CommandId::List(ListId::RPush)
-                | CommandId::List(ListId::LPushX)
-                | CommandId::List(ListId::RPushX)
-                | CommandId::List(ListId::LPop)
-                | CommandId::List(ListId::RPop)
-                | CommandId::List(ListId::LRange)
-                | CommandId::List(ListId::LIndex)
-                | CommandId::List(ListId::LSet)
-                | CommandId::List(ListId::LRem)
-                | CommandId::List(ListId::LTrim)
                 | CommandId::Flush(FlushId::All)
                 | CommandId::Flush(FlushId::Db)
                 | CommandId::Server(ServerId::Info)

@@ -174,7 +174,6 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
             | CommandId::ScurWrite(_)
             | CommandId::Hot(_)
             | CommandId::String(_)
-            | CommandId::List(_)
             | CommandId::Key(_)
             | CommandId::Flush(_)
             | CommandId::Part(_)

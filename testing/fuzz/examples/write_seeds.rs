@@ -104,14 +104,9 @@ fn frames(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8
     writer.tombstone(b"entity", 4, at);
     writer.clear();
     sealed(&mut writer, "plain");
-    writer.list(b"list", Some(at), LIST);
-    sealed(&mut writer, "list");
     sealed(&mut writer, "mark");
     frames
 }
-
-/// A list of two elements, packed.
-const LIST: &[u8] = b"\x01\x02\x03one\x03two";
 
 fn chunks(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8>)> {
     let mut writer = ChunkWriter::new(Seal::new(crc32c::crc32c_append, LOG_ID));
@@ -132,8 +127,6 @@ fn chunks(life: &[(&str, Change, Option<Account>)]) -> Vec<(&'static str, Vec<u8
     writer.entry(&Entry::Entity { key: b"entity", version: 3, expires: None, value: b"value" });
     writer.entry(&Entry::Tombstone { key: b"gone", version: 4, forget_at: at });
     sealed(&mut writer, "plain");
-    writer.entry(&Entry::List { key: b"list", expires: Some(at), packed: LIST });
-    sealed(&mut writer, "list");
     sealed(&mut writer, "empty");
     chunks
 }

@@ -2,7 +2,7 @@
 
 use super::fact::{Fact, facts};
 use super::text::time_text;
-use scurry_codec::{Balance, Entry, List, Record, decode_account, decode_change};
+use scurry_codec::{Balance, Entry, Record, decode_account, decode_change};
 use scurry_ledger::{Account, Change, Status, Time};
 use serde_json::{Value, json};
 
@@ -102,7 +102,7 @@ fn of_record(record: &Record<'_>) -> Line {
         }
         Record::Clear => Line { kind, key: None, text: String::new(), fields: vec![] },
         Record::Image { id, image } => of_image(line, id, image),
-        Record::List { key, expires, packed } => of_list(line, key, expires, packed),
+        Record::List { key } => line(key, String::new(), vec![]),
     }
 }
 
@@ -119,7 +119,7 @@ fn of_entry(entry: &Entry<'_>) -> Line {
             of_entity(line, key, version, expires, value)
         }
         Entry::Tombstone { key, version, forget_at } => of_tombstone(line, key, version, forget_at),
-        Entry::List { key, expires, packed } => of_list(line, key, expires, packed),
+        Entry::List { key, .. } => line(key, String::new(), vec![]),
     }
 }
 
@@ -143,21 +143,6 @@ fn of_entity(
     let text = format!("version {version}  {}{}", short(value), expiry_text(expires));
     let fields = vec![("version", json!(version)), expiry(expires), ("value", json!(shown(value)))];
     line(key, text, fields)
-}
-
-fn of_list(
-    line: impl Fn(&[u8], String, Fields) -> Line,
-    key: &[u8],
-    expires: Option<Time>,
-    packed: &[u8],
-) -> Line {
-    let list = match List::decode(packed) {
-        Ok(list) => list,
-        Err(error) => return line(key, error.to_string(), vec![]),
-    };
-    let elements: Vec<String> = list.iter().map(shown).collect();
-    let text = format!("{} long{}", list.len(), expiry_text(expires));
-    line(key, text, vec![expiry(expires), ("elements", json!(elements))])
 }
 
 fn of_tombstone(
@@ -243,26 +228,5 @@ fn short(value: &[u8]) -> String {
             format!("\"{}\"... ({} bytes)", begin.escape_ascii(), value.len())
         }
         _ => format!("\"{}\"", value.escape_ascii()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_list_is_shown_with_its_elements_and_a_damaged_one_with_what_is_wrong() {
-        let record = |packed| Record::List { key: b"jobs", expires: None, packed };
-        let whole = record(b"\x01\x02\x01a\x01\xff");
-        let text = record_line(7, Time(0), &whole, false);
-        assert!(text.ends_with("list jobs  2 long"), "{text}");
-        let json = record_line(7, Time(0), &whole, true);
-        assert!(json.contains(r#""elements":["a","\\xff"]"#), "{json}");
-        let text = record_line(7, Time(0), &record(b"\x01\x02\x01a"), false);
-        assert!(text.ends_with("list jobs  list is damaged: the bytes end inside of something"));
-        let packed = b"\x01\x01\x00";
-        let entry = Entry::List { key: b"jobs", expires: Some(Time(0)), packed };
-        let text = entry_line(&entry, false);
-        assert!(text.starts_with("list jobs  1 long, expires 1970-"), "{text}");
     }
 }

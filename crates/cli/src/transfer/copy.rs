@@ -31,7 +31,6 @@ pub(super) trait Target {
 pub(super) struct Moved {
     accounts: u64,
     values: u64,
-    lists: u64,
     entities: u64,
     /// Entities that were deleted and are remembered.
     deletions: u64,
@@ -41,7 +40,7 @@ pub(super) struct Moved {
 
 impl Moved {
     pub(super) fn keys(&self) -> u64 {
-        self.accounts + self.values + self.lists + self.entities + self.deletions
+        self.accounts + self.values + self.entities + self.deletions
     }
 
     /// The fewest and the most that a store has when it has all of them.
@@ -53,7 +52,6 @@ impl Moved {
         match item.held {
             Held::Account { .. } => self.accounts += 1,
             Held::Value { .. } => self.values += 1,
-            Held::List { .. } => self.lists += 1,
             Held::Entity { .. } => self.entities += 1,
             Held::Deleted { .. } => self.deletions += 1,
         }
@@ -66,9 +64,6 @@ impl fmt::Display for Moved {
         let accounts = count_text(self.accounts, "account");
         let values = count_text(self.values, "plain value");
         write!(f, "copied {accounts}, {values}, entities: {}", self.entities)?;
-        if self.lists > 0 {
-            write!(f, ", lists: {}", self.lists)?;
-        }
         if self.deletions > 0 {
             write!(f, ", deletions that are remembered: {}", self.deletions)?;
         }

@@ -1,7 +1,7 @@
 //! What is moved: a key and what it holds.
 
-use anyhow::{Context, Result};
-use scurry_codec::{Entry, List};
+use anyhow::{Result, bail};
+use scurry_codec::Entry;
 use scurry_ledger::Time;
 
 /// A key on its way.
@@ -18,8 +18,6 @@ pub(super) enum Held {
     Account { image: Vec<u8> },
     /// A plain value.
     Value { expires: Option<Time>, value: Vec<u8> },
-    /// A list, packed.
-    List { expires: Option<Time>, packed: Vec<u8> },
     /// An entity.
     Entity { version: u64, expires: Option<Time>, value: Vec<u8> },
     /// An entity that was deleted, remembered until then.
@@ -33,7 +31,6 @@ impl Item {
         match &self.held {
             Held::Account { image } => Entry::Account { id: key, image },
             Held::Value { expires, value } => Entry::Value { key, expires: *expires, value },
-            Held::List { expires, packed } => Entry::List { key, expires: *expires, packed },
             Held::Entity { version, expires, value } => {
                 Entry::Entity { key, version: *version, expires: *expires, value }
             }
@@ -43,16 +40,16 @@ impl Item {
         }
     }
 
-    /// Of an entry of a file; a list is looked at, so that a damaged one stops before anything is
-    /// written.
+    /// Of an entry of a file.
     pub(super) fn of(entry: &Entry<'_>) -> Result<Item> {
         let held = match *entry {
             Entry::Account { image, .. } => Held::Account { image: image.to_vec() },
             Entry::Value { expires, value, .. } => Held::Value { expires, value: value.to_vec() },
-            Entry::List { key, expires, packed } => {
-                List::decode(packed).with_context(|| format!("key {}", key.escape_ascii()))?;
-                Held::List { expires, packed: packed.to_vec() }
-            }
+            Entry::List { key, .. } => bail!(
+                "key {} holds a list, which this version does not keep: move it into Valkey and \
+                 delete it in the store that was exported, and export again",
+                key.escape_ascii()
+            ),
             Entry::Entity { version, expires, value, .. } => {
                 Held::Entity { version, expires, value: value.to_vec() }
             }
@@ -67,9 +64,7 @@ impl Item {
         match &self.held {
             Held::Account { .. } => false,
             Held::Deleted { .. } => true,
-            Held::Value { expires, .. }
-            | Held::List { expires, .. }
-            | Held::Entity { expires, .. } => expires.is_some(),
+            Held::Value { expires, .. } | Held::Entity { expires, .. } => expires.is_some(),
         }
     }
 }

@@ -6,7 +6,6 @@ use crate::totals::Totals;
 use anyhow::{Context, Result, bail};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
-use scurry_codec::encode_list;
 use scurry_ledger::Time;
 use std::collections::VecDeque;
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -44,7 +43,6 @@ struct Listed {
 enum Kind {
     Account,
     Value,
-    List,
     /// One that was deleted may be listed as a key, as Valkey does.
     Entity,
     /// A deletion that is listed as such, as a server of ours does.
@@ -200,11 +198,10 @@ fn kind_of(key: &[u8], reply: &Value) -> Result<Option<Kind>> {
         "scurryacc" => Kind::Account,
         "scurryent" => Kind::Entity,
         "string" => Kind::Value,
-        "list" => Kind::List,
         // It has expired meanwhile.
         "none" => return Ok(None),
         other => bail!(
-            "the key {} holds a {other}: accounts, entities, strings and short lists can be moved. Delete or \
+            "the key {} holds a {other}: accounts, entities and strings can be moved. Delete or \
              move it by other means first",
             key.escape_ascii()
         ),
@@ -226,10 +223,6 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
                 asked.push(command("PEXPIRETIME", key));
                 asked.push(command("GET", key));
             }
-            Kind::List => {
-                asked.push(command("PEXPIRETIME", key));
-                asked.push(command("LRANGE", key).arg(0).arg(-1).clone());
-            }
         }
     }
     let mut replies = node.ask_many(&asked)?.into_iter();
@@ -246,10 +239,6 @@ fn read(node: &mut Node, listed: Vec<Listed>) -> Result<Vec<Item>> {
             Kind::Value => {
                 let expires = reply()?;
                 value(&expires, reply()?)
-            }
-            Kind::List => {
-                let expires = reply()?;
-                list(&expires, reply()?)
             }
         };
         let held = held.with_context(|| {
@@ -303,23 +292,6 @@ fn value(expires: &Value, reply: Value) -> Result<Option<Held>> {
     }
 }
 
-fn list(expires: &Value, reply: Value) -> Result<Option<Held>> {
-    match (expires, reply) {
-        (Value::Int(expires), Value::Array(elements)) => {
-            let elements: Vec<Vec<u8>> = elements.into_iter().filter_map(bytes).collect();
-            let mut packed = Vec::new();
-            match encode_list(elements.iter().map(Vec::as_slice), &mut packed) {
-                Ok(0) => Ok(None),
-                Ok(_) => Ok(Some(Held::List { expires: time(*expires), packed })),
-                Err(error) => bail!("{error}: only short lists can be moved. Delete or divide it"),
-            }
-        }
-        (Value::ServerError(error), _) => bail!("{error}"),
-        (_, Value::ServerError(error)) => bail!("{error}"),
-        _ => bail!("LRANGE answers with something else"),
-    }
-}
-
 fn wall_ms() -> Result<i64> {
     #[expect(clippy::disallowed_methods, reason = "a tool, and a time that nothing is decided by")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).context("the clock is before 1970")?;
@@ -328,31 +300,4 @@ fn wall_ms() -> Result<i64> {
 
 fn time(ms: i64) -> Option<Time> {
     (ms >= 0).then_some(Time(ms))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use scurry_codec::List;
-
-    fn elements(len: usize, count: usize) -> Value {
-        Value::Array(vec![Value::BulkString(vec![b'x'; len]); count])
-    }
-
-    #[test]
-    fn a_short_list_is_read_and_a_long_one_is_refused() {
-        let read = |reply| list(&Value::Int(-1), reply);
-        let Ok(Some(Held::List { expires: None, packed })) = read(elements(3, 1_000)) else {
-            panic!("a list");
-        };
-        assert_eq!(List::decode(&packed).map(|list| list.len()), Ok(1_000));
-        let expires = list(&Value::Int(5), elements(3, 1)).expect("a list");
-        assert!(matches!(expires, Some(Held::List { expires: Some(Time(5)), .. })));
-        assert_eq!(read(elements(0, 0)).expect("it has gone meanwhile"), None);
-        let error = read(elements(1_000, 70)).expect_err("it is long").to_string();
-        assert_eq!(
-            error,
-            "list of more than 65536 bytes: only short lists can be moved. Delete or divide it"
-        );
-    }
 }

@@ -7,7 +7,6 @@ use crate::totals::Totals;
 use anyhow::{Result, bail, ensure};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Store};
-use scurry_codec::List;
 
 /// Bytes that are on their way at once, about.
 const BYTES: usize = 8 << 20;
@@ -35,9 +34,6 @@ impl StoreTarget {
         ensure!(replies.len() == items.len(), "a reply is missing");
         for (item, reply) in items.iter().zip(replies) {
             check(item, &reply)?;
-        }
-        for step in [ListStep::Push, ListStep::Trim, ListStep::Expire] {
-            self.store.ask_many(items.iter().filter_map(|item| step.of(item)).collect())?;
         }
         Ok(())
     }
@@ -81,40 +77,7 @@ fn len_of(item: &Item) -> usize {
     match &item.held {
         Held::Account { image } => image.len(),
         Held::Value { value, .. } | Held::Entity { value, .. } => value.len(),
-        Held::List { packed, .. } => packed.len(),
         Held::Deleted { .. } => 0,
-    }
-}
-
-/// What it takes to write a list behind [`write_of`], one step for all lists before the next one
-/// begins. Each may be sent twice too: what a second push adds is trimmed away.
-#[derive(Clone, Copy)]
-enum ListStep {
-    Push,
-    Trim,
-    Expire,
-}
-
-impl ListStep {
-    /// This step of this list, if it takes one.
-    fn of(self, item: &Item) -> Option<Cmd> {
-        let Held::List { expires, packed } = &item.held else { return None };
-        let (list, mut command) = (List::of(packed), Cmd::new());
-        match self {
-            ListStep::Push => {
-                command.arg("RPUSH").arg(&item.key);
-                list.iter().for_each(|element| {
-                    command.arg(element);
-                });
-                &mut command
-            }
-            ListStep::Trim => {
-                let len = i64::try_from(list.len()).ok()?;
-                command.arg("LTRIM").arg(&item.key).arg(-len).arg(-1)
-            }
-            ListStep::Expire => command.arg("PEXPIREAT").arg(&item.key).arg((*expires)?.0),
-        };
-        Some(command)
     }
 }
 
@@ -143,12 +106,6 @@ fn write_of(item: &Item) -> Cmd {
             command.arg(key).arg("VERSION").arg(*version);
             None
         }
-        // What it held goes first; see ListStep for what comes.
-        Held::List { .. } => {
-            command = cmd("DEL");
-            command.arg(key);
-            None
-        }
     };
     if let Some(expires) = expires {
         command.arg("PXAT").arg(expires.0);
@@ -160,7 +117,6 @@ fn check(item: &Item, reply: &Value) -> Result<()> {
     let key = item.key.escape_ascii();
     match (&item.held, reply) {
         (Held::Account { .. } | Held::Value { .. }, Value::Okay) => Ok(()),
-        (Held::List { .. }, Value::Int(_)) => Ok(()),
         (Held::Entity { version, .. } | Held::Deleted { version, .. }, Value::Array(written)) => {
             let stored = written.get(1);
             let is_this =

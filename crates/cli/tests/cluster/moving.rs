@@ -16,10 +16,6 @@ pub(crate) fn fill(store: &mut Store, accounts: usize) {
         assert_eq!(ask(store, &format!("SET plain{number} value{number} PX 600000")), "OK");
         ask(store, &format!("ENTITY.PUT e{number} blue VERSION {} EX 600", number + 7));
     }
-    assert_eq!(ask(store, "RPUSH list b c d"), "3");
-    assert_eq!(ask(store, "LPUSH list a"), "4");
-    assert_eq!(ask(store, "RPUSH brief-list a"), "1");
-    assert_eq!(ask(store, "PEXPIRE brief-list 600000"), "1");
     close(store, "gone");
     assert_eq!(ask(store, "SET forever 1"), "OK");
     assert_eq!(ask(store, "ENTITY.DEL deleted VERSION 50"), "[1 50]");
@@ -55,10 +51,6 @@ pub(crate) fn verify_with(store: &mut Store, accounts: usize, closed: &str) {
         let entity = ask(store, &format!("ENTITY.GET e{number} WITHVERSION"));
         assert!(entity.starts_with(&format!("[{} blue 1", number + 7)), "{entity}");
     }
-    assert_eq!(ask(store, "LRANGE list 0 -1"), "[a b c d]");
-    assert_eq!((ask(store, "TTL list"), ask(store, "LLEN brief-list")), ("-1".into(), "1".into()));
-    let left: i64 = ask(store, "PTTL brief-list").parse().expect("ms");
-    assert!((1..=600_000).contains(&left), "{left}");
     let terminated = ask(store, &terminate(closed));
     assert!(terminated.starts_with("[OK 1 "), "a closed session is remembered: {terminated}");
     assert_eq!((ask(store, "GET forever"), ask(store, "TTL forever")), ("1".into(), "-1".into()));
@@ -95,7 +87,7 @@ fn what_has_expired_since_it_was_exported_stops_no_import() {
     let file = dir.path().join("all.scurexp");
     let file = file.to_str().expect("text");
     let said = scurry(&["export", "--from", &from.address(), "--out", file]).well();
-    assert!(said.contains("copied 3 accounts, 24 plain values, entities: 23, lists: 2"), "{said}");
+    assert!(said.contains("copied 3 accounts, 24 plain values, entities: 23"), "{said}");
     wait_for_short_lived(&mut source);
     for more in [&[][..], &["--replace"]] {
         let import = ["import", "--to", &to.address(), "--in", file];
@@ -117,7 +109,7 @@ fn a_file_carries_everything_from_three_threads_to_one_and_a_crash_keeps_it() {
     let file = dir.path().join("all.scurexp");
     let file = file.to_str().expect("text");
     let said = scurry(&["export", "--from", &from.address(), "--out", file]).well();
-    assert!(said.contains("copied 40 accounts, 41 plain values, entities: 40, lists: 2"), "{said}");
+    assert!(said.contains("copied 40 accounts, 41 plain values, entities: 40"), "{said}");
     let said = scurry(&["import", "--to", &to.address(), "--in", file]).well();
     assert!(said.contains("the totals agree"), "{said}");
     let to = to.killed_and_started("1");

@@ -8,7 +8,6 @@ mod events;
 mod flooding;
 mod info;
 mod life;
-mod lists;
 mod lobby;
 mod log;
 mod memory;

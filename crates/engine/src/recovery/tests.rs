@@ -83,7 +83,7 @@ fn log() -> Vec<u8> {
             3 => writer.remove(key),
             4 => writer.entity(key, number, expires, value),
             5 => writer.tombstone(key, number, Time(number.cast_signed())),
-            6 => writer.list(key, expires, value),
+            6 => writer.value(key, None, value),
             _ => writer.account(key, &change(number), None),
         }
         if number == 900 || number == 2_500 {

@@ -2,13 +2,13 @@
 //! snapshot and log as it was, with no rule run again.
 
 use super::Shard;
-use super::values::{plain_head, value_head};
+use super::values::value_head;
 use crate::entry::{Entry, Head, Kind};
 use crate::log::LogId;
 use crate::{Key, Version};
 use scurry_codec::{
-    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, List, ListError,
-    Record, RecordError, decode_account,
+    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, Record,
+    RecordError, decode_account,
 };
 use scurry_ledger::{Portion, Time};
 use thiserror::Error;
@@ -56,14 +56,12 @@ pub enum ReplayError {
     /// A record is for another kind of thing than the key holds.
     #[error("key {0} holds another kind of value")]
     WrongType(String),
-    /// A list cannot be read.
-    #[error("list {key}: {error}")]
-    List {
-        /// Its key.
-        key: String,
-        /// What is wrong.
-        error: ListError,
-    },
+    /// A list, which versions before kept.
+    #[error(
+        "key {0} holds a list, which this version does not keep: start the version that wrote it, \
+         move the list into Valkey, delete the key, say SCUR.SNAPSHOT, and start this version again"
+    )]
+    List(String),
     /// An entity's version is out of range.
     #[error("key {0} has a version out of range")]
     Version(String),
@@ -138,7 +136,6 @@ impl Shard {
                 Kind::Tombstone => {
                     Stored::Tombstone { key, version, forget_at: expires.unwrap_or(Time(0)) }
                 }
-                Kind::List => Stored::List { key, expires, packed: value },
             });
         })
     }
@@ -157,10 +154,7 @@ impl Shard {
                 let expires = Some(forget_at);
                 (key, Head { kind: Kind::Tombstone, expires, version }, &[][..])
             }
-            Stored::List { key, expires, packed } => {
-                check_list(key, packed)?;
-                (key, plain_head(Kind::List, expires), packed)
-            }
+            Stored::List { key, .. } => return Err(ReplayError::List(shown(key))),
         };
         let key = self.table.hasher().key(key);
         let mut due = head.expires;
@@ -204,9 +198,7 @@ impl Shard {
             Record::Expiry { key, expires } => {
                 let key = self.table.hasher().key(key);
                 match self.table.find(key) {
-                    Some(place)
-                        if matches!(self.table.at(place).kind(), Kind::Value | Kind::List) =>
-                    {
+                    Some(place) if self.table.at(place).kind() == Kind::Value => {
                         self.put_expiry(key, place, expires);
                     }
                     _ => return Err(ReplayError::WrongType(shown(key.bytes()))),
@@ -233,11 +225,7 @@ impl Shard {
             }
             Record::Clear => self.clear(),
             Record::Image { id, image } => self.replay_image(id, image)?,
-            Record::List { key, expires, packed } => {
-                check_list(key, packed)?;
-                let key = self.table.hasher().key(key);
-                self.put(key, plain_head(Kind::List, expires), packed);
-            }
+            Record::List { key } => return Err(ReplayError::List(shown(key))),
         }
         Ok(())
     }
@@ -265,14 +253,6 @@ impl Shard {
 
 pub(super) fn shown(key: &[u8]) -> String {
     key.escape_ascii().to_string()
-}
-
-/// Refuses a list that no program has packed.
-fn check_list(key: &[u8], packed: &[u8]) -> Result<(), ReplayError> {
-    match List::decode(packed) {
-        Ok(_) => Ok(()),
-        Err(error) => Err(ReplayError::List { key: shown(key), error }),
-    }
 }
 
 fn version_of(number: u64, key: &[u8]) -> Result<Version, ReplayError> {

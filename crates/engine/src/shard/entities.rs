@@ -45,7 +45,7 @@ impl Shard {
                 let at = forget_at.plus_ms(-self.config.entity_tombstone_ms);
                 EntityState::Deleted { at, forget_at }
             }
-            Kind::Value | Kind::List | Kind::Account => return Err(WrongType),
+            Kind::Value | Kind::Account => return Err(WrongType),
         };
         Ok(Some(Entity { version, state }))
     }
@@ -159,7 +159,7 @@ impl Shard {
         match entry.kind() {
             Kind::Entity => Ok(Stored { place, version, lives: true, expires }),
             Kind::Tombstone => Ok(Stored { place, version, lives: false, expires: None }),
-            Kind::Value | Kind::List | Kind::Account => Err(WrongType),
+            Kind::Value | Kind::Account => Err(WrongType),
         }
     }
 

@@ -22,14 +22,13 @@ impl Shard {
         }))
     }
 
-    /// When what plain commands may write over expires, a plain value or a list; `Some(None)` for
-    /// never, none where there is neither.
+    /// When a plain value expires; `Some(None)` for never, none where there is none.
     pub fn plain_expiry(&self, now: Time, key: Key<'_>) -> Result<Option<Option<Time>>, WrongType> {
-        let place = self.only_plain(self.find(now, key))?;
+        let place = self.only(Kind::Value, self.find(now, key))?;
         Ok(place.map(|place| self.table.at(place).expires()))
     }
 
-    /// Sets a plain value, also over a list. One that expires at once leaves nothing, and is refused
+    /// Sets a plain value. One that expires at once leaves nothing, and is refused
     /// for its key alone.
     pub fn set(
         &mut self,
@@ -40,7 +39,7 @@ impl Shard {
     ) -> Result<(), WriteError> {
         check_lens(key, bytes.len())?;
         let place = self.settle(now, key);
-        let place = self.only_plain(place)?;
+        let place = self.only(Kind::Value, place)?;
         let stored = place.and_then(|place| self.table.at(place).expires());
         let expires = expiry.time(stored);
         if expires.is_some_and(|time| time <= now) {
@@ -88,10 +87,10 @@ impl Shard {
         Ok(len)
     }
 
-    /// Deletes a plain value or a list; true when there was one.
+    /// Deletes a plain value; true when there was one.
     pub fn del(&mut self, now: Time, key: Key<'_>) -> Result<bool, WrongType> {
         let place = self.settle(now, key);
-        let place = self.only_plain(place)?;
+        let place = self.only(Kind::Value, place)?;
         if let Some(place) = place {
             self.remove(key.hash(), place);
             self.record_removal(key);
@@ -99,8 +98,8 @@ impl Shard {
         Ok(place.is_some())
     }
 
-    /// Changes when a plain value or a list expires, none for never; a time that is not later than
-    /// `now` deletes it. False when there is neither. Never refused for want of memory.
+    /// Changes when a plain value expires, none for never; a time that is not later than `now`
+    /// deletes it. False when there is none. Never refused for want of memory.
     pub fn set_expiry(
         &mut self,
         now: Time,
@@ -108,7 +107,7 @@ impl Shard {
         expires: Option<Time>,
     ) -> Result<bool, WrongType> {
         let place = self.settle(now, key);
-        let Some(place) = self.only_plain(place)? else { return Ok(false) };
+        let Some(place) = self.only(Kind::Value, place)? else { return Ok(false) };
         if expires.is_some_and(|time| time <= now) {
             self.remove(key.hash(), place);
             self.record_removal(key);
@@ -121,11 +120,11 @@ impl Shard {
         Ok(true)
     }
 
-    /// Sets when the plain value or the list at a place expires.
+    /// Sets when the plain value at a place expires.
     pub(super) fn put_expiry(&mut self, key: Key<'_>, place: Place, expires: Option<Time>) {
         self.changes(key.bytes());
         let entry = self.table.at(place);
-        let head = plain_head(entry.kind(), expires);
+        let head = value_head(expires);
         if entry.has_shape_of(head) {
             self.table.at_mut(place).set_head(head);
         } else {
@@ -134,11 +133,6 @@ impl Shard {
         if let Some(expires) = expires {
             self.arm(key.hash(), place, expires);
         }
-    }
-
-    /// The place, if nothing but a plain value or a list is there.
-    fn only_plain(&self, place: Option<Place>) -> Result<Option<Place>, WrongType> {
-        self.only(Kind::Value, place).or_else(|_| self.only(Kind::List, place))
     }
 
     /// The place, if nothing else is there.
@@ -167,10 +161,5 @@ pub(super) fn check_lens(key: Key<'_>, value_len: usize) -> Result<(), WriteErro
 }
 
 pub(super) fn value_head(expires: Option<Time>) -> Head {
-    plain_head(Kind::Value, expires)
-}
-
-/// Of a plain value or a list.
-pub(super) fn plain_head(kind: Kind, expires: Option<Time>) -> Head {
-    Head { kind, expires, version: Version::ABSENT }
+    Head { kind: Kind::Value, expires, version: Version::ABSENT }
 }

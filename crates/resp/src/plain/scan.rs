@@ -13,8 +13,6 @@ const COUNT_MAX: usize = 10_000;
 pub enum ScanKind {
     /// `string`.
     Value,
-    /// `list`.
-    List,
     /// `scurryacc`.
     Account,
     /// `scurryent`.
@@ -67,7 +65,7 @@ pub fn parse_scan(args: Args<'_>) -> Result<ScanRequest<'_>, PlainFault<'_>> {
 fn kind(name: &[u8]) -> Option<ScanKind> {
     [
         (&b"string"[..], ScanKind::Value),
-        (b"list", ScanKind::List),
+        (b"list", ScanKind::Nothing),
         (b"scurryacc", ScanKind::Account),
         (b"scurryent", ScanKind::Entity),
         (b"tombstone", ScanKind::Tombstone),

@@ -31,13 +31,8 @@ family! {
     Append, StrLen, GetRange, SetRange,
 }
 family! {
-    /// Lists, which are short.
-    ListId after StringId::END;
-    LPush, RPush, LPushX, RPushX, LPop, RPop, LLen, LRange, LIndex, LSet, LRem, LTrim,
-}
-family! {
     /// Keys, whatever they hold.
-    KeyId after ListId::END;
+    KeyId after StringId::END;
     Del, Unlink, Exists, Touch, Type, Expire, PExpire, ExpireAt, PExpireAt, Ttl, PTtl, ExpireTime,
     PExpireTime, Persist, Scan, ObjectEncoding, ObjectFreq, ObjectIdleTime, ObjectRefCount,
     MemoryUsage,
@@ -125,7 +120,6 @@ family! {
 pub enum CommandId {
     Hot(HotId),
     String(StringId),
-    List(ListId),
     Key(KeyId),
     Entity(EntityId),
     ScurRead(ScurReadId),
@@ -154,7 +148,6 @@ impl CommandId {
         match self {
             CommandId::Hot(id) => id as usize,
             CommandId::String(id) => id as usize,
-            CommandId::List(id) => id as usize,
             CommandId::Key(id) => id as usize,
             CommandId::Entity(id) => id as usize,
             CommandId::ScurRead(id) => id as usize,

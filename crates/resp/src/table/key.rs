@@ -20,7 +20,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         keys: (1, -1, 1),
         grammar: "key [key ...]",
         reply: "how many keys were deleted",
-        summary: "Deletes plain values and lists.",
+        summary: "Deletes plain values.",
         notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is deleted (on several threads: nothing by the thread that has it): accounts go by SCUR.DELETE, entities by ENTITY.DEL.",
         ..KEY
     },
@@ -71,7 +71,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         arity: 2,
         flags: READ_FAST,
         grammar: "key",
-        reply: "string, list, scurryacc for an account, scurryent for an entity, or none",
+        reply: "string, scurryacc for an account, scurryent for an entity, or none",
         summary: "Says what a key holds.",
         ..KEY
     },
@@ -83,7 +83,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE_FAST,
         grammar: "key s [NX|XX|GT|LT ...]",
         reply: "1, or 0 when the key does not exist or a condition does not hold",
-        summary: "Lets a plain value or a list expire after so many seconds.",
+        summary: "Lets a plain value expire after so many seconds.",
         notes: "Over an account or an entity it is WRONGTYPE: an entity expires by the options of ENTITY.PUT.",
         ..KEY
     },
@@ -95,7 +95,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE_FAST,
         grammar: "key ms [NX|XX|GT|LT ...]",
         reply: "as EXPIRE",
-        summary: "Lets a plain value or a list expire after so many milliseconds.",
+        summary: "Lets a plain value expire after so many milliseconds.",
         notes: "As EXPIRE.",
         ..KEY
     },
@@ -107,7 +107,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE_FAST,
         grammar: "key s [NX|XX|GT|LT ...]",
         reply: "as EXPIRE",
-        summary: "Lets a plain value or a list expire at a time, in seconds since 1970.",
+        summary: "Lets a plain value expire at a time, in seconds since 1970.",
         notes: "As EXPIRE.",
         ..KEY
     },
@@ -119,7 +119,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE_FAST,
         grammar: "key ms [NX|XX|GT|LT ...]",
         reply: "as EXPIRE",
-        summary: "Lets a plain value or a list expire at a time, in milliseconds since 1970.",
+        summary: "Lets a plain value expire at a time, in milliseconds since 1970.",
         notes: "As EXPIRE.",
         ..KEY
     },
@@ -179,7 +179,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE_FAST,
         grammar: "key",
         reply: "1, or 0 when the key does not exist or does not expire",
-        summary: "Lets a plain value or a list live for good.",
+        summary: "Lets a plain value live for good.",
         notes: "As EXPIRE.",
         ..KEY
     },
@@ -194,7 +194,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "cursor [MATCH pattern] [COUNT n] [TYPE type]",
         reply: "[cursor, keys]; the cursor is 0 at the end",
         summary: "Lists keys in steps: every key that exists all the time is listed.",
-        notes: "Types are string, list, scurryacc, scurryent, and tombstone for entities that are deleted and still remembered, which are listed no other way; those that Redis has and this server has not match nothing. Keys come in another order. A cursor is good as long as the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
+        notes: "Types are string, scurryacc, scurryent, and tombstone for entities that are deleted and still remembered, which are listed no other way; those that Redis has and this server has not match nothing. Keys come in another order. A cursor is good as long as the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
         ..KEY
     },
     Spec {
@@ -247,9 +247,9 @@ const OBJECT: &[Spec] = &[
         flags: READ,
         keys: (2, 2, 1),
         grammar: "key",
-        reply: "int, embstr or raw for plain values, listpack for lists, image for accounts, record for entities; nil when there is no key",
+        reply: "int, embstr or raw for plain values, image for accounts, record for entities; nil when there is no key",
         summary: "Says how a key is kept.",
-        notes: "The words for plain values follow from the value alone: after APPEND or SETRANGE Redis says raw for any value. Redis says quicklist for lists of more than 8 KiB.",
+        notes: "The words for plain values follow from the value alone: after APPEND or SETRANGE Redis says raw for any value.",
         ..KEY
     },
     Spec {

@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::Taken,
         grammar: "key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]",
         reply: "OK; nil when NX or XX kept it from being written; with GET the value before, or nil",
-        summary: "Writes a plain value, also over a list.",
+        summary: "Writes a plain value.",
         notes: "Over an account or an entity it is WRONGTYPE, also with NX: neither is ever overwritten.",
         ..STRING
     },
@@ -114,7 +114,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: READ_FAST,
         keys: (1, -1, 1),
         grammar: "key [key ...]",
-        reply: "array of values; nil where there is none, and for lists, accounts and entities",
+        reply: "array of values; nil where there is none, and for accounts and entities",
         summary: "Reads many plain values.",
         notes: "A reply of more than 64 MiB is an error.",
         ..STRING

@@ -84,7 +84,7 @@ fn expires(node: &Node, key: &[u8]) -> Option<Option<Time>> {
     match node.shard.kind(now, key)? {
         // An account does not expire as a whole; what is in it does.
         KeyKind::Account => Some(None),
-        KeyKind::Value | KeyKind::List => node.shard.plain_expiry(now, key).ok()?,
+        KeyKind::Value => node.shard.plain_expiry(now, key).ok()?,
         KeyKind::Entity => match node.shard.entity(now, key).ok()??.state {
             EntityState::Live { expires, .. } => Some(expires),
             EntityState::Deleted { .. } => None,

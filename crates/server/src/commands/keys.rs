@@ -84,7 +84,6 @@ pub(crate) fn exists(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
 pub(crate) fn kind_name(kind: KeyKind) -> &'static str {
     match kind {
         KeyKind::Value => "string",
-        KeyKind::List => "list",
         KeyKind::Account => "scurryacc",
         KeyKind::Entity => "scurryent",
     }

@@ -24,7 +24,6 @@ pub(crate) fn encoding(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
     reply.text(match (kind, value) {
         (KeyKind::Account, _) => "image",
         (KeyKind::Entity, _) => "record",
-        (KeyKind::List, _) => "listpack",
         (_, Ok(Some(value))) if parse_integer(value.bytes).is_some() => "int",
         (_, Ok(Some(value))) if value.bytes.len() <= EMBEDDED_LEN_MAX => "embstr",
         _ => "raw",

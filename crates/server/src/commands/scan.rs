@@ -86,7 +86,6 @@ fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
 fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
     match wanted {
         ScanKind::Value => kind == KeyKind::Value,
-        ScanKind::List => kind == KeyKind::List,
         ScanKind::Account => kind == KeyKind::Account,
         ScanKind::Entity => kind == KeyKind::Entity,
         ScanKind::Tombstone | ScanKind::Nothing => false,

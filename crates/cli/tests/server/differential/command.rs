@@ -102,8 +102,7 @@ impl Generator {
                 words.swap(from, to);
             }
             2 => {
-                let is_push = words[0].ends_with(b"PUSH") || words[0].ends_with(b"PUSHX");
-                let more = if is_push { self.element() } else { self.value() };
+                let more = self.value();
                 words.push(more);
             }
             _ => {
@@ -132,15 +131,7 @@ impl Generator {
             }
             "V" => vec![self.value()],
             "N" => one(self.number()),
-            "E" => vec![self.element()],
-            "E+" => (0..1 + self.random.below(4)).map(|_| self.element()).collect(),
-            "COUNT?" if self.random.one_in(2) => {
-                vec![self.random.of(&["0", "1", "2", "3", "100", "-1", "x", "", "01"]).into()]
-            }
-            "COUNT?" => Vec::new(),
             "I" => one(self.random.of(PLACES).to_owned()),
-            // Valkey's LSET cuts a place to 32 bits, and takes what is beyond for another one.
-            "J" => one(self.random.of(&PLACES[..12]).to_owned()),
             "O" => one(self.random.of(OFFSETS).to_owned()),
             // Seconds or milliseconds from now; the same in whole seconds of 1970.
             "R" => one(self.relative(1)),
@@ -190,17 +181,6 @@ impl Generator {
             _ => {
                 self.random.of(&["abc", "a b", "1.5", "007", "+1", " 1", "1 ", "-0", "1e3"]).into()
             }
-        }
-    }
-
-    /// Of a list: few are different, so that some are equal, and none is long, because lists are
-    /// bounded here.
-    fn element(&mut self) -> Vec<u8> {
-        match self.random.below(12) {
-            0 => Vec::new(),
-            1 => vec![b'x'; [1, 127, 128, 200][self.random.below(4)]],
-            2 => b"\x00\x01\xff\r\n\x80".to_vec(),
-            _ => self.random.of(&["a", "b", "c", "a b", "10", "-1", "1.5", "007"]).into(),
         }
     }
 
@@ -327,22 +307,6 @@ const SHAPES: &[&str] = &[
     "STRLEN K",
     "GETRANGE K I I",
     "SETRANGE K O V",
-    "LPUSH K E+",
-    "LPUSH K E+",
-    "RPUSH K E+",
-    "RPUSH K E+",
-    "LPUSHX K E+",
-    "RPUSHX K E+",
-    "LPOP K COUNT?",
-    "RPOP K COUNT?",
-    "LLEN K",
-    "LRANGE K I I",
-    "LRANGE K 0 -1",
-    "LINDEX K I",
-    "LSET K J E",
-    "LREM K N E",
-    "LREM K I E",
-    "LTRIM K I I",
     "DEL K+",
     "UNLINK K+",
     "EXISTS K+",
