@@ -12,6 +12,7 @@ use crate::bundle::Bundle;
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
+use crate::durable::{Fate, Held};
 use crate::fault::Fault;
 use crate::latency::Event;
 use crate::listener;
@@ -85,8 +86,6 @@ pub(crate) struct Core {
     lobby: Lobby,
     /// Those that wait for a reply although their peer has said that nothing more comes.
     ended: Deadlines,
-    /// Those whose replies wait for the log, in the order of what they wait for.
-    held: VecDeque<(u64, Ticket)>,
     /// Requests of other cores that wait for the log, in the order in which they came: at most one
     /// bundle of each connection.
     postponed: VecDeque<(Sender, Box<Bundle>)>,
@@ -137,7 +136,6 @@ impl Core {
             handshaking: Deadlines::default(),
             lobby,
             ended: Deadlines::default(),
-            held: VecDeque::new(),
             postponed: VecDeque::new(),
             congested: false,
             ticking: false,
@@ -265,25 +263,22 @@ impl Core {
         }
     }
 
-    /// Replies that have become durable leave.
+    /// Everything that waits for the log leaves here, when what it shows is durable or will never be:
+    /// replies of this core's connections and mail to others.
     fn release(&mut self) {
-        let durable = self.node.durable.durable();
-        let failed = self.node.durable.is_to_be_given_up();
-        while let Some(&(sequence, ticket)) = self.held.front()
-            && (sequence <= durable || failed)
-        {
-            self.held.pop_front();
-            if self.connection(ticket).is_none() {
-                continue;
-            }
-            if sequence > durable {
-                // Its replies are not true yet and never will be known to be.
-                self.close(ticket.key);
-            } else {
-                self.enqueue(ticket.key);
+        while let Some((held, fate)) = self.node.durable.release() {
+            match (held, fate) {
+                (Held::Mail(core, message), Fate::Leaves) => self.node.mesh.send(core, message),
+                (Held::Mail(core, message), Fate::Lost) => {
+                    self.node.mesh.send(core, message.lost());
+                }
+                (Held::Replies(ticket), _) if self.connection(ticket).is_none() => {}
+                (Held::Replies(ticket), Fate::Leaves) => self.enqueue(ticket.key),
+                // They are not true yet and never will be known to be.
+                (Held::Replies(ticket), Fate::Lost) => self.close(ticket.key),
             }
         }
-        if failed {
+        if self.node.durable.is_to_be_given_up() {
             self.give_up();
         }
     }
@@ -659,9 +654,10 @@ impl Core {
         if let Some(place) = &mut self.rdma {
             place.stop_listening(self.poll.registry());
         }
+        self.node.draining_since_ms = Some(self.node.now.uptime_ms);
         self.node.durable.end_watches();
         for (_, connection) in &mut self.connections {
-            connection.drain(self.node.now);
+            connection.drain();
         }
     }
 

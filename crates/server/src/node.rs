@@ -3,7 +3,7 @@
 use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
-use crate::durable::Durable;
+use crate::durable::{Durable, Held};
 use crate::fault::Faults;
 use crate::measures::Measures;
 use crate::mesh::Mesh;
@@ -57,6 +57,8 @@ pub(crate) struct Node {
     pub(crate) watch: Watch,
     /// The log has said that keys collide.
     told_of_probes: bool,
+    /// When this core began to answer what was sent before the server stops, ms of uptime.
+    pub(crate) draining_since_ms: Option<i64>,
     /// SHUTDOWN was asked for.
     pub(crate) stop_asked: bool,
     /// Memory of this core's connections, bytes, of those that are in.
@@ -106,6 +108,7 @@ impl Node {
             faults: Faults::default(),
             watch: Watch::default(),
             told_of_probes: false,
+            draining_since_ms: None,
             stop_asked: false,
             connection_bytes: 0,
             pooled_bytes: 0,
@@ -219,7 +222,7 @@ impl Node {
     pub(crate) fn send_when_durable(&mut self, core: u16, message: Message) {
         match self.pending() {
             None => self.mesh.send(core, message),
-            Some(sequence) => self.durable.hold(sequence, core, message),
+            Some(sequence) => self.durable.hold(sequence, Held::Mail(core, message)),
         }
     }
 
@@ -240,12 +243,9 @@ impl Node {
         self.durable.is_frame_long(&mut self.shard)
     }
 
-    /// Sees to it that what was committed is written, and sends the mail that may leave.
+    /// Sees to it that what was committed is written.
     pub(crate) fn commit(&mut self) {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
-        while let Some((core, message)) = self.durable.release() {
-            self.mesh.send(core, message);
-        }
     }
 
     /// What is done between turns.
