@@ -380,6 +380,28 @@ mod tests {
     }
 
     #[test]
+    fn a_long_command_is_gathered_a_batch_after_another() {
+        const KEYS: usize = 10_000;
+        /// Elements of a batch, and the head of the reply.
+        const STEPS: usize = 4_096 + 1;
+        let request = format!("*{}\r\n$4\r\nMGET\r\n{}", KEYS + 1, "$2\r\n1k\r\n".repeat(KEYS));
+        let mut parser = Parser::default();
+        let parsed = parser.parse(request.as_bytes(), &RequestLimits::default(), true);
+        assert_eq!(parsed, Parsed::Request(request.len()));
+        let args = parser.args(request.as_bytes(), 0);
+        let spec = dispatch::look_up(args).expect("a command");
+        let (mut begun, mut batches) = (Some(0), 0);
+        while let Some(from) = begun {
+            let (mut gather, mut spare) = (Gather::default(), Spare::default());
+            let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
+            begun = spreader.keys(&mut gather, spec, (args, from), |_| 1);
+            assert!(gather.steps.len() <= STEPS, "{} steps from key {from}", gather.steps.len());
+            batches += 1;
+        }
+        assert_eq!(batches, 3);
+    }
+
+    #[test]
     fn one_error_of_a_part_is_the_reply_and_the_next_command_is_counted_anew() {
         let mut gather = batch(&["EXISTS 0a 1a", "MSET 0a x 2a y", "DBSIZE", "MSET 1a x 2a y"]);
         let replies: [&[&str]; 3] = [

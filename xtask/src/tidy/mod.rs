@@ -9,10 +9,12 @@ mod manifest;
 mod modules;
 mod mutants;
 mod purity;
+mod readme;
 pub(crate) mod reference;
 mod rust;
 mod source;
 mod tree;
+mod words;
 
 use crate::host::Host;
 use anyhow::{Result, bail};
@@ -34,10 +36,13 @@ const CHECKS: &[Check] = &[
     edges::external_crates,
     mutants::caught,
     purity::pure_crates,
+    readme::front_door,
     rust::banned,
     rust::opening,
     rust::unsafe_code,
     rust::unsafe_places,
+    words::openings,
+    words::type_names,
 ];
 
 /// One breach of a rule.
