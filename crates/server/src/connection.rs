@@ -1,20 +1,25 @@
 //! One connection: reads a bounded amount, executes every complete request, sends the replies
 //! with one call, and remembers what is left to do.
 
+pub(crate) mod batch;
+pub(crate) mod gather;
 mod memory;
+pub(crate) mod pool;
+pub(crate) mod reader;
 mod requests;
 mod state;
 mod told;
+pub(crate) mod web;
 
 pub(crate) use state::{Executed, Turn};
 
-use crate::client::Client;
-use crate::fault::Fault;
-use crate::node::Node;
-use crate::pool::Pool;
-use crate::reader::Reader;
-use crate::tls;
-use crate::transport::{Arrival, Transport};
+use crate::connection::pool::Pool;
+use crate::connection::reader::Reader;
+use crate::execute::client::Client;
+use crate::execute::node::Node;
+use crate::net::fault::Fault;
+use crate::net::tls;
+use crate::net::transport::{Arrival, Transport};
 use scurry_resp::UNAUTHENTICATED_REQUEST_LEN_MAX;
 use state::{Doing, Inlet, Outlet};
 use std::io;

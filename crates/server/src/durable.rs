@@ -3,6 +3,7 @@
 
 mod clerk;
 mod divide;
+pub(crate) mod events;
 mod finish;
 mod held;
 mod keeper;
@@ -16,13 +17,13 @@ pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use trouble::{LOG_FAILED, Trouble};
 
-use crate::bundle::TRANSACTION_LEN_MAX;
 use crate::clock::Clock;
-use crate::events::Events;
-use crate::histogram::Histogram;
-use crate::mesh::Bell;
-use crate::message::Ask;
-use crate::report::DurableReport;
+use crate::durable::events::Events;
+use crate::mail::bundle::TRANSACTION_LEN_MAX;
+use crate::mail::mesh::Bell;
+use crate::mail::message::Ask;
+use crate::mail::report::DurableReport;
+use crate::measures::histogram::Histogram;
 use crate::ticket::Sender;
 use clerk::{Clerk, Said};
 use keeper::{Hand, Keeper, News, Task};

@@ -1,12 +1,12 @@
 //! What a connection's memory is, and whose: the store's, or the lobby's while it is not in.
 
 use super::Connection;
+use crate::execute::node::Node;
 use crate::kept::Room;
-use crate::node::Node;
-use crate::transport::Transport;
+use crate::net::transport::Transport;
 
 impl<T: Transport> Connection<T> {
-    /// What the connection holds, bytes: itself and its buffers.
+    /// Memory that the connection holds, bytes: itself and its buffers.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let transaction = self.client.transaction.as_ref().map_or(0, |begun| begun.memory_bytes());
         let tracking = self.client.tracking.as_ref().map_or(0, |mode| mode.memory_bytes());
@@ -32,7 +32,7 @@ impl<T: Transport> Connection<T> {
         *self.counted_in(node) -= self.counted_bytes;
     }
 
-    /// Whose memory it is.
+    /// The account of the memory: the store's, or the lobby's.
     fn counted_in<'n>(&self, node: &'n mut Node) -> &'n mut u64 {
         match self.waits_since_ms {
             None => &mut node.connection_bytes,

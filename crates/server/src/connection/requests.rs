@@ -2,15 +2,15 @@
 //! come back from there.
 
 use super::{Connection, Doing, Executed};
-use crate::batch::{Batch, Next};
-use crate::fault::Fault;
-use crate::gather::{Gather, Merged};
-use crate::message::Message;
-use crate::node::Node;
-use crate::pool::Pool;
-use crate::timing::Origin;
-use crate::transport::Transport;
-use crate::web;
+use crate::connection::batch::{Batch, Next};
+use crate::connection::gather::{Gather, Merged};
+use crate::connection::pool::Pool;
+use crate::connection::web;
+use crate::execute::node::Node;
+use crate::execute::timing::Origin;
+use crate::mail::message::Message;
+use crate::net::fault::Fault;
+use crate::net::transport::Transport;
 use scurry_resp::{Parsed, Reply};
 
 impl<T: Transport> Connection<T> {

@@ -1,11 +1,11 @@
 //! What a connection is doing, and how it stands with its peer: one state each for what it executes, for
 //! what comes in and for what goes out.
 
-use crate::gather::Gather;
-use crate::report::{Answer, Question};
-use crate::transport::Arrival;
+use crate::connection::gather::Gather;
+use crate::mail::report::{Answer, Question};
+use crate::net::transport::Arrival;
 
-/// What a connection is doing.
+/// The work of a connection, or what it waits for.
 #[derive(Debug)]
 pub(super) enum Doing {
     /// Executes what comes.
@@ -38,7 +38,7 @@ impl Doing {
         }
     }
 
-    /// What waits here, bytes.
+    /// Memory of what waits here, bytes.
     pub(super) fn memory_bytes(&self) -> u64 {
         match self {
             Doing::Gathering { gather, .. } => gather.memory_bytes(),
@@ -48,7 +48,7 @@ impl Doing {
     }
 }
 
-/// What may still come from the peer.
+/// Bytes that may still come from the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Inlet {
     /// Nothing before the socket says so.
@@ -106,7 +106,7 @@ pub(super) enum Outlet {
     Open,
     /// The socket takes nothing until it says so.
     Blocked,
-    /// They show this sequence, which has to be durable first.
+    /// Until the log is durable up to this sequence, which they show.
     Held(u64),
 }
 
@@ -123,7 +123,7 @@ impl Outlet {
     }
 }
 
-/// What the execution of a connection's requests has come to.
+/// End of the execution of a connection's requests, for this turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Executed {
     /// Nothing is left to be executed now.
@@ -134,7 +134,7 @@ pub(crate) enum Executed {
     Ask(Question),
 }
 
-/// What the loop does with the connection after a turn.
+/// Orders to the loop after a connection's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turn {
     /// Nothing until the socket says something.
@@ -145,7 +145,7 @@ pub(crate) enum Turn {
     Again,
     /// Another turn, and the end after a while: the peer has been told, and is waited for.
     Linger,
-    /// It is over.
+    /// The end.
     Close,
 }
 

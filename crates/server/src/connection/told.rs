@@ -2,13 +2,13 @@
 //! tracking.
 
 use super::{Connection, Doing};
-use crate::bundle::Bundle;
-use crate::dispatch;
-use crate::node::Node;
-use crate::pool::Pool;
-use crate::report::Answer;
+use crate::connection::pool::Pool;
+use crate::execute::dispatch;
+use crate::execute::node::Node;
+use crate::mail::bundle::Bundle;
+use crate::mail::report::Answer;
+use crate::net::transport::Transport;
 use crate::ticket::Sender;
-use crate::transport::Transport;
 use crate::users::User;
 use scurry_resp::Protocol;
 use std::sync::Arc;

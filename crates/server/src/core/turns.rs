@@ -6,7 +6,7 @@
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
 use crate::connection::{Connection, Executed, Turn};
 use crate::durable::Held;
-use crate::node::BATCH_MAX;
+use crate::execute::node::BATCH_MAX;
 use std::io;
 
 /// Connections of a group at most. Their buffers and what their requests need fit into the cache.

@@ -1,11 +1,11 @@
 //! What shows changes that are not durable yet: replies of this core's connections and mail to other
 //! cores wait in one queue, in the order of what they show.
 
-use crate::message::Message;
+use crate::mail::message::Message;
 use crate::ticket::Ticket;
 use std::collections::VecDeque;
 
-/// What has to wait.
+/// Replies or mail that have to wait.
 pub(crate) enum Held {
     /// The replies of a connection of this core, which has them.
     Replies(Ticket),
@@ -13,7 +13,7 @@ pub(crate) enum Held {
     Mail(u16, Message),
 }
 
-/// What becomes of it.
+/// The end of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     /// All that it shows is durable.
@@ -22,7 +22,7 @@ pub(crate) enum Fate {
     Lost,
 }
 
-/// One core's; bounded by the connections, each of which waits for its replies.
+/// Everything of one core that waits; bounded by the connections, each of which waits for its replies.
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: VecDeque<(u64, Held)>,
@@ -30,7 +30,7 @@ pub(super) struct Queue {
 }
 
 impl Held {
-    /// What it has that nobody else counts, bytes.
+    /// Memory that nobody else counts, bytes.
     fn memory_bytes(&self) -> u64 {
         match self {
             Held::Replies(_) => 0,

@@ -1,0 +1,70 @@
+//! SCUR commands: grammar, engine, reply.
+
+use crate::durable::LOG_FAILED;
+use crate::execute::client::Client;
+use crate::execute::effect::Effect;
+use crate::execute::node::Node;
+use crate::mail::report::{Question, Report};
+use scurry_engine::{Outcome, ReadError};
+use scurry_resp::table::{Memory, Spec};
+use scurry_resp::{Args, OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_TYPE};
+
+/// Any SCUR command.
+pub(crate) fn scur(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    match scurry_resp::parse_read(spec.id, args) {
+        Ok(Some(request)) => read(node, request, reply),
+        Ok(None) => write(node, spec, args, reply),
+        Err(fault) => reply.error(fault),
+    }
+}
+
+fn write(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
+    match scurry_resp::parse(spec.id, args, &mut scratch) {
+        Ok(Some(ScurRequest::Write { account, command })) => {
+            let (key, now) = (node.first_key(account), node.now.time);
+            let outcome = match spec.memory {
+                Memory::Free => node.shard.execute(now, key, &command),
+                Memory::ForNew | Memory::ForAbsent | Memory::Taken => {
+                    node.shard.execute_in_bounds(now, key, &command)
+                }
+            };
+            match outcome {
+                Outcome::Answer { answer, replayed } => {
+                    scurry_resp::answer(reply, &command, &answer, replayed);
+                }
+                Outcome::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+                Outcome::WrongType => reply.error(WRONG_TYPE),
+                Outcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
+            }
+        }
+        Ok(Some(ScurRequest::Read(_)) | None) => reply.error("ERR not a SCUR command"),
+        Err(fault) => reply.error(fault),
+    }
+    node.scratch = scratch.reuse();
+}
+
+/// TOTALS, over all cores that the client's port stands for.
+pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    let all = Report::of_all(&told);
+    if all.durable.failed {
+        reply.error(LOG_FAILED);
+    } else {
+        scurry_resp::totals_map(reply, &all.totals);
+    }
+    Effect::None
+}
+
+fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
+    let Some(id) = request.account() else {
+        return scurry_resp::totals_map(reply, node.shard.totals());
+    };
+    let now = node.now.time;
+    let key = node.first_key(id);
+    match node.shard.account(now, key) {
+        Ok(account) => request.answer(reply, account, now),
+        Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),
+        Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
+    }
+}
