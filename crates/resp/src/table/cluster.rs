@@ -1,12 +1,12 @@
 //! CLUSTER and what else clients of a cluster say to a node.
 
-use super::{BLANK, CommandId, Spec};
+use super::{BLANK, CommandId, ConnectionId, ContainerId, HelpId, ServerId, Spec};
 
 const BASE: Spec = Spec { group: "cluster", flags: &["loading", "stale"], ..BLANK };
 const FAST: &[&str] = &["loading", "stale", "fast"];
 
 pub(super) const CLUSTER: Spec = Spec {
-    id: CommandId::Cluster,
+    id: CommandId::Container(ContainerId::Cluster),
     name: "CLUSTER",
     arity: -2,
     reply: "that of the subcommand",
@@ -16,7 +16,7 @@ pub(super) const CLUSTER: Spec = Spec {
 };
 
 pub(super) const READ_ONLY: Spec = Spec {
-    id: CommandId::ReadOnly,
+    id: CommandId::Connection(ConnectionId::ReadOnly),
     name: "READONLY",
     arity: 1,
     flags: FAST,
@@ -26,7 +26,7 @@ pub(super) const READ_ONLY: Spec = Spec {
 };
 
 pub(super) const READ_WRITE: Spec = Spec {
-    id: CommandId::ReadWrite,
+    id: CommandId::Connection(ConnectionId::ReadWrite),
     name: "READWRITE",
     arity: 1,
     flags: FAST,
@@ -37,7 +37,7 @@ pub(super) const READ_WRITE: Spec = Spec {
 
 const SUBCOMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::ClusterHelp,
+        id: CommandId::Help(HelpId::Cluster),
         name: "CLUSTER|HELP",
         arity: 2,
         reply: "array of lines",
@@ -45,7 +45,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterInfo,
+        id: CommandId::Server(ServerId::ClusterInfo),
         name: "CLUSTER|INFO",
         arity: 2,
         reply: "lines of name:value",
@@ -53,7 +53,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterKeySlot,
+        id: CommandId::Server(ServerId::ClusterKeySlot),
         name: "CLUSTER|KEYSLOT",
         arity: 3,
         grammar: "key",
@@ -62,7 +62,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterMyId,
+        id: CommandId::Server(ServerId::ClusterMyId),
         name: "CLUSTER|MYID",
         arity: 2,
         reply: "40 hexadecimal digits",
@@ -71,7 +71,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterNodes,
+        id: CommandId::Server(ServerId::ClusterNodes),
         name: "CLUSTER|NODES",
         arity: 2,
         reply: "a line per core",
@@ -80,7 +80,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterShards,
+        id: CommandId::Server(ServerId::ClusterShards),
         name: "CLUSTER|SHARDS",
         arity: 2,
         reply: "array of maps",
@@ -88,7 +88,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterSlots,
+        id: CommandId::Server(ServerId::ClusterSlots),
         name: "CLUSTER|SLOTS",
         arity: 2,
         reply: "array of [first, last, [ip, port, id, []]]",
