@@ -5,6 +5,7 @@ pub(crate) mod buffer;
 pub(crate) mod buffers;
 pub(crate) mod fault;
 pub(crate) mod listener;
+pub(crate) mod output;
 pub(crate) mod port;
 pub(crate) mod ports;
 pub(crate) mod rdma;

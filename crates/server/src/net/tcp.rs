@@ -2,27 +2,23 @@
 
 use crate::net::buffer::Buffer;
 use crate::net::buffers::Buffers;
-use crate::net::transport::{Arrival, Transport};
+use crate::net::output::Output;
+use crate::net::transport::{Arrival, Transport, attempt};
 use mio::net::TcpStream;
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
-
-/// A buffer that is filled less than this part is exchanged for a small one while it waits.
-const SHELVED_SHARE: usize = 16;
 
 /// A socket and the bytes on their way in and out.
 #[derive(Debug)]
 pub(crate) struct Tcp {
     pub(crate) stream: TcpStream,
     input: Buffer,
-    output: Vec<u8>,
-    committed: usize,
-    sent: usize,
+    output: Output,
 }
 
 impl Tcp {
     pub(crate) fn new(stream: TcpStream) -> Tcp {
-        Tcp { stream, input: Buffer::default(), output: Vec::new(), committed: 0, sent: 0 }
+        Tcp { stream, input: Buffer::default(), output: Output::default() }
     }
 }
 
@@ -31,22 +27,16 @@ impl Transport for Tcp {
         let room = self.input.room(buffers);
         let most = room.len().min(len_max);
         let room = &mut room[..most];
-        loop {
-            match self.stream.read(room) {
-                Ok(0) => return Ok(Arrival::End),
-                Ok(len) => {
-                    let full = len == room.len();
-                    self.input.fill(len);
-                    // A short read has emptied the socket: the next arrival is a new event.
-                    return Ok(if full { Arrival::More(len) } else { Arrival::Drained(len) });
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    return Ok(Arrival::Drained(0));
-                }
-                Err(error) => return Err(error),
-            }
+        let Some(len) = attempt(|| self.stream.read(room))? else {
+            return Ok(Arrival::Drained(0));
+        };
+        if len == 0 {
+            return Ok(Arrival::End);
         }
+        let full = len == room.len();
+        self.input.fill(len);
+        // A short read has emptied the socket: the next arrival is a new event.
+        Ok(if full { Arrival::More(len) } else { Arrival::Drained(len) })
     }
 
     fn input(&self) -> &[u8] {
@@ -54,10 +44,7 @@ impl Transport for Tcp {
     }
 
     fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
-        if self.output.capacity() == 0 {
-            self.output = buffers.take_output();
-        }
-        (self.input.filled(), &mut self.output)
+        (self.input.filled(), self.output.staging(buffers))
     }
 
     fn consume(&mut self, len: usize) {
@@ -65,28 +52,22 @@ impl Transport for Tcp {
     }
 
     fn commit(&mut self) {
-        self.committed = self.output.len();
+        self.output.commit();
     }
 
     fn publish(&mut self) -> io::Result<bool> {
-        while self.sent < self.committed {
-            match self.stream.write(&self.output[self.sent..self.committed]) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(len) => self.sent += len,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
+        while !self.output.leaving().is_empty() {
+            match attempt(|| self.stream.write(self.output.leaving()))? {
+                None => return Ok(false),
+                Some(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Some(len) => self.output.leave(len),
             }
-        }
-        if self.sent == self.output.len() {
-            self.output.clear();
-            (self.sent, self.committed) = (0, 0);
         }
         Ok(true)
     }
 
     fn unsent(&self) -> usize {
-        self.committed - self.sent
+        self.output.leaving().len()
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -95,10 +76,7 @@ impl Transport for Tcp {
 
     fn shelve(&mut self, buffers: &mut Buffers) {
         self.settle(buffers);
-        if self.output.len() < self.output.capacity() / SHELVED_SHARE {
-            let few = self.output.as_slice().to_vec();
-            buffers.give_output(std::mem::replace(&mut self.output, few));
-        }
+        self.output.shelve(buffers);
     }
 
     fn economize(&mut self, buffers: &mut Buffers) {
@@ -108,14 +86,7 @@ impl Transport for Tcp {
 
     fn settle(&mut self, buffers: &mut Buffers) {
         self.input.settle(buffers);
-        if self.output.is_empty() && self.output.capacity() > 0 {
-            buffers.give_output(std::mem::take(&mut self.output));
-        } else if self.sent > self.output.len() / 2 {
-            // What is sent makes room, so that a slow reader does not make the buffer grow.
-            self.output.drain(..self.sent);
-            self.committed -= self.sent;
-            self.sent = 0;
-        }
+        self.output.settle(buffers);
     }
 
     fn finish(&mut self) {

@@ -53,3 +53,17 @@ pub(crate) trait Transport {
     /// Tells the peer that nothing more will come.
     fn finish(&mut self);
 }
+
+/// Asks a socket once, and again when a signal has come between: how many bytes it has given or taken,
+/// none when it has to be waited for.
+#[inline]
+pub(super) fn attempt(mut call: impl FnMut() -> io::Result<usize>) -> io::Result<Option<usize>> {
+    loop {
+        match call() {
+            Ok(len) => return Ok(Some(len)),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        }
+    }
+}

@@ -5,7 +5,8 @@
 use crate::net::buffer::Buffer;
 use crate::net::buffers::Buffers;
 use crate::net::fault::Fault;
-use crate::net::transport::{Arrival, Transport};
+use crate::net::output::Output;
+use crate::net::transport::{Arrival, Transport, attempt};
 use mio::net::TcpStream;
 use rustls::ServerConnection;
 use std::io::{self, Read, Write};
@@ -22,10 +23,8 @@ pub(crate) struct Tls {
     pub(crate) stream: TcpStream,
     session: ServerConnection,
     input: Buffer,
-    output: Vec<u8>,
-    committed: usize,
-    /// Handed to the session, of `output`.
-    encrypted: usize,
+    /// Bytes leave it when they are handed to the session.
+    output: Output,
     /// Nothing more will come: the peer said so, or the session has failed.
     ended: bool,
     failed: bool,
@@ -40,9 +39,7 @@ impl Tls {
             stream,
             session,
             input: Buffer::default(),
-            output: Vec::new(),
-            committed: 0,
-            encrypted: 0,
+            output: Output::default(),
             ended: false,
             failed: false,
             fault: None,
@@ -55,7 +52,7 @@ impl Tls {
     }
 
     fn receive(&mut self, wire: &mut [u8], buffers: &mut Buffers) -> io::Result<Arrival> {
-        let Some(len) = read_some(&mut self.stream, wire)? else {
+        let Some(len) = attempt(|| self.stream.read(wire))? else {
             return Ok(Arrival::Drained(0));
         };
         if len == 0 {
@@ -100,18 +97,6 @@ impl Tls {
     }
 }
 
-/// What was read; none when there is nothing for now.
-fn read_some(stream: &mut TcpStream, into: &mut [u8]) -> io::Result<Option<usize>> {
-    loop {
-        match stream.read(into) {
-            Ok(len) => return Ok(Some(len)),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
 impl Transport for Tls {
     fn is_handshaking(&self) -> bool {
         self.session.is_handshaking()
@@ -133,10 +118,7 @@ impl Transport for Tls {
     }
 
     fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
-        if self.output.capacity() == 0 {
-            self.output = buffers.take_output();
-        }
-        (self.input.filled(), &mut self.output)
+        (self.input.filled(), self.output.staging(buffers))
     }
 
     fn consume(&mut self, len: usize) {
@@ -144,37 +126,30 @@ impl Transport for Tls {
     }
 
     fn commit(&mut self) {
-        self.committed = self.output.len();
+        self.output.commit();
     }
 
     fn publish(&mut self) -> io::Result<bool> {
         loop {
-            let plain = &self.output[self.encrypted..self.committed];
-            if !plain.is_empty() {
-                self.encrypted += self.session.writer().write(plain)?;
+            if !self.output.leaving().is_empty() {
+                let len = self.session.writer().write(self.output.leaving())?;
+                self.output.leave(len);
             }
             if !self.session.wants_write() {
-                break;
+                return Ok(true);
             }
-            match self.session.write_tls(&mut self.stream) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
-                Err(error) => return Err(error),
+            match attempt(|| self.session.write_tls(&mut self.stream))? {
+                None => return Ok(false),
+                Some(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Some(_) => {}
             }
         }
-        if self.encrypted == self.output.len() {
-            self.output.clear();
-            (self.encrypted, self.committed) = (0, 0);
-        }
-        Ok(true)
     }
 
     /// Plain bytes that are not encrypted yet, and 1 for the records that the session holds: those
     /// have a bound of their own. Publishing never makes it more.
     fn unsent(&self) -> usize {
-        self.committed - self.encrypted + usize::from(self.session.wants_write())
+        self.output.leaving().len() + usize::from(self.session.wants_write())
     }
 
     fn memory_bytes(&self) -> u64 {
@@ -183,14 +158,7 @@ impl Transport for Tls {
 
     fn settle(&mut self, buffers: &mut Buffers) {
         self.input.settle(buffers);
-        if self.output.is_empty() && self.output.capacity() > 0 {
-            buffers.give_output(std::mem::take(&mut self.output));
-        } else if self.encrypted > self.output.len() / 2 {
-            // What is encrypted makes room, so that a slow reader does not make the buffer grow.
-            self.output.drain(..self.encrypted);
-            self.committed -= self.encrypted;
-            self.encrypted = 0;
-        }
+        self.output.settle(buffers);
     }
 
     fn economize(&mut self, buffers: &mut Buffers) {
