@@ -9,12 +9,14 @@ mod disk;
 mod entity;
 mod entry;
 mod events;
+mod home;
 mod index;
 mod key;
 mod log;
 mod outcome;
 mod recovery;
 mod shard;
+mod slate;
 mod snapshot;
 mod stats;
 mod table;
@@ -33,6 +35,7 @@ pub use events::{
     Ending, Event, EventAt, EventReader, Found, Low, Movement, Read, ReadEventsError, Stop, Wanted,
     events_of,
 };
+pub use home::Home;
 pub use key::{Key, KeyHasher};
 pub use log::{
     Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReach,
@@ -43,6 +46,7 @@ pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType}
 pub use recovery::{Least, Progress, Recovered, RecoveryError, Sink, Until, recover};
 pub use scurry_codec::HashKey;
 pub use shard::{ChangedKeys, End, ReplayError, Shard, Step};
+pub use slate::{Slate, unpack};
 pub use snapshot::{
     Piece, Ranges, Snapshot, SnapshotError, SnapshotReader, SnapshotWriter, snapshot_name,
     snapshot_of,

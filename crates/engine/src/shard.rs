@@ -15,11 +15,12 @@ use crate::blocks::Blocks;
 use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
 use crate::index::Index;
 use crate::key::KeyHasher;
+use crate::slate::Slate;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
 use scurry_codec::FrameWriter;
-use scurry_ledger::{Account, Op, Portion, Time, Totals};
+use scurry_ledger::{Time, Totals};
 
 pub use changed::ChangedKeys;
 pub use durable::ReplayError;
@@ -41,12 +42,8 @@ pub struct Shard {
     stats: Stats,
     /// The greatest version that was given or seen.
     version_last: Version,
-    /// The account that a command works on, unpacked; its buffers are used again and again.
-    scratch: Option<Account>,
-    /// What the account was before the command, for the totals.
-    before: Portion,
-    /// Where a command's image is made; longer than the image.
-    image: Vec<u8>,
+    /// The account that a command works on.
+    slate: Slate,
     /// Where a list is packed.
     packed: Vec<u8>,
     /// What images have grown out of.
@@ -55,8 +52,6 @@ pub struct Shard {
     journal: Option<FrameWriter>,
     /// How often everything was forgotten.
     clears: u64,
-    /// Where a command's facts are recorded.
-    spare_ops: Vec<Op>,
     /// Keys that have changed. None while nobody wants to know.
     changed: Option<ChangedKeys>,
 }
@@ -72,14 +67,11 @@ impl Shard {
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,
-            scratch: None,
-            before: Portion::default(),
-            image: Vec::new(),
+            slate: Slate::new(config.limits.clone()),
             packed: Vec::new(),
             blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
-            spare_ops: Vec::new(),
             changed: None,
             config,
         }

@@ -2,12 +2,10 @@
 
 use super::Shard;
 use crate::entry::{Entry, Head, Kind};
+use crate::slate::Slate;
 use crate::table::Place;
-use crate::{Key, Outcome, ReadError, WrongType};
-use scurry_codec::{decode_account, encode_account_over};
-use scurry_ledger::{
-    Account, Answer, Code, Command, Decision, Status, Time, decide_with, next_due, view_in_place,
-};
+use crate::{Home, Key, Outcome, ReadError, WrongType};
+use scurry_ledger::{Account, Answer, Change, Code, Command, Time};
 
 impl Shard {
     /// Runs a command on an account, whatever memory that takes. The host has checked that the id
@@ -24,33 +22,17 @@ impl Shard {
 
     fn run(&mut self, now: Time, key: Key<'_>, command: &Command<'_>, is_bounded: bool) -> Outcome {
         let place = self.settle(now, key);
-        if self.load(place).is_err() {
-            return Outcome::WrongType;
-        }
-        self.before.set(self.scratch.as_ref());
-        let limits = &self.config.limits;
-        match decide_with(&mut self.spare_ops, &mut self.scratch, command, now, limits) {
-            Decision::Replay(answer) => {
-                self.stats.replays += 1;
-                Outcome::Answer { answer, replayed: true }
-            }
-            Decision::Reject(rejection) => {
-                self.stats.rejects += 1;
-                Outcome::Reject(rejection)
-            }
-            Decision::Commit(change, _) if is_bounded && self.refuses_memory() => {
-                self.spare_ops = change.ops;
-                Outcome::OutOfMemory
-            }
-            Decision::Commit(change, answer) => {
+        let outcome = self.slot(key, place).in_bounds(is_bounded).run(now, command);
+        match &outcome {
+            Outcome::Answer { replayed: true, .. } => self.stats.replays += 1,
+            Outcome::Answer { answer, .. } => {
                 self.stats.commits += 1;
-                self.count_denial(&answer);
-                self.record(key, &change);
-                self.store(key, place);
-                self.spare_ops = change.ops;
-                Outcome::Answer { answer, replayed: false }
+                self.count_denial(answer);
             }
+            Outcome::Reject(_) => self.stats.rejects += 1,
+            Outcome::WrongType | Outcome::OutOfMemory => {}
         }
+        outcome
     }
 
     #[inline]
@@ -63,60 +45,101 @@ impl Shard {
     /// An account as it is at `now`: what is due is applied, nothing is written.
     pub fn account(&mut self, now: Time, key: Key<'_>) -> Result<&Account, ReadError> {
         let place = self.find(now, key);
-        self.load(place).map_err(|WrongType| ReadError::WrongType)?;
-        view_in_place(&mut self.scratch, now, &self.config.limits);
-        self.scratch.as_ref().ok_or(ReadError::UnknownAccount)
+        self.slot(key, place).view(now).map_err(|WrongType| ReadError::WrongType)?;
+        self.slate.account.as_ref().ok_or(ReadError::UnknownAccount)
     }
 
-    /// Unpacks the account at a place into the scratch, none where there is no place.
+    /// The slot of a key, where its account is or comes.
+    pub(super) fn slot<'s>(&'s mut self, key: Key<'s>, place: Option<Place>) -> Slot<'s> {
+        Slot { shard: self, key, place, is_bounded: false }
+    }
+
+    /// Unpacks the account at a place onto the slate, none where there is no place.
     pub(super) fn load(&mut self, place: Option<Place>) -> Result<(), WrongType> {
-        let Some(place) = place else {
-            self.scratch = None;
-            return Ok(());
-        };
-        let entry = self.table.at(place);
-        if entry.kind() != Kind::Account {
+        let entry = place.map(|place| self.table.at(place));
+        if entry.is_some_and(|entry| entry.kind() != Kind::Account) {
             return Err(WrongType);
         }
-        let scratch = self.scratch.get_or_insert_with(|| Account::empty(Status::Active));
-        if let Err(error) = decode_account(entry.value(), scratch) {
-            // Only this shard writes images, and only into its own memory.
-            panic!("the image of an account in memory is broken: {error}");
-        }
+        self.slate.unpack(entry.map(Entry::value));
         Ok(())
     }
+}
 
-    /// Packs the scratch back after a Commit, and keeps totals and timers right. What the
-    /// account was is in `before`.
-    pub(super) fn store(&mut self, key: Key<'_>, place: Option<Place>) {
-        // The image first: it is copied by wider words than it is written, and what was written has
-        // to reach the cache before. Meanwhile there is other work.
-        let len = self.scratch.as_ref().map(|it| encode_account_over(it, &mut self.image));
-        self.totals.replace(&self.before, self.scratch.as_ref());
-        let (Some(account), Some(len)) = (&self.scratch, len) else {
-            if let Some(place) = place {
-                self.remove(key.hash(), place);
-            }
-            return;
-        };
-        if let Some(changed) = &mut self.changed {
-            changed.push(key.bytes());
+/// A slot of a shard's table, the home of an account.
+pub(super) struct Slot<'s> {
+    shard: &'s mut Shard,
+    key: Key<'s>,
+    /// The entry that is there.
+    place: Option<Place>,
+    /// The bound on memory is heeded.
+    is_bounded: bool,
+}
+
+impl Slot<'_> {
+    /// The same slot, with the bound on memory heeded or not.
+    pub(super) fn in_bounds(self, is_bounded: bool) -> Self {
+        Slot { is_bounded, ..self }
+    }
+}
+
+impl Home for Slot<'_> {
+    fn slate(&mut self) -> &mut Slate {
+        &mut self.shard.slate
+    }
+
+    fn load(&mut self) -> Result<(), WrongType> {
+        self.shard.load(self.place)
+    }
+
+    fn refuses_memory(&mut self) -> bool {
+        self.is_bounded && self.shard.refuses_memory()
+    }
+
+    fn hand_on(&mut self, change: &Change) {
+        if let Some(journal) = &mut self.shard.journal {
+            journal.account(self.key.bytes(), change, self.shard.slate.account.as_ref());
         }
-        let due = next_due(account);
-        let image = &self.image[..len];
-        let place = match place {
+    }
+
+    fn hand_on_image(&mut self) {
+        if let Some(journal) = &mut self.shard.journal {
+            journal.image(self.key.bytes(), self.shard.slate.image());
+        }
+    }
+
+    fn count(&mut self) {
+        let Shard { slate, totals, .. } = &mut *self.shard;
+        totals.replace(slate.before(), slate.account.as_ref());
+    }
+
+    fn put(&mut self, due: Option<Time>) {
+        self.shard.changes(self.key.bytes());
+        let Shard { slate, table, blocks, .. } = &mut *self.shard;
+        let image = slate.image();
+        let place = match self.place {
             Some(place) => {
-                let blocks = &mut self.blocks;
-                self.table.update(place, |entry| entry.set_value_among(image, blocks));
+                table.update(place, |entry| entry.set_value_among(image, blocks));
                 place
             }
             None => {
-                let entry = Entry::new(Head::plain(Kind::Account), key.bytes(), image);
-                self.table.insert(key.hash(), entry)
+                let entry = Entry::new(Head::plain(Kind::Account), self.key.bytes(), image);
+                table.insert(self.key.hash(), entry)
             }
         };
         if let Some(due) = due {
-            self.arm(key.hash(), place, due);
+            self.shard.arm(self.key.hash(), place, due);
+        }
+    }
+
+    fn remove(&mut self) {
+        if let Some(place) = self.place {
+            self.shard.remove(self.key.hash(), place);
+        }
+    }
+
+    fn arm(&mut self, due: Option<Time>) {
+        if let (Some(place), Some(due)) = (self.place, due) {
+            self.shard.arm(self.key.hash(), place, due);
         }
     }
 }

@@ -2,8 +2,9 @@
 //! commands get their turn also when a million things fall due at once.
 
 use super::Shard;
+use crate::Home;
 use crate::timers::{Lane, tick_of};
-use scurry_ledger::{Change, Op, Time, next_due, tick_in_place};
+use scurry_ledger::{Change, Op, Time};
 
 /// Steps of one [`Shard::tick`]: each gathers, commits or removes one entry.
 const TICK_STEPS_MAX: usize = 128;
@@ -73,7 +74,7 @@ impl Shard {
         let place = self.table.find_timer(hash, timer);
         let place = place.expect("a timer goes with its entry");
         self.load(Some(place)).expect("a timer of accounts is an account's");
-        match self.scratch.as_ref().and_then(next_due) {
+        match self.slate.next_due() {
             Some(due) if tick_of(due) <= tick => {
                 let armed = self.timers.bring_near(timer, due, self.table.at(place).key());
                 self.table.at_mut(place).arm(armed);
@@ -95,29 +96,20 @@ impl Shard {
         let key = self.table.hasher().key(&id);
         let place = self.table.find(key).expect("a timer goes with its entry");
         self.disarm(place);
-        self.load(Some(place)).expect("a timer of accounts is an account's");
-        match self.scratch.as_ref().and_then(next_due) {
-            Some(due) if due <= time => {
-                self.before.set(self.scratch.as_ref());
-                let change = tick_in_place(&mut self.scratch, time, &self.config.limits);
-                let change = change.expect("what is due gives a Change");
-                self.stats.commits += 1;
-                self.stats.expiries += 1;
-                for op in &change.ops {
-                    match op {
-                        Op::CloseSession(_) => self.stats.sessions_expired += 1,
-                        Op::Expire(_) => self.stats.buckets_expired += 1,
-                        _ => {}
-                    }
-                }
-                self.record(key, &change);
-                self.store(key, Some(place));
-                committed(&id, &change);
+        let change = self.slot(key, Some(place)).tick(time);
+        let change = change.expect("a timer of accounts is an account's");
+        // Else a command moved it back since it was gathered.
+        let Some(change) = change else { return };
+        self.stats.commits += 1;
+        self.stats.expiries += 1;
+        for op in &change.ops {
+            match op {
+                Op::CloseSession(_) => self.stats.sessions_expired += 1,
+                Op::Expire(_) => self.stats.buckets_expired += 1,
+                _ => {}
             }
-            // A command moved it back since it was gathered.
-            Some(due) => self.arm(key.hash(), place, due),
-            None => {}
         }
+        committed(&id, &change);
     }
 
     /// One step of values, entities and tombstones: false when no tick is over that has some.

@@ -10,7 +10,7 @@ use scurry_codec::{
     ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, List, ListError,
     Record, RecordError, decode_account,
 };
-use scurry_ledger::{Account, Change, Portion, Status, Time, next_due};
+use scurry_ledger::{Portion, Time};
 use thiserror::Error;
 
 /// Why a record or an entry cannot be taken. The bytes passed their checksum, so this is a fault
@@ -103,7 +103,7 @@ impl Shard {
             let key = self.table.hasher().key(&key);
             let Some(place) = self.table.find(key) else { continue };
             if self.load(Some(place)).is_ok() {
-                let before = Portion::of(self.scratch.as_ref());
+                let before = Portion::of(self.slate.account.as_ref());
                 self.totals.replace(&before, None);
             }
             self.remove(key.hash(), place);
@@ -165,11 +165,10 @@ impl Shard {
         let key = self.table.hasher().key(key);
         let mut due = head.expires;
         if head.kind == Kind::Account {
-            let scratch = self.scratch.get_or_insert_with(|| Account::empty(Status::Active));
-            decode_account(value, scratch)
+            decode_account(value, self.slate.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key.bytes()), error })?;
-            self.totals.replace(&Portion::default(), self.scratch.as_ref());
-            due = self.scratch.as_ref().and_then(next_due);
+            self.totals.replace(&Portion::default(), self.slate.account.as_ref());
+            due = self.slate.next_due();
         }
         if let Some(index) = self.index.as_mut().filter(|_| head.kind == Kind::Entity) {
             index.insert(index.value_hash(value), key.hash());
@@ -241,13 +240,6 @@ impl Shard {
             }
         }
         Ok(())
-    }
-
-    /// Puts a Change of an account into the journal. The scratch is the account after it.
-    pub(super) fn record(&mut self, key: Key<'_>, change: &Change) {
-        if let Some(journal) = &mut self.journal {
-            journal.account(key.bytes(), change, self.scratch.as_ref());
-        }
     }
 
     pub(super) fn record_removal(&mut self, key: Key<'_>) {

@@ -4,9 +4,9 @@ use super::Shard;
 use super::durable::{ReplayError, shown};
 use crate::entry::Kind;
 use crate::outcome::LoadError;
-use crate::{Key, ReadError};
-use scurry_codec::{decode_account, decode_foreign_account, encode_account_over};
-use scurry_ledger::{Account, Status, Time};
+use crate::{Home, Key, ReadError};
+use scurry_codec::decode_account;
+use scurry_ledger::Time;
 
 impl Shard {
     /// The image of an account, as its last Commit left it: what has become due since is still in
@@ -28,22 +28,8 @@ impl Shard {
         replace: bool,
     ) -> Result<(), LoadError> {
         let place = self.settle(now, key);
-        self.load(place).map_err(|_| LoadError::WrongType)?;
-        if self.scratch.is_some() && !replace {
-            return Err(LoadError::Exists);
-        }
-        if self.refuses_memory() {
-            return Err(LoadError::OutOfMemory);
-        }
-        self.before.set(self.scratch.as_ref());
-        decode_foreign_account(image, self.emptied_scratch()).map_err(LoadError::Image)?;
+        self.slot(key, place).in_bounds(true).load_image(image, replace)?;
         self.stats.commits += 1;
-        if let (Some(journal), Some(account)) = (&mut self.journal, &self.scratch) {
-            // Bytes of this version's writer, whoever has written those that came.
-            let len = encode_account_over(account, &mut self.image);
-            journal.image(key.bytes(), &self.image[..len]);
-        }
-        self.store(key, place);
         Ok(())
     }
 
@@ -51,13 +37,9 @@ impl Shard {
     pub(super) fn replay_image(&mut self, id: &[u8], image: &[u8]) -> Result<(), ReplayError> {
         let key = self.table.hasher().key(id);
         let place = self.begin_replay(key)?;
-        decode_account(image, self.emptied_scratch())
+        decode_account(image, self.slate.account_mut())
             .map_err(|error| ReplayError::Image { account: shown(id), error })?;
-        self.store(key, place);
+        self.slot(key, place).store();
         Ok(())
-    }
-
-    fn emptied_scratch(&mut self) -> &mut Account {
-        self.scratch.get_or_insert_with(|| Account::empty(Status::Active))
     }
 }

@@ -2,8 +2,8 @@
 
 use super::Shard;
 use crate::entry::{Entry, Kind};
-use crate::{Key, KeyHasher, KeyKind};
-use scurry_ledger::{Time, next_due, view_in_place};
+use crate::{Home, Key, KeyHasher, KeyKind};
+use scurry_ledger::Time;
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;
 
@@ -102,9 +102,8 @@ impl Shard {
         if entry.kind() == Kind::Account {
             // What is due counts as done, and the image does not show it yet: what comes due next
             // tells how far that has gone.
-            self.load(Some(place)).expect("it is an account");
-            view_in_place(&mut self.scratch, now, &self.config.limits);
-            self.scratch.as_ref().and_then(next_due).hash(hasher);
+            self.slot(key, Some(place)).view(now).expect("it is an account");
+            self.slate.next_due().hash(hasher);
         }
     }
 

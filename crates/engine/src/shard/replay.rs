@@ -3,9 +3,9 @@
 
 use super::Shard;
 use super::durable::{ReplayError, shown};
-use crate::Key;
 use crate::entry::Kind;
 use crate::table::Place;
+use crate::{Home, Key};
 use scurry_codec::{Balance, ChangeError, Facts, Left, Lefts, RecordError, read_change};
 use scurry_ledger::{Account, Op, Time, apply_op, seal};
 use std::mem;
@@ -43,7 +43,7 @@ impl Shard {
             step().map_err(|error| (sequence, error))?;
         }
         if let Some(place) = place {
-            self.store(key, place);
+            self.slot(key, place).store();
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl Shard {
             Ok(Left { bucket, available, held })
         };
         self.check_left(id, balances.iter().map(left))?;
-        self.store(key, place);
+        self.slot(key, place).store();
         Ok(())
     }
 
@@ -78,24 +78,24 @@ impl Shard {
         if self.load(place).is_err() {
             return Err(ReplayError::WrongType(shown(key.bytes())));
         }
-        self.before.set(self.scratch.as_ref());
+        self.slate.remember();
         Ok(place)
     }
 
-    /// Applies a Change to the scratch.
+    /// Applies a Change to the account on the slate.
     fn replay_change(&mut self, id: &[u8], change: &[u8]) -> Result<(), ReplayError> {
-        apply_bytes(&mut self.scratch, change)
+        apply_bytes(&mut self.slate.account, change)
             .map_err(|error| ReplayError::Change { account: shown(id), error })
     }
 
-    /// The scratch has what a Change left.
+    /// Refuses an account that has not what a Change left.
     #[inline]
     fn check_left(
         &self,
         id: &[u8],
         left: impl Iterator<Item = Result<Left, RecordError>>,
     ) -> Result<(), ReplayError> {
-        let buckets = self.scratch.as_ref().map_or(&[][..], |account| &account.buckets);
+        let buckets = self.slate.account.as_ref().map_or(&[][..], |account| &account.buckets);
         for wanted in left {
             let wanted =
                 wanted.map_err(|error| ReplayError::Record { account: shown(id), error })?;

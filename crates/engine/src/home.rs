@@ -1,0 +1,139 @@
+//! The shell around the ledger, the same for every host: an account is unpacked, a command or a
+//! moment is decided on, what comes of it is handed on, packed and stored, and a timer is armed. A
+//! host says where its accounts lie and whom it tells; the order of the steps stands here alone.
+
+use crate::outcome::LoadError;
+use crate::slate::Slate;
+use crate::{Outcome, WrongType};
+use scurry_codec::decode_foreign_account;
+use scurry_ledger::{Change, Command, Decision, Time};
+
+/// The home of one account, where its image lies between two commands: a slot of a shard's table,
+/// or a key of a server.
+///
+/// A host writes the methods without a body. It calls the others, and overrides none.
+pub trait Home {
+    /// The slate of the host.
+    fn slate(&mut self) -> &mut Slate;
+
+    /// Unpacks the account onto the slate, none where nothing is at home.
+    fn load(&mut self) -> Result<(), WrongType>;
+
+    /// True when the command may take no memory, and the host has none left.
+    fn refuses_memory(&mut self) -> bool;
+
+    /// Hands a Change on, to the log or to replicas. The slate has the account after it; what is at
+    /// home is still the account before it.
+    fn hand_on(&mut self, change: &Change);
+
+    /// Hands on that the account is replaced by the image on the slate.
+    fn hand_on_image(&mut self);
+
+    /// Takes the account out of the totals as the slate remembers it, and in as it is.
+    fn count(&mut self);
+
+    /// Puts the slate's image where the account lies, or makes a place for it; `due` is when
+    /// something comes due in it, for the timer.
+    fn put(&mut self, due: Option<Time>);
+
+    /// Takes away what lies there, if anything does. The account is deleted.
+    fn remove(&mut self);
+
+    /// Sees to it that what lies there is looked at when it is due.
+    fn arm(&mut self, due: Option<Time>);
+
+    /// Runs a command. Without memory what would change something comes to nothing; a duplicate gets
+    /// its stored answer.
+    #[inline]
+    fn run(&mut self, now: Time, command: &Command<'_>) -> Outcome {
+        if self.load().is_err() {
+            return Outcome::WrongType;
+        }
+        let slate = self.slate();
+        slate.remember();
+        match slate.decide(command, now) {
+            Decision::Replay(answer) => Outcome::Answer { answer, replayed: true },
+            Decision::Reject(rejection) => Outcome::Reject(rejection),
+            Decision::Commit(change, _) if self.refuses_memory() => {
+                self.slate().reuse(change);
+                Outcome::OutOfMemory
+            }
+            Decision::Commit(change, answer) => {
+                self.hand_on(&change);
+                self.store();
+                self.slate().reuse(change);
+                Outcome::Answer { answer, replayed: false }
+            }
+        }
+    }
+
+    /// Shows the account on the slate as it is at `now`: what is due counts as done, and nothing is
+    /// written.
+    fn view(&mut self, now: Time) -> Result<(), WrongType> {
+        self.load()?;
+        self.slate().view(now);
+        Ok(())
+    }
+
+    /// Commits what is due at `at`. A timer that was early gives nothing, and is armed for later. The
+    /// host has disarmed it.
+    fn tick(&mut self, at: Time) -> Result<Option<Change>, WrongType> {
+        self.load()?;
+        match self.slate().next_due() {
+            Some(due) if due <= at => {
+                let slate = self.slate();
+                slate.remember();
+                let change = slate.tick(at).expect("what is due gives a Change");
+                self.hand_on(&change);
+                self.store();
+                Ok(Some(change))
+            }
+            due => {
+                self.arm(due);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Takes an account from another store: with its sessions, its remembered answers and all else
+    /// that its image holds. Where there is an account already it is replaced only when told so.
+    fn load_image(&mut self, image: &[u8], replace: bool) -> Result<(), LoadError> {
+        self.load().map_err(|WrongType| LoadError::WrongType)?;
+        if self.slate().account.is_some() && !replace {
+            return Err(LoadError::Exists);
+        }
+        if self.refuses_memory() {
+            return Err(LoadError::OutOfMemory);
+        }
+        let slate = self.slate();
+        slate.remember();
+        decode_foreign_account(image, slate.account_mut()).map_err(LoadError::Image)?;
+        // Bytes of this version's writer, whoever has written those that came.
+        slate.pack();
+        self.hand_on_image();
+        self.store_packed();
+        Ok(())
+    }
+
+    /// Stores the account of the slate after a Commit, and keeps totals and timers right. The account
+    /// was loaded from here, and remembered in between.
+    fn store(&mut self) {
+        // The image first: it is copied by wider words than it is written, and what was written has
+        // to reach the cache before. Meanwhile there is other work.
+        self.slate().pack();
+        self.store_packed();
+    }
+
+    /// As [`Home::store`], for a slate whose image is made.
+    #[inline]
+    fn store_packed(&mut self) {
+        self.count();
+        let slate = self.slate();
+        if slate.account.is_some() {
+            let due = slate.next_due();
+            self.put(due);
+        } else {
+            self.remove();
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! The account that a host works on, between the image that it was and the image that it becomes.
+//! A host has one slate for all its commands, so that no command allocates what another had.
+
+use scurry_codec::{decode_account, encode_account_over};
+use scurry_ledger::{
+    Account, Change, Command, Decision, Limits, Op, Portion, Status, Time, decide_with, next_due,
+    tick_in_place, view_in_place,
+};
+
+/// The account that a host works on, unpacked, and the buffers that this takes.
+#[derive(Debug, Default)]
+pub struct Slate {
+    /// The account; none where there is none.
+    pub account: Option<Account>,
+    /// Bounds and defaults of the ledger.
+    limits: Limits,
+    /// The account's share of the totals before it was changed.
+    before: Portion,
+    /// Room for the image, longer than it.
+    image: Vec<u8>,
+    /// Bytes of the image.
+    image_len: usize,
+    /// Room for the facts of a Change.
+    ops: Vec<Op>,
+}
+
+impl Slate {
+    /// An empty slate of a host with these limits.
+    pub fn new(limits: Limits) -> Slate {
+        Slate { limits, ..Slate::default() }
+    }
+
+    /// Unpacks an image that this program has written or looked through; none wipes the slate.
+    #[inline]
+    pub fn unpack(&mut self, image: Option<&[u8]>) {
+        match image {
+            Some(image) => unpack(image, &mut self.account),
+            None => self.account = None,
+        }
+    }
+
+    /// An account to unpack another image into, whatever was there.
+    pub fn account_mut(&mut self) -> &mut Account {
+        emptied(&mut self.account)
+    }
+
+    /// Remembers the account's share of the totals, before it is changed.
+    #[inline]
+    pub fn remember(&mut self) {
+        self.before.set(self.account.as_ref());
+    }
+
+    /// The account's share of the totals when it was remembered.
+    pub fn before(&self) -> &Portion {
+        &self.before
+    }
+
+    /// The image that the account was packed into last.
+    #[inline]
+    pub fn image(&self) -> &[u8] {
+        &self.image[..self.image_len]
+    }
+
+    /// When something comes due in the account.
+    pub fn next_due(&self) -> Option<Time> {
+        self.account.as_ref().and_then(next_due)
+    }
+
+    /// Makes the image of the account, if there is an account.
+    #[inline]
+    pub(crate) fn pack(&mut self) {
+        if let Some(account) = &self.account {
+            self.image_len = encode_account_over(account, &mut self.image);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn decide(&mut self, command: &Command<'_>, now: Time) -> Decision {
+        decide_with(&mut self.ops, &mut self.account, command, now, &self.limits)
+    }
+
+    /// Takes the facts of a Change back when all have seen them.
+    #[inline]
+    pub(crate) fn reuse(&mut self, change: Change) {
+        self.ops = change.ops;
+    }
+
+    /// Does what is due, without a Change.
+    pub(crate) fn view(&mut self, now: Time) {
+        view_in_place(&mut self.account, now, &self.limits);
+    }
+
+    pub(crate) fn tick(&mut self, at: Time) -> Option<Change> {
+        tick_in_place(&mut self.account, at, &self.limits)
+    }
+}
+
+/// Unpacks an image that this program has written or looked through, into an account whose buffers
+/// are used again.
+#[inline]
+pub fn unpack(image: &[u8], account: &mut Option<Account>) {
+    if let Err(error) = decode_account(image, emptied(account)) {
+        // Only hosts write images, each into its own memory, and those from outside are looked through.
+        panic!("the image of an account in memory is broken: {error}");
+    }
+}
+
+fn emptied(account: &mut Option<Account>) -> &mut Account {
+    account.get_or_insert_with(|| Account::empty(Status::Active))
+}
