@@ -79,13 +79,14 @@ mod tests {
         assert_eq!(output.leaving(), b"");
         output.commit();
         output.staging(&mut buffers).extend_from_slice(b"ef");
+        assert_eq!(output.leaving(), b"abcd");
+        output.leave(1);
+        assert_eq!(output.leaving(), b"bcd");
         output.leave(3);
-        assert_eq!(output.leaving(), b"d");
         output.settle(&mut buffers);
         output.shelve(&mut buffers);
-        assert_eq!((output.leaving(), output.capacity()), (&b"d"[..], 3));
+        assert_eq!((output.leaving(), output.capacity()), (&b""[..], 2));
         output.commit();
-        output.leave(1);
         assert_eq!(output.leaving(), b"ef");
         output.leave(2);
         output.settle(&mut buffers);
