@@ -55,20 +55,29 @@ impl Engine {
         }))
     }
 
-    /// The connection on which the fewest requests are under way: one without any, as long as there
-    /// may be one more.
+    /// The connection on which the fewest requests are under way: one without any, as long as one more
+    /// is to be had.
     fn line(&self) -> io::Result<Line> {
         let mut lines = self.lines();
         lines.retain(|line| !line.is_over());
-        let has_room = lines.len() < LINES_MAX;
         let counted = lines.iter().map(|line| (line.under_way(), line));
-        match counted.min_by_key(|(under_way, _)| *under_way) {
-            Some((under_way, line)) if under_way == 0 || !has_room => return Ok(line.clone()),
-            _ => {}
+        let idlest = counted.min_by_key(|(under_way, _)| *under_way);
+        let idlest = idlest.map(|(under_way, line)| (under_way, line.clone()));
+        if let Some((under_way, line)) = &idlest
+            && (*under_way == 0 || lines.len() >= LINES_MAX)
+        {
+            return Ok(line.clone());
         }
-        let line = Line::within((self.connect)()?, self.patience)?;
-        lines.push(line.clone());
-        Ok(line)
+        let made = (self.connect)().and_then(|stream| Line::within(stream, self.patience));
+        match (made, idlest) {
+            (Ok(line), _) => {
+                lines.push(line.clone());
+                Ok(line)
+            }
+            // The engine takes no more at present: it answers those that it has.
+            (Err(_), Some((_, line))) => Ok(line),
+            (Err(error), None) => Err(error),
+        }
     }
 
     fn lines(&self) -> MutexGuard<'_, Vec<Line>> {

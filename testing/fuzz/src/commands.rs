@@ -40,7 +40,7 @@ pub fn images(data: &[u8]) -> Vec<Vec<u8>> {
     for line in lines.split(|&byte| byte == b'\n').take(LINES_MAX) {
         store.line(line);
     }
-    store.settle()
+    store.commit_due()
 }
 
 /// Bounds that a few lines reach.
@@ -198,8 +198,8 @@ impl Store {
         }
     }
 
-    /// When everything due is committed, the totals are the sum of the accounts. Their images.
-    fn settle(&mut self) -> Vec<Vec<u8>> {
+    /// Commits everything that is due: the totals are then the sum of the accounts. Returns their images.
+    fn commit_due(&mut self) -> Vec<Vec<u8>> {
         let mut images = Vec::new();
         while self.shard.tick(self.now) > 0 {}
         let mut sum = Totals::default();

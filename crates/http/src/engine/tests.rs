@@ -123,3 +123,22 @@ async fn a_lost_connection_is_made_anew() {
     end.write_all(b"+PONG\r\n").await.expect("it is taken");
     second.await.expect("it ends").expect("a reply");
 }
+
+#[tokio::test]
+async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there_are() {
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    ours.set_nonblocking(true).expect("it is ours");
+    theirs.set_nonblocking(true).expect("it is ours");
+    let only = Mutex::new(Some(ours));
+    let connect = move || only.lock().unwrap().take().ok_or(io::ErrorKind::WouldBlock.into());
+    let engine = Arc::new(Engine::new(connect, PATIENCE));
+    let first = ask(&engine);
+    let mut end = tokio::net::UnixStream::from_std(theirs).expect("it can be waited for");
+    take(&mut end, 1).await;
+    let second = ask(&engine);
+    take(&mut end, 1).await;
+    end.write_all(&b"+PONG\r\n".repeat(2)).await.expect("it is taken");
+    for reply in [first, second] {
+        reply.await.expect("it ends").expect("a reply");
+    }
+}

@@ -10,7 +10,7 @@ pub(super) const CLUSTER: Spec = Spec {
     name: "CLUSTER",
     arity: -2,
     reply: "that of the subcommand",
-    summary: "The server as a cluster: one node per core, each with a port of its own.",
+    summary: "Container of commands about the server as a cluster, in which each thread is a node with a port of its own.",
     subcommands: SUBCOMMANDS,
     ..BASE
 };
@@ -75,7 +75,7 @@ const SUBCOMMANDS: &[Spec] = &[
         name: "CLUSTER|NODES",
         arity: 2,
         reply: "a line per core",
-        summary: "The cores as nodes, with their ports and slots.",
+        summary: "Shows each thread as a node, with its port and slots.",
         notes: "There is no cluster bus: its port is 0.",
         ..BASE
     },
@@ -84,7 +84,7 @@ const SUBCOMMANDS: &[Spec] = &[
         name: "CLUSTER|SHARDS",
         arity: 2,
         reply: "array of maps",
-        summary: "The cores as shards of one node each.",
+        summary: "Shows each thread as a shard of one node.",
         ..BASE
     },
     Spec {
@@ -92,7 +92,7 @@ const SUBCOMMANDS: &[Spec] = &[
         name: "CLUSTER|SLOTS",
         arity: 2,
         reply: "array of [first, last, [ip, port, id, []]]",
-        summary: "Which core's port serves which slots.",
+        summary: "Says which thread's port serves which slots.",
         ..BASE
     },
 ];
