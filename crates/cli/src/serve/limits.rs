@@ -1,9 +1,11 @@
 //! The table `[limits]` of the file: bounds of accounts, by the names that [`Limits`] gives them.
 
-use super::settings::YEAR_MS;
 use anyhow::{Result, ensure};
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
 use serde::Deserialize;
+
+/// The longest time that a setting may be, ms.
+pub(super) const YEAR_MS: i64 = 366 * 24 * 3_600_000;
 
 /// The fields of [`Limits`] as a file has them: one that it leaves out is the default.
 #[derive(Deserialize)]

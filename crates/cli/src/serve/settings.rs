@@ -1,7 +1,7 @@
 //! Settings of a server, made of the options: each is checked here, and what was left out is the
 //! default.
 
-use super::limits;
+use super::limits::{self, YEAR_MS};
 use super::options::Options;
 use crate::mode::Mode;
 use anyhow::{Context, Result, ensure};
@@ -26,8 +26,6 @@ const DIRECTORY: &str = "scurry-data";
 const LOGGED_REQUEST_LEN_MAX: usize = 512 << 20;
 /// Snapshots more often than this would be all that a disk does.
 const SNAPSHOT_LOG_MIN: u64 = 1 << 20;
-/// The longest time that a setting may be, ms.
-pub(super) const YEAR_MS: i64 = 366 * 24 * 3_600_000;
 /// Positions within a request are 32 bits wide.
 const REQUEST_LEN_MAX: u64 = 1 << 31;
 
