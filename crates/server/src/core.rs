@@ -1,33 +1,37 @@
 //! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
+pub(crate) mod deadlines;
+mod entering;
 mod events;
-mod lobby;
+pub(crate) mod lobby;
 #[cfg_attr(not(feature = "rdma"), path = "core/rdma_absent.rs")]
 mod rdma;
+pub(crate) mod signals;
 mod tracking;
 mod turns;
 
-use crate::acceptor::Acceptor;
-use crate::bundle::Bundle;
-use crate::client::Client;
 use crate::connection::Connection;
-use crate::deadlines::Deadlines;
-use crate::fault::Fault;
-use crate::latency::Event;
-use crate::listener;
-use crate::lobby::Lobby;
-use crate::message::Message;
-use crate::node::Node;
-use crate::pool::Pool;
-use crate::port::{Door, Port};
-use crate::rdma::Place;
-use crate::report::{Answer, Question};
-use crate::signals::Signals;
-use crate::socket::Socket;
+use crate::connection::pool::Pool;
+use crate::core::deadlines::Deadlines;
+use crate::core::lobby::Lobby;
+use crate::core::signals::Signals;
+use crate::durable::{Fate, Held};
+use crate::execute::client::Client;
+use crate::execute::node::Node;
+use crate::mail::bundle::Bundle;
+use crate::mail::message::Message;
+use crate::mail::report::{Answer, Question};
+use crate::measures::latency::Event;
+use crate::net::acceptor::Acceptor;
+use crate::net::fault::Fault;
+use crate::net::listener;
+use crate::net::port::{Door, Port};
+use crate::net::rdma::Place;
+use crate::net::socket::Socket;
+use crate::net::transport::Transport;
 use crate::ticket::Sender;
 use crate::ticket::Ticket;
-use crate::transport::Transport;
 use crate::users::User;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
@@ -60,7 +64,7 @@ const SIGNALS: Token = Token(usize::MAX - 3);
 /// Other cores ring, and so does the checker of passwords.
 pub(crate) const MAIL: Token = Token(usize::MAX - 4);
 
-/// One thread's worth of server.
+/// The event loop of one thread, with all that it owns.
 pub(crate) struct Core {
     poll: Poll,
     /// The first core's alone.
@@ -78,16 +82,14 @@ pub(crate) struct Core {
     queue: VecDeque<usize>,
     /// Room for those that have their turns together.
     group: Group,
-    /// Those that wait for their peer's end.
+    /// Connections that wait for their peer's end.
     lingering: Deadlines,
-    /// Those whose handshake may not be done yet.
+    /// Connections whose handshake may not be done yet.
     handshaking: Deadlines,
-    /// Those that are not in.
+    /// Connections that are not in.
     lobby: Lobby,
-    /// Those that wait for a reply although their peer has said that nothing more comes.
+    /// Connections that wait for a reply although their peer has said that nothing more comes.
     ended: Deadlines,
-    /// Those whose replies wait for the log, in the order of what they wait for.
-    held: VecDeque<(u64, Ticket)>,
     /// Requests of other cores that wait for the log, in the order in which they came: at most one
     /// bundle of each connection.
     postponed: VecDeque<(Sender, Box<Bundle>)>,
@@ -138,7 +140,6 @@ impl Core {
             handshaking: Deadlines::default(),
             lobby,
             ended: Deadlines::default(),
-            held: VecDeque::new(),
             postponed: VecDeque::new(),
             congested: false,
             ticking: false,
@@ -266,25 +267,22 @@ impl Core {
         }
     }
 
-    /// Replies that have become durable leave.
+    /// Everything that waits for the log leaves here, when what it shows is durable or will never be:
+    /// replies of this core's connections and mail to others.
     fn release(&mut self) {
-        let durable = self.node.durable.durable();
-        let failed = self.node.durable.is_to_be_given_up();
-        while let Some(&(sequence, ticket)) = self.held.front()
-            && (sequence <= durable || failed)
-        {
-            self.held.pop_front();
-            if self.connection(ticket).is_none() {
-                continue;
-            }
-            if sequence > durable {
-                // Its replies are not true yet and never will be known to be.
-                self.close(ticket.key);
-            } else {
-                self.enqueue(ticket.key);
+        while let Some((held, fate)) = self.node.durable.release() {
+            match (held, fate) {
+                (Held::Mail(core, message), Fate::Leaves) => self.node.mesh.send(core, message),
+                (Held::Mail(core, message), Fate::Lost) => {
+                    self.node.mesh.send(core, message.lost());
+                }
+                (Held::Replies(ticket), _) if self.connection(ticket).is_none() => {}
+                (Held::Replies(ticket), Fate::Leaves) => self.enqueue(ticket.key),
+                // They are not true yet and never will be known to be.
+                (Held::Replies(ticket), Fate::Lost) => self.close(ticket.key),
             }
         }
-        if failed {
+        if self.node.durable.is_to_be_given_up() {
             self.give_up();
         }
     }
@@ -398,7 +396,7 @@ impl Core {
         }
     }
 
-    /// What clients have sent in this turn goes to those who watch, on every core.
+    /// Commands of this turn's clients go to those who watch, on every core.
     fn tell_watchers(&mut self) {
         let Some(lines) = self.node.monitor.take() else { return };
         for core in self.node.mesh.others() {
@@ -660,9 +658,10 @@ impl Core {
         if let Some(place) = &mut self.rdma {
             place.stop_listening(self.poll.registry());
         }
+        self.node.draining_since_ms = Some(self.node.now.uptime_ms);
         self.node.durable.end_watches();
         for (_, connection) in &mut self.connections {
-            connection.drain(self.node.now);
+            connection.drain();
         }
     }
 

@@ -3,24 +3,27 @@
 
 mod clerk;
 mod divide;
+pub(crate) mod events;
 mod finish;
+mod held;
 mod keeper;
 mod shortage;
 mod snapshots;
 mod start;
 mod trouble;
 
+pub(crate) use held::{Fate, Held};
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use trouble::{LOG_FAILED, Trouble};
 
-use crate::bundle::TRANSACTION_LEN_MAX;
 use crate::clock::Clock;
-use crate::events::Events;
-use crate::histogram::Histogram;
-use crate::mesh::Bell;
-use crate::message::{Ask, Message};
-use crate::report::DurableReport;
+use crate::durable::events::Events;
+use crate::mail::bundle::TRANSACTION_LEN_MAX;
+use crate::mail::mesh::Bell;
+use crate::mail::message::Ask;
+use crate::mail::report::DurableReport;
+use crate::measures::histogram::Histogram;
 use crate::ticket::Sender;
 use clerk::{Clerk, Said};
 use keeper::{Hand, Keeper, News, Task};
@@ -29,7 +32,6 @@ use scurry_engine::{Commits, Durability, LogWriter, Room, Shard};
 use scurry_ledger::Time;
 use shortage::{Shortage, describe};
 use snapshots::Snapshots;
-use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 
@@ -72,10 +74,8 @@ pub(crate) struct Durable {
     snapshots: Snapshots,
     /// Who reads along; none without a log.
     events: Option<Events>,
-    /// Mail that shows sequences which are not durable yet.
-    held: VecDeque<(u64, u16, Message)>,
-    /// What that takes.
-    held_bytes: u64,
+    /// What shows sequences that are not durable yet.
+    held: held::Queue,
     trouble: Option<Trouble>,
     /// The log has failed, and all that shows what it has not taken is gone.
     is_given_up: bool,
@@ -115,8 +115,7 @@ impl Durable {
             keeper,
             snapshots,
             events: None,
-            held: VecDeque::new(),
-            held_bytes: 0,
+            held: held::Queue::default(),
             trouble: None,
             is_given_up: false,
             retry_ms: 0,
@@ -379,28 +378,19 @@ impl Durable {
         self.snapshots.ask()
     }
 
-    /// Mail that shows the shard as it is now.
-    pub(crate) fn hold(&mut self, sequence: u64, core: u16, message: Message) {
-        self.held_bytes += message.memory_bytes();
-        self.held.push_back((sequence, core, message));
+    /// Keeps what shows the shard as it is now until it is durable up to this sequence.
+    pub(crate) fn hold(&mut self, sequence: u64, held: Held) {
+        self.held.push(sequence, held);
     }
 
     /// What the mail that waits takes, bytes.
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.held_bytes
+        self.held.memory_bytes()
     }
 
-    /// Mail that may leave. What will never be durable leaves as the news of that: who waits for
-    /// it has to hear of it.
-    pub(crate) fn release(&mut self) -> Option<(u16, Message)> {
-        let &(sequence, ..) = self.held.front()?;
-        let is_durable = sequence <= self.commits.durable();
-        if !is_durable && !self.trouble_is_final() {
-            return None;
-        }
-        let (_, core, message) = self.held.pop_front()?;
-        self.held_bytes -= message.memory_bytes();
-        Some((core, if is_durable { message } else { message.lost() }))
+    /// The next thing that need not wait any more.
+    pub(crate) fn release(&mut self) -> Option<(Held, Fate)> {
+        self.held.pop(self.durable(), self.trouble_is_final())
     }
 
     /// True when nothing that waits will ever be durable.

@@ -2,11 +2,11 @@
 //! port. A connection is one half of a pair of sockets, which a core serves like any other; what
 //! cores have counted comes as mail.
 
-use crate::mesh::Letterbox;
-use crate::message::Message;
+use crate::mail::mesh::Letterbox;
+use crate::mail::message::Message;
+use crate::mail::report::CoreReport;
 use crate::metrics::Measurement;
-use crate::port::{Door, Port};
-use crate::report::CoreReport;
+use crate::net::port::{Door, Port};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::{Roles, Users};

@@ -3,7 +3,7 @@
 /// Kept of each kind at most.
 const KEPT_MAX: usize = 64;
 
-/// What says how much memory it takes.
+/// A thing that says how much memory it takes.
 pub(crate) trait Room {
     /// Bytes.
     fn room(&self) -> usize;

@@ -1,7 +1,14 @@
 //! What a core counts for `/metrics` beside what INFO shows: plain numbers of its own, which it
 //! hands out when it is asked.
 
-use crate::histogram::Histogram;
+pub(crate) mod counters;
+pub(crate) mod histogram;
+pub(crate) mod latency;
+pub(crate) mod slowlog;
+pub(crate) mod stopwatch;
+pub(crate) mod watch;
+
+use crate::measures::histogram::Histogram;
 use scurry_resp::table::{CommandId, Spec};
 use std::collections::BTreeMap;
 

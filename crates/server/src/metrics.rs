@@ -1,10 +1,11 @@
 //! What the cores have counted, as metrics. Labels have few values: cores, commands of the table,
 //! kinds of memory, units (of which a store has as many as its accounts use).
 
+pub(crate) mod exposition;
 mod parts;
 
-use crate::exposition::{Exposition, Kind};
-use crate::report::CoreReport;
+use crate::mail::report::CoreReport;
+use crate::metrics::exposition::{Exposition, Kind};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use parts::{accounts, commands, log, memory, process, rdma, totals};

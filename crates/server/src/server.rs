@@ -1,20 +1,21 @@
 //! A server: bound first, so that its address is known, then run, a thread per core.
 
 use crate::clock::Clock;
+use crate::core::signals::{Signals, survive_file_limit};
 use crate::core::{self, Core};
 use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
+use crate::execute::node::Node;
 use crate::hash_key::draw_hash_key;
 use crate::inside::Inside;
-use crate::mesh::Mesh;
-use crate::node::Node;
-use crate::port::{Door, Port};
-use crate::ports::Ports;
-use crate::rdma;
+use crate::mail::mesh;
+use crate::mail::mesh::Mesh;
+use crate::net::port::{Door, Port};
+use crate::net::ports::Ports;
+use crate::net::rdma;
+use crate::open_files;
 use crate::settings::{Settings, StartError};
 use crate::shared::Shared;
-use crate::signals::{Signals, survive_file_limit};
 use crate::users::Checker;
-use crate::{mesh, open_files};
 use mio::Poll;
 use scurry_disk::Store;
 use scurry_engine::{Config, Shard};

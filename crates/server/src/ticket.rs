@@ -1,7 +1,6 @@
 //! Names of connections that outlive them: whoever answers one later may find another in its place.
 
-/// Which connection of a core is meant. The number of the client tells it from a later one in the same
-/// place.
+/// A connection of a core. The number of the client tells it from a later one in the same place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ticket {
     /// Place among the core's connections.
@@ -10,7 +9,7 @@ pub(crate) struct Ticket {
     pub(crate) client: u64,
 }
 
-/// Where an answer goes: a connection of a core, and the client that it was, because the
+/// The way of an answer: a connection of a core, and the client that it was, because the
 /// connection's number may have passed to another client since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {

@@ -3,6 +3,7 @@
 mod checker;
 mod confirmation;
 mod error;
+pub(crate) mod password;
 mod password_hash;
 mod roles;
 mod token;
@@ -15,7 +16,7 @@ pub use roles::Roles;
 pub use token::{MadeToken, make_token};
 pub(crate) use user::User;
 
-use crate::password::Password;
+use crate::users::password::Password;
 use confirmation::{Confirmation, ConfirmationKey};
 use password_hash::{PasswordHash, Workspace};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! Those who follow what is committed: their replies come from the thread that reads the log.
 
 use super::Core;
-use crate::message::Message;
+use crate::mail::message::Message;
 use crate::ticket::Sender;
 
 impl Core {

@@ -1,76 +1,85 @@
-//! Who is let into the lobby of a core, who leaves it, and who is shown out.
+//! Connections that are not in: their handshake is not done, or their user has not shown a password.
+//! Anybody can make as many as the network takes, so they have a part of the places only, for a time
+//! only, and what they hold is counted apart from the store's memory.
+//!
+//! When their part is full the oldest gives way to the newest. To refuse the newest instead would let
+//! whoever fills the lobby keep everybody out for as long as the time lasts; as it is, who wants to come
+//! in needs a round trip or two, and is out of the lobby before it has filled anew.
 
-use super::Core;
-use crate::fault::Fault;
 use crate::ticket::Ticket;
-use std::sync::atomic::Ordering;
+use std::collections::BTreeMap;
 
-impl Core {
-    /// A connection that was registered, and counted, begins. When there are too many of them
-    /// somebody of the lobby gives way; when nobody is there, the new one.
-    pub(super) fn begin(&mut self, ticket: Ticket) {
-        self.node.clients = self.connections.len();
-        self.place(ticket.key);
-        let Some(connection) = self.connections.get(ticket.key) else { return };
-        let clients = self.node.shared.clients.load(Ordering::Relaxed);
-        if connection.client.inside || clients <= self.node.settings.clients_max {
-            return;
-        }
-        let oldest = self.lobby.oldest().map_or(ticket, |(oldest, _)| oldest);
-        if oldest == ticket {
-            self.node.counters.connections_refused += 1;
-        }
-        self.show_out(oldest, Fault::GaveWay);
+/// The part of all connections that may be in the lobby is one of so many.
+const SHARE: usize = 4;
+
+/// The connections of one core that are not in. Bounded by its places.
+#[derive(Debug)]
+pub(crate) struct Lobby {
+    /// By when they came, ms of uptime, and by the client.
+    waiting: BTreeMap<(i64, u64), usize>,
+    places: usize,
+}
+
+impl Lobby {
+    /// The part of one of so many cores; there is always a place.
+    pub(crate) fn new(clients_max: usize, cores: u16) -> Lobby {
+        let places = (clients_max / SHARE / usize::from(cores)).max(1);
+        Lobby { waiting: BTreeMap::new(), places }
     }
 
-    /// Sees to it that a connection is in the lobby exactly while it is not in.
-    pub(super) fn place(&mut self, key: usize) {
-        let Some(connection) = self.connections.get_mut(key) else { return };
-        if !connection.is_misplaced() {
-            return;
-        }
-        let ticket = connection.client.ticket;
-        match connection.waits_since_ms {
-            Some(since_ms) => {
-                connection.wait_since(None, &mut self.node);
-                self.lobby.leave(ticket, since_ms);
-                self.node.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-            }
-            None => {
-                let since_ms = self.node.now.uptime_ms;
-                connection.wait_since(Some(since_ms), &mut self.node);
-                self.lobby.enter(ticket, since_ms);
-                self.node.shared.waiting.fetch_add(1, Ordering::Relaxed);
-                if let Some(oldest) = self.lobby.surplus() {
-                    self.show_out(oldest, Fault::GaveWay);
-                }
-            }
-        }
-        self.node.waiting = self.lobby.len();
+    /// This connection is not in, since then.
+    pub(crate) fn enter(&mut self, connection: Ticket, since_ms: i64) {
+        self.waiting.insert((since_ms, connection.client), connection.key);
     }
 
-    /// A connection is closed.
-    pub(super) fn leave_lobby(&mut self, ticket: Ticket, since_ms: i64) {
-        self.lobby.leave(ticket, since_ms);
-        self.node.shared.waiting.fetch_sub(1, Ordering::Relaxed);
-        self.node.waiting = self.lobby.len();
+    /// It is in, or gone.
+    pub(crate) fn leave(&mut self, connection: Ticket, since_ms: i64) {
+        self.waiting.remove(&(since_ms, connection.client));
     }
 
-    /// Closes those that have been in the lobby for too long.
-    pub(super) fn empty_lobby(&mut self) {
-        let latest_ms = self.node.now.uptime_ms - self.node.settings.auth_ms_max;
-        while let Some((oldest, since_ms)) = self.lobby.oldest()
-            && since_ms <= latest_ms
-        {
-            self.show_out(oldest, Fault::NotIn);
-        }
+    /// The one that came first, and when.
+    pub(crate) fn oldest(&self) -> Option<(Ticket, i64)> {
+        let (&(since_ms, client), &key) = self.waiting.first_key_value()?;
+        Some((Ticket { key, client }, since_ms))
     }
 
-    fn show_out(&mut self, ticket: Ticket, fault: Fault) {
-        let Some(connection) = self.connection(ticket) else { return };
-        let peer = connection.client.peer;
-        self.node.counters.connections_shown_out += 1;
-        self.node.faults.note(peer, fault);
-        self.close(ticket.key);
+    /// Who has to give way, because there are more than there are places.
+    pub(crate) fn surplus(&self) -> Option<Ticket> {
+        let oldest = self.oldest().filter(|_| self.waiting.len() > self.places);
+        oldest.map(|(ticket, _)| ticket)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.waiting.len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ticket(client: u64) -> Ticket {
+        Ticket { key: usize::try_from(client).expect("small") + 100, client }
+    }
+
+    #[test]
+    fn the_oldest_gives_way_when_there_are_more_than_places() {
+        let mut lobby = Lobby::new(16, 2);
+        lobby.enter(ticket(2), 5);
+        lobby.enter(ticket(1), 5);
+        assert_eq!((lobby.surplus(), lobby.len()), (None, 2));
+        lobby.enter(ticket(3), 4);
+        assert_eq!(lobby.surplus(), Some(ticket(3)));
+        lobby.leave(ticket(3), 4);
+        assert_eq!((lobby.surplus(), lobby.oldest()), (None, Some((ticket(1), 5))));
+    }
+
+    #[test]
+    fn there_is_always_a_place() {
+        let mut lobby = Lobby::new(1, 8);
+        lobby.enter(ticket(1), 0);
+        assert_eq!(lobby.surplus(), None);
+        lobby.enter(ticket(2), 0);
+        assert_eq!(lobby.surplus(), Some(ticket(1)));
     }
 }

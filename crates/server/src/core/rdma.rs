@@ -2,12 +2,12 @@
 //! costs no system call.
 
 use super::Core;
-use crate::client::Client;
 use crate::connection::Connection;
-use crate::message::Message;
-use crate::port::Door;
-use crate::rdma::{Rdma, RdmaReport, Welcome};
-use crate::socket::Socket;
+use crate::execute::client::Client;
+use crate::mail::message::Message;
+use crate::net::port::Door;
+use crate::net::rdma::{Rdma, RdmaReport, Welcome};
+use crate::net::socket::Socket;
 use crate::ticket::Ticket;
 use mio::Token;
 use scurry_rdma::Notice;

@@ -1,9 +1,9 @@
 //! What the event loop does for RDMA in a build without the feature `rdma`: nothing.
 
 use super::Core;
-use crate::message::Message;
-use crate::rdma::{Rdma, RdmaReport, Welcome};
-use crate::socket::Socket;
+use crate::mail::message::Message;
+use crate::net::rdma::{Rdma, RdmaReport, Welcome};
+use crate::net::socket::Socket;
 use mio::Token;
 use std::io;
 

@@ -4,8 +4,9 @@
 //! arrive together on one connection do.
 
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
-use crate::connection::{Connection, Turn};
-use crate::node::BATCH_MAX;
+use crate::connection::{Connection, Executed, Turn};
+use crate::durable::Held;
+use crate::execute::node::BATCH_MAX;
 use std::io;
 
 /// Connections of a group at most. Their buffers and what their requests need fit into the cache.
@@ -14,7 +15,7 @@ const CONNECTIONS_MAX: usize = 32;
 const REQUESTS_ENOUGH: usize = BATCH_MAX;
 
 /// The connections of the group, each with what its execution said.
-pub(super) type Group = Vec<(usize, Turn)>;
+pub(super) type Group = Vec<(usize, Executed)>;
 
 impl Core {
     /// Gives each connection that is queued now its turn.
@@ -32,14 +33,14 @@ impl Core {
                 let Some(key) = self.queue.pop_front() else { break };
                 if let Some(requests) = self.arrive(key) {
                     found += requests;
-                    group.push((key, Turn::Wait));
+                    group.push((key, Executed::Wait));
                 }
             }
             let connections = group.iter().filter_map(|(key, _)| self.connections.get(*key));
             self.node.touch(connections.flat_map(Connection::hashes));
             group.retain_mut(|(key, executed)| match self.execute(*key) {
-                Some(turn) => {
-                    *executed = turn;
+                Some(outcome) => {
+                    *executed = outcome;
                     true
                 }
                 None => false,
@@ -70,15 +71,15 @@ impl Core {
     }
 
     /// Executes what was found. None when there is nothing to be sent yet, or not any more.
-    fn execute(&mut self, key: usize) -> Option<Turn> {
+    fn execute(&mut self, key: usize) -> Option<Executed> {
         loop {
             let connection = self.connections.get_mut(key)?;
             let executed = connection.execute(&mut self.node, &mut self.pool);
             self.node.look_at_commits();
-            let Turn::Ask(question) = executed else { return Some(executed) };
+            let Executed::Ask(question) = executed else { return Some(executed) };
             if connection.has_pending(&self.node) {
                 // What it has to be told first is not durable yet.
-                return Some(Turn::Again);
+                return Some(Executed::Again);
             }
             if !self.ask(key, question) {
                 self.connections.get_mut(key)?.count_memory(&mut self.node);
@@ -89,7 +90,7 @@ impl Core {
     }
 
     /// Sends the replies, and sees to what comes next.
-    fn leave(&mut self, key: usize, executed: Turn) {
+    fn leave(&mut self, key: usize, executed: Executed) {
         let Some(connection) = self.connections.get_mut(key) else { return };
         let turn = connection.leave(executed, &mut self.node, &mut self.pool);
         connection.count_memory(&mut self.node);
@@ -102,8 +103,11 @@ impl Core {
         }
         let Some(connection) = self.connections.get_mut(key) else { return };
         match turn {
-            Ok(Turn::Wait | Turn::Ask(_)) => {}
-            Ok(Turn::Hold(sequence)) => self.held.push_back((sequence, connection.client.ticket)),
+            Ok(Turn::Wait) => {}
+            Ok(Turn::Hold(sequence)) => {
+                let replies = Held::Replies(connection.client.ticket);
+                self.node.durable.hold(sequence, replies);
+            }
             Ok(Turn::Again) => self.enqueue(key),
             Ok(Turn::Linger) => {
                 let until_ms = self.node.now.uptime_ms + LINGER_MS_MAX;

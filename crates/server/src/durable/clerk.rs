@@ -1,7 +1,7 @@
 //! The thread that writes and syncs a core's log: one batch at a time, while the core goes on.
 //! Between batches it sets the next segment aside and fills it.
 
-use crate::mesh::Bell;
+use crate::mail::mesh::Bell;
 use scurry_disk::Directory;
 use scurry_engine::{Batch, LogWriter, Room};
 use std::io;

@@ -2,7 +2,7 @@
 //! needed any more, and in `write` mode syncs the log behind the clients.
 
 use super::NOT_NOTED;
-use crate::mesh::Bell;
+use crate::mail::mesh::Bell;
 use scurry_disk::{Directory, DiskFile};
 use scurry_engine::{
     Disk, LogReach, SnapshotWriter, forget, give_up_spares, is_want_of_room, sync_behind,

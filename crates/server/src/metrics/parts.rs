@@ -1,10 +1,10 @@
 //! The metrics themselves, part by part.
 
 use super::Source;
-use crate::exposition::{Exposition, Kind};
-use crate::histogram::Histogram;
-use crate::rdma::RdmaReport;
-use crate::report::{CoreReport, Report};
+use crate::mail::report::{CoreReport, Report};
+use crate::measures::histogram::Histogram;
+use crate::metrics::exposition::{Exposition, Kind};
+use crate::net::rdma::RdmaReport;
 use scurry_engine::Durability;
 use scurry_ledger::{Totals, UnitTotals};
 use scurry_resp::table;
@@ -270,7 +270,7 @@ pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {
     let max = source.measurement.settings.memory_max.unwrap_or(0);
     page.single("scurry_memory_max_bytes", Gauge, help, max);
     let help = "Resident memory of the process.";
-    let resident = crate::commands::info::resident_bytes();
+    let resident = crate::execute::commands::info::resident_bytes();
     page.single("process_resident_memory_bytes", Gauge, help, resident);
 }
 

@@ -1,0 +1,159 @@
+//! Requests that have arrived together: what of them is executed here, and what goes to others.
+
+mod transaction;
+
+use crate::connection::gather::{Gather, Spreader};
+use crate::connection::pool::Spare;
+use crate::execute::client::Client;
+use crate::execute::dispatch::{self, Route};
+use crate::execute::effect::Effect;
+use crate::execute::node::Node;
+use crate::mail::report::Question;
+use scurry_resp::Args;
+use scurry_resp::table::{Spec, Spread};
+
+/// Requests of one turn.
+pub(crate) struct Batch<'t> {
+    pub(crate) core: u16,
+    pub(crate) out: &'t mut Vec<u8>,
+    pub(crate) out_len_max: usize,
+    /// Requests since the first one that another core has to execute.
+    pub(crate) gather: Gather,
+    /// Keys of the first request that batches before have asked for: it is a long one.
+    pub(crate) begun: usize,
+    pub(crate) spare: &'t mut Spare,
+}
+
+/// What comes after a request.
+pub(crate) enum Next {
+    /// The next one.
+    Go,
+    /// The same request again, after the turns of the others.
+    Again,
+    /// The same request again, once the gathered ones are executed.
+    Wait,
+    /// The same request again, when every core has answered this.
+    Ask(Question),
+    /// The rest of this one, once what was gathered is executed.
+    Part,
+    /// Nothing until its reply is there.
+    Pause,
+    /// Nothing until what was gathered is executed.
+    Scatter,
+    /// Nothing: the client has said so.
+    Close,
+}
+
+impl Next {
+    /// True when the request was not executed, or not all of it.
+    fn comes_again(&self) -> bool {
+        matches!(self, Next::Again | Next::Wait | Next::Ask(_) | Next::Part)
+    }
+}
+
+impl Batch<'_> {
+    /// Executes a request, or sees to it that another core does; those who watch see it.
+    #[inline]
+    pub(crate) fn request(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: Option<&'static Spec>,
+        args: Args<'_>,
+    ) -> Next {
+        if args.is_empty() {
+            return Next::Go;
+        }
+        let next = self.execute(node, client, spec, args);
+        if node.shared.is_monitored() && !next.comes_again() {
+            node.monitor(client, spec, args);
+        }
+        next
+    }
+
+    #[inline]
+    fn execute(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: Option<&'static Spec>,
+        args: Args<'_>,
+    ) -> Next {
+        if self.out.len() >= self.out_len_max || node.is_frame_long() {
+            return Next::Again;
+        }
+        if let Some(spec) = spec.filter(|_| self.begun > 0) {
+            // The head of its reply is sent, so nothing else can be said any more.
+            return self.spread(node, client, spec, args, Route::Keys);
+        }
+        let own = spec.is_some_and(|spec| spec.spread == Spread::Connection);
+        if (own || client.transaction.is_some())
+            && let Some(next) = self.in_transaction(node, client, spec, args)
+        {
+            if !next.comes_again() {
+                client.command_done(spec);
+            }
+            return next;
+        }
+        let route = spec.map_or(Route::Alone, |spec| dispatch::route(node, client, spec, args));
+        let here = match route {
+            Route::Here => self.gather.is_empty(),
+            Route::Alone if self.gather.is_empty() => true,
+            Route::Alone => return Next::Wait,
+            Route::Core(_) | Route::Keys | Route::Every => false,
+        };
+        let mut route = route;
+        if here {
+            match dispatch::execute(node, client, spec, args, self.out) {
+                Effect::None => return Next::Go,
+                Effect::Close => return Next::Close,
+                Effect::Ask(question) => return Next::Ask(question),
+                Effect::Wait => return Next::Pause,
+                Effect::Every => route = Route::Every,
+            }
+        }
+        let Some(spec) = spec else { return Next::Go };
+        if self.gather.is_empty() {
+            if !dispatch::check(node, client, spec, args, self.out) {
+                client.command_done(Some(spec));
+                return Next::Go;
+            }
+        } else if self.gather.is_full()
+            || dispatch::is_refused(node, client, spec, args)
+            // What the requests of a batch read is tracked, or nothing of it.
+            || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
+        {
+            return Next::Wait;
+        }
+        self.spread(node, client, spec, args, route)
+    }
+
+    fn spread(
+        &mut self,
+        node: &Node,
+        client: &mut Client,
+        spec: &'static Spec,
+        args: Args<'_>,
+        route: Route,
+    ) -> Next {
+        client.command = spec.name;
+        let slots = node.shared.slots;
+        let (caller, cores) = (client.caller(self.core), slots.cores());
+        let mut spreader = Spreader { spare: self.spare, caller, cores };
+        match route {
+            Route::Core(core) => spreader.one(&mut self.gather, core, spec, args),
+            Route::Keys => {
+                let (gather, args) = (&mut self.gather, (args, self.begun));
+                let left = spreader.keys(gather, spec, args, |key| slots.owner_of(key));
+                self.begun = left.unwrap_or(0);
+                if left.is_some() {
+                    return Next::Part;
+                }
+            }
+            Route::Every => spreader.every(&mut self.gather, spec, args),
+            Route::Here | Route::Alone => spreader.one(&mut self.gather, self.core, spec, args),
+        }
+        client.command_done(Some(spec));
+        Next::Go
+    }
+}

@@ -1,0 +1,212 @@
+//! What a request does while its connection has begun a transaction, or as a command of one.
+
+use super::{Batch, Next};
+use crate::connection::gather::Spreader;
+use crate::connection::pool::Spare;
+use crate::execute::client::Client;
+use crate::execute::dispatch;
+use crate::execute::node::Node;
+use crate::execute::transaction::Transaction;
+use crate::mail::bundle::TRANSACTION_LEN_MAX;
+use crate::net::port::Door;
+use scurry_resp::table::{self, CommandId, ConnectionId, EchoId, Spec, Spread, TransactionId};
+use scurry_resp::{Args, Reply};
+
+const NOT_ALLOWED: &str = "ERR Command not allowed inside a transaction";
+const SPOILT: &str = "EXECABORT Transaction discarded because of previous errors.";
+const CROSS_CORE: &str = "CROSSSLOT Keys of a transaction have to be on one thread: give them one hash \
+                          tag, or serve with --threads 1";
+
+impl Batch<'_> {
+    /// Queues a request, or executes a command of transactions; none for what is executed as ever.
+    #[cold]
+    pub(super) fn in_transaction(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: Option<&'static Spec>,
+        args: Args<'_>,
+    ) -> Option<Next> {
+        let own = spec.filter(|spec| spec.spread == Spread::Connection);
+        let queueing = client.transaction.as_ref().is_some_and(|begun| begun.is_queueing());
+        let ends = match spec {
+            Some(spec) => matches!(
+                spec.id,
+                CommandId::Connection(ConnectionId::Quit)
+                    | CommandId::Connection(ConnectionId::Reset)
+            ),
+            None => table::find(args.at(0))
+                .is_some_and(|spec| spec.id == CommandId::Transaction(TransactionId::Exec)),
+        };
+        if spec.is_none() && ends {
+            // EXEC with arguments.
+            client.transaction = None;
+        }
+        if own.is_none() && (!queueing || ends) {
+            return None;
+        }
+        // Replies keep their order: those before it come first.
+        if !self.gather.is_empty() {
+            return Some(Next::Wait);
+        }
+        let Some(spec) = spec else {
+            spoil(client);
+            dispatch::refuse_unknown(node, client, args, self.out);
+            return Some(Next::Go);
+        };
+        if !dispatch::check(node, client, spec, args, self.out) {
+            spoil(client);
+            return Some(Next::Go);
+        }
+        match spec.id {
+            CommandId::Transaction(TransactionId::Multi) if !queueing => {
+                client.transaction.get_or_insert_default().begin();
+                self.ok(node, client, spec);
+            }
+            CommandId::Transaction(TransactionId::Exec) => {
+                return Some(self.exec(node, client, spec));
+            }
+            CommandId::Transaction(TransactionId::Discard) if queueing => {
+                client.transaction = None;
+                self.ok(node, client, spec);
+            }
+            CommandId::Transaction(TransactionId::Discard) => {
+                self.refuse(node, client, spec, "ERR DISCARD without MULTI")
+            }
+            CommandId::Transaction(TransactionId::Unwatch) if !queueing => {
+                client.transaction = None;
+                self.ok(node, client, spec);
+            }
+            CommandId::Transaction(TransactionId::Watch) if !queueing => {
+                return Some(self.watch(node, client, spec, args));
+            }
+            _ => self.queue(node, client, spec, args),
+        }
+        Some(Next::Go)
+    }
+
+    /// EXEC: the core of the keys gets all of it.
+    fn exec(&mut self, node: &mut Node, client: &mut Client, spec: &'static Spec) -> Next {
+        let Some(transaction) = client.transaction.take_if(|begun| begun.is_queueing()) else {
+            self.refuse(node, client, spec, "ERR EXEC without MULTI");
+            return Next::Go;
+        };
+        if transaction.spoilt {
+            self.refuse(node, client, spec, SPOILT);
+            return Next::Go;
+        }
+        dispatch::count(node, Some(spec), b"*");
+        let core = transaction.core.unwrap_or(self.core);
+        let (queue, guards) = transaction.into_parts();
+        spreader(self.spare, node, client).transaction(&mut self.gather, core, queue, guards);
+        Next::Scatter
+    }
+
+    /// WATCH: the core of the keys finds what they hold.
+    fn watch(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: &'static Spec,
+        args: Args<'_>,
+    ) -> Next {
+        let mut transaction = client.transaction.take().unwrap_or_default();
+        let core = core_of(node, client, &transaction, spec, args);
+        let room = core.is_ok() && transaction.reserve(args);
+        match core {
+            Err(words) => self.refuse(node, client, spec, words),
+            Ok(_) if !room => self.refuse(node, client, spec, too_long()),
+            Ok(core) => {
+                transaction.core = core;
+                let core = core.unwrap_or(self.core);
+                spreader(self.spare, node, client).guards(&mut self.gather, core, spec, args);
+            }
+        }
+        client.transaction = Some(transaction);
+        Next::Go
+    }
+
+    /// Puts a command to those that EXEC will execute.
+    fn queue(&mut self, node: &mut Node, client: &mut Client, spec: &'static Spec, args: Args<'_>) {
+        let may = match spec.id {
+            CommandId::Echo(EchoId::Ping)
+            | CommandId::Echo(EchoId::Echo)
+            | CommandId::Transaction(TransactionId::Unwatch) => true,
+            _ => spec.keys.0 != 0 && spec.spread != Spread::Connection,
+        };
+        if !may {
+            return self.refuse(node, client, spec, NOT_ALLOWED);
+        }
+        let Some(mut transaction) = client.transaction.take() else { return };
+        let core = core_of(node, client, &transaction, spec, args);
+        let words = match core {
+            Err(words) => Some(words.to_owned()),
+            Ok(core) => {
+                transaction.core = core;
+                (!transaction.push(spec, args)).then(too_long)
+            }
+        };
+        client.transaction = Some(transaction);
+        match words {
+            Some(words) => self.refuse(node, client, spec, words),
+            None => Reply::new(self.out, client.protocol).simple("QUEUED"),
+        }
+    }
+
+    fn ok(&mut self, node: &mut Node, client: &Client, spec: &Spec) {
+        Reply::new(self.out, client.protocol).ok();
+        dispatch::count(node, Some(spec), b"+");
+    }
+
+    /// An error; since MULTI, EXEC will be one as well.
+    fn refuse(
+        &mut self,
+        node: &mut Node,
+        client: &mut Client,
+        spec: &Spec,
+        words: impl std::fmt::Display,
+    ) {
+        spoil(client);
+        let begin = self.out.len();
+        Reply::new(self.out, client.protocol).error(words);
+        dispatch::count(node, Some(spec), &self.out[begin..]);
+    }
+}
+
+fn spreader<'n>(spare: &'n mut Spare, node: &Node, client: &Client) -> Spreader<'n> {
+    Spreader { spare, caller: client.caller(node.core), cores: node.shared.slots.cores() }
+}
+
+fn spoil(client: &mut Client) {
+    if let Some(transaction) = &mut client.transaction {
+        transaction.spoilt |= transaction.is_queueing();
+    }
+}
+
+fn too_long() -> String {
+    format!(
+        "ERR a transaction has at most {TRANSACTION_LEN_MAX} bytes of commands and watched keys"
+    )
+}
+
+/// The core of a transaction once it has these keys as well; none while it has no key.
+fn core_of(
+    node: &Node,
+    client: &Client,
+    transaction: &Transaction,
+    spec: &Spec,
+    args: Args<'_>,
+) -> Result<Option<u16>, &'static str> {
+    let slots = node.shared.slots;
+    let mut core = transaction.core;
+    for position in spec.key_positions(args.len()) {
+        let owner = match client.door {
+            Door::Main => slots.owner_of(args.at(position)),
+            Door::Core => node.core,
+        };
+        if *core.get_or_insert(owner) != owner {
+            return Err(CROSS_CORE);
+        }
+    }
+    Ok(core)
+}

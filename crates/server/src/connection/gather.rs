@@ -1,0 +1,415 @@
+//! Requests of one connection that other cores execute, and the order in which their replies
+//! become the connection's replies again.
+
+use crate::connection::pool::Spare;
+use crate::kept::Room;
+use crate::mail::bundle::{Bundle, Guard, Queue};
+use crate::mail::caller::{Caller, Tracker};
+use scurry_resp::table::{Spec, Spread};
+use scurry_resp::{Args, Protocol, Reply, parse_integer};
+use std::collections::VecDeque;
+
+/// Pieces of output of one batch at most: what it takes does not grow with what a client sends. What
+/// is beyond comes with the next batch, also the rest of one long command.
+const STEPS_MAX: usize = 4096;
+
+/// The next piece of the connection's output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// The next reply of this core, as it is.
+    Whole(u16),
+    /// The head of an array of so many elements.
+    Array(u32),
+    /// The next reply of this core is an array of one element: that element.
+    Element(u16),
+    /// The next reply of this core is counted.
+    Part(u16),
+    /// The first error that was counted, else the sum.
+    Sum,
+    /// The first error that was counted, else OK.
+    Success,
+    /// The reply of this core as it is; it has found what the keys of a WATCH hold.
+    Guards(u16),
+    /// This core's replies to so many commands as one array; null when it has refused all of them.
+    Transaction(u16, u32),
+}
+
+/// How far [`Gather::merge`] has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Merged {
+    /// Every reply is written.
+    Done,
+    /// There are enough replies for now.
+    Full,
+    /// This core has to execute more first.
+    Cut(u16),
+}
+
+/// One batch of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Gather {
+    steps: VecDeque<Step>,
+    /// By core; none where it has no request, and while the bundle is away.
+    bundles: Vec<Option<Box<Bundle>>>,
+    /// Bundles that are away.
+    pub(crate) away: usize,
+    /// What those took when they left, bytes.
+    away_bytes: usize,
+    sum: i64,
+    error: Option<Vec<u8>>,
+    /// What watched keys hold.
+    pub(crate) guards: Vec<Guard>,
+}
+
+/// Where requests of a batch come from and go to.
+pub(crate) struct Spreader<'n> {
+    pub(crate) spare: &'n mut Spare,
+    pub(crate) caller: Caller,
+    pub(crate) cores: u16,
+}
+
+impl Spreader<'_> {
+    fn bundle<'g>(&mut self, gather: &'g mut Gather, core: u16) -> &'g mut Bundle {
+        let cores = usize::from(self.cores);
+        if gather.bundles.len() < cores {
+            gather.bundles.resize_with(cores, || None);
+        }
+        gather.bundles[usize::from(core)].get_or_insert_with(|| {
+            let mut bundle = self.spare.take().unwrap_or_default();
+            bundle.caller = self.caller;
+            bundle
+        })
+    }
+
+    /// A request for one core.
+    pub(crate) fn one(
+        &mut self,
+        gather: &mut Gather,
+        core: u16,
+        spec: &'static Spec,
+        args: Args<'_>,
+    ) {
+        self.bundle(gather, core).push(spec, args.iter_from(0));
+        gather.steps.push_back(Step::Whole(core));
+    }
+
+    /// A WATCH: the core finds what its keys hold.
+    pub(crate) fn guards(
+        &mut self,
+        gather: &mut Gather,
+        core: u16,
+        spec: &'static Spec,
+        args: Args<'_>,
+    ) {
+        self.bundle(gather, core).push(spec, args.iter_from(0));
+        gather.steps.push_back(Step::Guards(core));
+    }
+
+    /// A transaction, the only thing that its core is asked for in this batch.
+    pub(crate) fn transaction(
+        &mut self,
+        gather: &mut Gather,
+        core: u16,
+        queue: Queue,
+        guards: Vec<Guard>,
+    ) {
+        let count = u32::try_from(queue.len()).unwrap_or(u32::MAX);
+        self.bundle(gather, core).become_transaction(queue, guards);
+        gather.steps.push_back(Step::Transaction(core, count));
+    }
+
+    /// A request without keys for every core.
+    pub(crate) fn every(&mut self, gather: &mut Gather, spec: &'static Spec, args: Args<'_>) {
+        for core in 0..self.cores {
+            self.bundle(gather, core).push(spec, args.iter_from(0));
+            gather.steps.push_back(Step::Part(core));
+        }
+        gather.steps.push_back(end_of(spec));
+    }
+
+    /// A request whose keys lie on several cores. `owner` says where. So many of its keys were asked
+    /// for by batches before; how many are when there is more to ask for than this batch takes.
+    pub(crate) fn keys(
+        &mut self,
+        gather: &mut Gather,
+        spec: &'static Spec,
+        (args, begun): (Args<'_>, usize),
+        owner: impl Fn(&[u8]) -> u16,
+    ) -> Option<usize> {
+        let positions = || spec.key_positions(args.len());
+        let step = usize::try_from(spec.keys.2).unwrap_or(1);
+        if spec.spread == Spread::Elements {
+            let count = positions().len();
+            if begun == 0 {
+                gather.steps.push_back(Step::Array(u32::try_from(count).unwrap_or(u32::MAX)));
+            }
+            let end = count.min(begun + STEPS_MAX);
+            for position in positions().skip(begun).take(end - begun) {
+                let core = owner(args.at(position));
+                let words = [args.at(0), args.at(position)];
+                self.bundle(gather, core).push(spec, words.into_iter());
+                gather.steps.push_back(Step::Element(core));
+            }
+            return (end < count).then_some(end);
+        }
+        // Once over the keys per core: a command has few keys or few cores.
+        for core in 0..self.cores {
+            let own = || positions().filter(|&position| owner(args.at(position)) == core);
+            if own().next().is_none() {
+                continue;
+            }
+            let words = own().flat_map(|at| (at..at + step).map(|at| args.at(at)));
+            let words = std::iter::once(args.at(0)).chain(words);
+            self.bundle(gather, core).push(spec, words);
+            gather.steps.push_back(Step::Part(core));
+        }
+        gather.steps.push_back(end_of(spec));
+        None
+    }
+}
+
+fn end_of(spec: &Spec) -> Step {
+    match spec.spread {
+        Spread::Sum | Spread::EverySum => Step::Sum,
+        _ => Step::Success,
+    }
+}
+
+impl Gather {
+    /// True when it has no request.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// True when no more should be added.
+    pub(crate) fn is_full(&self) -> bool {
+        self.steps.len() >= STEPS_MAX
+    }
+
+    /// What it takes, those that are away as they left, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
+        let steps = size_of::<Step>() * self.steps.capacity();
+        (size_of::<Gather>() + steps + here + self.away_bytes) as u64
+    }
+
+    /// True when the requests were sent by one who tracks as this one does.
+    pub(crate) fn is_of(&self, tracker: Option<Tracker>) -> bool {
+        self.bundles.iter().flatten().all(|bundle| bundle.caller.tracker == tracker)
+    }
+
+    /// Bundles that have requests to execute, to be sent away.
+    pub(crate) fn leaving(&mut self) -> impl Iterator<Item = (u16, Box<Bundle>)> + '_ {
+        let (away, away_bytes) = (&mut self.away, &mut self.away_bytes);
+        self.bundles.iter_mut().enumerate().filter_map(move |(core, place)| {
+            let mut bundle = place.take_if(|bundle| bundle.is_cut())?;
+            bundle.room_away = bundle.room();
+            *away += 1;
+            *away_bytes += bundle.room_away;
+            Some((u16::try_from(core).unwrap_or(u16::MAX), bundle))
+        })
+    }
+
+    /// This core's bundle, to be sent again.
+    pub(crate) fn again(&mut self, core: u16) -> Option<Box<Bundle>> {
+        let mut bundle = self.bundles.get_mut(usize::from(core))?.take()?;
+        bundle.room_away = bundle.room();
+        self.away += 1;
+        self.away_bytes += bundle.room_away;
+        Some(bundle)
+    }
+
+    /// A bundle has come back.
+    pub(crate) fn returned(&mut self, core: u16, bundle: Box<Bundle>) {
+        debug_assert!(self.away > 0);
+        self.away = self.away.saturating_sub(1);
+        self.away_bytes = self.away_bytes.saturating_sub(bundle.room_away);
+        if let Some(place) = self.bundles.get_mut(usize::from(core)) {
+            *place = Some(bundle);
+        }
+    }
+
+    /// Writes replies, in the order of the requests, until `out` is longer than `len_max`.
+    pub(crate) fn merge(
+        &mut self,
+        out: &mut Vec<u8>,
+        protocol: Protocol,
+        len_max: usize,
+    ) -> Merged {
+        while let Some(&step) = self.steps.front() {
+            if out.len() >= len_max {
+                return Merged::Full;
+            }
+            match step {
+                Step::Array(count) => Reply::new(out, protocol).array(count as usize),
+                Step::Transaction(core, count) => {
+                    let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
+                    match bundle.filter(|bundle| !bundle.is_refused()) {
+                        Some(bundle) => {
+                            Reply::new(out, protocol).array(count as usize);
+                            out.extend_from_slice(bundle.replies());
+                        }
+                        None => Reply::new(out, protocol).null_array(),
+                    }
+                }
+                Step::Whole(core) | Step::Element(core) | Step::Part(core) | Step::Guards(core) => {
+                    let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
+                    let Some((reply, guards)) = bundle.and_then(|bundle| bundle.take()) else {
+                        return Merged::Cut(core);
+                    };
+                    match step {
+                        Step::Guards(_) => {
+                            out.extend_from_slice(reply);
+                            self.guards.append(guards);
+                        }
+                        Step::Element(_) => {
+                            out.extend_from_slice(reply.strip_prefix(b"*1\r\n").unwrap_or(reply));
+                        }
+                        Step::Part(_) => match reply.first() {
+                            Some(b'-') if self.error.is_none() => self.error = Some(reply.to_vec()),
+                            Some(b':') => {
+                                let number = reply.get(1..).unwrap_or_default();
+                                self.sum += parse_integer(number.trim_ascii_end()).unwrap_or(0);
+                            }
+                            _ => {}
+                        },
+                        _ => out.extend_from_slice(reply),
+                    }
+                }
+                Step::Sum | Step::Success => match (self.error.take(), step) {
+                    (Some(error), _) => {
+                        out.extend_from_slice(&error);
+                        self.sum = 0;
+                    }
+                    (None, Step::Sum) => {
+                        Reply::new(out, protocol).integer(std::mem::take(&mut self.sum));
+                    }
+                    (None, _) => Reply::new(out, protocol).ok(),
+                },
+            }
+            self.steps.pop_front();
+        }
+        Merged::Done
+    }
+
+    /// Gives the bundles back.
+    pub(crate) fn end(self, spare: &mut Spare) {
+        for mut bundle in self.bundles.into_iter().flatten() {
+            if bundle.clear() {
+                spare.give(bundle);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::dispatch;
+    use scurry_resp::{Parsed, Parser, RequestLimits};
+
+    /// A batch of these inline requests on three cores, where the first byte of a key is its core.
+    fn batch(requests: &[&str]) -> Gather {
+        let (mut gather, mut spare) = (Gather::default(), Spare::default());
+        let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
+        let owner = |key: &[u8]| u16::from(key[0] - b'0');
+        for request in requests {
+            let (mut parser, line) = (Parser::default(), format!("{request}\r\n"));
+            let parsed = parser.parse(line.as_bytes(), &RequestLimits::default(), true);
+            assert_eq!(parsed, Parsed::Request(line.len()));
+            let args = parser.args(line.as_bytes(), 0);
+            let spec = dispatch::look_up(args).expect("a command");
+            match spec.spread {
+                Spread::One => spreader.one(&mut gather, owner(args.at(1)), spec, args),
+                Spread::EverySum | Spread::EverySuccess => spreader.every(&mut gather, spec, args),
+                _ => {
+                    let left = spreader.keys(&mut gather, spec, (args, 0), owner);
+                    assert_eq!(left, None, "a short command is one piece");
+                }
+            }
+        }
+        gather
+    }
+
+    /// Sends the bundles away and lets each core answer with these replies, so many at a time.
+    fn merged(
+        gather: &mut Gather,
+        replies: [&[&str]; 3],
+        at_once: usize,
+        len_max: usize,
+    ) -> String {
+        let (mut text, mut out) = (String::new(), Vec::new());
+        let leaving: Vec<_> = gather.leaving().collect();
+        assert_eq!(gather.away, leaving.len());
+        let answer = |gather: &mut Gather, core: u16, mut bundle: Box<Bundle>| {
+            bundle.answer_with(replies[usize::from(core)], at_once);
+            gather.returned(core, bundle);
+        };
+        for (core, bundle) in leaving {
+            answer(gather, core, bundle);
+        }
+        loop {
+            let merged = gather.merge(&mut out, Protocol::Resp2, len_max);
+            text.push_str(std::str::from_utf8(&out).expect("text"));
+            out.clear();
+            match merged {
+                Merged::Done => return text,
+                Merged::Full => {}
+                Merged::Cut(core) => {
+                    let bundle = gather.again(core).expect("it is here");
+                    answer(gather, core, bundle);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn replies_come_in_the_order_of_the_requests_however_few_come_at_once() {
+        for (at_once, len_max) in [(100, 1_000), (1, 1_000), (2, 1), (1, 1)] {
+            let mut gather =
+                batch(&["GET 1a", "GET 0a", "MGET 2a 1b 2b", "GET 1c", "DEL 0b 1d 2c"]);
+            let replies: [&[&str]; 3] = [
+                &["$1\r\nA\r\n", ":1\r\n"],
+                &["$1\r\nB\r\n", "*1\r\n$1\r\nC\r\n", "$-1\r\n", ":0\r\n"],
+                &["*1\r\n$-1\r\n", "*1\r\n$1\r\nD\r\n", ":1\r\n"],
+            ];
+            let text = merged(&mut gather, replies, at_once, len_max);
+            let expected = "$1\r\nB\r\n$1\r\nA\r\n*3\r\n$-1\r\n$1\r\nC\r\n$1\r\nD\r\n$-1\r\n:2\r\n";
+            assert_eq!(text, expected, "{at_once} at once, {len_max} bytes");
+        }
+    }
+
+    #[test]
+    fn a_long_command_is_gathered_a_batch_after_another() {
+        const KEYS: usize = 10_000;
+        /// Elements of a batch, and the head of the reply.
+        const STEPS: usize = 4_096 + 1;
+        let request = format!("*{}\r\n$4\r\nMGET\r\n{}", KEYS + 1, "$2\r\n1k\r\n".repeat(KEYS));
+        let mut parser = Parser::default();
+        let parsed = parser.parse(request.as_bytes(), &RequestLimits::default(), true);
+        assert_eq!(parsed, Parsed::Request(request.len()));
+        let args = parser.args(request.as_bytes(), 0);
+        let spec = dispatch::look_up(args).expect("a command");
+        let (mut begun, mut batches) = (Some(0), 0);
+        while let Some(from) = begun {
+            let (mut gather, mut spare) = (Gather::default(), Spare::default());
+            let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
+            begun = spreader.keys(&mut gather, spec, (args, from), |_| 1);
+            assert!(gather.steps.len() <= STEPS, "{} steps from key {from}", gather.steps.len());
+            batches += 1;
+        }
+        assert_eq!(batches, 3);
+    }
+
+    #[test]
+    fn one_error_of_a_part_is_the_reply_and_the_next_command_is_counted_anew() {
+        let mut gather = batch(&["EXISTS 0a 1a", "MSET 0a x 2a y", "DBSIZE", "MSET 1a x 2a y"]);
+        let replies: [&[&str]; 3] = [
+            &[":1\r\n", "+OK\r\n", ":10\r\n"],
+            &["-ERR no\r\n", ":20\r\n", "+OK\r\n"],
+            &["-OOM\r\n", ":30\r\n", "+OK\r\n"],
+        ];
+        let text = merged(&mut gather, replies, 100, 1_000);
+        assert_eq!(text, "-ERR no\r\n-OOM\r\n:60\r\n+OK\r\n");
+    }
+}

@@ -1,0 +1,133 @@
+//! The requests of a connection between arriving and being executed: found in batches, so that
+//! what all of them need can be loaded ahead of the first.
+
+use crate::execute::client::Client;
+use crate::execute::dispatch;
+use crate::execute::node::BATCH_MAX;
+use crate::execute::node::Node;
+use crate::kept::Room;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Parsed, Parser};
+
+/// A parser, and what the table says about each request of its batch.
+#[derive(Debug)]
+pub(crate) struct Reader {
+    parser: Parser,
+    specs: [Option<&'static Spec>; BATCH_MAX],
+    /// The hash of each request's first argument, where it is a key.
+    hashes: [Option<u64>; BATCH_MAX],
+    /// How the search for the batch has ended, until the batch is executed.
+    ahead: Option<Parsed>,
+}
+
+impl Default for Reader {
+    fn default() -> Reader {
+        Reader {
+            parser: Parser::default(),
+            specs: [None; BATCH_MAX],
+            hashes: [None; BATCH_MAX],
+            ahead: None,
+        }
+    }
+}
+
+impl Room for Box<Reader> {
+    fn room(&self) -> usize {
+        size_of::<Reader>() + self.parser.room()
+    }
+}
+
+impl Reader {
+    /// Finds the next requests, unless they are found already. `input` begins with the first byte
+    /// that was not executed, here and in all that follows.
+    pub(crate) fn find(&mut self, input: &[u8], node: &Node, client: &Client) {
+        if self.ahead.is_some() {
+            return;
+        }
+        // Before AUTH each request is bounded by what the ones before it have changed.
+        let most = if client.authenticated { BATCH_MAX } else { 1 };
+        let mut at = 0;
+        let parsed = loop {
+            let rest = &input[at..];
+            match self.parser.parse(rest, &node.settings.request, client.authenticated) {
+                Parsed::Request(len) => {
+                    let index = self.parser.found() - 1;
+                    let args = self.parser.args(input, index);
+                    let spec = dispatch::look_up(args);
+                    self.hashes[index] = spec.and_then(|spec| node.hash_ahead(spec, args));
+                    self.specs[index] = spec;
+                    at += len;
+                    if index + 1 >= most || self.parser.is_full() {
+                        break Parsed::Request(len);
+                    }
+                }
+                other => break other,
+            }
+        };
+        self.ahead = Some(parsed);
+    }
+
+    /// True when the batch is found and not executed.
+    pub(crate) fn is_ahead(&self) -> bool {
+        self.ahead.is_some()
+    }
+
+    /// Requests of the batch.
+    pub(crate) fn found(&self) -> usize {
+        self.parser.found()
+    }
+
+    /// True when the last of them is a line and not an array.
+    pub(crate) fn ends_inline(&self) -> bool {
+        self.parser.ends_inline()
+    }
+
+    /// One of them: its entry of the table, when there is one, and its arguments.
+    #[inline]
+    pub(crate) fn request<'a>(
+        &'a self,
+        input: &'a [u8],
+        index: usize,
+    ) -> (Option<&'static Spec>, Args<'a>) {
+        (self.specs[index], self.parser.args(input, index))
+    }
+
+    /// The hash of the first argument of one of them, where it is a key.
+    #[inline]
+    pub(crate) fn hash(&self, index: usize) -> Option<u64> {
+        self.hashes[index]
+    }
+
+    /// The hashes of the first keys of all of them that have one.
+    pub(crate) fn hashes(&self) -> impl Iterator<Item = u64> {
+        self.hashes[..self.found()].iter().flatten().copied()
+    }
+
+    /// So many requests of the batch were executed: how many bytes they had, and how the search
+    /// for the batch had ended. What was not executed has to be found again.
+    pub(crate) fn executed(&mut self, count: usize) -> (usize, Option<Parsed>) {
+        let len = count.checked_sub(1).map_or(0, |last| self.parser.end(last));
+        if count == self.found() {
+            self.parser.forget();
+        } else {
+            self.parser.restart();
+        }
+        (len, self.ahead.take())
+    }
+
+    /// Forgets everything: finding begins anew where the caller says.
+    pub(crate) fn restart(&mut self) {
+        self.parser.restart();
+        self.ahead = None;
+    }
+
+    /// True when nothing is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.parser.is_idle() && self.ahead.is_none()
+    }
+
+    /// Gives back what an unusually large request needed. To be called when it is idle.
+    pub(crate) fn shrink(&mut self) {
+        self.parser.shrink();
+    }
+}

@@ -1,0 +1,172 @@
+//! A core's side of SCUR.WATCH: who waits for events, and the thread that reads them. The core
+//! says how far the log is durable; files are read elsewhere. While nobody asks, nothing is done.
+
+mod reading;
+mod render;
+
+use crate::mail::mesh::Bell;
+use crate::mail::message::Ask;
+use crate::ticket::Sender;
+use reading::{Done, Job};
+use scurry_disk::Directory;
+use scurry_engine::{EventAt, LogId};
+use scurry_resp::{Position, Start};
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc;
+
+/// Whose positions these are.
+#[derive(Clone, Copy, Debug)]
+struct Log {
+    generation: u32,
+    thread: u16,
+}
+
+impl Log {
+    fn position(self, at: EventAt) -> Position {
+        let EventAt { sequence, index } = at;
+        Position { generation: self.generation, thread: self.thread, sequence, index }
+    }
+}
+
+/// One core's.
+pub(crate) struct Events {
+    log: Log,
+    jobs: mpsc::Sender<Job>,
+    done: mpsc::Receiver<Done>,
+    /// Those whose jobs the thread has.
+    under_way: Vec<Sender>,
+    /// Those that are at the end of what is durable.
+    waiting: Vec<Job>,
+    replies: VecDeque<(Sender, Vec<u8>)>,
+    /// The server stops: nobody waits any more.
+    ending: bool,
+}
+
+impl Events {
+    /// Starts the thread, which rings the bell when it has read.
+    pub(crate) fn start(
+        (log, generation): (LogId, u32),
+        directory: Directory,
+        bell: Arc<Bell>,
+    ) -> io::Result<Events> {
+        let (jobs, work) = mpsc::channel();
+        let (tell, done) = mpsc::channel();
+        let own = Log { generation, thread: u16::try_from(log.core).unwrap_or(u16::MAX) };
+        reading::start((log, own), directory, work, tell, bell)?;
+        Ok(Events {
+            log: own,
+            jobs,
+            done,
+            under_way: Vec::new(),
+            waiting: Vec::new(),
+            replies: VecDeque::new(),
+            ending: false,
+        })
+    }
+
+    /// Takes a request in; its reply comes with [`Events::reply`].
+    pub(crate) fn ask(&mut self, ask: Box<Ask>, durable: u64, uptime_ms: i64) {
+        let (at, missed_from) = match ask.start {
+            Start::Oldest => (None, None),
+            Start::Newest => (Some(EventAt::record(durable + 1)), None),
+            Start::At(position) if position.generation < self.log.generation => {
+                (None, Some(position))
+            }
+            Start::At(position) if !self.has_been(position, durable) => {
+                let end = self.log.position(EventAt::record(durable + 1));
+                let reply = render::ahead(ask.protocol, position, end);
+                return self.replies.push_back((ask.sender, reply));
+            }
+            Start::At(Position { sequence, index, .. }) => {
+                (Some(EventAt { sequence, index }), None)
+            }
+        };
+        // The clock's millisecond may nearly be over: one more, so that no wait is too short.
+        let whole_ms = i64::from(ask.block_ms) + i64::from(ask.block_ms > 0);
+        let until_ms = uptime_ms + whole_ms;
+        let job = Job { ask, at, missed_from, until_ms, durable, may_wait: false };
+        self.place(job, durable, uptime_ms);
+    }
+
+    /// True for a position that a reply of this store can have said.
+    fn has_been(&self, position: Position, durable: u64) -> bool {
+        let is_end = position.sequence == durable + 1 && position.index == 0;
+        position.generation == self.log.generation && (position.sequence <= durable || is_end)
+    }
+
+    /// Sees to those who wait, when there is something to read for them or their time is over.
+    #[inline]
+    pub(crate) fn look(&mut self, durable: u64, uptime_ms: i64) {
+        if !self.under_way.is_empty() {
+            self.learn();
+        }
+        if !self.waiting.is_empty() {
+            for job in std::mem::take(&mut self.waiting) {
+                self.place(job, durable, uptime_ms);
+            }
+        }
+    }
+
+    /// A job goes to the thread, or waits.
+    fn place(&mut self, mut job: Job, durable: u64, uptime_ms: i64) {
+        job.may_wait = !self.ending && uptime_ms < job.until_ms;
+        job.durable = durable;
+        let is_at_end = job.at.is_some_and(|at| at.sequence > durable);
+        if is_at_end && job.may_wait {
+            self.waiting.push(job);
+            return;
+        }
+        self.under_way.push(job.ask.sender);
+        if self.jobs.send(job).is_err() {
+            tracing::error!("the thread that reads events has ended");
+        }
+    }
+
+    fn learn(&mut self) {
+        while let Ok(done) = self.done.try_recv() {
+            let sender = match &done {
+                Done::Reply(sender, _) => *sender,
+                Done::Nothing(job) => job.ask.sender,
+            };
+            let Some(at) = self.under_way.iter().position(|other| *other == sender) else {
+                // It is gone.
+                continue;
+            };
+            self.under_way.swap_remove(at);
+            match done {
+                Done::Reply(sender, reply) => self.replies.push_back((sender, reply)),
+                Done::Nothing(job) => self.waiting.push(job),
+            }
+        }
+    }
+
+    /// True when the thread has something to tell.
+    pub(crate) fn has_news(&mut self) -> bool {
+        let before = self.under_way.len();
+        self.learn();
+        self.under_way.len() < before || !self.replies.is_empty()
+    }
+
+    /// The next reply that is there.
+    pub(crate) fn reply(&mut self) -> Option<(Sender, Vec<u8>)> {
+        self.replies.pop_front()
+    }
+
+    /// A client that waits is gone.
+    pub(crate) fn forget(&mut self, sender: Sender) {
+        self.waiting.retain(|job| job.ask.sender != sender);
+        self.under_way.retain(|other| *other != sender);
+    }
+
+    /// The server stops: whoever waits has waited long enough.
+    pub(crate) fn end_waits(&mut self) {
+        self.ending = true;
+    }
+
+    /// Milliseconds until somebody has waited long enough.
+    pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
+        self.waiting.iter().map(|job| (job.until_ms - uptime_ms).max(1)).min()
+    }
+}

@@ -1,0 +1,99 @@
+//! What shows changes that are not durable yet: replies of this core's connections and mail to other
+//! cores wait in one queue, in the order of what they show.
+
+use crate::mail::message::Message;
+use crate::ticket::Ticket;
+use std::collections::VecDeque;
+
+/// Replies or mail that have to wait.
+pub(crate) enum Held {
+    /// The replies of a connection of this core, which has them.
+    Replies(Ticket),
+    /// Mail to another core.
+    Mail(u16, Message),
+}
+
+/// The end of a wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Fate {
+    /// All that it shows is durable.
+    Leaves,
+    /// The log has failed: nobody will ever know whether it is true.
+    Lost,
+}
+
+/// Everything of one core that waits; bounded by the connections, each of which waits for its replies.
+#[derive(Default)]
+pub(super) struct Queue {
+    waiting: VecDeque<(u64, Held)>,
+    bytes: u64,
+}
+
+impl Held {
+    /// Memory that nobody else counts, bytes.
+    fn memory_bytes(&self) -> u64 {
+        match self {
+            Held::Replies(_) => 0,
+            Held::Mail(_, message) => message.memory_bytes(),
+        }
+    }
+}
+
+impl Queue {
+    pub(super) fn push(&mut self, sequence: u64, held: Held) {
+        self.bytes += held.memory_bytes();
+        self.waiting.push_back((sequence, held));
+    }
+
+    /// The next one whose fate is known, when the log is durable so far.
+    pub(super) fn pop(&mut self, durable: u64, has_failed: bool) -> Option<(Held, Fate)> {
+        let &(sequence, _) = self.waiting.front()?;
+        let fate = match sequence <= durable {
+            true => Fate::Leaves,
+            false if has_failed => Fate::Lost,
+            false => return None,
+        };
+        let (_, held) = self.waiting.pop_front()?;
+        self.bytes -= held.memory_bytes();
+        Some((held, fate))
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.is_empty()
+    }
+
+    /// Memory of what nobody else counts, bytes.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn replies_and_mail_leave_in_one_order_and_all_is_lost_when_the_log_fails() {
+        let mut queue = Queue::default();
+        let replies = |key| Held::Replies(Ticket { key, client: 1 });
+        queue.push(1, replies(10));
+        queue.push(2, Held::Mail(3, Message::Drain));
+        queue.push(2, replies(20));
+        queue.push(4, replies(40));
+        let mut left = |durable, has_failed| {
+            let mut left = Vec::new();
+            while let Some((held, fate)) = queue.pop(durable, has_failed) {
+                left.push(match held {
+                    Held::Replies(ticket) => (ticket.key, fate),
+                    Held::Mail(core, _) => (usize::from(core), fate),
+                });
+            }
+            left
+        };
+        assert_eq!(left(0, false), []);
+        let leaving = [10, 3, 20].map(|key| (key, Fate::Leaves));
+        assert_eq!(left(2, false), leaving);
+        assert_eq!(left(3, true), [(40, Fate::Lost)]);
+        assert!(queue.is_empty());
+    }
+}

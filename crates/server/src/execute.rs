@@ -1,0 +1,14 @@
+//! What executes: a core's state, its commands, and what is done beside each of them. It knows no socket.
+
+pub(crate) mod client;
+pub(crate) mod commands;
+pub(crate) mod dispatch;
+pub(crate) mod effect;
+pub(crate) mod live_setting;
+pub(crate) mod monitor;
+pub(crate) mod node;
+pub(crate) mod timing;
+pub(crate) mod track;
+pub(crate) mod tracking;
+pub(crate) mod transaction;
+pub(crate) mod work;

@@ -1,0 +1,179 @@
+//! Who is at the other end of a connection, as far as commands can see and change it.
+
+use crate::clock::Reading;
+use crate::execute::tracking::Mode;
+use crate::execute::transaction::Transaction;
+use crate::mail::caller::{Caller, Tracker};
+use crate::mail::report::Answer;
+use crate::net::port::Door;
+use crate::ticket::Ticket;
+use crate::users::{Roles, User, Users};
+use scurry_resp::Protocol;
+use scurry_resp::table::Spec;
+use std::fmt::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+/// An AUTH or HELLO that waits for its verdict.
+pub(crate) struct Entry {
+    /// The user's.
+    pub(crate) name: Box<[u8]>,
+    /// None for AUTH.
+    pub(crate) greeting: Option<Greeting>,
+}
+
+/// The settings that HELLO asks for.
+pub(crate) struct Greeting {
+    pub(crate) protocol: Protocol,
+    /// The connection's new name.
+    pub(crate) name: Option<Vec<u8>>,
+}
+
+/// The state of a connection that commands know.
+pub(crate) struct Client {
+    pub(crate) id: u64,
+    pub(crate) peer: SocketAddr,
+    /// The server's end of the connection.
+    pub(crate) local: SocketAddr,
+    pub(crate) door: Door,
+    pub(crate) protocol: Protocol,
+    pub(crate) authenticated: bool,
+    /// It comes from within this process.
+    pub(crate) inside: bool,
+    pub(crate) user: Arc<User>,
+    /// Those of `user`, where dispatch finds them without following a pointer.
+    pub(crate) roles: Roles,
+    /// What its verdict on a password is sent to.
+    pub(crate) ticket: Ticket,
+    /// An AUTH or HELLO that waits for its verdict.
+    pub(crate) entry: Option<Box<Entry>>,
+    /// The thread whose events it waits for.
+    pub(crate) watching: Option<u16>,
+    /// It watches what clients send.
+    pub(crate) monitors: bool,
+    /// CLIENT TRACKING, while it is on.
+    pub(crate) tracking: Option<Box<Mode>>,
+    /// What the cores have said to the question that the next command asked.
+    pub(crate) told: Option<Vec<Answer>>,
+    /// Since MULTI or WATCH.
+    pub(crate) transaction: Option<Box<Transaction>>,
+    pub(crate) name: Vec<u8>,
+    pub(crate) library_name: Vec<u8>,
+    pub(crate) library_version: Vec<u8>,
+    /// Name of the last command.
+    pub(crate) command: &'static str,
+    pub(crate) created_ms: i64,
+    pub(crate) active_ms: i64,
+}
+
+impl Client {
+    /// A connection in this place of its core, before any command.
+    pub(crate) fn new(
+        ticket: Ticket,
+        (peer, local): (SocketAddr, SocketAddr),
+        door: Door,
+        users: &Users,
+        now: Reading,
+    ) -> Client {
+        let user = Arc::clone(users.default_user());
+        Client {
+            id: ticket.client,
+            peer,
+            local,
+            door,
+            ticket,
+            entry: None,
+            watching: None,
+            monitors: false,
+            tracking: None,
+            told: None,
+            transaction: None,
+            protocol: Protocol::default(),
+            inside: false,
+            authenticated: users.is_open(),
+            roles: user.roles,
+            user,
+            name: Vec::new(),
+            library_name: Vec::new(),
+            library_version: Vec::new(),
+            command: "",
+            created_ms: now.uptime_ms,
+            active_ms: now.uptime_ms,
+        }
+    }
+
+    /// For requests that other cores execute.
+    pub(crate) fn caller(&self, core: u16) -> Caller {
+        let tracker = self.tracker(core);
+        Caller { protocol: self.protocol, peer: Some(self.peer), tracker }
+    }
+
+    /// What is to be known of its tracking where its next command is executed.
+    pub(crate) fn tracker(&self, core: u16) -> Option<Tracker> {
+        self.tracking.as_ref().map(|mode| mode.tracker(core, self.ticket))
+    }
+
+    /// A command was executed, refused, or sent to be executed elsewhere.
+    pub(crate) fn command_done(&mut self, spec: Option<&Spec>) {
+        // What is said of MULTI is said of all that EXEC executes.
+        if let Some(mode) = &mut self.tracking
+            && !self.transaction.as_ref().is_some_and(|begun| begun.is_queueing())
+        {
+            mode.command_done(spec);
+        }
+    }
+
+    /// Back to how it began, as RESET promises.
+    pub(crate) fn reset(&mut self, users: &Users) {
+        self.protocol = Protocol::default();
+        self.become_user(Arc::clone(users.default_user()));
+        self.authenticated = users.is_open();
+        self.name.clear();
+        self.transaction = None;
+    }
+
+    /// From now on it is this user, who was admitted.
+    pub(crate) fn become_user(&mut self, user: Arc<User>) {
+        self.authenticated = true;
+        self.roles = user.roles;
+        self.user = user;
+    }
+
+    /// In MULTI, tracking, or neither.
+    fn flags(&self) -> &'static str {
+        let queues = self.transaction.as_ref().is_some_and(|begun| begun.is_queueing());
+        match (queues, self.tracking.is_some()) {
+            (true, true) => "xt",
+            (true, false) => "x",
+            (false, true) => "t",
+            (false, false) => "N",
+        }
+    }
+
+    /// Its line of CLIENT LIST, without the line break. Names are printable: they were checked.
+    pub(crate) fn describe(&self, now: Reading, out: &mut String) {
+        let text = String::from_utf8_lossy;
+        // Writing to a string cannot fail.
+        let _ = write!(
+            out,
+            "id={} addr={} laddr={} name={} age={} idle={} flags={} db=0 resp={} cmd={} \
+             user={} lib-name={} lib-ver={}",
+            self.id,
+            self.peer,
+            self.local,
+            text(&self.name),
+            (now.uptime_ms - self.created_ms) / 1000,
+            (now.uptime_ms - self.active_ms) / 1000,
+            self.flags(),
+            self.protocol.number(),
+            if self.command.is_empty() {
+                "NULL".to_owned()
+            } else {
+                self.command.to_ascii_lowercase()
+            },
+            self.user.name,
+            text(&self.library_name),
+            text(&self.library_version),
+        );
+    }
+}

@@ -1,0 +1,183 @@
+//! AUTH and HELLO, in Redis's words. A password that is known by its hash only is checked
+//! elsewhere, and the connection waits meanwhile.
+
+use super::{SYNTAX_ERROR, tracking};
+use crate::execute::client::{Client, Entry, Greeting};
+use crate::execute::commands::connection;
+use crate::execute::effect::Effect;
+use crate::execute::node::Node;
+use crate::net::port::Door;
+use crate::users::{Judgement, User};
+use scurry_resp::table::Role;
+use scurry_resp::{Args, Protocol, Reply, parse_integer};
+use std::sync::Arc;
+
+const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is disabled.";
+const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?";
+const HELLO_NEEDS_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time";
+const BUSY: &str = "ERR too many passwords are being checked: try again in a second";
+
+pub(crate) fn auth(
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    let (user, password) = match args.len() {
+        2 if node.settings.users.is_open() => {
+            reply.error(NO_PASSWORD);
+            return Effect::None;
+        }
+        2 => (&b"default"[..], args.at(1)),
+        3 => (args.at(1), args.at(2)),
+        _ => {
+            reply.error(SYNTAX_ERROR);
+            return Effect::None;
+        }
+    };
+    enter(node, client, (user, password), None, reply)
+}
+
+pub(crate) fn hello(
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    match read_hello(client, args) {
+        Err(text) => reply.error(text),
+        Ok((greeting, Some(credentials))) => {
+            return enter(node, client, credentials, Some(greeting), reply);
+        }
+        Ok(_) if !client.authenticated => reply.error(HELLO_NEEDS_AUTH),
+        Ok((greeting, None)) => greet(client, greeting, reply),
+    }
+    Effect::None
+}
+
+/// The settings, and a user with a password where they are given.
+type Hello<'a> = (Greeting, Option<(&'a [u8], &'a [u8])>);
+
+fn read_hello<'a>(client: &Client, args: Args<'a>) -> Result<Hello<'a>, String> {
+    let protocol = match args.get(1).map(parse_integer) {
+        None => client.protocol,
+        Some(Some(2)) => Protocol::Resp2,
+        Some(Some(3)) => Protocol::Resp3,
+        Some(Some(_)) => return Err("NOPROTO unsupported protocol version".to_owned()),
+        Some(None) => {
+            return Err("ERR Protocol version is not an integer or out of range".to_owned());
+        }
+    };
+    let mut greeting = Greeting { protocol, name: None };
+    let mut credentials = None;
+    let mut at = 2;
+    while let Some(option) = args.get(at) {
+        let left = args.len() - at - 1;
+        if option.eq_ignore_ascii_case(b"AUTH") && left >= 2 {
+            credentials = Some((args.at(at + 1), args.at(at + 2)));
+            at += 3;
+        } else if option.eq_ignore_ascii_case(b"SETNAME") && left >= 1 {
+            let wanted = args.at(at + 1);
+            if !connection::is_name(wanted) {
+                return Err(connection::BAD_NAME.to_owned());
+            }
+            greeting.name = Some(wanted.to_vec());
+            at += 2;
+        } else {
+            let option = option[..option.len().min(128)].escape_ascii();
+            return Err(format!("ERR Syntax error in HELLO option '{option}'"));
+        }
+    }
+    Ok((greeting, credentials))
+}
+
+/// Lets in at once who can be, turns away at once who cannot be, and has the others checked.
+fn enter(
+    node: &mut Node,
+    client: &mut Client,
+    (name, password): (&[u8], &[u8]),
+    greeting: Option<Greeting>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    let user = match node.settings.users.judge(name, password) {
+        Judgement::Admitted(user) => Some(user),
+        Judgement::Refused => None,
+        Judgement::Unknown => {
+            if node.desk.submit(client.ticket, name, password).is_err() {
+                reply.error(BUSY);
+                return Effect::None;
+            }
+            client.entry = Some(Box::new(Entry { name: name.into(), greeting }));
+            return Effect::Wait;
+        }
+    };
+    conclude(node, client, user, Entry { name: name.into(), greeting }, reply);
+    Effect::None
+}
+
+/// The reply of the command that waits, now that its verdict is there.
+pub(crate) fn finish(
+    node: &mut Node,
+    client: &mut Client,
+    user: Option<Arc<User>>,
+    reply: &mut Reply<'_>,
+) {
+    if let Some(entry) = client.entry.take() {
+        conclude(node, client, user, *entry, reply);
+    }
+}
+
+fn conclude(
+    node: &mut Node,
+    client: &mut Client,
+    user: Option<Arc<User>>,
+    entry: Entry,
+    reply: &mut Reply<'_>,
+) {
+    let Some(user) = user else {
+        node.faults.note_login(client.peer, &entry.name);
+        return reply.error(WRONG_PASS);
+    };
+    client.become_user(user);
+    end_what_is_not_permitted(node, client);
+    match entry.greeting {
+        None => reply.ok(),
+        Some(greeting) => greet(client, greeting, reply),
+    }
+}
+
+/// What another user has begun goes on only as far as this one may see what it shows: MONITOR what
+/// clients send, tracking and watched keys that what was read has changed.
+fn end_what_is_not_permitted(node: &Node, client: &mut Client) {
+    if !client.roles.permit(Role::Admin) {
+        connection::stop_monitoring(node, client);
+    }
+    if !client.roles.permit(Role::Read) {
+        tracking::stop(node, client);
+        client.transaction = None;
+    }
+}
+
+fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
+    let protocol = greeting.protocol;
+    client.protocol = protocol;
+    if let Some(name) = greeting.name {
+        client.name = name;
+    }
+    reply.set_protocol(protocol);
+    reply.map(7);
+    reply.text("server");
+    reply.text("scurry");
+    reply.text("version");
+    reply.text(env!("CARGO_PKG_VERSION"));
+    reply.text("proto");
+    reply.integer(protocol.number());
+    reply.text("id");
+    reply.unsigned(client.id);
+    reply.text("mode");
+    reply.text(if client.door == Door::Core { "cluster" } else { "standalone" });
+    reply.text("role");
+    reply.text("master");
+    reply.text("modules");
+    reply.array(0);
+}

@@ -1,0 +1,101 @@
+//! SCUR.WATCH: which thread's events are meant, and that somebody reads them.
+
+use crate::execute::client::Client;
+use crate::execute::effect::Effect;
+use crate::execute::node::Node;
+use crate::mail::message::{Ask, Message};
+use crate::net::port::Door;
+use crate::ticket::Sender;
+use scurry_engine::{Durability, Low};
+use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start};
+
+const NO_LOG: &str = "ERR events are read from the log, and this server keeps none: start it with \
+                      --durability write or fsync";
+
+/// The reply comes from the thread that reads events.
+pub(crate) fn watch(
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    if node.durable.durability() == Durability::None {
+        reply.error(NO_LOG);
+        return Effect::None;
+    }
+    let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
+    let effect = match scurry_resp::parse_follow(args, &mut scratch) {
+        Ok(watch) => match thread(node, client, &watch) {
+            Ok(thread) => {
+                begin(node, client, &watch, thread);
+                Effect::Wait
+            }
+            Err(text) => {
+                reply.error(text);
+                Effect::None
+            }
+        },
+        Err(fault) => {
+            reply.error(fault);
+            Effect::None
+        }
+    };
+    node.scratch = scratch.reuse();
+    effect
+}
+
+fn begin(node: &mut Node, client: &mut Client, watch: &FollowRequest<'_>, thread: u16) {
+    let ticket = client.ticket;
+    let sender = Sender { core: node.core, connection: ticket.key, client: ticket.client };
+    let low = |&(unit, threshold): &(_, i64)| Low { unit, threshold };
+    let ask = Box::new(Ask {
+        sender,
+        protocol: client.protocol,
+        start: watch.start,
+        count: watch.count,
+        block_ms: watch.block_ms,
+        lows: watch.lows.iter().map(low).collect(),
+        account: watch.account.map(Into::into),
+    });
+    client.watching = Some(thread);
+    if thread == node.core {
+        node.durable.watch(ask, node.now.uptime_ms);
+    } else {
+        node.mesh.send(thread, Message::Watch(ask));
+    }
+}
+
+/// The thread whose events are meant, or what to say instead.
+fn thread(node: &Node, client: &Client, watch: &FollowRequest<'_>) -> Result<u16, String> {
+    let slots = node.shared.slots;
+    let last = slots.cores() - 1;
+    let of_position = match watch.start {
+        Start::At(position) => Some(position.thread),
+        Start::Oldest | Start::Newest => None,
+    };
+    let of_port = (client.door == Door::Core || last == 0).then_some(node.core);
+    let of_account = || watch.account.map(|account| slots.owner_of(account));
+    let chosen = watch.thread.or(of_port).or(of_position).or_else(of_account);
+    let Some(thread) = chosen else {
+        return Err(format!("ERR each thread has events of its own: add THREAD 0 to {last}"));
+    };
+    if let Some(other) = of_position.filter(|&other| other != thread) {
+        return Err(format!(
+            "ERR the position is one of thread {other}, and thread {thread} is asked for: begin \
+             at 0 where the threads have changed"
+        ));
+    }
+    if thread > last {
+        return Err(format!(
+            "ERR there is no thread {thread}: the threads are 0 to {last}, and where they have \
+             changed each begins at 0"
+        ));
+    }
+    if client.door == Door::Core && last > 0 && thread != node.core {
+        return Err(format!(
+            "ERR this port is that of thread {}: ask the main port for thread {thread}",
+            node.core
+        ));
+    }
+    Ok(thread)
+}

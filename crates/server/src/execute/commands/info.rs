@@ -1,0 +1,282 @@
+//! INFO: the server described in lines of `name:value`. What has a counterpart in Valkey has its name,
+//! its form and its section.
+
+mod statistics;
+
+use super::{Lines, replication};
+use crate::execute::client::Client;
+use crate::execute::effect::Effect;
+use crate::execute::node::Node;
+use crate::mail::report::{Question, Report};
+use crate::net::port::Door;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeValLike;
+use scurry_engine::Durability;
+use scurry_resp::{Args, Reply};
+
+/// What sections are written from: this core's settings and what all cores have said.
+struct Source<'a> {
+    node: &'a Node,
+    client: &'a Client,
+    all: Report,
+}
+
+/// Its title, what writes it, and whether nobody has to ask for it.
+type Section = (&'static str, fn(&Source<'_>, &mut Lines), bool);
+
+const SECTIONS: &[Section] = &[
+    ("Server", server, true),
+    ("Clients", clients, true),
+    ("Memory", memory, true),
+    ("Persistence", persistence, true),
+    ("Stats", stats, true),
+    ("Replication", |source, lines| replication::describe(source.node, lines), true),
+    ("RDMA", rdma, true),
+    ("Scurry", scurry, true),
+    ("CPU", cpu, true),
+    ("Commandstats", statistics::commands, false),
+    ("Errorstats", statistics::errors, true),
+    ("Cluster", cluster, true),
+    ("Keyspace", keyspace, true),
+];
+
+/// True when this argument of INFO asks for the section.
+fn asks_for(argument: &[u8], (title, _, by_default): &Section) -> bool {
+    let is = |word: &str| argument.eq_ignore_ascii_case(word.as_bytes());
+    is(title) || is("all") || is("everything") || *by_default && is("default")
+}
+
+/// Needs the reports of all cores.
+pub(crate) fn info(
+    node: &Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    let Some(told) = client.told.take() else { return Effect::Ask(Question::Report) };
+    let source = Source { node, client, all: Report::of_all(&told) };
+    let mut lines = Lines(String::new());
+    for section in SECTIONS {
+        let (title, write, by_default) = section;
+        let none = args.len() == 1;
+        if none && *by_default || args.iter_from(1).any(|name| asks_for(name, section)) {
+            if !lines.0.is_empty() {
+                lines.0.push_str("\r\n");
+            }
+            lines.0.push_str("# ");
+            lines.0.push_str(title);
+            lines.0.push_str("\r\n");
+            write(&source, &mut lines);
+        }
+    }
+    reply.verbatim(&lines.0);
+    Effect::None
+}
+
+fn server(source: &Source<'_>, lines: &mut Lines) {
+    let node = source.node;
+    let cluster = source.client.door == Door::Core;
+    // The level of the generic commands that clients may assume; our own version follows.
+    lines.line("redis_version", "7.2.4");
+    lines.line("server_name", "scurry");
+    lines.line("scurry_version", env!("CARGO_PKG_VERSION"));
+    // Valkey's name for it, and Redis's.
+    for name in ["server_mode", "redis_mode"] {
+        lines.line(name, if cluster { "cluster" } else { "standalone" });
+    }
+    lines.line("os", std::env::consts::OS);
+    lines.line("arch_bits", usize::BITS);
+    lines.line("process_id", std::process::id());
+    lines.line("run_id", format_args!("{:040x}", node.shared.run_id));
+    lines.line("tcp_port", source.client.local.port());
+    lines.line("threads", node.shared.slots.cores());
+    lines.line("server_time_usec", node.now.time.0.saturating_mul(1000));
+    lines.line("uptime_in_seconds", node.now.uptime_ms / 1000);
+    lines.line("uptime_in_days", node.now.uptime_ms / 86_400_000);
+    lines.line("durability", durability(node.durable.durability()));
+}
+
+fn clients(source: &Source<'_>, lines: &mut Lines) {
+    lines.line("connected_clients", source.all.clients);
+    lines.line("maxclients", source.node.settings.clients_max);
+    // Those of connected_clients that are not in yet.
+    lines.line("unauthenticated_clients", source.all.waiting);
+    lines.line("tracking_clients", source.node.shared.trackers());
+}
+
+fn memory(source: &Source<'_>, lines: &mut Lines) {
+    let (stats, connections) = (&source.all.stats, source.all.connection_bytes);
+    let (used, resident) = (stats.memory_bytes + connections, resident_bytes());
+    let max = source.node.settings.memory_max.unwrap_or(0);
+    for (name, bytes) in [("used_memory", used), ("used_memory_rss", resident), ("maxmemory", max)]
+    {
+        lines.line(name, bytes);
+        lines.line(&format!("{name}_human"), statistics::human(bytes));
+    }
+    // The parts of used_memory.
+    for (kind, bytes) in [
+        ("accounts", stats.memory.accounts),
+        ("values", stats.memory.values),
+        ("entities", stats.memory.entities),
+        ("table", stats.memory.table),
+        ("timers", stats.memory.timers),
+        ("index", stats.memory.index),
+        ("connections", connections),
+    ] {
+        lines.line(&format!("used_memory_{kind}"), bytes);
+    }
+    lines.line("maxmemory_policy", "noeviction");
+    lines.line("mem_clients_normal", connections);
+    // Of connections that are not in yet: no part of used_memory.
+    lines.line("mem_clients_unauthenticated", source.all.lobby_bytes);
+}
+
+/// Memory of the process, 0 where the system does not tell.
+pub(crate) fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = statm.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0).saturating_mul(4096)
+}
+
+/// The word for a mode.
+fn durability(durability: Durability) -> &'static str {
+    match durability {
+        Durability::None => "none",
+        Durability::Write => "write",
+        Durability::Fsync => "fsync",
+    }
+}
+
+fn persistence(source: &Source<'_>, lines: &mut Lines) {
+    let all = &source.all.durable;
+    let status = |failed: bool| if failed { "err" } else { "ok" };
+    let log_enabled = u8::from(source.node.durable.durability() != Durability::None);
+    lines.line("loading", 0);
+    lines.line("async_loading", 0);
+    // What they are called elsewhere: snapshots, and the log.
+    lines.line("rdb_bgsave_in_progress", u8::from(all.snapshot_running));
+    lines.line("rdb_last_save_time", all.snapshot_time.0 / 1_000);
+    lines.line("rdb_last_bgsave_status", status(all.snapshots_failed > 0));
+    lines.line("rdb_saves", all.snapshots);
+    lines.line("aof_enabled", log_enabled);
+    lines.line("aof_last_write_status", status(all.failed || all.full));
+    lines.line("log_enabled", log_enabled);
+    lines.line("log_status", if all.full { "full" } else { status(all.failed) });
+    // Of all threads together.
+    lines.line("log_sequence", all.sequence);
+    lines.line("log_sequence_durable", all.durable);
+    lines.line("log_sequence_synced", all.synced);
+    lines.line("log_bytes", all.bytes);
+    lines.line("log_batches", all.batches);
+    lines.line("snapshot_in_progress", u8::from(all.snapshot_running));
+    lines.line("snapshots_written", all.snapshots);
+    lines.line("snapshots_failed", all.snapshots_failed);
+    lines.line("snapshot_last_sequence", all.snapshot_sequence);
+    lines.line("snapshot_last_time", all.snapshot_time.0 / 1_000);
+}
+
+fn stats(source: &Source<'_>, lines: &mut Lines) {
+    let counters = &source.all.counters;
+    lines.line("total_connections_received", counters.connections_accepted);
+    lines.line("rejected_connections", counters.connections_refused);
+    lines.line("unauthenticated_connections_closed", counters.connections_shown_out);
+    lines.line("total_commands_processed", counters.commands);
+    lines.line("total_error_replies", counters.errors);
+    lines.line("protocol_errors", counters.protocol_errors);
+    lines.line("password_hashes_computed", source.node.settings.users.computed());
+    lines.line("total_net_input_bytes", counters.bytes_in);
+    lines.line("total_net_output_bytes", counters.bytes_out);
+    lines.line("keyspace_hits", counters.hits);
+    lines.line("keyspace_misses", counters.misses);
+    lines.line("expired_keys", source.all.stats.expired);
+    for never in [
+        "evicted_keys",
+        "evicted_clients",
+        "sync_full",
+        "sync_partial_ok",
+        "sync_partial_err",
+        "pubsub_channels",
+        "pubsub_patterns",
+    ] {
+        lines.line(never, 0);
+    }
+    lines.line("clock_set_back", counters.clock_set_back);
+    lines.line("longest_probe", source.all.stats.longest_probe);
+    lines.line("tracking_total_keys", source.all.tracked.keys);
+    lines.line("tracking_total_items", source.all.tracked.items);
+    lines.line("tracking_total_prefixes", 0);
+}
+
+fn rdma(source: &Source<'_>, lines: &mut Lines) {
+    lines.line("rdma_enabled", u8::from(source.node.settings.rdma.is_some()));
+    if source.node.settings.rdma.is_none() {
+        return;
+    }
+    let report = &source.all.rdma;
+    lines.line("rdma_connections", report.connections);
+    lines.line("rdma_pinned_bytes", report.pinned_bytes);
+    for (name, _, value) in report.lines() {
+        let name = name.trim_start_matches("scurry_").trim_end_matches("_total");
+        lines.line(name, value);
+    }
+}
+
+fn scurry(source: &Source<'_>, lines: &mut Lines) {
+    let (stats, totals) = (&source.all.stats, &source.all.totals);
+    lines.line("accounts", totals.accounts);
+    lines.line("sessions", totals.sessions);
+    lines.line("commits", stats.commits);
+    lines.line("denials", stats.denials);
+    lines.line("replays", stats.replays);
+    lines.line("rejects", stats.rejects);
+    lines.line("entities", stats.entities);
+    lines.line("expiries", stats.expiries);
+    for unit in &totals.units {
+        lines.line(
+            &format!("unit_{}", unit.unit.as_str()),
+            format_args!(
+                "available={},held={},credited={},refunded={},consumed={},expired={},voided={},\
+                 overdrawn={},uncollected={}",
+                unit.available,
+                unit.held,
+                unit.credited,
+                unit.refunded,
+                unit.consumed,
+                unit.expired,
+                unit.voided,
+                unit.overdrawn,
+                unit.uncollected,
+            ),
+        );
+    }
+}
+
+fn cpu(_: &Source<'_>, lines: &mut Lines) {
+    for (who, end) in [(UsageWho::RUSAGE_SELF, ""), (UsageWho::RUSAGE_CHILDREN, "_children")] {
+        let Ok(usage) = getrusage(who) else { continue };
+        for (name, time) in
+            [("used_cpu_sys", usage.system_time()), ("used_cpu_user", usage.user_time())]
+        {
+            let microseconds = time.num_microseconds();
+            lines.line(
+                &format!("{name}{end}"),
+                format_args!("{}.{:06}", microseconds / 1_000_000, microseconds % 1_000_000),
+            );
+        }
+    }
+}
+
+fn cluster(_: &Source<'_>, lines: &mut Lines) {
+    // Whether it looks like one depends on the client; the commands are there.
+    lines.line("cluster_enabled", 1);
+}
+
+fn keyspace(source: &Source<'_>, lines: &mut Lines) {
+    let keys = source.all.stats.keys;
+    if keys > 0 {
+        lines.line(
+            "db0",
+            format_args!("keys={keys},expires={},avg_ttl=0", source.all.stats.expiring),
+        );
+    }
+}

@@ -1,0 +1,143 @@
+//! SCAN: the keys, a bounded number at a time.
+
+use super::keys::REPLY_TOO_LONG;
+use crate::execute::node::Node;
+use crate::glob;
+use scurry_engine::KeyKind;
+use scurry_resp::plain::{ScanKind, parse_scan};
+use scurry_resp::{Args, Protocol, Reply};
+
+/// Cursors of one core are below this; the number of the core stands above.
+const CORE_SHIFT: u32 = 48;
+
+/// Where a walk over all cores is: cores are walked one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) core: u64,
+    /// Within the core.
+    pub(crate) cursor: u64,
+}
+
+impl Place {
+    pub(crate) fn of(cursor: u64) -> Place {
+        Place { core: cursor >> CORE_SHIFT, cursor: cursor & ((1 << CORE_SHIFT) - 1) }
+    }
+
+    /// The core to ask; one that there is not is the first, and finds out.
+    pub(crate) fn core_of(cursor: Option<u64>, node: &Node) -> u16 {
+        let core = u16::try_from(cursor.map_or(0, |cursor| Place::of(cursor).core)).unwrap_or(0);
+        if core < node.shared.slots.cores() { core } else { 0 }
+    }
+
+    /// The cursor for the client, when the core has answered with this one.
+    pub(crate) fn then(self, cursor: u64, cores: u64) -> u64 {
+        match cursor {
+            0 if self.core + 1 < cores => (self.core + 1) << CORE_SHIFT,
+            0 => 0,
+            cursor => self.core << CORE_SHIFT | cursor,
+        }
+    }
+}
+
+/// The core that a SCAN is for.
+pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
+    Place::core_of(parse_scan(args).ok().map(|request| request.cursor), node)
+}
+
+/// One step through the keys of this core, of a walk through those of all cores.
+pub(crate) fn scan(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    walk(node, u64::from(node.shared.slots.cores()), args, reply);
+}
+
+/// One step through the keys of this core alone.
+pub(crate) fn scan_core(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    walk(node, 0, args, reply);
+}
+
+fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
+    let request = match parse_scan(args) {
+        Ok(request) => request,
+        Err(fault) => return fault.write(reply),
+    };
+    let mut list = List::new(node.settings.reply_len_max);
+    let place = Place::of(request.cursor);
+    if place.core > 0 && place.core != u64::from(node.core) {
+        // A cursor that was not given here: there is nothing behind it.
+        return list.write(0, reply);
+    }
+    let (now, count) = (node.now.time, request.count);
+    let mut take = |key: &[u8]| {
+        if request.pattern.is_none_or(|pattern| glob::matches_exactly(pattern, key)) {
+            list.push(key);
+        }
+    };
+    let cursor = if request.kind == Some(ScanKind::Tombstone) {
+        node.shard.scan_tombstones(now, place.cursor, count, take)
+    } else {
+        node.shard.scan(now, place.cursor, count, |key, kind| {
+            if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
+                take(key);
+            }
+        })
+    };
+    list.write(place.then(cursor, cores), reply);
+}
+
+fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
+    match wanted {
+        ScanKind::Value => kind == KeyKind::Value,
+        ScanKind::Account => kind == KeyKind::Account,
+        ScanKind::Entity => kind == KeyKind::Entity,
+        ScanKind::Tombstone | ScanKind::Nothing => false,
+    }
+}
+
+/// Keys whose number is known at the end only; the reply begins with it.
+pub(crate) struct List {
+    formed: Vec<u8>,
+    len: usize,
+    formed_len_max: usize,
+}
+
+impl List {
+    /// An empty list that will take this many bytes at most.
+    pub(crate) fn new(formed_len_max: usize) -> List {
+        List { formed: Vec::new(), len: 0, formed_len_max }
+    }
+
+    /// One more, unless there are too many already.
+    pub(crate) fn push(&mut self, key: &[u8]) {
+        if self.formed.len() <= self.formed_len_max {
+            // A bulk string is the same in both protocols.
+            Reply::new(&mut self.formed, Protocol::Resp2).bulk(key);
+            self.len += 1;
+        }
+    }
+
+    /// Answers with where to go on, and the list.
+    pub(crate) fn write(self, cursor: u64, reply: &mut Reply<'_>) {
+        if self.formed.len() > self.formed_len_max {
+            return reply.error(REPLY_TOO_LONG);
+        }
+        reply.array(2);
+        reply.text(itoa::Buffer::new().format(cursor));
+        reply.array(self.len);
+        reply.formed(&self.formed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_walk_goes_from_core_to_core_and_ends() {
+        assert_eq!(Place::of(0), Place { core: 0, cursor: 0 });
+        assert_eq!(Place::of(0).then(0, 1), 0);
+        assert_eq!(Place::of(0).then(7, 3), 7);
+        assert_eq!(Place::of(7).then(0, 3), 1 << CORE_SHIFT);
+        assert_eq!(Place::of(1 << CORE_SHIFT | 9), Place { core: 1, cursor: 9 });
+        assert_eq!(Place::of(1 << CORE_SHIFT | 9).then(12, 3), 1 << CORE_SHIFT | 12);
+        assert_eq!(Place::of(2 << CORE_SHIFT | 9).then(0, 3), 0);
+    }
+}

@@ -1,0 +1,289 @@
+//! What commands work on: the shard, the time of this turn, the settings, the counters.
+
+use crate::clock::{Clock, Reading};
+use crate::durable::{Durable, Held};
+use crate::execute::client::Client;
+use crate::execute::monitor::Monitor;
+use crate::execute::tracking::Tracking;
+use crate::execute::transaction::FingerprintSeeds;
+use crate::mail::mesh::Mesh;
+use crate::mail::message::Message;
+use crate::mail::report::{CoreReport, Report};
+use crate::measures::Measures;
+use crate::measures::counters::Counters;
+use crate::measures::watch::Watch;
+use crate::net::fault::Faults;
+use crate::net::rdma::RdmaReport;
+use crate::settings::Settings;
+use crate::shared::Shared;
+use crate::users::Desk;
+use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
+use scurry_resp::table::{CommandId, ConnectionId, Spec};
+use scurry_resp::{Args, Scratch};
+use std::sync::Arc;
+
+/// Requests that are looked at together at most.
+pub(crate) const BATCH_MAX: usize = 64;
+
+/// One core's state, apart from its connections.
+pub(crate) struct Node {
+    pub(crate) core: u16,
+    pub(crate) shard: Shard,
+    /// The hash of the first key of the request that is executed, where it was made ahead.
+    pub(crate) first_hash: Option<u64>,
+    /// What of it is durable.
+    pub(crate) durable: Durable,
+    pub(crate) settings: Settings,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) mesh: Mesh,
+    pub(crate) clock: Clock,
+    /// The time of this turn of the loop: every command of a turn sees the same.
+    pub(crate) now: Reading,
+    pub(crate) counters: Counters,
+    /// What is counted by command and by duration.
+    pub(crate) measures: Measures,
+    /// When the present part of the turn began, for what requests take.
+    pub(crate) now_ns: u64,
+    /// Open connections of this core.
+    pub(crate) clients: usize,
+    /// Those of them that are not in.
+    pub(crate) waiting: usize,
+    pub(crate) scratch: Scratch<'static>,
+    /// Where passwords are given to be checked.
+    pub(crate) desk: Desk,
+    /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
+    pub(crate) faults: Faults,
+    /// What took long.
+    pub(crate) watch: Watch,
+    /// The log has said that keys collide.
+    told_of_probes: bool,
+    /// When this core began to answer what was sent before the server stops, ms of uptime.
+    pub(crate) draining_since_ms: Option<i64>,
+    /// SHUTDOWN was asked for.
+    pub(crate) stop_asked: bool,
+    /// Memory of this core's connections, bytes, of those that are in.
+    pub(crate) connection_bytes: u64,
+    /// Memory that is kept for them, bytes.
+    pub(crate) pooled_bytes: u64,
+    /// Of the others. It is not the store's: it takes nothing from what keys may have.
+    pub(crate) lobby_bytes: u64,
+    /// What this turn's clients have sent, while somebody watches.
+    pub(crate) monitor: Monitor,
+    /// For what watched keys hold.
+    pub(crate) fingerprint_seeds: FingerprintSeeds,
+    /// Who has read which keys, while somebody tracks.
+    pub(crate) tracking: Tracking,
+}
+
+impl Node {
+    pub(crate) fn new(
+        core: u16,
+        (shard, durable): (Shard, Durable),
+        settings: Settings,
+        shared: Arc<Shared>,
+        mesh: Mesh,
+        desk: Desk,
+        clock: Clock,
+    ) -> Node {
+        let tracking = Tracking::new(shared.slots.cores());
+        let is_behind = core == 0 && clock.behind_ms().is_some();
+        let counters = Counters { clock_set_back: is_behind.into(), ..Counters::default() };
+        Node {
+            core,
+            shard,
+            first_hash: None,
+            durable,
+            now: clock.read(),
+            clock,
+            settings,
+            shared,
+            mesh,
+            counters,
+            measures: Measures::default(),
+            now_ns: 0,
+            clients: 0,
+            waiting: 0,
+            scratch: Scratch::default(),
+            desk,
+            faults: Faults::default(),
+            watch: Watch::default(),
+            told_of_probes: false,
+            draining_since_ms: None,
+            stop_asked: false,
+            connection_bytes: 0,
+            pooled_bytes: 0,
+            lobby_bytes: 0,
+            monitor: Monitor::default(),
+            fingerprint_seeds: FingerprintSeeds::default(),
+            tracking,
+        }
+    }
+
+    /// The hash of a request's first argument, where it is a key.
+    #[inline]
+    pub(crate) fn hash_ahead(&self, spec: &Spec, args: Args<'_>) -> Option<u64> {
+        (spec.keys.0 == 1).then(|| self.shard.key(args.at(1)).hash())
+    }
+
+    /// Asks memory for what requests will need, before the first of them is executed.
+    pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
+        let mut ahead = [0; BATCH_MAX];
+        let mut len = 0;
+        for hash in hashes {
+            ahead[len] = hash;
+            len += 1;
+            if len == BATCH_MAX {
+                self.shard.touch(&ahead);
+                len = 0;
+            }
+        }
+        if len > 1 {
+            self.shard.touch(&ahead[..len]);
+        }
+    }
+
+    /// The first key of the request that is executed.
+    #[inline]
+    pub(crate) fn first_key<'a>(&self, bytes: &'a [u8]) -> Key<'a> {
+        let Some(hash) = self.first_hash else { return self.shard.key(bytes) };
+        debug_assert_eq!(hash, self.shard.key(bytes).hash(), "it is another request's");
+        Key::hashed(bytes, hash)
+    }
+
+    /// The time of the turn that begins. The first core tells for all when it runs back.
+    pub(crate) fn look_at_the_clock(&mut self) {
+        let (now, set_back_ms) = self.clock.read_after(self.now);
+        self.now = now;
+        if let Some(ms) = set_back_ms
+            && self.core == 0
+        {
+            self.counters.clock_set_back += 1;
+            tracing::warn!(
+                ms,
+                "the wall clock was set back: every deadline (sessions, buckets, keys) comes later \
+                 by as much"
+            );
+        }
+    }
+
+    /// Says once that look-ups have become long: nothing else shows where the time goes.
+    #[inline]
+    pub(crate) fn tell_long_probes(&mut self) {
+        let longest = self.shard.longest_probe();
+        if longest > PROBE_LEN_MAX && !self.told_of_probes {
+            self.told_of_probes = true;
+            tracing::warn!(
+                core = self.core,
+                "a look-up has compared {longest} keys, {PROBE_LEN_MAX} is the most that chance \
+                 brings: somebody chooses keys that collide, or a defect does; look at who writes \
+                 them, and restart to draw another secret"
+            );
+        }
+    }
+
+    /// What this core knows for commands that show the whole server.
+    pub(crate) fn report(&self, rdma: RdmaReport) -> Report {
+        Report {
+            stats: self.shard.stats(),
+            totals: self.shard.totals().clone(),
+            counters: self.counters.clone(),
+            clients: self.clients,
+            waiting: self.waiting,
+            lobby_bytes: self.lobby_bytes,
+            connection_bytes: self.connections_memory_bytes(),
+            tracked: self.tracking.size(),
+            measures: self.measures.clone(),
+            durable: self.durable.report(&self.shard),
+            rdma,
+        }
+    }
+
+    /// What this core knows for `/metrics`. It is told at once, also what is not durable yet, and also
+    /// when the log has failed: it is no promise.
+    pub(crate) fn core_report(&self, rdma: RdmaReport) -> CoreReport {
+        CoreReport {
+            core: self.core,
+            report: self.report(rdma),
+            cpu_ns: Clock::thread_cpu_ns(),
+            log_writes: self.durable.writes().clone(),
+            now: self.now,
+        }
+    }
+
+    /// The sequence that has to be durable before what shows the shard as it is now may leave;
+    /// none when it is.
+    #[inline]
+    pub(crate) fn pending(&self) -> Option<u64> {
+        let sequence = self.shard.sequence();
+        (self.durable.durable() < sequence).then_some(sequence)
+    }
+
+    /// Sends what shows the shard as it is now, as soon as that is durable.
+    pub(crate) fn send_when_durable(&mut self, core: u16, message: Message) {
+        match self.pending() {
+            None => self.mesh.send(core, message),
+            Some(sequence) => self.durable.hold(sequence, Held::Mail(core, message)),
+        }
+    }
+
+    /// Looks at what was committed: no more is taken than the log has room for.
+    #[inline]
+    pub(crate) fn look_at_commits(&mut self) {
+        self.durable.look_at(&mut self.shard, self.now.time);
+    }
+
+    /// True when no more may be executed before the log has taken some.
+    pub(crate) fn is_congested(&mut self) -> bool {
+        self.durable.is_congested(&mut self.shard)
+    }
+
+    /// True when no more may be executed before [`Node::look_at_commits`].
+    #[inline]
+    pub(crate) fn is_frame_long(&mut self) -> bool {
+        self.durable.is_frame_long(&mut self.shard)
+    }
+
+    /// Sees to it that what was committed is written.
+    pub(crate) fn commit(&mut self) {
+        self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
+    }
+
+    /// What is done between turns.
+    pub(crate) fn look_after_log(&mut self) {
+        self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
+    }
+
+    /// Memory of this core's connections, of what is kept and tracked for them, and of what waits to
+    /// be sent to those of other cores, bytes.
+    fn connections_memory_bytes(&self) -> u64 {
+        let tracked = self.tracking.size().bytes;
+        self.connection_bytes + self.pooled_bytes + tracked + self.durable.held_bytes()
+    }
+
+    /// Tells the other cores what this one holds, and learns how much memory is left to its shard.
+    pub(crate) fn share(&mut self) {
+        let several = self.shared.slots.cores() > 1;
+        if several {
+            let own = self.shard.stats().memory_bytes + self.connections_memory_bytes();
+            self.shared.publish(self.core, own);
+        }
+        let Some(max) = self.settings.memory_max else { return self.shard.set_memory_max(None) };
+        let beside = if several { self.shared.memory_bytes_beside(self.core) } else { 0 };
+        self.shard
+            .set_memory_max(Some(max.saturating_sub(beside + self.connections_memory_bytes())));
+    }
+
+    /// Lets those who watch see a command. Passwords are not for them.
+    #[cold]
+    pub(crate) fn monitor(&mut self, client: &Client, spec: Option<&Spec>, args: Args<'_>) {
+        let hidden = [
+            CommandId::Connection(ConnectionId::Auth),
+            CommandId::Connection(ConnectionId::Hello),
+            CommandId::Connection(ConnectionId::Monitor),
+        ];
+        if spec.is_some_and(|spec| !hidden.contains(&spec.id)) {
+            let time_us = self.now.time.0.saturating_mul(1_000);
+            self.monitor.note(time_us, client.peer, args);
+        }
+    }
+}

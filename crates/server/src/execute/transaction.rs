@@ -1,0 +1,91 @@
+//! Transactions: MULTI queues commands, EXEC has the core of their keys execute all of them in one
+//! step, and WATCH makes that depend on what keys hold.
+//!
+//! One step, because nothing else runs on a core meanwhile, because the log gets what one step has
+//! committed in one frame, and because all keys are one core's. So there are no locks and nothing is
+//! undone. What a key holds is remembered as a fingerprint, so that writes need not know who watches.
+
+use crate::mail::bundle::{BESIDE_LEN, Fingerprint, Guard, Queue, TRANSACTION_LEN_MAX};
+use scurry_engine::{Key, Shard};
+use scurry_ledger::Time;
+use scurry_resp::Args;
+use scurry_resp::table::Spec;
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// What a connection has begun with MULTI or WATCH.
+#[derive(Debug, Default)]
+pub(crate) struct Transaction {
+    /// The core of all its keys; none before the first.
+    pub(crate) core: Option<u16>,
+    guards: Vec<Guard>,
+    /// What counts against [`TRANSACTION_LEN_MAX`] of the guards.
+    guards_len: usize,
+    /// None before MULTI.
+    queue: Option<Queue>,
+    /// Something was refused since MULTI: EXEC will be.
+    pub(crate) spoilt: bool,
+}
+
+impl Transaction {
+    /// MULTI.
+    pub(crate) fn begin(&mut self) {
+        self.queue = Some(Queue::default());
+    }
+
+    /// True since MULTI.
+    pub(crate) fn is_queueing(&self) -> bool {
+        self.queue.is_some()
+    }
+
+    /// Adds a command; false when there is no room for it.
+    pub(crate) fn push(&mut self, spec: &'static Spec, args: Args<'_>) -> bool {
+        let Some(queue) = &mut self.queue else { return false };
+        let len: usize = args.iter_from(0).map(<[u8]>::len).sum();
+        if queue.len_counted() + len + BESIDE_LEN > TRANSACTION_LEN_MAX {
+            return false;
+        }
+        queue.push(spec, args);
+        true
+    }
+
+    /// Makes room for keys to be watched; false when there is none.
+    pub(crate) fn reserve(&mut self, args: Args<'_>) -> bool {
+        let len: usize = args.iter_from(1).map(|key| key.len() + BESIDE_LEN).sum();
+        if self.guards_len + len > TRANSACTION_LEN_MAX {
+            return false;
+        }
+        self.guards_len += len;
+        true
+    }
+
+    /// Adds what watched keys hold.
+    pub(crate) fn guard(&mut self, guards: &mut Vec<Guard>) {
+        self.guards.append(guards);
+    }
+
+    /// What EXEC executes, and on what it depends.
+    pub(crate) fn into_parts(self) -> (Queue, Vec<Guard>) {
+        (self.queue.unwrap_or_default(), self.guards)
+    }
+
+    /// Bytes that it takes, about.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let queued = self.queue.as_ref().map_or(0, Queue::room);
+        (size_of::<Transaction>() + queued + self.guards_len) as u64
+    }
+}
+
+/// The secret of one core's fingerprints.
+#[derive(Debug, Default)]
+pub(crate) struct FingerprintSeeds([RandomState; 2]);
+
+impl FingerprintSeeds {
+    /// What a key holds at a time.
+    pub(crate) fn fingerprint(&self, shard: &mut Shard, now: Time, key: Key<'_>) -> Fingerprint {
+        let mut hashers = self.0.each_ref().map(RandomState::build_hasher);
+        for hasher in &mut hashers {
+            shard.hash_state(now, key, hasher);
+        }
+        hashers.map(|hasher| hasher.finish())
+    }
+}

@@ -1,0 +1,179 @@
+//! Requests of one connection for one core, and their replies.
+
+use crate::kept::Room;
+use crate::mail::caller::Caller;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Requests};
+
+/// Commands of one transaction at most, bytes; so are watched keys.
+pub(crate) const TRANSACTION_LEN_MAX: usize = 16 * 1024 * 1024;
+/// Bytes that each command counts besides its arguments.
+pub(crate) const BESIDE_LEN: usize = 64;
+/// A bundle that has grown beyond this is not used again, bytes.
+const ROOM_MAX: usize = 256 * 1024;
+
+/// A parcel that travels to its core with requests and back with replies. Emptied, it keeps its room.
+#[derive(Debug, Default)]
+pub(crate) struct Bundle {
+    pub(crate) caller: Caller,
+    pub(crate) requests: Requests,
+    pub(crate) specs: Vec<&'static Spec>,
+    /// Requests that were executed.
+    pub(crate) executed: usize,
+    pub(crate) replies: Vec<u8>,
+    /// Behind each reply.
+    pub(crate) ends: Vec<usize>,
+    /// Replies that were taken.
+    pub(crate) taken: usize,
+    /// State of the keys that it has been asked to watch; what they have to hold still, in a
+    /// transaction.
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) transaction: Transaction,
+    /// Memory that it took when it was sent away, bytes.
+    pub(crate) room_away: usize,
+}
+
+impl Room for Box<Bundle> {
+    fn room(&self) -> usize {
+        size_of::<Bundle>()
+            + self.requests.room()
+            + size_of::<&Spec>() * self.specs.capacity()
+            + self.guards.iter().map(Guard::room).sum::<usize>()
+            + self.replies_room()
+    }
+}
+
+/// Whether a bundle's requests are one step.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Transaction {
+    #[default]
+    No,
+    Yes,
+    /// A watched key was changed: nothing was executed.
+    Refused,
+}
+
+impl Bundle {
+    /// Appends a request whose command and arity have been checked.
+    pub(crate) fn push<'a>(
+        &mut self,
+        spec: &'static Spec,
+        arguments: impl Iterator<Item = &'a [u8]>,
+    ) {
+        self.specs.push(spec);
+        self.requests.push(arguments);
+    }
+
+    /// From now on it is this transaction, and nothing else. It must be empty.
+    pub(crate) fn become_transaction(&mut self, queue: Queue, guards: Vec<Guard>) {
+        debug_assert!(self.specs.is_empty(), "a transaction has its bundle for itself");
+        (self.requests, self.specs) = queue.into_parts();
+        self.guards = guards;
+        self.transaction = Transaction::Yes;
+    }
+
+    /// True when there are requests left to execute, or keys to look at that they depend on.
+    pub(crate) fn is_cut(&self) -> bool {
+        let guarded = self.transaction == Transaction::Yes && !self.guards.is_empty();
+        self.executed < self.requests.len() || guarded
+    }
+
+    /// True for a transaction of which nothing was executed, because a watched key was changed.
+    pub(crate) fn is_refused(&self) -> bool {
+        self.transaction == Transaction::Refused
+    }
+
+    /// Memory of its replies, bytes.
+    pub(crate) fn replies_room(&self) -> usize {
+        self.replies.capacity() + size_of::<usize>() * self.ends.capacity()
+    }
+
+    /// All replies.
+    pub(crate) fn replies(&self) -> &[u8] {
+        &self.replies
+    }
+
+    /// The next reply, and what watched keys were found to hold; none when there is none, or none
+    /// yet.
+    pub(crate) fn take(&mut self) -> Option<(&[u8], &mut Vec<Guard>)> {
+        let end = *self.ends.get(self.taken)?;
+        let start = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.taken += 1;
+        Some((&self.replies[start..end], &mut self.guards))
+    }
+
+    /// Empties it, and says whether it is small enough to be used again.
+    pub(crate) fn clear(&mut self) -> bool {
+        self.requests.clear();
+        self.specs.clear();
+        self.executed = 0;
+        self.replies.clear();
+        self.ends.clear();
+        self.taken = 0;
+        self.guards.clear();
+        self.transaction = Transaction::No;
+        self.requests.room() + self.replies.capacity() <= ROOM_MAX
+    }
+
+    /// What `execute` would do if these were the replies to all requests.
+    #[cfg(test)]
+    pub(crate) fn answer_with(&mut self, replies: &[&str], at_once: usize) {
+        assert_eq!(self.requests.len(), replies.len());
+        self.replies.clear();
+        self.ends.clear();
+        self.taken = 0;
+        for reply in replies.iter().skip(self.executed).take(at_once) {
+            self.replies.extend_from_slice(reply.as_bytes());
+            self.ends.push(self.replies.len());
+            self.executed += 1;
+        }
+    }
+}
+
+/// Commands that wait for EXEC.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    requests: Requests,
+    specs: Vec<&'static Spec>,
+}
+
+impl Queue {
+    /// Adds a command.
+    pub(crate) fn push(&mut self, spec: &'static Spec, args: Args<'_>) {
+        self.specs.push(spec);
+        self.requests.push(args.iter_from(0));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.specs.len()
+    }
+
+    pub(crate) fn len_counted(&self) -> usize {
+        self.requests.bytes_len() + BESIDE_LEN * self.specs.len()
+    }
+
+    pub(crate) fn room(&self) -> usize {
+        self.requests.room() + size_of::<&Spec>() * self.specs.capacity()
+    }
+
+    pub(crate) fn into_parts(self) -> (Requests, Vec<&'static Spec>) {
+        (self.requests, self.specs)
+    }
+}
+
+/// A watched key and what it held.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    pub(crate) key: Box<[u8]>,
+    pub(crate) state: Fingerprint,
+}
+
+/// 128 bits that are the same for the same state, and by no accident for another.
+pub(crate) type Fingerprint = [u64; 2];
+
+impl Guard {
+    /// Room that it takes, bytes.
+    pub(crate) fn room(&self) -> usize {
+        size_of::<Guard>() + self.key.len()
+    }
+}

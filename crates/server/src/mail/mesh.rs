@@ -1,0 +1,193 @@
+//! Mail between cores: bounded mailboxes, many messages in one packet, and a wake-up only for a
+//! core that sleeps. Nothing else passes from core to core while commands run.
+
+use crate::mail::message::Message;
+use mio::Waker;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering, fence};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+
+/// Packets that wait in one core's mailbox at most. A core that finds it full keeps its messages
+/// and tries again: how many there are is bounded by the connections, each of which waits for
+/// its answer.
+const MAILBOX_PACKETS_MAX: usize = 256;
+
+type Packet = Vec<Message>;
+
+/// The way to another core.
+struct Peer {
+    mailbox: SyncSender<Packet>,
+    bell: Arc<Bell>,
+    /// Written since the last delivery.
+    outbox: Packet,
+}
+
+/// The way to a core from outside of the mesh.
+pub(crate) struct Letterbox {
+    mailbox: SyncSender<Packet>,
+    bell: Arc<Bell>,
+}
+
+impl Letterbox {
+    /// Gives a core a message; gives it back when the core has too many, or has ended.
+    pub(crate) fn post(&self, message: Message) -> Result<(), Box<Message>> {
+        match self.mailbox.try_send(vec![message]) {
+            Ok(()) => {
+                self.bell.ring();
+                Ok(())
+            }
+            Err(TrySendError::Full(mut packet) | TrySendError::Disconnected(mut packet)) => {
+                Err(Box::new(packet.pop().expect("the message is in it")))
+            }
+        }
+    }
+}
+
+/// Wakes a core that sleeps.
+pub(crate) struct Bell {
+    asleep: AtomicBool,
+    waker: Arc<Waker>,
+}
+
+/// One core's place among all.
+pub(crate) struct Mesh {
+    core: u16,
+    mailbox: Receiver<Packet>,
+    bell: Arc<Bell>,
+    /// By core; the own place is there and never used.
+    peers: Vec<Peer>,
+    /// Taken out of the mailbox while falling asleep.
+    stash: Option<Packet>,
+    /// Emptied packets, used again.
+    spare: Vec<Packet>,
+}
+
+/// Empty packets kept at most.
+const SPARE_MAX: usize = 64;
+/// One with room for more messages is not kept.
+const SPARE_MESSAGES_MAX: usize = 1024;
+
+impl Mesh {
+    /// One place per waker; each waker belongs to its core's poller.
+    pub(crate) fn places(wakers: Vec<Arc<Waker>>) -> Vec<Mesh> {
+        let bell = |waker| Arc::new(Bell { asleep: AtomicBool::new(false), waker });
+        let bells: Vec<Arc<Bell>> = wakers.into_iter().map(bell).collect();
+        let (senders, receivers): (Vec<_>, Vec<_>) =
+            bells.iter().map(|_| sync_channel(MAILBOX_PACKETS_MAX)).unzip();
+        let place = |(core, mailbox): (usize, Receiver<Packet>)| Mesh {
+            core: u16::try_from(core).unwrap_or_default(),
+            mailbox,
+            bell: bells[core].clone(),
+            peers: senders
+                .iter()
+                .zip(&bells)
+                .map(|(mailbox, bell)| Peer {
+                    mailbox: mailbox.clone(),
+                    bell: bell.clone(),
+                    outbox: Packet::new(),
+                })
+                .collect(),
+            stash: None,
+            spare: Vec::new(),
+        };
+        receivers.into_iter().enumerate().map(place).collect()
+    }
+
+    /// The other cores.
+    pub(crate) fn others(&self) -> impl Iterator<Item = u16> + use<> {
+        let (core, cores) = (self.core, u16::try_from(self.peers.len()).unwrap_or(u16::MAX));
+        (0..cores).filter(move |&other| other != core)
+    }
+
+    /// The way to every core, by core.
+    pub(crate) fn letterboxes(&self) -> Vec<Letterbox> {
+        let way =
+            |peer: &Peer| Letterbox { mailbox: peer.mailbox.clone(), bell: peer.bell.clone() };
+        self.peers.iter().map(way).collect()
+    }
+
+    /// What wakes this core.
+    pub(crate) fn bell(&self) -> Arc<Bell> {
+        self.bell.clone()
+    }
+
+    /// Writes a message; it leaves with the next [`Mesh::deliver`].
+    pub(crate) fn send(&mut self, core: u16, message: Message) {
+        debug_assert_ne!(core, self.core, "nobody writes to itself");
+        if let Some(peer) = self.peers.get_mut(usize::from(core)) {
+            peer.outbox.push(message);
+        }
+    }
+
+    /// Delivers what was written; false when some mailbox was full and has to be tried again.
+    pub(crate) fn deliver(&mut self) -> bool {
+        let mut all = true;
+        for peer in &mut self.peers {
+            if peer.outbox.is_empty() {
+                continue;
+            }
+            let packet = std::mem::replace(&mut peer.outbox, self.spare.pop().unwrap_or_default());
+            match peer.mailbox.try_send(packet) {
+                Ok(()) => peer.bell.ring(),
+                Err(TrySendError::Full(packet)) => {
+                    peer.outbox = packet;
+                    all = false;
+                }
+                // That core has ended: the server stops, and nobody waits for an answer.
+                Err(TrySendError::Disconnected(_)) => {}
+            }
+        }
+        all
+    }
+
+    /// The next packet; give it back with [`Mesh::recycle`].
+    pub(crate) fn receive(&mut self) -> Option<Packet> {
+        self.stash.take().or_else(|| self.mailbox.try_recv().ok())
+    }
+
+    /// Keeps an emptied packet for later.
+    pub(crate) fn recycle(&mut self, packet: Packet) {
+        debug_assert!(packet.is_empty());
+        if self.spare.len() < SPARE_MAX && packet.capacity() <= SPARE_MESSAGES_MAX {
+            self.spare.push(packet);
+        }
+    }
+
+    /// From now on a delivery rings the bell. False when there is mail: then the core must not sleep.
+    pub(crate) fn fall_asleep(&mut self) -> bool {
+        self.bell.asleep.store(true, Ordering::Relaxed);
+        // Pairs with the fence in `ring`: either the sender sees the flag, or its packet is seen here.
+        fence(Ordering::SeqCst);
+        if self.stash.is_none() {
+            self.stash = self.mailbox.try_recv().ok();
+        }
+        if self.stash.is_some() {
+            self.wake_up();
+        }
+        self.stash.is_none()
+    }
+
+    /// From now on deliveries need not ring.
+    pub(crate) fn wake_up(&self) {
+        self.bell.asleep.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Bell {
+    /// After a delivery.
+    pub(crate) fn ring(&self) {
+        fence(Ordering::SeqCst);
+        // One of many senders rings.
+        let rings =
+            self.asleep.load(Ordering::Relaxed) && self.asleep.swap(false, Ordering::Relaxed);
+        if rings && let Err(error) = self.waker.wake() {
+            tracing::error!("cannot wake a core: {error}");
+        }
+    }
+}
+
+/// A waker of this poller, for the token.
+pub(crate) fn waker(poll: &mio::Poll, token: mio::Token) -> io::Result<Waker> {
+    Waker::new(poll.registry(), token)
+}

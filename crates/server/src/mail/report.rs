@@ -1,0 +1,163 @@
+//! What only a core knows about itself, for commands that show the whole server.
+
+use crate::clock::Reading;
+use crate::measures::Measures;
+use crate::measures::counters::Counters;
+use crate::measures::histogram::Histogram;
+use crate::measures::latency::Latency;
+use crate::measures::slowlog::SlowCommand;
+use crate::net::rdma::RdmaReport;
+use scurry_engine::Stats;
+use scurry_ledger::{Time, Totals};
+
+/// A question of a command to every core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// Counts and sums.
+    Report,
+    /// The connections.
+    Clients,
+    /// Slow commands.
+    Slowlog,
+    /// Events that took long.
+    Latency,
+}
+
+/// The answer of one core.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// Counts and sums.
+    Report(Box<Report>),
+    /// Lines of CLIENT LIST.
+    Clients(String),
+    /// Newest first.
+    Slowlog(Vec<SlowCommand>),
+    /// Events that took long.
+    Latency(Box<Latency>),
+}
+
+impl Answer {
+    /// Room that it takes, bytes.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        let bytes = match self {
+            Answer::Report(_) => size_of::<Report>(),
+            Answer::Clients(text) => text.capacity(),
+            Answer::Slowlog(entries) => entries.iter().map(SlowCommand::room).sum(),
+            Answer::Latency(_) => size_of::<Latency>(),
+        };
+        bytes as u64
+    }
+}
+
+/// Counts and sums of one core, or of several together.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) stats: Stats,
+    pub(crate) totals: Totals,
+    pub(crate) counters: Counters,
+    pub(crate) clients: usize,
+    /// Clients of them that are not in, and their memory, bytes.
+    pub(crate) waiting: usize,
+    pub(crate) lobby_bytes: u64,
+    /// Memory of connections, bytes.
+    pub(crate) connection_bytes: u64,
+    /// Keys that are tracked for connections.
+    pub(crate) tracked: Tracked,
+    pub(crate) measures: Measures,
+    pub(crate) durable: DurableReport,
+    pub(crate) rdma: RdmaReport,
+}
+
+/// Figures of one core for `/metrics`.
+#[derive(Clone, Debug)]
+pub(crate) struct CoreReport {
+    pub(crate) core: u16,
+    pub(crate) report: Report,
+    /// Time that its thread has had a processor, ns.
+    pub(crate) cpu_ns: u64,
+    /// From when a batch was given to the log until it was as durable as it had to be.
+    pub(crate) log_writes: Histogram,
+    /// Its time.
+    pub(crate) now: Reading,
+}
+
+impl Report {
+    /// Takes what the cores have said together.
+    pub(crate) fn of_all(answers: &[Answer]) -> Report {
+        let mut all = Report::default();
+        for answer in answers {
+            if let Answer::Report(report) = answer {
+                all.stats.add(&report.stats);
+                all.totals.add(&report.totals);
+                all.counters.add(&report.counters);
+                all.clients += report.clients;
+                all.waiting += report.waiting;
+                all.lobby_bytes += report.lobby_bytes;
+                all.connection_bytes += report.connection_bytes;
+                all.tracked.add(report.tracked);
+                all.measures.add(&report.measures);
+                all.durable.add(&report.durable);
+                all.rdma.add(&report.rdma);
+            }
+        }
+        all
+    }
+}
+
+/// Figures of a log and its snapshots.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DurableReport {
+    pub(crate) sequence: u64,
+    pub(crate) durable: u64,
+    pub(crate) synced: u64,
+    pub(crate) bytes: u64,
+    pub(crate) batches: u64,
+    pub(crate) full: bool,
+    pub(crate) failed: bool,
+    pub(crate) snapshot_running: bool,
+    pub(crate) snapshots: u64,
+    pub(crate) snapshots_failed: u64,
+    pub(crate) snapshot_sequence: u64,
+    pub(crate) snapshot_time: Time,
+}
+
+impl DurableReport {
+    /// Takes in that of another core. Sequences are counted together; the snapshot that is the
+    /// oldest of the cores' last ones stands for all.
+    pub(crate) fn add(&mut self, other: &DurableReport) {
+        self.sequence += other.sequence;
+        self.durable += other.durable;
+        self.synced += other.synced;
+        self.bytes += other.bytes;
+        self.batches += other.batches;
+        self.full |= other.full;
+        self.failed |= other.failed;
+        self.snapshot_running |= other.snapshot_running;
+        self.snapshots += other.snapshots;
+        self.snapshots_failed += other.snapshots_failed;
+        self.snapshot_sequence += other.snapshot_sequence;
+        self.snapshot_time = match (self.snapshot_time, other.snapshot_time) {
+            (Time(0), time) | (time, Time(0)) => time,
+            (one, other) => one.min(other),
+        };
+    }
+}
+
+/// Keys that are tracked for clients of every core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tracked {
+    pub(crate) keys: usize,
+    /// Clients of keys.
+    pub(crate) items: usize,
+    /// Memory, bytes.
+    pub(crate) bytes: u64,
+}
+
+impl Tracked {
+    /// Adds that of another core.
+    pub(crate) fn add(&mut self, other: Tracked) {
+        self.keys += other.keys;
+        self.items += other.items;
+        self.bytes += other.bytes;
+    }
+}

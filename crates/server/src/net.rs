@@ -1,0 +1,16 @@
+//! What knows sockets: listening, the transports and their buffers. It knows no request and no command.
+
+pub(crate) mod acceptor;
+pub(crate) mod buffer;
+pub(crate) mod buffers;
+pub(crate) mod fault;
+pub(crate) mod listener;
+pub(crate) mod output;
+pub(crate) mod port;
+pub(crate) mod ports;
+#[cfg_attr(not(feature = "rdma"), path = "net/rdma/absent.rs")]
+pub(crate) mod rdma;
+pub(crate) mod socket;
+pub(crate) mod tcp;
+pub(crate) mod tls;
+pub(crate) mod transport;

@@ -1,0 +1,44 @@
+//! A port of the server: through which door it leads, what is spoken there, and whether it may be
+//! open to everybody.
+
+use crate::net::tls::Handshaker;
+use crate::settings::{Settings, StartError};
+use crate::users::Roles;
+use std::net::SocketAddr;
+
+/// Through which port a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The main port: every key is served, here or by another core.
+    Main,
+    /// A core's own port: only its keys are served, as by a node of a cluster.
+    Core,
+}
+
+/// What is known of a connection by the port that it came to. It goes with the connection to the
+/// core that serves it.
+#[derive(Clone, Debug)]
+pub(crate) struct Port {
+    pub(crate) door: Door,
+    /// None for plain TCP.
+    pub(crate) tls: Option<Handshaker>,
+    /// A connection from within this process, and the roles that it has.
+    pub(crate) inside: Option<Roles>,
+}
+
+impl Port {
+    /// Refuses to listen where everybody could spend balances: whoever reaches an address beyond
+    /// this machine must have to show a password or a certificate.
+    pub(crate) fn check_access(
+        &self,
+        address: SocketAddr,
+        settings: &Settings,
+    ) -> Result<(), StartError> {
+        let demands_certificate = self.tls.as_ref().is_some_and(|tls| tls.demands_certificate);
+        let is_guarded = !settings.users.is_open() || demands_certificate;
+        if is_guarded || address.ip().is_loopback() || settings.open_access_allowed {
+            return Ok(());
+        }
+        Err(StartError::OpenAccess(address))
+    }
+}

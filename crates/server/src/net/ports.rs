@@ -1,0 +1,56 @@
+//! Which ports the settings ask for: the main one, one beside it for TLS, and one per core.
+
+use crate::net::acceptor::Acceptor;
+use crate::net::listener;
+use crate::net::port::{Door, Port};
+use crate::net::tls::Handshaker;
+use crate::settings::{Settings, StartError};
+use std::net::SocketAddr;
+
+/// All that a server listens on.
+pub(crate) struct Ports {
+    /// The main port, and the one beside it for TLS where there is one.
+    pub(crate) main: Vec<Acceptor>,
+    /// Each core's own; none with one core, whose port is the main one.
+    pub(crate) own: Vec<Acceptor>,
+}
+
+impl Ports {
+    /// Listens on all of them, or says which one it must not or cannot listen on.
+    ///
+    /// TLS without an address of its own is spoken on the main port and on those of the cores;
+    /// with one, it is spoken there alone.
+    pub(crate) fn open(settings: &Settings) -> Result<Ports, StartError> {
+        let tls = settings.tls.as_ref().map(Handshaker::new).transpose()?;
+        let beside = settings.tls.as_ref().and_then(|tls| tls.listen);
+        let first = if beside.is_some() { None } else { tls.clone() };
+        let open = |address, door, tls| {
+            Acceptor::open(address, Port { door, tls, inside: None }, settings)
+        };
+        let mut main = vec![open(settings.listen, Door::Main, first.clone())?];
+        let main_address = main[0].address;
+        let own = listener::core_addresses(settings, main_address)?.into_iter();
+        let own = own.map(|address| open(address, Door::Core, first.clone()));
+        let own = own.collect::<Result<_, _>>()?;
+        if let Some(address) = beside {
+            main.push(open(address, Door::Main, tls)?);
+        }
+        Ok(Ports { main, own })
+    }
+
+    /// Where plain clients connect.
+    pub(crate) fn main_address(&self) -> SocketAddr {
+        self.main[0].address
+    }
+
+    /// Where a client of any key may speak TLS.
+    pub(crate) fn tls_address(&self) -> Option<SocketAddr> {
+        self.main.iter().find(|acceptor| acceptor.port.tls.is_some()).map(|found| found.address)
+    }
+
+    /// Where each core is reached.
+    pub(crate) fn core_addresses(&self) -> Vec<SocketAddr> {
+        let own = if self.own.is_empty() { &self.main[..1] } else { &self.own };
+        own.iter().map(|acceptor| acceptor.address).collect()
+    }
+}

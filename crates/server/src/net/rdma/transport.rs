@@ -1,0 +1,112 @@
+//! The transport over RDMA. Requests are read where the peer has written them, and replies leave from
+//! where they were formed, unless the settings say otherwise.
+
+use crate::net::buffers::Buffers;
+use crate::net::transport::{Arrival, Transport};
+use scurry_rdma::{Connection, Notice};
+use scurry_rdma_proto::{Endpoint, Fault, Progress};
+use std::io;
+
+/// A connection, and why it has failed.
+pub(crate) struct Rdma {
+    pub(crate) endpoint: Endpoint<Connection>,
+    /// Until somebody asks.
+    fault: Option<Fault>,
+    finishing: bool,
+}
+
+impl Rdma {
+    pub(crate) fn new(endpoint: Endpoint<Connection>) -> Rdma {
+        Rdma { endpoint, fault: None, finishing: false }
+    }
+
+    /// The device says something. Afterwards there may be something to read.
+    pub(crate) fn notice(&mut self, notice: Notice<'_>, now_ms: i64) {
+        let outcome = match notice {
+            Notice::Established => self.endpoint.open(now_ms),
+            Notice::Event(event) => self.endpoint.event(event, now_ms),
+        };
+        self.note(outcome);
+    }
+
+    /// Does what is due. True when the connection has failed thereby.
+    pub(crate) fn tick(&mut self, now_ms: i64) -> bool {
+        if self.endpoint.next_due_ms().is_none_or(|due_ms| due_ms > now_ms) {
+            return false;
+        }
+        let outcome = self.endpoint.tick(now_ms);
+        let failed = outcome.is_err();
+        self.note(outcome);
+        failed
+    }
+
+    /// Why it has failed; told once. That the peer has gone is no failure.
+    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
+        self.fault.take()
+    }
+
+    fn note(&mut self, outcome: Result<(), Fault>) {
+        if let Err(fault) = outcome
+            && !matches!(fault, Fault::Gone)
+        {
+            self.fault.get_or_insert(fault);
+        }
+    }
+}
+
+impl Transport for Rdma {
+    fn progress(&mut self, _: &mut Buffers, _: usize) -> io::Result<Arrival> {
+        if self.finishing && self.endpoint.is_finished() {
+            return Ok(Arrival::End);
+        }
+        Ok(match self.endpoint.progress() {
+            Progress::More(len) => Arrival::More(len),
+            Progress::Drained(len) => Arrival::Drained(len),
+            Progress::End => Arrival::End,
+        })
+    }
+
+    fn input(&self) -> &[u8] {
+        self.endpoint.input()
+    }
+
+    fn parts(&mut self, _: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
+        self.endpoint.parts()
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.endpoint.consume(len);
+    }
+
+    fn commit(&mut self) {
+        self.endpoint.commit();
+    }
+
+    fn publish(&mut self) -> io::Result<bool> {
+        match self.endpoint.publish() {
+            Ok(all) => Ok(all),
+            Err(fault) => {
+                let error = io::Error::new(io::ErrorKind::ConnectionAborted, fault.to_string());
+                self.note(Err(fault));
+                Err(error)
+            }
+        }
+    }
+
+    fn unsent(&self) -> usize {
+        self.endpoint.unsent()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.endpoint.memory_bytes()
+    }
+
+    fn settle(&mut self, _: &mut Buffers) {
+        self.endpoint.release_memory();
+    }
+
+    fn finish(&mut self) {
+        self.finishing = true;
+        self.endpoint.finish();
+    }
+}

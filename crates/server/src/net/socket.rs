@@ -1,0 +1,122 @@
+//! What a connection of this server speaks over: TCP, TLS over it, or RDMA.
+
+use crate::net::buffers::Buffers;
+use crate::net::fault::Fault;
+use crate::net::port::Port;
+use crate::net::rdma::Rdma;
+use crate::net::tcp::Tcp;
+use crate::net::tls::Tls;
+use crate::net::transport::{Arrival, Transport};
+use mio::net::TcpStream;
+use std::io;
+
+/// One of the transports. Those of TLS and RDMA are large, and connections without them do not pay for
+/// them.
+pub(crate) enum Socket {
+    Tcp(Tcp),
+    Tls(Box<Tls>),
+    Rdma(Box<Rdma>),
+}
+
+impl Socket {
+    /// What is spoken with a connection that has come in by this port.
+    pub(crate) fn accept(stream: TcpStream, port: &Port) -> io::Result<Socket> {
+        match &port.tls {
+            None => Ok(Socket::Tcp(Tcp::new(stream))),
+            Some(tls) => Ok(Socket::Tls(Box::new(tls.begin(stream)?))),
+        }
+    }
+
+    /// What the poller watches for it; what is behind a completion queue has none of its own.
+    pub(crate) fn stream(&mut self) -> Option<&mut TcpStream> {
+        match self {
+            Socket::Tcp(tcp) => Some(&mut tcp.stream),
+            Socket::Tls(tls) => Some(&mut tls.stream),
+            Socket::Rdma(_) => None,
+        }
+    }
+
+    /// Why it has failed; told once.
+    pub(crate) fn take_fault(&mut self) -> Option<Fault> {
+        match self {
+            Socket::Tcp(_) => None,
+            Socket::Tls(tls) => tls.take_fault(),
+            Socket::Rdma(rdma) => rdma.take_fault().map(|fault| Fault::Rdma(fault.to_string())),
+        }
+    }
+}
+
+/// Calls the same of whichever it is.
+macro_rules! any {
+    ($socket:expr, $transport:ident => $call:expr) => {
+        match $socket {
+            Socket::Tcp($transport) => $call,
+            Socket::Tls($transport) => $call,
+            Socket::Rdma($transport) => $call,
+        }
+    };
+}
+
+impl Transport for Socket {
+    #[inline]
+    fn is_handshaking(&self) -> bool {
+        any!(self, transport => transport.is_handshaking())
+    }
+
+    #[inline]
+    fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival> {
+        any!(self, transport => transport.progress(buffers, len_max))
+    }
+
+    #[inline]
+    fn input(&self) -> &[u8] {
+        any!(self, transport => transport.input())
+    }
+
+    #[inline]
+    fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
+        any!(self, transport => transport.parts(buffers))
+    }
+
+    #[inline]
+    fn consume(&mut self, len: usize) {
+        any!(self, transport => transport.consume(len));
+    }
+
+    #[inline]
+    fn commit(&mut self) {
+        any!(self, transport => transport.commit());
+    }
+
+    #[inline]
+    fn publish(&mut self) -> io::Result<bool> {
+        any!(self, transport => transport.publish())
+    }
+
+    #[inline]
+    fn unsent(&self) -> usize {
+        any!(self, transport => transport.unsent())
+    }
+
+    #[inline]
+    fn memory_bytes(&self) -> u64 {
+        any!(self, transport => transport.memory_bytes())
+    }
+
+    fn shelve(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.shelve(buffers));
+    }
+
+    #[inline]
+    fn settle(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.settle(buffers));
+    }
+
+    fn economize(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.economize(buffers));
+    }
+
+    fn finish(&mut self) {
+        any!(self, transport => transport.finish());
+    }
+}

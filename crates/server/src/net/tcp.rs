@@ -1,0 +1,96 @@
+//! The transport over TCP.
+
+use crate::net::buffer::Buffer;
+use crate::net::buffers::Buffers;
+use crate::net::output::Output;
+use crate::net::transport::{Arrival, Transport, attempt};
+use mio::net::TcpStream;
+use std::io::{self, Read, Write};
+use std::net::Shutdown;
+
+/// A socket and the bytes on their way in and out.
+#[derive(Debug)]
+pub(crate) struct Tcp {
+    pub(crate) stream: TcpStream,
+    input: Buffer,
+    output: Output,
+}
+
+impl Tcp {
+    pub(crate) fn new(stream: TcpStream) -> Tcp {
+        Tcp { stream, input: Buffer::default(), output: Output::default() }
+    }
+}
+
+impl Transport for Tcp {
+    fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival> {
+        let room = self.input.room(buffers);
+        let most = room.len().min(len_max);
+        let room = &mut room[..most];
+        let Some(len) = attempt(|| self.stream.read(room))? else {
+            return Ok(Arrival::Drained(0));
+        };
+        if len == 0 {
+            return Ok(Arrival::End);
+        }
+        let full = len == room.len();
+        self.input.fill(len);
+        // A short read has emptied the socket: the next arrival is a new event.
+        Ok(if full { Arrival::More(len) } else { Arrival::Drained(len) })
+    }
+
+    fn input(&self) -> &[u8] {
+        self.input.filled()
+    }
+
+    fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
+        (self.input.filled(), self.output.staging(buffers))
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.input.consume(len);
+    }
+
+    fn commit(&mut self) {
+        self.output.commit();
+    }
+
+    fn publish(&mut self) -> io::Result<bool> {
+        while !self.output.leaving().is_empty() {
+            match attempt(|| self.stream.write(self.output.leaving()))? {
+                None => return Ok(false),
+                Some(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Some(len) => self.output.leave(len),
+            }
+        }
+        Ok(true)
+    }
+
+    fn unsent(&self) -> usize {
+        self.output.leaving().len()
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        (self.input.capacity() + self.output.capacity()) as u64
+    }
+
+    fn shelve(&mut self, buffers: &mut Buffers) {
+        self.settle(buffers);
+        self.output.shelve(buffers);
+    }
+
+    fn economize(&mut self, buffers: &mut Buffers) {
+        self.shelve(buffers);
+        self.input.shelve(buffers);
+    }
+
+    fn settle(&mut self, buffers: &mut Buffers) {
+        self.input.settle(buffers);
+        self.output.settle(buffers);
+    }
+
+    fn finish(&mut self) {
+        // A peer that is gone already needs no telling.
+        let _ = self.stream.shutdown(Shutdown::Write);
+    }
+}
