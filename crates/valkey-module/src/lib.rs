@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "the server's API is C: server/ makes it safe, as far as it can")]
 
 mod account;
+mod account_key;
 mod account_totals;
 mod allocator;
 mod commands;

@@ -4,6 +4,7 @@ use super::context::OK;
 use super::kind::Kind;
 use super::name::Name;
 use super::{Context, call};
+use scurry_engine::WrongType;
 use scurry_ledger::Time;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -17,10 +18,6 @@ pub(crate) enum Mode {
     Read,
     Write,
 }
-
-/// The key holds something of another kind.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WrongType;
 
 /// An open key; closed when dropped. No other key is open at the same time.
 pub(crate) struct OpenKey<'c> {
