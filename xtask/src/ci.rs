@@ -29,7 +29,7 @@ const STEPS: &[Step] = &[
 /// A target without an operating system: what builds for it uses no `std`.
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
-/// These run beside the others, in a process of their own: tests of real servers mostly wait, and
+/// Steps that run beside the others, in a process of their own: tests of real servers mostly wait, and
 /// what is here mostly computes. Neither needs what the others build.
 const ASIDE: &[&str] = &["fuzz", "mutants"];
 

@@ -16,7 +16,7 @@ pub(crate) const SECONDS_DEFAULT: u32 = 10;
 /// Each target at most, seconds: a run is bounded.
 const SECONDS_MAX: u32 = 24 * 3600;
 
-/// What a target may take: bytes of one input, MiB of one allocation, seconds of one input.
+/// Bounds of a target: bytes of one input, MiB of one allocation, seconds of one input.
 const BOUNDS: [&str; 4] =
     ["-max_len=4096", "-malloc_limit_mb=64", "-rss_limit_mb=2048", "-timeout=20"];
 
@@ -109,7 +109,7 @@ fn fuzz(host: &Host, dir: &Path, binary: &Path, name: &str, seconds: u32) -> Res
     executions(&said).with_context(|| format!("{name} executed nothing: {said}"))
 }
 
-/// What libFuzzer counted; none when it is nothing.
+/// The number of executions that libFuzzer counted; none when there is none.
 fn executions(said: &str) -> Option<u64> {
     let line = said.lines().find_map(|line| line.strip_prefix(EXECUTIONS))?;
     line.trim().parse().ok().filter(|&executions| executions > 0)

@@ -48,19 +48,19 @@ impl Host {
         Ok(())
     }
 
-    /// What cargo prints; an error when it fails.
+    /// The output of cargo; an error when it fails.
     pub(crate) fn cargo_output(&self, args: &[&str]) -> Result<String> {
         self.output(Command::new(&self.cargo).args(args))
     }
 
-    /// What git prints; an error when it fails.
+    /// The output of git; an error when it fails.
     pub(crate) fn git_output(&self, args: &[&str]) -> Result<String> {
         // A clone made by another user (containers do that) is refused otherwise.
         let trust = format!("safe.directory={}", self.root.display());
         self.output(Command::new("git").args(["-c", &trust]).args(args))
     }
 
-    /// What a program prints; an error when it fails. Its complaints are shown.
+    /// The output of a program; an error when it fails. Its complaints are shown.
     pub(crate) fn output(&self, command: &mut Command) -> Result<String> {
         let output = command
             .current_dir(&self.root)

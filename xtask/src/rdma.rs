@@ -85,7 +85,7 @@ fn guest(host: &Host, args: &[&str]) -> Result<Outcome> {
     }
 }
 
-/// What is tested on one host, beside the device: the server with its test, and the scripts.
+/// Tests on one host, beside the device: the server with its test, and the scripts.
 fn one_host(host: &Host) -> Result<Vec<String>> {
     let built = host.binaries(&["scurry", "scurry-lab"])?;
     let mut files = vec![

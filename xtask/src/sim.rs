@@ -6,9 +6,9 @@ use anyhow::Result;
 /// A simulator: its package and its binary.
 pub(crate) type Simulator = (&'static str, &'static str);
 
-/// That of durability.
+/// The simulator of durability.
 pub(crate) const DURABILITY: Simulator = ("scurry-sim", "sim");
-/// That of RESP over RDMA.
+/// The simulator of RESP over RDMA.
 pub(crate) const RDMA: Simulator = ("scurry-rdma-fabric", "rdma-sim");
 
 /// Builds it optimised, with its assertions, and hands the arguments on.

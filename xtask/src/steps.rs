@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 /// How a step ended when it did not fail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It looked, and all is well.
+    /// The step looked, and all is well.
     Passed,
-    /// It could not look; the reason.
+    /// The step could not look; the reason.
     Skipped(String),
 }
 

@@ -68,7 +68,7 @@ pub(crate) fn put_change(pen: &mut Pen<'_>, change: &Change) -> Touched {
     touched
 }
 
-/// What takes the facts of a Change as they are read, one after another.
+/// A taker of the facts of a Change as they are read, one after another.
 pub trait Facts {
     /// A Change begins, with its time.
     fn begin(&mut self, at: Time);

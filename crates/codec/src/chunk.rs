@@ -6,7 +6,7 @@ use crate::entry::{Entry, take_entry};
 use crate::framing::{self, Framing, HEADER_LEN, Start};
 use crate::{FrameError, RecordError, Seal};
 
-/// What is at the start of some bytes of a snapshot, behind its header.
+/// The start of some bytes of a snapshot, behind its header.
 #[derive(Clone, Debug)]
 pub enum Chunked<'a> {
     /// A chunk that passed its checksum.
@@ -62,7 +62,7 @@ impl<'a> Chunk<'a> {
         self.0.count
     }
 
-    /// Its entries.
+    /// The entries of the chunk.
     pub fn entries(&self) -> Entries<'a> {
         Entries { cursor: Cursor::new(self.0.body), left: self.count(), broken: false }
     }

@@ -14,7 +14,7 @@ pub struct ChunkWriter {
     bytes: Vec<u8>,
     /// Where the open chunk begins.
     open: usize,
-    /// Its entries.
+    /// Number of entries.
     count: u32,
 }
 

@@ -4,7 +4,7 @@ use crate::Malformed;
 use crate::varint;
 use scurry_ledger::{Id, NAME_LEN_MAX, Name, Time};
 
-/// What is left of some bytes.
+/// Bytes that are still to be read.
 #[derive(Clone, Debug)]
 pub(crate) struct Cursor<'a> {
     rest: &'a [u8],
@@ -15,7 +15,7 @@ impl<'a> Cursor<'a> {
         Cursor { rest: bytes }
     }
 
-    /// What is left.
+    /// The bytes that are still to be read.
     #[inline]
     pub(crate) fn rest(&self) -> &'a [u8] {
         self.rest
@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use alloc::vec::Vec;
 
-    /// What a varint reads as, and how many bytes are left of those that follow it.
+    /// The number that a varint reads as, and how many bytes are left of those that follow it.
     fn read(varint: &[u8], follow: usize) -> Result<(u64, usize), Malformed> {
         let mut bytes = Vec::from(varint);
         bytes.resize(varint.len() + follow, 0xff);

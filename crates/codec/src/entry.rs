@@ -10,7 +10,7 @@ use scurry_ledger::Time;
 pub enum Entry<'a> {
     /// A plain value.
     Value {
-        /// Its key.
+        /// Key of the value.
         key: &'a [u8],
         /// When it expires, UTC ms.
         expires: Option<Time>,
@@ -19,16 +19,16 @@ pub enum Entry<'a> {
     },
     /// An account.
     Account {
-        /// Its id.
+        /// Id of the account.
         id: &'a [u8],
-        /// Its image, for [`crate::decode_account`].
+        /// Image of the account, for [`crate::decode_account`].
         image: &'a [u8],
     },
     /// An entity.
     Entity {
-        /// Its key.
+        /// Key of the entity.
         key: &'a [u8],
-        /// Its version.
+        /// Version of the entity.
         version: u64,
         /// When it expires, UTC ms.
         expires: Option<Time>,
@@ -37,7 +37,7 @@ pub enum Entry<'a> {
     },
     /// A deleted entity that is remembered.
     Tombstone {
-        /// Its key.
+        /// Key of the tombstone.
         key: &'a [u8],
         /// The version of its end.
         version: u64,
@@ -46,7 +46,7 @@ pub enum Entry<'a> {
     },
     /// A list.
     List {
-        /// Its key.
+        /// Key of the list.
         key: &'a [u8],
         /// When it expires, UTC ms.
         expires: Option<Time>,
@@ -56,7 +56,7 @@ pub enum Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// Its key.
+    /// The key of the entry.
     pub fn key(&self) -> &'a [u8] {
         match *self {
             Entry::Value { key, .. }

@@ -13,11 +13,11 @@ const VERSION_MAX: u64 = 1 << 62;
 /// Why an image is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ForeignError {
-    /// It cannot be read.
+    /// Bytes that cannot be read.
     Image(ImageError),
-    /// What it says breaks an invariant.
+    /// An image that breaks an invariant.
     Violation(Violation),
-    /// What it says is beyond a bound, by this name.
+    /// An image that is beyond a bound, by this name.
     Bound(&'static str),
 }
 

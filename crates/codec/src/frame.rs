@@ -4,7 +4,7 @@ use crate::framing::{self, Framing, HEADER_LEN, Start};
 use crate::{FrameError, Records, Seal};
 use scurry_ledger::Time;
 
-/// What is at the start of some bytes of a log.
+/// The start of some bytes of a log.
 #[derive(Clone, Debug)]
 pub enum Framed<'a> {
     /// A frame that passed its checksum.
@@ -67,7 +67,7 @@ impl<'a> Frame<'a> {
         self.0.count
     }
 
-    /// Its records.
+    /// The records of the frame.
     pub fn records(&self) -> Records<'a> {
         Records::new(self.0.body, self.count())
     }

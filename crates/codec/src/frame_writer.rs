@@ -23,7 +23,7 @@ pub struct FrameWriter {
     open: usize,
     /// The sequence of its first record.
     first: u64,
-    /// Its records.
+    /// Number of records.
     count: u32,
     pairs: PairWriter,
 }
@@ -204,7 +204,7 @@ impl FrameWriter {
     }
 }
 
-/// What most records find room in, bytes.
+/// Room that most records fit in, bytes.
 const RECORD_ROOM: usize = 384;
 
 pub(crate) fn with_expiry(kind: u8, expires: Option<Time>) -> u8 {

@@ -7,7 +7,7 @@ use core::fmt;
 /// Bytes of the header of a frame, and of a chunk: length u32, checksum u32, three numbers u64,
 /// count u32.
 pub(crate) const HEADER_LEN: usize = 4 + 4 + 3 * 8 + 4;
-/// What the checksum is over begins here.
+/// Offset of the first byte that the checksum is over.
 const CHECKED_FROM: usize = 8;
 
 /// Bytes of a frame or a chunk at most.
@@ -22,7 +22,7 @@ pub enum FrameError {
     Checksum {
         /// The one in the header.
         stored: u32,
-        /// That of the bytes and the log's id.
+        /// Checksum of the bytes and the log's id.
         computed: u32,
     },
 }
@@ -51,7 +51,7 @@ pub(crate) struct Framing<'a> {
     pub(crate) body: &'a [u8],
 }
 
-/// What is at the start of some bytes.
+/// The start of some bytes.
 pub(crate) enum Start<'a> {
     Whole(Framing<'a>),
     Torn,
@@ -97,7 +97,7 @@ pub(crate) fn open(seal: Seal, bytes: &[u8]) -> Start<'_> {
     }
 }
 
-/// What [`open`] has found to be whole, without looking at its checksum again.
+/// A frame that [`open`] has found to be whole, without looking at its checksum again.
 pub(crate) fn reopen(whole: &[u8]) -> Option<Framing<'_>> {
     let (numbers, count) = (numbers(whole)?, word(whole, HEADER_LEN - 4)?);
     Some(Framing { numbers, count, body: whole.get(HEADER_LEN..)? })

@@ -26,7 +26,7 @@ impl HashKey {
         HashKey(((seed as u128) << 64 | spread as u128).to_le_bytes())
     }
 
-    /// Its bytes.
+    /// The bytes of the key.
     pub const fn bytes(&self) -> &[u8; HashKey::LEN] {
         &self.0
     }

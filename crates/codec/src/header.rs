@@ -7,24 +7,24 @@ use core::fmt;
 /// A file's header or footer is not one that this program can read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeaderError {
-    /// It begins, or a footer ends, with other bytes than it must: `kind` says which it is not.
+    /// A file that begins, or a footer that ends, with other bytes than it must: `kind` says which it is not.
     Magic(FileKind),
     /// A newer program wrote it.
     Newer {
-        /// Its format.
+        /// Format of the file.
         found: u16,
         /// The newest format that this program reads.
         known: u16,
     },
     /// A format that never was.
     Version(u16),
-    /// It is shorter than a header.
+    /// A file that is shorter than a header.
     Short,
     /// The checksum is another.
     Checksum,
 }
 
-/// What a file, or the end of one, should be.
+/// Kinds of files, and of the ends of files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileKind {
     /// A segment of a log.
@@ -33,7 +33,7 @@ pub enum FileKind {
     Snapshot,
     /// A snapshot that was written to its end.
     SnapshotEnd,
-    /// What says how far logs had come.
+    /// The note of how far logs had come.
     Reach,
 }
 

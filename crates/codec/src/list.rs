@@ -26,11 +26,11 @@ pub struct Elements<'a>(Cursor<'a>);
 /// Why bytes are no list, or elements make none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ListError {
-    /// It was packed in another way.
+    /// A list that was packed in another way.
     Version(u8),
-    /// It has no elements: there is no such list.
+    /// A list without elements: there is no such list.
     Empty,
-    /// It is longer than [`LIST_LEN_MAX`].
+    /// A list that is longer than [`LIST_LEN_MAX`].
     Long,
     /// Something inside is wrong.
     Malformed(Malformed),

@@ -5,7 +5,7 @@ use core::fmt;
 /// Bytes that no writer writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
-    /// They end inside of something.
+    /// Bytes that end inside of something.
     Ends,
     /// A number is too large, or longer than it must be.
     Number,

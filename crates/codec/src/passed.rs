@@ -26,14 +26,14 @@ pub enum Late<'a> {
         id: &'a [u8],
         /// The bytes of the Change.
         change: &'a [u8],
-        /// What it left behind in each bucket that it touched.
+        /// Amounts left behind in each bucket that the Change touched.
         left: Lefts<'a>,
     },
     /// Any other record.
     Other(Record<'a>),
 }
 
-/// What a Change left in a bucket.
+/// Amounts that a Change left in a bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Left {
     /// The bucket's serial number in the account.
@@ -44,7 +44,7 @@ pub struct Left {
     pub held: i64,
 }
 
-/// What a Change left in its buckets, one after another.
+/// Amounts that a Change left in its buckets, one after another.
 #[derive(Clone, Debug)]
 pub struct Lefts<'a> {
     cursor: Cursor<'a>,

@@ -28,7 +28,7 @@ impl<'a> Pen<'a> {
         Pen { out, at }
     }
 
-    /// What was written is all there is in the buffer behind what was there before.
+    /// Ends the writing: behind what was in the buffer before stands what was written, and nothing else.
     pub(crate) fn finish(self) {
         self.out.truncate(self.at);
     }
@@ -62,7 +62,7 @@ impl<'a> Pen<'a> {
         }
     }
 
-    /// What `write` writes, behind its length. One byte is kept for that, nearly always enough.
+    /// Bytes that `write` writes, behind their length. One byte is kept for that, nearly always enough.
     #[inline]
     pub(crate) fn behind_len<T>(&mut self, write: impl FnOnce(&mut Pen<'a>) -> T) -> T {
         let start = self.at;
@@ -169,7 +169,7 @@ impl Line<'_> {
         self.len += 1;
     }
 
-    /// These bytes, a few.
+    /// Writes these bytes, a few.
     #[inline]
     pub(crate) fn bytes<const N: usize>(&mut self, bytes: [u8; N]) {
         const { assert!(N <= VARINT_LEN_MAX) }

@@ -18,7 +18,7 @@ pub enum Record<'a> {
     },
     /// A plain value is set.
     Value {
-        /// Its key.
+        /// Key of the value.
         key: &'a [u8],
         /// When it expires, UTC ms.
         expires: Option<Time>,
@@ -27,14 +27,14 @@ pub enum Record<'a> {
     },
     /// A tail is put at the end of a plain value, which begins empty where there is none.
     Append {
-        /// Its key.
+        /// Key that was removed.
         key: &'a [u8],
         /// The tail.
         tail: &'a [u8],
     },
     /// When a plain value or a list expires from now on.
     Expiry {
-        /// Its key.
+        /// Key of the deadline.
         key: &'a [u8],
         /// When it expires, UTC ms; `None` for never.
         expires: Option<Time>,
@@ -46,9 +46,9 @@ pub enum Record<'a> {
     },
     /// An entity is set.
     Entity {
-        /// Its key.
+        /// Key of the entity.
         key: &'a [u8],
-        /// Its version.
+        /// Version of the entity.
         version: u64,
         /// When it expires, UTC ms.
         expires: Option<Time>,
@@ -57,7 +57,7 @@ pub enum Record<'a> {
     },
     /// An entity is deleted, and remembered.
     Tombstone {
-        /// Its key.
+        /// Key of the entity.
         key: &'a [u8],
         /// The version of its end.
         version: u64,
@@ -70,12 +70,12 @@ pub enum Record<'a> {
     Image {
         /// The account.
         id: &'a [u8],
-        /// Its image, for [`crate::decode_account`].
+        /// Image of the account, for [`crate::decode_account`].
         image: &'a [u8],
     },
     /// A list is what this says, whatever it was.
     List {
-        /// Its key.
+        /// Key of the list.
         key: &'a [u8],
         /// When it expires, UTC ms.
         expires: Option<Time>,
@@ -105,11 +105,11 @@ impl<'a> Record<'a> {
 /// One bucket after a Change: for readers of events, who have no state, and as a check at replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Balance {
-    /// Its serial number in the account.
+    /// Serial number of the bucket in the account.
     pub bucket: BucketNo,
-    /// Its id.
+    /// Id of the bucket.
     pub name: Name,
-    /// Its unit.
+    /// Unit of the bucket.
     pub unit: Name,
     /// Minor units.
     pub available: i64,
@@ -120,9 +120,9 @@ pub struct Balance {
 /// A record, or an entry of a snapshot, that passed its checksum and cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordError {
-    /// Its kind is not known.
+    /// A record whose kind is not known.
     Kind(u8),
-    /// It names a bucket's name and unit by a number that the frame gave to none.
+    /// A record that names a bucket's name and unit by a number that the frame gave to none.
     Pair(u8),
     /// Something inside is wrong.
     Malformed(Malformed),

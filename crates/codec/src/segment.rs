@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 
 const FORMAT: Format = Format { kind: FileKind::Segment, magic: *b"SCURLOG\0", version: 1 };
 
-/// What a segment of a log is.
+/// Head of a segment of a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SegmentHeader {
     /// The log, by the number that was chosen at random when it began.

@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use scurry_ledger::Time;
 
 const FORMAT: Format = Format { kind: FileKind::Snapshot, magic: *b"SCURSNP\0", version: 2 };
-/// Its order has a seed that anybody can work around; still read.
+/// Format whose order has a seed that anybody can work around; still read.
 const FORMAT_SEEDED: Format = Format { version: 1, ..FORMAT };
 /// The last bytes of a snapshot that was written to its end.
 const END_MAGIC: [u8; 8] = *b"SCUREND\0";
@@ -20,7 +20,7 @@ pub enum SnapshotOrder {
     Key(HashKey),
 }
 
-/// What a snapshot is.
+/// Head of a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SnapshotHeader {
     /// The log that goes on where the snapshot ends.

@@ -2,7 +2,7 @@
 
 use scurry_ledger::{NAME_LEN_MAX, Name};
 
-/// What was not written of a buffer. It is longer than what will be written, so that numbers and
+/// The part of a buffer that is not written yet. It is longer than what will be written, so that numbers and
 /// names are stored as whole words.
 pub(crate) struct Writer<'a> {
     rest: &'a mut [u8],
@@ -39,7 +39,7 @@ fn width_code(number: i64) -> u8 {
 pub(crate) const GROUP_ROOM: usize = 31 + 8;
 /// The longest group, bytes.
 pub(crate) const GROUP_LEN_MAX: usize = 1 + 4 * 8;
-/// What is written or read at once at most, bytes, whatever of it means something.
+/// Most bytes that are written or read at once, whatever of them means something.
 pub(crate) const FIXED_LEN_MAX: usize = GROUP_ROOM;
 /// The longest name and its length, bytes.
 pub(crate) const NAME_ROOM: usize = 1 + NAME_LEN_MAX;

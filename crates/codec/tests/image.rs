@@ -147,7 +147,7 @@ fn numbers() -> impl Iterator<Item = i64> {
     })
 }
 
-/// What puts a number into one field of an account, as far as it fits there.
+/// A function that puts a number into one field of an account, as far as it fits there.
 type Put = fn(&mut Account, i64);
 
 const FIELDS: [Put; 35] = [

@@ -87,7 +87,7 @@ fn bytes_that_no_writer_writes_are_refused() {
     }
 }
 
-/// What has changed is refused, or is another list in its one form; nothing panics.
+/// A changed list is refused, or is another list in its one form; nothing panics.
 #[test]
 fn a_flipped_bit_gives_an_error_or_another_list() {
     let bytes = packed(&[b"one", b"", &[b'x'; 130], b"four"]);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// What an `io::Error` of this crate holds.
+/// Content of an `io::Error` of this crate.
 #[derive(Debug)]
 struct Fault {
     operation: &'static str,

@@ -42,7 +42,7 @@ pub struct Manifest {
     /// The seed of the order in which snapshots of version 1 are. Later ones name their own secret,
     /// and a server hashes under one that it draws at each start: this is none.
     pub hash_seed: u64,
-    /// Which of the subdirectories `g<generation>` is in use.
+    /// Number of the subdirectory `g<generation>` that is in use.
     pub generation: u32,
     /// How many threads that generation is divided among.
     pub threads: u16,
@@ -69,7 +69,7 @@ impl Manifest {
         if self.restored == 0 { FORMAT_FIRST } else { FORMAT }
     }
 
-    /// What positions of events begin with.
+    /// The number that positions of events begin with.
     pub fn generation_of_events(&self) -> u32 {
         self.generation.saturating_add(self.restored)
     }

@@ -40,7 +40,7 @@ pub(crate) fn open(
     reach.map(Some).map_err(|source| StoreError::Reach { path, source })
 }
 
-/// What the files of a core hold at least, by the file of the generation and by the manifest.
+/// The least that the files of a core hold, by the file of the generation and by the manifest.
 /// Nothing is locked and nothing written. Errors: that file is damaged, or the core's directory is
 /// missing.
 pub fn read_least(directory: &Path, manifest: &Manifest, core: u16) -> Result<Least, StoreError> {

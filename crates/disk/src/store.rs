@@ -55,7 +55,7 @@ impl Store {
         Ok(self.replace(&new, &path, manifest.to_text().as_bytes())?)
     }
 
-    /// What the files of each core hold at least: [`read_least`].
+    /// The least that the files of each core hold: [`read_least`].
     pub fn least(&self, manifest: &Manifest) -> Result<Vec<Least>, StoreError> {
         (0..manifest.threads).map(|core| read_least(&self.path, manifest, core)).collect()
     }

@@ -15,7 +15,7 @@ pub enum StoreError {
     Locked {
         /// The directory of the store.
         directory: PathBuf,
-        /// What the other wrote into the lock; none when it has not yet.
+        /// Id that the other process wrote into the lock; none when it has not yet.
         pid: Option<u32>,
     },
     /// The directory cannot be made, or files cannot be made in it.
@@ -23,9 +23,9 @@ pub enum StoreError {
     NotWritable {
         /// The directory of the store.
         directory: PathBuf,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
-        /// What to do.
+        /// Advice: what to do.
         cure: &'static str,
     },
     /// There are accounts and nothing that says how they are spread.
@@ -40,7 +40,7 @@ pub enum StoreError {
         /// One of the subdirectories with data, or the file that tells how far their logs had come.
         left: String,
     },
-    /// Its bytes are not what was written.
+    /// A file whose bytes are not what was written.
     #[error(
         "{} is damaged ({what}): restore it from a copy of this store; nothing was changed",
         path.display()
@@ -80,7 +80,7 @@ pub enum StoreError {
         /// How far its log had come; none where nothing says it.
         reach: Option<u64>,
     },
-    /// What says how far logs had come cannot be read or written.
+    /// The note of how far logs had come cannot be read or written.
     #[error(
         "{}: {source}. It says how far the logs had come, so that missing files are noticed: put \
          it back from a copy of this store, or remove it, and the logs are taken as they are",
@@ -89,7 +89,7 @@ pub enum StoreError {
     Reach {
         /// The file.
         path: PathBuf,
-        /// What is wrong.
+        /// The reason.
         source: ReachError,
     },
     /// Anything else that the system refuses.

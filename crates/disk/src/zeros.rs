@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 
-/// What every device takes directly.
+/// Length of a block that every device takes directly, bytes.
 const BLOCK_LEN: usize = 4096;
 const PIECE_LEN: usize = 1 << 20;
 

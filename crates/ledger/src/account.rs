@@ -20,7 +20,7 @@ impl Time {
         account.map_or(clock, |account| clock.max(account.changed_at))
     }
 
-    /// This many milliseconds later, at most the end of time.
+    /// The time this many milliseconds later, at most the end of time.
     pub const fn plus_ms(self, ms: i64) -> Time {
         Time(self.0.saturating_add(ms))
     }
@@ -30,11 +30,11 @@ impl Time {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Status {
-    /// It may.
+    /// Charging may go on.
     Active = 0,
-    /// It may not, for now.
+    /// Charging may not go on for now.
     Suspended = 1,
-    /// It may not, for good.
+    /// Charging may not go on, for good.
     Closed = 2,
 }
 
@@ -49,13 +49,13 @@ impl Status {
     }
 }
 
-/// What happens with use beyond what could be debited.
+/// Rules for use beyond what could be debited.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Overrun {
-    /// It falls on the last valid bucket in burn order, below its floor.
+    /// Overrun falls on the last valid bucket in burn order, below its floor.
     Overdraw = 0,
-    /// It is recorded as uncollected.
+    /// Overrun is recorded as uncollected.
     Clamp = 1,
 }
 
@@ -125,9 +125,9 @@ pub struct Identity {
 pub struct Bucket {
     /// Serial number that slices refer to.
     pub no: BucketNo,
-    /// Its name within the account.
+    /// Name of the bucket within the account.
     pub id: Name,
-    /// Its unit, for life (I4).
+    /// Unit of the bucket, for life (I4).
     pub unit: Name,
     /// Lower burns first.
     pub priority: i32,
@@ -194,9 +194,9 @@ impl Bucket {
 /// A counter that falls back to 0 when a period of UTC begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
-    /// Its name within the account.
+    /// Name of the counter within the account.
     pub id: Name,
-    /// What it counts.
+    /// Unit that the counter counts.
     pub unit: Name,
     /// When it falls back.
     pub period: Period,
@@ -226,7 +226,7 @@ pub struct Session {
     pub tcc_ms: i64,
     /// When Tcc runs out. I9.
     pub deadline: Time,
-    /// What happens with use beyond what could be debited.
+    /// Rule for use beyond what could be debited.
     pub overrun: Overrun,
     /// Rating groups in the order in which they were first listed.
     pub items: SmallVec<[Item; 1]>,

@@ -18,7 +18,7 @@ pub enum Decision {
 /// A refusal, with what to tell the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rejection {
-    /// Its code, of kind [`crate::CodeKind::Reject`].
+    /// Code of the rejection, of kind [`crate::CodeKind::Reject`].
     pub code: Code,
     /// Lower case, what happened, what to do.
     pub why: &'static str,
@@ -29,16 +29,16 @@ pub struct Rejection {
 /// A bound of [`crate::Limits`] that is reached.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
-    /// Its name there.
+    /// Name of the bound there.
     pub name: &'static str,
-    /// Its value.
+    /// Value of the bound.
     pub max: usize,
     /// When the first of what counts to it goes by itself, ms from now; none of what only a command
     /// takes away.
     pub wait_ms: Option<i64>,
 }
 
-/// What follows the code in an error: the bound, as far as there is one, and why.
+/// The text behind the code in an error: the bound, as far as there is one, and why.
 impl fmt::Display for Rejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(Bound { name, max, wait_ms }) = self.bound {
@@ -68,7 +68,7 @@ pub enum Answer {
         code: Code,
         /// The account's version after the first execution.
         version: u64,
-        /// What docs/ledger.md section 12 says for the command, minor units.
+        /// The amount that docs/ledger.md section 12 says for the command, minor units.
         amount: i64,
     },
     /// To RESERVE, UPDATE, TERMINATE, RELEASE.

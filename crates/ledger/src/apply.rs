@@ -16,7 +16,7 @@ pub fn apply(account: &mut Option<Account>, change: &Change) {
     seal(account, change.at);
 }
 
-/// What every Commit ends with: the version grows, and the time is noted.
+/// Ends a Commit: the version grows, and the time is noted.
 #[inline]
 pub fn seal(account: &mut Option<Account>, at: Time) {
     if let Some(account) = account {

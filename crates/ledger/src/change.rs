@@ -13,7 +13,7 @@ use alloc::vec::Vec;
 pub struct Change {
     /// The time of the Commit.
     pub at: Time,
-    /// What happens, in this order.
+    /// Facts, in the order in which they happen.
     pub ops: Vec<Op>,
 }
 
@@ -50,32 +50,32 @@ pub enum Op {
     SetStatus(Status),
     /// An identity is set; an empty value removes it.
     SetIdentity {
-        /// Its kind.
+        /// Kind of the identity.
         kind: Name,
-        /// Its value.
+        /// Value of the identity.
         value: Id,
     },
     /// A bucket begins, with nothing in it. It gets the account's next serial number.
     AddBucket {
-        /// Its name.
+        /// Name of the bucket.
         id: Name,
-        /// Its unit.
+        /// Unit of the bucket.
         unit: Name,
-        /// Its attributes.
+        /// Attributes of the bucket.
         terms: BucketTerms,
     },
     /// A bucket's attributes are set.
     SetBucket {
         /// The bucket.
         bucket: BucketNo,
-        /// Its attributes from now on.
+        /// Attributes of the bucket from now on.
         terms: BucketTerms,
     },
     /// An empty bucket ends.
     RemoveBucket {
         /// The bucket.
         bucket: BucketNo,
-        /// Its name and its unit, which nothing tells any more afterwards. Older Changes lack them.
+        /// Name and unit of the bucket, which nothing tells any more afterwards. Older Changes lack them.
         named: Option<(Name, Name)>,
     },
     /// available and credited grow.
@@ -94,11 +94,11 @@ pub enum Op {
     Expire(Posting),
     /// A counter begins, or is set.
     SetCounter {
-        /// Its name.
+        /// Name of the counter.
         id: Name,
-        /// Its unit.
+        /// Unit of the counter.
         unit: Name,
-        /// Its period.
+        /// Period of the counter.
         period: Period,
         /// Start of the period of `value`.
         period_start: Time,
@@ -107,9 +107,9 @@ pub enum Op {
     },
     /// A session begins, version 0, as the last of the account's sessions.
     OpenSession {
-        /// Its id.
+        /// Id of the session.
         id: Id,
-        /// Its overrun policy.
+        /// Overrun policy of the session.
         overrun: Overrun,
     },
     /// A session gets an item, as its last.
@@ -188,7 +188,7 @@ pub enum Op {
     Forget,
 }
 
-/// What a bucket is besides its id, unit and amounts.
+/// Attributes of a bucket besides its id, unit and amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BucketTerms {
     /// Lower burns first.

@@ -53,7 +53,7 @@ macro_rules! codes {
     };
 }
 
-/// What answering a code does to the account.
+/// Effects on the account of answering a code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CodeKind {
     /// A Commit.

@@ -49,7 +49,7 @@ pub enum Command<'a> {
         txn: &'a [u8],
         /// The bucket.
         bucket: Name,
-        /// What changes; at least one of these or `remove`, never both.
+        /// Attributes that change; at least one of these or `remove`, never both.
         attributes: BucketAttributes,
         /// Remove the empty bucket.
         remove: bool,
@@ -80,9 +80,9 @@ pub enum Command<'a> {
         counter: Name,
         /// Added, any sign.
         amount: i64,
-        /// Its unit: default `events` at creation, a check later.
+        /// Unit of the counter: default `events` at creation, a check later.
         unit: Option<Name>,
-        /// Its reset period: default none at creation, a check later.
+        /// Reset period of the counter: default none at creation, a check later.
         period: Option<Period>,
     },
     /// `SCUR.RESERVE`: CCR-INITIAL.
@@ -112,17 +112,17 @@ pub struct Create<'a> {
 /// A bucket in `SCUR.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NewBucket {
-    /// Its id.
+    /// Id of the bucket.
     pub bucket: Name,
-    /// Its unit.
+    /// Unit of the bucket.
     pub unit: Name,
     /// First credit, minor units, at least 0.
     pub amount: i64,
-    /// Its attributes.
+    /// Attributes of the bucket.
     pub attributes: BucketAttributes,
 }
 
-/// What can be said of a bucket besides its id and unit.
+/// Attributes that can be said of a bucket besides its id and unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BucketAttributes {
     /// Lower burns first.

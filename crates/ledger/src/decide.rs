@@ -65,7 +65,7 @@ pub fn decide_with(
     }
 }
 
-/// What a timer commits at `now`: the expiries that are due, or none.
+/// The Change that a timer commits at `now`: the expiries that are due, or none.
 pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
     tick_in_place(&mut Some(account.clone()), now, limits)
 }
@@ -87,7 +87,7 @@ fn reject<T>(code: Code, why: &'static str) -> Step<T> {
     Err(Rejection { code, why, bound: None })
 }
 
-/// What a command came to before the Change is closed.
+/// Result of a command before the Change is closed.
 enum Outcome {
     /// A duplicate.
     Replay(Answer),

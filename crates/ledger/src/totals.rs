@@ -41,7 +41,7 @@ pub struct Totals {
     pub units: Vec<UnitTotals>,
 }
 
-/// What one account contributes to the totals: kept from before a command to after it.
+/// The part that one account contributes to the totals: kept from before a command to after it.
 #[derive(Clone, Debug, Default)]
 pub struct Portion {
     accounts: u64,

@@ -7,9 +7,9 @@ use core::fmt;
 /// A broken invariant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Its number.
+    /// Number of the invariant.
     pub invariant: u8,
-    /// What is wrong.
+    /// Text that says what is wrong.
     pub what: &'static str,
 }
 

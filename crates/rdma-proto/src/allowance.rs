@@ -3,7 +3,7 @@
 
 use crate::fault::Fault;
 
-/// What is left of it.
+/// Rest of the allowance.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     left: u32,

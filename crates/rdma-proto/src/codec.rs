@@ -14,10 +14,10 @@ pub struct Memory {
     pub key: u32,
 }
 
-/// What features a peer asks for or sets. None are defined.
+/// Features that a peer asks for or sets. None are defined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Feature {
-    /// Which word of features is meant.
+    /// Number of the word of features that is meant.
     pub select: u16,
     /// The word, a bit for each feature.
     pub features: u64,
@@ -48,7 +48,7 @@ impl Message {
         }
     }
 
-    /// Its bytes. What is reserved is 0.
+    /// The bytes of the command. Reserved ones are 0.
     #[must_use]
     pub fn encode(&self) -> [u8; CONTROL_LEN] {
         let mut bytes = [0; CONTROL_LEN];

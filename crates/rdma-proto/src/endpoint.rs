@@ -27,7 +27,7 @@ pub struct Endpoint<Q: Queue> {
     pub(crate) allowance: Allowance,
     /// Requests can be posted.
     pub(crate) opened: bool,
-    /// What a question for features selects, of those that were not answered.
+    /// Words that questions for features select, of the questions that were not answered.
     pub(crate) asked: VecDeque<u16>,
     /// A probe is under way: messages that were posted with it and before it.
     pub(crate) probed: Option<u64>,
@@ -157,7 +157,7 @@ impl<Q: Queue> Endpoint<Q> {
         }
     }
 
-    /// What has arrived and is not consumed, contiguous.
+    /// The bytes that have arrived and are not consumed, contiguous.
     #[must_use]
     pub fn input(&self) -> &[u8] {
         self.inbound.input()
@@ -181,7 +181,7 @@ impl<Q: Queue> Endpoint<Q> {
         (self.inbound.input(), self.output.vector())
     }
 
-    /// What was appended is formed. It does not leave yet.
+    /// Bytes that were appended are formed. They do not leave yet.
     pub fn commit(&mut self) {
         self.output.commit();
     }
@@ -226,7 +226,7 @@ impl<Q: Queue> Endpoint<Q> {
         (self.inbound.pinned_bytes() + self.output.pinned_bytes() + entries) as u64
     }
 
-    /// What it has done.
+    /// Counts of what the endpoint has done.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         &self.wire.counts

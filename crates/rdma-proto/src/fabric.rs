@@ -35,7 +35,7 @@ pub trait Window {
 pub trait Staging {
     /// To append to. Not while any of it is being sent.
     fn vector(&mut self) -> &mut Vec<u8>;
-    /// What was appended.
+    /// The bytes that were appended.
     fn bytes(&self) -> &[u8];
     /// True while the vector lies where it was registered, and has no more room than it had then: it
     /// may grow without moving.
@@ -56,12 +56,12 @@ pub struct Target {
 pub struct Manner {
     /// The bytes are copied into the work request: nothing is read later.
     pub inline: bool,
-    /// Its end is told, as [`Event::Sent`]. Of those that are not signalled the end is known by
+    /// Signalled: the end is told, as [`Event::Sent`]. Of requests that are not signalled the end is known by
     /// that of a later one.
     pub signalled: bool,
 }
 
-/// What a completion queue says about a connection.
+/// Events of a completion queue about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event<'a> {
     /// The peer's SEND has used a receive entry: a control message, of any length the peer chose.

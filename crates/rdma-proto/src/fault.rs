@@ -34,9 +34,9 @@ pub enum Fault {
     /// The peer says that it has written more than there was room for.
     #[error("the peer says that it has written {told} bytes where there was room for {room}")]
     Overrun {
-        /// What it says, bytes.
+        /// Bytes that the peer announced.
         told: u32,
-        /// What was left of the window, bytes.
+        /// Room that was left of the window, bytes.
         room: usize,
     },
     /// The peer sends too many messages that carry nothing.

@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 /// A request that is to be posted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Request {
-    /// It uses a receive entry of the peer.
+    /// True where the request uses a receive entry of the peer.
     pub(crate) message: bool,
     /// Something waits for its end.
     pub(crate) awaited: bool,
@@ -71,7 +71,7 @@ impl Flight {
         self.queued() < self.depth
     }
 
-    /// Its number, and whether it is signalled.
+    /// Number of the request, and whether it is signalled.
     pub(crate) fn post(&mut self, request: Request) -> (u64, bool) {
         self.posted += 1;
         self.messages += u64::from(request.message);

@@ -18,7 +18,7 @@ const COPY_STEP: usize = 64 * 1024;
 /// An empty copy keeps so much room, bytes.
 const COPY_KEPT: usize = 64 * 1024;
 
-/// What taking in has found.
+/// Result of taking in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Progress {
     /// So many new bytes, and there may be more: ask again.
@@ -127,7 +127,7 @@ impl<W: Window> Inbound<W> {
         if self.is_shown() { Progress::Drained(len) } else { Progress::More(len) }
     }
 
-    /// What has arrived and is not consumed.
+    /// The bytes that have arrived and are not consumed.
     pub(crate) fn input(&self) -> &[u8] {
         &self.copy[self.start..]
     }

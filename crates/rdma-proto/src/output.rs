@@ -26,7 +26,7 @@ pub(crate) struct Sending<S> {
     pub(crate) last: u64,
 }
 
-/// What is formed, and what is under way.
+/// Bytes that are formed, and bytes that are under way.
 #[derive(Debug)]
 pub(crate) struct Output<S> {
     /// A registered vector has room for so many bytes.
@@ -95,7 +95,7 @@ impl<S: Staging> Output<S> {
         }
     }
 
-    /// What was appended.
+    /// The bytes that were appended.
     pub(crate) fn formed(&self) -> &[u8] {
         self.open.as_ref().map_or(&self.plain, |staged| staged.staging.bytes())
     }

@@ -57,7 +57,7 @@ impl Remote {
         Ok(0)
     }
 
-    /// What can be written as one piece, bytes.
+    /// Room that can be written as one piece, bytes.
     pub(crate) fn room(&self) -> usize {
         self.current.map_or(0, |memory| (memory.length - self.written) as usize)
     }

@@ -18,12 +18,12 @@ const WINDOWS_MAX: usize = 16;
 /// Registered vectors under way at most.
 const STAGINGS_MAX: usize = 64;
 
-/// Which side of the connection this is.
+/// Sides of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It has accepted: answers questions for features, and sends keepalives.
+    /// The side that has accepted: answers questions for features, and sends keepalives.
     Server,
-    /// It has connected: is asked nothing, and sends no keepalives.
+    /// The side that has connected: is asked nothing, and sends no keepalives.
     Client,
 }
 

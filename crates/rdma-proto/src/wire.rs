@@ -11,7 +11,7 @@ use std::ops::Range;
 /// A write that is to be posted.
 #[derive(Clone, Debug)]
 pub(crate) struct Write {
-    /// Which bytes of the staging.
+    /// Bytes of the staging that are sent.
     pub(crate) part: Range<usize>,
     pub(crate) to: Target,
     /// Bytes since the last immediate, when this write tells of them.

@@ -15,7 +15,7 @@ pub const RDMA_CM_EVENT_ESTABLISHED: c_uint = 9;
 pub const RDMA_CM_EVENT_DISCONNECTED: c_uint = 10;
 /// The path may have changed; nothing needs to be done.
 pub const RDMA_CM_EVENT_ADDR_CHANGE: c_uint = 14;
-/// What was left of an ended connection is gone.
+/// The rest of an ended connection is gone.
 pub const RDMA_CM_EVENT_TIMEWAIT_EXIT: c_uint = 15;
 
 /// Reliable connections with ports of their own.
@@ -56,13 +56,13 @@ pub struct rdma_route {
 /// `struct rdma_cm_id`, its beginning: a socket of sorts.
 #[repr(C)]
 pub struct rdma_cm_id {
-    /// Its device; none before it is bound to one.
+    /// Device of the id; none before it is bound to one.
     pub verbs: *mut ibv_context,
     /// Where its events arrive.
     pub channel: *mut rdma_event_channel,
     /// Anything.
     pub context: *mut c_void,
-    /// Its queue pair, once it has one.
+    /// Queue pair of the id, once it has one.
     pub qp: *mut ibv_qp,
     /// Both ends.
     pub route: rdma_route,
@@ -103,14 +103,14 @@ pub struct rdma_conn_param {
 /// `struct rdma_cm_event`, as for connections.
 #[repr(C)]
 pub struct rdma_cm_event {
-    /// Whose.
+    /// Id that the event is about.
     pub id: *mut rdma_cm_id,
-    /// Who listened, for a connect request.
+    /// Id that listened, for a connect request.
     pub listen_id: *mut rdma_cm_id,
-    /// What.
+    /// Kind of the event.
     pub event: c_uint,
     /// 0, or the reason: an error number below 0, or the peer's reason of a rejection.
     pub status: c_int,
-    /// What the peer asks for.
+    /// Parameters that the peer asks for.
     pub conn: rdma_conn_param,
 }

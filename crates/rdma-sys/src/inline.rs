@@ -4,7 +4,7 @@
 use crate::verbs::{ibv_cq, ibv_qp, ibv_recv_wr, ibv_send_wr, ibv_wc};
 use libc::c_int;
 
-/// What a driver answers that lacks a function.
+/// Error number of a driver that lacks a function.
 const ENOSYS: c_int = libc::ENOSYS;
 
 /// `ibv_poll_cq`: takes up to `room` completions; their number, or less than 0 for an error.

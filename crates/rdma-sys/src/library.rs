@@ -16,7 +16,7 @@ const LIBRARIES: [&CStr; 2] = [c"libibverbs.so.1", c"librdmacm.so.1"];
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no RDMA here: {what}; install rdma-core's libibverbs1, librdmacm1 and ibverbs-providers")]
 pub struct Absent {
-    /// What the dynamic linker says.
+    /// Text of the dynamic linker.
     pub what: String,
 }
 
@@ -57,7 +57,7 @@ library! {
     ibv_free_device_list: fn(*mut *mut ibv_device);
     /// The name of a device.
     ibv_get_device_name: fn(*mut ibv_device) -> *const c_char;
-    /// What a device can do; 0 or an error number.
+    /// Reads what a device can do; 0 or an error number.
     ibv_query_device: fn(*mut ibv_context, *mut ibv_device_attr) -> c_int;
     /// A protection domain, or null.
     ibv_alloc_pd: fn(*mut ibv_context) -> *mut ibv_pd;

@@ -31,7 +31,7 @@ pub const IBV_ACCESS_REMOTE_WRITE: c_int = 1 << 1;
 /// A reliable connection.
 pub const IBV_QPT_RC: c_uint = 2;
 
-/// What only the libraries look into.
+/// Types that only the libraries look into.
 macro_rules! opaque {
     ($($(#[$doc:meta])* $name:ident),* $(,)?) => {
         $(
@@ -81,7 +81,7 @@ pub struct ibv_context_ops {
 pub struct ibv_context {
     /// The device.
     pub device: *mut ibv_device,
-    /// Its driver.
+    /// Functions of the driver.
     pub ops: ibv_context_ops,
 }
 
@@ -119,7 +119,7 @@ pub struct ibv_device_attr {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_pd {
-    /// Its device.
+    /// Device of the domain.
     pub context: *mut ibv_context,
     _handle: u32,
 }
@@ -128,11 +128,11 @@ pub struct ibv_pd {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_mr {
-    /// Its device.
+    /// Device of the region.
     pub context: *mut ibv_context,
-    /// Its domain.
+    /// Domain of the region.
     pub pd: *mut ibv_pd,
-    /// Its first byte.
+    /// First byte of the region.
     pub addr: *mut c_void,
     /// Bytes.
     pub length: usize,
@@ -147,7 +147,7 @@ pub struct ibv_mr {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_comp_channel {
-    /// Its device.
+    /// Device of the channel.
     pub context: *mut ibv_context,
     /// Readable when there is an event.
     pub fd: c_int,
@@ -158,7 +158,7 @@ pub struct ibv_comp_channel {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_cq {
-    /// Its device.
+    /// Device of the queue.
     pub context: *mut ibv_context,
     /// Where its events arrive.
     pub channel: *mut ibv_comp_channel,
@@ -172,14 +172,14 @@ pub struct ibv_cq {
 #[derive(Debug)]
 #[repr(C)]
 pub struct ibv_qp {
-    /// Its device.
+    /// Device of the queue pair.
     pub context: *mut ibv_context,
     _qp_context: *mut c_void,
-    /// Its domain.
+    /// Domain of the queue pair.
     pub pd: *mut ibv_pd,
     _queues: [*mut c_void; 3],
     _handle: u32,
-    /// Its number, unique on the device.
+    /// Number of the queue pair, unique on the device.
     pub qp_num: u32,
 }
 
@@ -223,7 +223,7 @@ pub struct ibv_qp_init_attr {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct ibv_sge {
-    /// Its first byte.
+    /// First byte of the part.
     pub addr: u64,
     /// Bytes.
     pub length: u32,
@@ -240,11 +240,11 @@ pub struct ibv_send_wr {
     pub wr_id: u64,
     /// The next one of the chain.
     pub next: *mut ibv_send_wr,
-    /// Its parts.
+    /// Parts of the request.
     pub sg_list: *mut ibv_sge,
     /// How many.
     pub num_sge: c_int,
-    /// What it does.
+    /// Operation of the request.
     pub opcode: c_uint,
     /// How.
     pub send_flags: c_uint,
@@ -258,7 +258,7 @@ pub struct ibv_send_wr {
 }
 
 impl ibv_send_wr {
-    /// One that is all zero.
+    /// A request that is all zero.
     pub const fn zeroed() -> ibv_send_wr {
         ibv_send_wr {
             wr_id: 0,
@@ -283,7 +283,7 @@ pub struct ibv_recv_wr {
     pub wr_id: u64,
     /// The next one of the chain.
     pub next: *mut ibv_recv_wr,
-    /// Its parts.
+    /// Parts of the entry.
     pub sg_list: *mut ibv_sge,
     /// How many.
     pub num_sge: c_int,
@@ -297,7 +297,7 @@ pub struct ibv_wc {
     pub wr_id: u64,
     /// [`IBV_WC_SUCCESS`] or why it failed. With an error only `wr_id`, `qp_num` and this are right.
     pub status: c_uint,
-    /// What has ended.
+    /// Operation that has ended.
     pub opcode: c_uint,
     /// For the maker of the device.
     pub vendor_err: u32,

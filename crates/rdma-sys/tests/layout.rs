@@ -7,7 +7,7 @@ use std::fs;
 use std::mem::{offset_of, size_of};
 use std::process::Command;
 
-/// What is compared: a line "TYPE size N" or "TYPE FIELD N" each, and what a C program needs to print
+/// Lines to compare: a line "TYPE size N" or "TYPE FIELD N" each, and what a C program needs to print
 /// the same.
 #[derive(Default)]
 struct Layout {

@@ -8,7 +8,7 @@ use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
 pub(crate) struct Address(pub(crate) sockaddr_storage);
 
 impl Address {
-    /// That of a socket.
+    /// The address of a socket.
     pub(crate) fn new(address: SocketAddr) -> Address {
         // SAFETY: all zero is a storage of no family.
         let mut storage: sockaddr_storage = unsafe { mem::zeroed() };

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What is pinned is pinned in pages of so many bytes.
+/// Length of a page, bytes: memory is pinned in whole pages.
 pub(crate) const PAGE: usize = 4096;
 
 /// Bytes that may be pinned, and those that are. The queues of the device itself are not counted.

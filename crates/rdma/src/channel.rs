@@ -23,14 +23,14 @@ pub(crate) struct ConnectionEvent {
     pub(crate) kind: u32,
     /// 0, or why.
     pub(crate) status: i32,
-    /// Whose. It may be compared; it is alive when its owner is.
+    /// Id that the event is about. It may be compared; it is alive when its owner is.
     pub(crate) id: *mut rdma_cm_id,
     /// The number that its owner has given the id.
     pub(crate) number: u32,
 }
 
 impl EventChannel {
-    /// One whose reads do not wait.
+    /// A channel whose reads do not wait.
     pub(crate) fn new(library: &'static Library) -> io::Result<EventChannel> {
         // SAFETY: it takes nothing.
         let raw = Raw::new(unsafe { (library.rdma_create_event_channel)() }).ok_or_else(|| {

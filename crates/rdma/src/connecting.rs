@@ -48,7 +48,7 @@ impl Hub {
     }
 }
 
-/// What is waited for on the way to a peer.
+/// An event that is waited for on the way to a peer.
 struct Step<'a> {
     channel: &'a EventChannel,
     to: SocketAddr,

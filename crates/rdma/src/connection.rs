@@ -1,12 +1,12 @@
 //! One connection: the seam's queue over a queue pair.
 
-use crate::batch::{Batch, Bytes};
 use crate::completions::CompletionQueue;
 use crate::counters::Tally;
 use crate::domain::Domain;
 use crate::id::Id;
 use crate::link::Link;
 use crate::memory::{Block, Staging, Window};
+use crate::postings::{Bytes, Postings};
 use crate::refusal::numbered;
 use crate::registration::Writers;
 use scurry_rdma_proto::fabric::{CONTROL_LEN, Manner, Queue, Staging as _, Target};
@@ -32,7 +32,7 @@ pub struct Settings {
 }
 
 impl Default for Settings {
-    /// What an endpoint with default settings needs.
+    /// Settings that an endpoint with default settings needs.
     fn default() -> Settings {
         Settings { receive_entries: 256, send_entries: 128, inline_max: 220 }
     }
@@ -55,15 +55,15 @@ pub struct Connection {
     messages: Option<Messages>,
     domain: Arc<Domain>,
     room: ibv_qp_cap,
-    batch: Batch,
-    /// Why the batch cannot leave.
+    postings: Postings,
+    /// Why the postings cannot leave.
     fault: Option<&'static str>,
     /// Receive entries that were posted before anybody has asked for them.
     ahead: usize,
     entries: Vec<(ibv_recv_wr, ibv_sge)>,
 }
 
-// SAFETY: the pointers in the batch and the entries are made and followed within one call; all else may go
+// SAFETY: the pointers in the postings and the entries are made and followed within one call; all else may go
 // from thread to thread.
 unsafe impl Send for Connection {}
 
@@ -74,7 +74,7 @@ struct Messages {
     next: u32,
 }
 
-/// What a queue pair is made of.
+/// Parts that a queue pair is made of.
 pub(crate) struct Parts<'a> {
     pub(crate) id: Id,
     pub(crate) domain: Arc<Domain>,
@@ -102,7 +102,7 @@ impl Connection {
             messages,
             domain,
             room,
-            batch: Batch::default(),
+            postings: Postings::default(),
             fault: None,
             ahead: 0,
             entries: Vec::new(),
@@ -197,7 +197,7 @@ impl Connection {
         }
     }
 
-    /// What a write carries, or why it cannot.
+    /// Bytes that a write carries, or why it cannot.
     fn part(&self, from: &Staging, part: &Range<usize>) -> Result<ibv_sge, &'static str> {
         if !from.is_registered() {
             return Err("what is to be sent has moved away from where it was registered");
@@ -255,7 +255,7 @@ impl Queue for Connection {
                 Err(fault) => return self.fault = Some(fault),
             }
         };
-        self.batch.write(number, bytes, to, immediate, manner);
+        self.postings.write(number, bytes, to, immediate, manner);
     }
 
     fn send(&mut self, number: u64, message: &[u8; CONTROL_LEN], signalled: bool) {
@@ -270,24 +270,24 @@ impl Queue for Connection {
                 Bytes::Registered(ibv_sge { addr, length: CONTROL_LEN as u32, lkey })
             }
         };
-        self.batch.send(number, bytes, signalled);
+        self.postings.send(number, bytes, signalled);
     }
 
     fn ring(&mut self) -> io::Result<()> {
         if let Some(fault) = self.fault {
-            self.batch.clear();
+            self.postings.clear();
             return Err(io::Error::new(io::ErrorKind::InvalidInput, fault));
         }
-        if self.batch.is_empty() {
+        if self.postings.is_empty() {
             return Ok(());
         }
         Tally::add(&self.domain.tally.doorbells, 1);
-        Tally::add(&self.domain.tally.requests, self.batch.len() as u64);
+        Tally::add(&self.domain.tally.requests, self.postings.len() as u64);
         let mut bad: *mut ibv_send_wr = ptr::null_mut();
         // SAFETY: the queue pair is alive, the chain was just made; what is inline is read by this call,
         // what is registered stays so by the seam's contract, or the device refuses it.
-        let status = unsafe { ibv_post_send(self.id.queue(), self.batch.chain(), &raw mut bad) };
-        self.batch.clear();
+        let status = unsafe { ibv_post_send(self.id.queue(), self.postings.chain(), &raw mut bad) };
+        self.postings.clear();
         if status == 0 { Ok(()) } else { Err(numbered("cannot post work requests", status)) }
     }
 }

@@ -51,7 +51,7 @@ impl Counters {
     }
 }
 
-/// Those that connections count, wherever they are used.
+/// Counters that connections count, wherever they are used.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) doorbells: AtomicU64,

@@ -32,9 +32,9 @@ pub enum Unavailable {
     Address {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// Error of the system.
         error: io::Error,
-        /// Those that there are.
+        /// Devices that are there.
         devices: String,
     },
 }
@@ -90,7 +90,7 @@ impl Device {
         })
     }
 
-    /// Its name, such as `mlx5_0`.
+    /// The name of the device, such as `mlx5_0`.
     #[must_use]
     pub fn name(&self) -> String {
         // SAFETY: an open context has a device, whose name stays.

@@ -10,7 +10,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
-/// That of one connection.
+/// The protection domain of one connection.
 #[derive(Debug)]
 pub(crate) struct Domain {
     raw: Raw<ibv_pd>,

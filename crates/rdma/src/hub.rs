@@ -23,12 +23,12 @@ use std::sync::{Arc, Weak};
 /// Completions that are taken with one call.
 const TAKEN_AT_ONCE: usize = 64;
 
-/// What a hub says about a connection.
+/// Notices of a hub about a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Notice<'a> {
     /// The connection that was accepted is made. It comes before every event.
     Established,
-    /// What the seam says.
+    /// An event of the seam.
     Event(Event<'a>),
 }
 
@@ -55,7 +55,7 @@ pub struct Hub {
 #[derive(Debug)]
 struct Entry {
     link: Weak<Link>,
-    /// Its completion queue.
+    /// Completion queue of the connection.
     queue: usize,
     /// Completions that it may have waiting there.
     completions: u32,
@@ -99,7 +99,7 @@ impl Hub {
         self.channel.fd()
     }
 
-    /// What was counted.
+    /// Counts of all connections of the hub.
     #[must_use]
     pub fn counters(&self) -> Counters {
         let mut counters = self.counters;

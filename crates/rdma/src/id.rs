@@ -50,7 +50,7 @@ impl Id {
         Ok(Id { raw, library, queue: None, channel: Arc::clone(channel) })
     }
 
-    /// That of a connect request, which arrived on this channel.
+    /// The id of a connect request, which arrived on this channel.
     ///
     /// # Safety
     /// It is nobody else's.
@@ -58,7 +58,7 @@ impl Id {
         Id { raw, library: channel.library, queue: None, channel: Arc::clone(channel) }
     }
 
-    /// Its device, once it is bound to one.
+    /// The device of the id, once it is bound to one.
     pub(crate) fn device(&self) -> Option<Device> {
         // SAFETY: the id is alive.
         let context = Raw::new(unsafe { (*self.raw.get()).verbs })?;
@@ -147,14 +147,14 @@ impl Id {
         check("cannot disconnect", unsafe { (self.library.rdma_disconnect)(self.raw.get()) })
     }
 
-    /// Its events have another number from now on.
+    /// Events of the id have another number from now on.
     pub(crate) fn name(&self, number: u32) {
         // SAFETY: the id is alive; the hub that reads its events lives in this thread, or the id has
         // none that anybody reads yet.
         unsafe { (*self.raw.get()).context = number as usize as *mut c_void };
     }
 
-    /// Its events arrive on another channel from now on.
+    /// Events of the id arrive on another channel from now on.
     pub(crate) fn move_to(&mut self, channel: &Arc<EventChannel>) -> io::Result<()> {
         // SAFETY: both are alive. It waits for events that are not acknowledged: there are none.
         let status = unsafe { (self.library.rdma_migrate_id)(self.raw.get(), channel.get()) };
@@ -189,7 +189,7 @@ impl Id {
         Ok(attributes.cap)
     }
 
-    /// Its queue pair, when it has one.
+    /// The queue pair of the id, when it has one.
     pub(crate) fn queue(&self) -> *mut ibv_qp {
         // SAFETY: the id is alive.
         unsafe { (*self.raw.get()).qp }

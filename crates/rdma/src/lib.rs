@@ -7,7 +7,6 @@
 #![expect(unsafe_code, reason = "memory that a device reads and writes, behind functions of C")]
 
 mod address;
-mod batch;
 mod budget;
 mod channel;
 mod completions;
@@ -21,6 +20,7 @@ mod id;
 mod link;
 mod listener;
 mod memory;
+mod postings;
 mod queues;
 mod raw;
 mod refusal;

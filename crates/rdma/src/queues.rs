@@ -16,7 +16,7 @@ pub(crate) struct Queues {
     channel: Arc<CompletionChannel>,
     /// Completions that may wait, all connections together.
     room: u32,
-    /// Those that one queue can hold.
+    /// Most completions that one queue can hold.
     most: u32,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct Queues {
 struct Shared {
     queue: Arc<CompletionQueue>,
     room: u32,
-    /// What its connections may have waiting.
+    /// Completions that the queue's connections may have waiting.
     taken: u32,
     /// True when its next completion is told on the channel.
     armed: bool,
@@ -75,7 +75,7 @@ impl Queues {
         self.all[place].taken += completions;
     }
 
-    /// It has gone.
+    /// Takes back the place of a connection that has gone.
     pub(crate) fn give_back(&mut self, place: usize, completions: u32) {
         self.all[place].taken -= completions;
     }

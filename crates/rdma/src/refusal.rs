@@ -12,7 +12,7 @@ pub(crate) fn numbered(what: &str, number: i32) -> io::Error {
     named(what, io::Error::from_raw_os_error(number.abs()))
 }
 
-/// What becomes of the result of a call that gives 0, or -1 and `errno`.
+/// The result of a call that gives 0, or -1 and `errno`.
 pub(crate) fn check(what: &str, result: i32) -> io::Result<()> {
     if result == 0 { Ok(()) } else { Err(last(what)) }
 }

@@ -10,12 +10,12 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-/// Who may write into registered memory. The device may read all of it.
+/// Writers into registered memory. The device may read all of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writers {
     /// Nobody.
     Nobody,
-    /// This side's device: receive entries.
+    /// The device of this side: receive entries.
     Device,
     /// The peer.
     Peer,

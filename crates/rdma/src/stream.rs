@@ -73,7 +73,7 @@ impl Stream {
         self.timeout = timeout;
     }
 
-    /// What it has done.
+    /// Counts of what the stream has done.
     #[must_use]
     pub fn counts(&self) -> &Counts {
         self.endpoint.counts()

@@ -3,12 +3,12 @@
 use crate::Reply;
 use scurry_ledger::Time;
 
-/// What is known of an entity.
+/// Facts about an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityShown<'a> {
     /// The version of its last write.
     pub version: u64,
-    /// Its value; none of a deleted one.
+    /// Value of the entity; none of a deleted one.
     pub value: Option<&'a [u8]>,
     /// When it expires.
     pub expires: Option<Time>,

@@ -13,7 +13,7 @@ const COUNT_DEFAULT: usize = 10;
 /// Ids that one ENTITY.FIND lists, at most: others want their turn.
 const COUNT_MAX: usize = 1_000;
 
-/// What a write of an entity asks for.
+/// Options of a write of an entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityOptions {
     /// VERSION: the write's own, at least 1.

@@ -19,7 +19,7 @@ pub enum ScurRequest<'a> {
     Write {
         /// The account, which is the key.
         account: &'a [u8],
-        /// What to do to it.
+        /// Command to the account.
         command: Command<'a>,
     },
     /// Reads only.
@@ -275,7 +275,7 @@ fn release<'s, 'a: 's>(
     Ok(Command::Release { session })
 }
 
-/// Which of the three session requests, hence which of their options.
+/// Kinds of session requests, hence of their options.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Reserve,

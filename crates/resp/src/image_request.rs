@@ -8,7 +8,7 @@ use crate::{Args, Fault};
 pub struct LoadRequest<'a> {
     /// The account, which is the key.
     pub account: &'a [u8],
-    /// Its image, not looked at yet.
+    /// Image of the account, not looked at yet.
     pub image: &'a [u8],
     /// REPLACE: also over an account that exists.
     pub replace: bool,

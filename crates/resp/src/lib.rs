@@ -6,6 +6,7 @@ mod decimal;
 mod entity_reply;
 mod entity_request;
 mod fault;
+mod follow_request;
 mod grammar;
 mod image_request;
 mod inline;
@@ -24,7 +25,6 @@ mod requests;
 mod scratch;
 mod slot;
 pub mod table;
-mod watch_request;
 mod words;
 
 pub use entity_reply::{EntityShown, entity_answer, entity_write_answer};
@@ -33,6 +33,9 @@ pub use entity_request::{
     parse_entity_put,
 };
 pub use fault::Fault;
+pub use follow_request::{
+    BLOCK_MS_MAX, COUNT_MAX, FollowRequest, LOWS_MAX, LowRequest, parse_follow,
+};
 pub use grammar::{Read, ScurRequest, parse, parse_read};
 pub use image_request::{LoadRequest, parse_dump, parse_load};
 pub use limits::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
@@ -51,5 +54,4 @@ pub use request::{
 pub use requests::Requests;
 pub use scratch::Scratch;
 pub use slot::{SLOTS, slot};
-pub use watch_request::{BLOCK_MS_MAX, COUNT_MAX, LOWS_MAX, LowRequest, Watch, parse_watch};
 pub use words::{OUT_OF_MEMORY, WRONG_TYPE};

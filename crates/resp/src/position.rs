@@ -18,14 +18,14 @@ pub struct Position {
     pub index: u32,
 }
 
-/// What `SCUR.WATCH` is asked to begin with.
+/// Beginnings of `SCUR.WATCH`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Start {
     /// `0`: what is oldest.
     Oldest,
     /// `$`: what comes next.
     Newest,
-    /// What a reply has said.
+    /// A position that a reply has said.
     At(Position),
 }
 

@@ -3,7 +3,7 @@
 
 use crate::inline;
 
-/// What a request may measure.
+/// Bounds of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestLimits {
     /// Arguments of one request, the command's name included.
@@ -85,7 +85,7 @@ impl std::fmt::Display for ProtocolError {
     }
 }
 
-/// What [`Parser::parse`] found.
+/// Result of [`Parser::parse`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parsed {
     /// The request is not complete: at least this many bytes are missing.
@@ -163,11 +163,11 @@ enum Stage {
 /// A request of the batch.
 #[derive(Clone, Copy, Debug)]
 struct Found {
-    /// Its first byte, counted from the first byte of the batch.
+    /// First byte of the request, counted from the first byte of the batch.
     start: usize,
     /// Behind its last span.
     spans_end: usize,
-    /// Its arguments are in `unquoted`.
+    /// True where the arguments are in `unquoted`.
     inline: bool,
 }
 

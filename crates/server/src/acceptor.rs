@@ -1,9 +1,9 @@
 //! A listener in the event loop: accepts a bounded number of connections per turn, and rests for
 //! a while when the system has no room.
 
+use crate::listener;
 use crate::port::Port;
-use crate::settings::Settings;
-use crate::{StartError, listener};
+use crate::settings::{Settings, StartError};
 use mio::net::{TcpListener, TcpStream};
 use mio::{Interest, Registry, Token};
 use std::io;

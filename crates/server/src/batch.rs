@@ -3,11 +3,12 @@
 mod transaction;
 
 use crate::client::Client;
-use crate::connection::Turn;
-use crate::dispatch::{self, Effect, Route};
+use crate::dispatch::{self, Route};
+use crate::effect::Effect;
 use crate::gather::{Gather, Spreader};
 use crate::node::Node;
 use crate::pool::Spare;
+use crate::report::Question;
 use scurry_resp::Args;
 use scurry_resp::table::{Spec, Spread};
 
@@ -27,8 +28,12 @@ pub(crate) struct Batch<'t> {
 pub(crate) enum Next {
     /// The next one.
     Go,
-    /// This one again, later.
-    Stop(Turn),
+    /// This one again, after the turns of the others.
+    Again,
+    /// This one again, once what was gathered is executed.
+    Wait,
+    /// This one again, when every core has answered this.
+    Ask(Question),
     /// The rest of this one, once what was gathered is executed.
     Part,
     /// Nothing until its reply is there.
@@ -37,6 +42,13 @@ pub(crate) enum Next {
     Scatter,
     /// Nothing: the client has said so.
     Close,
+}
+
+impl Next {
+    /// True when the request was not executed, or not all of it.
+    fn comes_again(&self) -> bool {
+        matches!(self, Next::Again | Next::Wait | Next::Ask(_) | Next::Part)
+    }
 }
 
 impl Batch<'_> {
@@ -53,7 +65,7 @@ impl Batch<'_> {
             return Next::Go;
         }
         let next = self.execute(node, client, spec, args);
-        if node.shared.is_monitored() && !matches!(next, Next::Stop(_) | Next::Part) {
+        if node.shared.is_monitored() && !next.comes_again() {
             node.monitor(client, spec, args);
         }
         next
@@ -68,7 +80,7 @@ impl Batch<'_> {
         args: Args<'_>,
     ) -> Next {
         if self.out.len() >= self.out_len_max || node.is_frame_long() {
-            return Next::Stop(Turn::Again);
+            return Next::Again;
         }
         if let Some(spec) = spec.filter(|_| self.begun > 0) {
             // The head of its reply is sent, so nothing else can be said any more.
@@ -78,7 +90,7 @@ impl Batch<'_> {
         if (own || client.transaction.is_some())
             && let Some(next) = self.in_transaction(node, client, spec, args)
         {
-            if !matches!(next, Next::Stop(_)) {
+            if !next.comes_again() {
                 client.command_done(spec);
             }
             return next;
@@ -87,7 +99,7 @@ impl Batch<'_> {
         let here = match route {
             Route::Here => self.gather.is_empty(),
             Route::Alone if self.gather.is_empty() => true,
-            Route::Alone => return Next::Stop(Turn::Wait),
+            Route::Alone => return Next::Wait,
             Route::Core(_) | Route::Keys | Route::Every => false,
         };
         let mut route = route;
@@ -95,7 +107,7 @@ impl Batch<'_> {
             match dispatch::execute(node, client, spec, args, self.out) {
                 Effect::None => return Next::Go,
                 Effect::Close => return Next::Close,
-                Effect::Ask(question) => return Next::Stop(Turn::Ask(question)),
+                Effect::Ask(question) => return Next::Ask(question),
                 Effect::Wait => return Next::Pause,
                 Effect::Every => route = Route::Every,
             }
@@ -111,7 +123,7 @@ impl Batch<'_> {
             // What the requests of a batch read is tracked, or nothing of it.
             || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
         {
-            return Next::Stop(Turn::Wait);
+            return Next::Wait;
         }
         self.spread(node, client, spec, args, route)
     }

@@ -1,11 +1,11 @@
 //! The input of a connection: contiguous bytes, appended behind and consumed in front.
 
-use crate::pool::{BUFFER_LEN, Pool};
+use crate::buffers::{BUFFER_LEN, Buffers};
 
 /// What is kept apart from a whole buffer at most, bytes: copying more costs more than it spares.
 const SHELVED_LEN_MAX: usize = BUFFER_LEN / 2;
 
-/// Holds a buffer of the pool while it holds bytes.
+/// Holds a buffer of the buffers while it holds bytes.
 #[derive(Debug, Default)]
 pub(crate) struct Buffer {
     bytes: Vec<u8>,
@@ -21,9 +21,9 @@ impl Buffer {
 
     /// Room for more, never empty: borrows a buffer, closes the gap in front, or doubles.
     /// Growth follows what has arrived, not what a length promises: promises are free.
-    pub(crate) fn room(&mut self, pool: &mut Pool) -> &mut [u8] {
+    pub(crate) fn room(&mut self, buffers: &mut Buffers) -> &mut [u8] {
         if self.bytes.len() < BUFFER_LEN {
-            self.take_whole(pool);
+            self.take_whole(buffers);
         }
         if self.start > 0 && self.bytes.len() - self.end < BUFFER_LEN / 2 {
             self.bytes.copy_within(self.start..self.end, 0);
@@ -53,8 +53,8 @@ impl Buffer {
 
     /// Has a whole buffer again, with what was kept of the last one.
     #[inline]
-    fn take_whole(&mut self, pool: &mut Pool) {
-        let mut bytes = pool.take_input();
+    fn take_whole(&mut self, buffers: &mut Buffers) {
+        let mut bytes = buffers.take_input();
         let kept = self.start..self.end;
         (self.start, self.end) = (0, kept.len());
         bytes[..kept.len()].copy_from_slice(&self.bytes[kept]);
@@ -62,18 +62,18 @@ impl Buffer {
     }
 
     /// Gives the buffer back, and keeps what little it holds in one of that size.
-    pub(crate) fn shelve(&mut self, pool: &mut Pool) {
+    pub(crate) fn shelve(&mut self, buffers: &mut Buffers) {
         if self.bytes.len() >= BUFFER_LEN && self.end - self.start <= SHELVED_LEN_MAX {
             let kept = self.filled().to_vec();
             (self.start, self.end) = (0, kept.len());
-            pool.give_input(std::mem::replace(&mut self.bytes, kept));
+            buffers.give_input(std::mem::replace(&mut self.bytes, kept));
         }
     }
 
     /// Gives the buffer back when it is empty.
-    pub(crate) fn settle(&mut self, pool: &mut Pool) {
+    pub(crate) fn settle(&mut self, buffers: &mut Buffers) {
         if self.start == self.end && !self.bytes.is_empty() {
-            pool.give_input(std::mem::take(&mut self.bytes));
+            buffers.give_input(std::mem::take(&mut self.bytes));
             (self.start, self.end) = (0, 0);
         }
     }
@@ -85,10 +85,10 @@ mod tests {
 
     #[test]
     fn bytes_keep_their_order_through_gaps_and_growth() {
-        let (mut buffer, mut pool) = (Buffer::default(), Pool::default());
+        let (mut buffer, mut buffers) = (Buffer::default(), Buffers::default());
         let (mut written, mut read) = (0u64, 0u64);
         for round in 0..2_000usize {
-            let room = buffer.room(&mut pool);
+            let room = buffer.room(&mut buffers);
             let len = room.len().min(1 + round * 37 % 5_000);
             for byte in &mut room[..len] {
                 *byte = (written % 251) as u8;
@@ -102,11 +102,11 @@ mod tests {
             }
             buffer.consume(consumed);
             if round % 3 == 0 {
-                buffer.shelve(&mut pool);
+                buffer.shelve(&mut buffers);
                 let len = buffer.filled().len();
                 assert!(len > SHELVED_LEN_MAX || buffer.capacity() == len, "{round}: {len} bytes");
             }
-            buffer.settle(&mut pool);
+            buffer.settle(&mut buffers);
         }
         assert_eq!(read, written);
     }

@@ -1,21 +1,14 @@
 //! Requests of one connection for one core, and their replies.
 
-use crate::client::Caller;
-use crate::dispatch;
-use crate::node::Node;
-use crate::pool::Room;
-use crate::transaction::{Guard, Queue};
-use crate::watch::Origin;
-use scurry_resp::table::{CommandId, Spec};
-use scurry_resp::{Args, Protocol, Reply, Requests};
+use crate::caller::Caller;
+use crate::kept::Room;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Requests};
 
-/// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
-const REPLIES_LEN_MAX: usize = 256 * 1024;
-/// When the replies of a transaction are longer, its remaining reads are not executed, bytes.
-const TRANSACTION_REPLIES_LEN_MAX: usize = 64 * 1024 * 1024;
-const TOO_MANY_REPLIES: &str = "ERR the replies of this transaction are too long to read more";
-const TOO_MANY_RECORDS: &str =
-    "ERR this transaction has written too much into the log to write more";
+/// Commands of one transaction at most, bytes; so are watched keys.
+pub(crate) const TRANSACTION_LEN_MAX: usize = 16 * 1024 * 1024;
+/// What each one counts besides its arguments.
+pub(crate) const BESIDE_LEN: usize = 64;
 /// A bundle that has grown beyond this is not used again, bytes.
 const ROOM_MAX: usize = 256 * 1024;
 
@@ -23,19 +16,19 @@ const ROOM_MAX: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub(crate) struct Bundle {
     pub(crate) caller: Caller,
-    requests: Requests,
-    specs: Vec<&'static Spec>,
+    pub(crate) requests: Requests,
+    pub(crate) specs: Vec<&'static Spec>,
     /// Requests that were executed.
-    executed: usize,
-    replies: Vec<u8>,
+    pub(crate) executed: usize,
+    pub(crate) replies: Vec<u8>,
     /// Behind each reply.
-    ends: Vec<usize>,
+    pub(crate) ends: Vec<usize>,
     /// Replies that were taken.
-    taken: usize,
+    pub(crate) taken: usize,
     /// What the keys hold that it has been asked to watch; what they have to hold still, in a
     /// transaction.
-    guards: Vec<Guard>,
-    transaction: Transaction,
+    pub(crate) guards: Vec<Guard>,
+    pub(crate) transaction: Transaction,
     /// What it took when it was sent away, bytes.
     pub(crate) room_away: usize,
 }
@@ -52,7 +45,7 @@ impl Room for Box<Bundle> {
 
 /// Whether a bundle's requests are one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Transaction {
+pub(crate) enum Transaction {
     #[default]
     No,
     Yes,
@@ -77,69 +70,6 @@ impl Bundle {
         (self.requests, self.specs) = queue.into_parts();
         self.guards = guards;
         self.transaction = Transaction::Yes;
-    }
-
-    /// Executes what was not executed yet, as long as the replies and the frame of the log may grow;
-    /// a transaction in one step, if the keys that it watches are as they were.
-    pub(crate) fn execute(&mut self, node: &mut Node) {
-        self.replies.clear();
-        self.ends.clear();
-        self.taken = 0;
-        if self.caller.tracker.is_some() {
-            node.begin_tracking();
-        }
-        let mut most = REPLIES_LEN_MAX;
-        let whole = self.transaction == Transaction::Yes;
-        if whole {
-            most = usize::MAX;
-            let guards = std::mem::take(&mut self.guards);
-            // A failed log shows nothing, not even whether a key was changed.
-            let refuses = node.durable.trouble_is_final();
-            if !refuses && !guards.iter().all(|guard| guard.holds(node)) {
-                self.transaction = Transaction::Refused;
-                self.executed = self.requests.len();
-            }
-        }
-        node.batch_began();
-        'all: while self.executed < self.requests.len() && self.replies.len() < most {
-            let first = self.executed;
-            let last = self.requests.len().min(first + dispatch::BATCH_MAX);
-            let mut hashes = [None; dispatch::BATCH_MAX];
-            for (hash, index) in hashes.iter_mut().zip(first..last) {
-                *hash = node.hash_ahead(self.specs[index], self.requests.get(index));
-            }
-            node.touch(hashes.into_iter().flatten());
-            while self.executed < last && self.replies.len() < most {
-                if !whole && node.is_frame_long() {
-                    break 'all;
-                }
-                let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
-                if spec.id == CommandId::Watch {
-                    self.guards.extend(args.iter_from(1).map(|key| Guard::of(node, key)));
-                }
-                node.first_hash = hashes[self.executed - first];
-                match whole.then(|| self.excess(node, spec, args)).flatten() {
-                    Some(why) => Reply::new(&mut self.replies, Protocol::default()).error(why),
-                    None => dispatch::run_here(node, &self.caller, spec, args, &mut self.replies),
-                }
-                self.ends.push(self.replies.len());
-                self.executed += 1;
-            }
-        }
-        node.first_hash = None;
-        node.batch_ended(Origin::Core(&self.caller));
-        node.look_at_commits();
-    }
-
-    /// Why a transaction has no room for this command: in one step it has read or written too much.
-    fn excess(&self, node: &mut Node, spec: &Spec, args: Args<'_>) -> Option<&'static str> {
-        let is = |flag| spec.flags.contains(&flag);
-        if self.replies.len() > TRANSACTION_REPLIES_LEN_MAX && is("readonly") {
-            return Some(TOO_MANY_REPLIES);
-        }
-        let len = args.iter_from(0).map(<[u8]>::len).sum();
-        let fits = !is("write") || node.durable.has_transaction_room(&mut node.shard, len);
-        (!fits).then_some(TOO_MANY_RECORDS)
     }
 
     /// True when there are requests left to execute, or keys to look at that they depend on.
@@ -197,5 +127,53 @@ impl Bundle {
             self.ends.push(self.replies.len());
             self.executed += 1;
         }
+    }
+}
+
+/// Commands that wait for EXEC.
+#[derive(Debug, Default)]
+pub(crate) struct Queue {
+    requests: Requests,
+    specs: Vec<&'static Spec>,
+}
+
+impl Queue {
+    /// Adds a command.
+    pub(crate) fn push(&mut self, spec: &'static Spec, args: Args<'_>) {
+        self.specs.push(spec);
+        self.requests.push(args.iter_from(0));
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.specs.len()
+    }
+
+    pub(crate) fn len_counted(&self) -> usize {
+        self.requests.bytes_len() + BESIDE_LEN * self.specs.len()
+    }
+
+    pub(crate) fn room(&self) -> usize {
+        self.requests.room() + size_of::<&Spec>() * self.specs.capacity()
+    }
+
+    pub(crate) fn into_parts(self) -> (Requests, Vec<&'static Spec>) {
+        (self.requests, self.specs)
+    }
+}
+
+/// A watched key and what it held.
+#[derive(Debug)]
+pub(crate) struct Guard {
+    pub(crate) key: Box<[u8]>,
+    pub(crate) state: Fingerprint,
+}
+
+/// 128 bits that are the same for the same state, and by no accident for another.
+pub(crate) type Fingerprint = [u64; 2];
+
+impl Guard {
+    /// What it takes, bytes.
+    pub(crate) fn room(&self) -> usize {
+        size_of::<Guard>() + self.key.len()
     }
 }

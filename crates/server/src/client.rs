@@ -1,33 +1,32 @@
 //! Who is at the other end of a connection, as far as commands can see and change it.
 
+use crate::caller::{Caller, Tracker};
 use crate::clock::Reading;
-use crate::commands::auth::Entry;
+use crate::port::Door;
 use crate::report::Answer;
-use crate::tracking::{Mode, Tracker};
+use crate::ticket::Ticket;
+use crate::tracking::Mode;
 use crate::transaction::Transaction;
-use crate::users::{Roles, Ticket, User, Users};
+use crate::users::{Roles, User, Users};
 use scurry_resp::Protocol;
 use scurry_resp::table::Spec;
 use std::fmt::Write;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-/// Through which port a client came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
-    /// The main port: every key is served, here or by another core.
-    Main,
-    /// A core's own port: only its keys are served, as by a node of a cluster.
-    Core,
+/// An AUTH or HELLO that waits for its verdict.
+pub(crate) struct Entry {
+    /// The user's.
+    pub(crate) name: Box<[u8]>,
+    /// None for AUTH.
+    pub(crate) greeting: Option<Greeting>,
 }
 
-/// Who sent a request, as far as a core that executes it for another needs to know.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Caller {
+/// The settings that HELLO asks for.
+pub(crate) struct Greeting {
     pub(crate) protocol: Protocol,
-    pub(crate) peer: Option<SocketAddr>,
-    /// None for a client that does not track.
-    pub(crate) tracker: Option<Tracker>,
+    /// The connection's new name.
+    pub(crate) name: Option<Vec<u8>>,
 }
 
 /// The state of a connection that commands know.

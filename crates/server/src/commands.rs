@@ -25,7 +25,9 @@ pub(crate) mod tracking;
 pub(crate) mod values;
 
 use scurry_engine::WriteError;
+use scurry_resp::table::Spec;
 use scurry_resp::{OUT_OF_MEMORY, Reply, WRONG_TYPE};
+use std::fmt::Write;
 
 /// Redis's words for options that a command does not know.
 const SYNTAX_ERROR: &str = "ERR syntax error";
@@ -43,5 +45,20 @@ fn write_error(error: WriteError, reply: &mut Reply<'_>) {
         | WriteError::VersionAhead => {
             reply.error(format_args!("ERR {error}"));
         }
+    }
+}
+
+/// Redis's words for arguments of the wrong number.
+pub(crate) fn wrong_arity(spec: &Spec) -> String {
+    format!("ERR wrong number of arguments for '{}' command", spec.lower_name())
+}
+
+/// Text of INFO, which grows line by line.
+struct Lines(String);
+
+impl Lines {
+    pub(crate) fn line(&mut self, name: &str, value: impl std::fmt::Display) {
+        // Writing to a string cannot fail.
+        let _ = write!(self.0, "{name}:{value}\r\n");
     }
 }

@@ -8,15 +8,17 @@ use crate::clock::Reading;
 use crate::dispatch;
 use crate::fault::Fault;
 use crate::gather::{Gather, Merged};
-use crate::message::{Message, Sender};
+use crate::kept::Room;
+use crate::message::Message;
 use crate::node::Node;
-use crate::pool::{Pool, Room};
+use crate::pool::Pool;
 use crate::reader::Reader;
 use crate::report::{Answer, Question};
+use crate::ticket::Sender;
+use crate::timing::Origin;
 use crate::tls;
 use crate::transport::{Arrival, Transport};
 use crate::users::User;
-use crate::watch::Origin;
 use crate::web;
 use scurry_resp::{Parsed, Protocol, Reply, UNAUTHENTICATED_REQUEST_LEN_MAX};
 use std::io;
@@ -237,7 +239,7 @@ impl<T: Transport> Connection<T> {
             && let Some(sequence) = node.pending()
         {
             self.hold = Some(sequence);
-            self.transport.shelve(pool);
+            self.transport.shelve(&mut pool.buffers);
             self.give_reader(pool);
             return Ok(Turn::Hold(sequence));
         }
@@ -252,9 +254,9 @@ impl<T: Transport> Connection<T> {
             return Ok(self.close());
         }
         if self.waits_since_ms.is_some() {
-            self.transport.economize(pool);
+            self.transport.economize(&mut pool.buffers);
         } else {
-            self.transport.settle(pool);
+            self.transport.settle(&mut pool.buffers);
         }
         self.give_reader(pool);
         // What pauses comes back with a message.
@@ -358,7 +360,7 @@ impl<T: Transport> Connection<T> {
         if pushes.is_none() && self.lines.is_empty() {
             return;
         }
-        let (_, out) = self.transport.parts(pool);
+        let (_, out) = self.transport.parts(&mut pool.buffers);
         out.extend_from_slice(&pushes.unwrap_or_default());
         out.extend_from_slice(&std::mem::take(&mut self.lines));
         self.transport.commit();
@@ -436,7 +438,7 @@ impl<T: Transport> Connection<T> {
     /// Answers the AUTH or HELLO that has waited for the verdict, and goes on.
     pub(crate) fn admit(&mut self, node: &mut Node, user: Option<Arc<User>>, pool: &mut Pool) {
         debug_assert!(matches!(self.pause, Pause::Reply), "one verdict for each wait");
-        let (_, out) = self.transport.parts(pool);
+        let (_, out) = self.transport.parts(&mut pool.buffers);
         dispatch::finish(node, &mut self.client, user, out);
         self.transport.commit();
         self.answered = true;
@@ -446,7 +448,7 @@ impl<T: Transport> Connection<T> {
     /// Takes the events that it has waited for, and goes on.
     pub(crate) fn hand_over(&mut self, reply: &[u8], pool: &mut Pool) {
         debug_assert!(matches!(self.pause, Pause::Reply), "one reply for each wait");
-        let (_, out) = self.transport.parts(pool);
+        let (_, out) = self.transport.parts(&mut pool.buffers);
         out.extend_from_slice(reply);
         self.transport.commit();
         self.answered = true;
@@ -462,7 +464,7 @@ impl<T: Transport> Connection<T> {
             return;
         }
         let unsent = self.transport.unsent();
-        let (_, out) = self.transport.parts(pool);
+        let (_, out) = self.transport.parts(&mut pool.buffers);
         let room = node.settings.unsent_len_max.saturating_sub(unsent);
         let len_max = out.len() + room;
         loop {
@@ -530,7 +532,7 @@ impl<T: Transport> Connection<T> {
         }
         let len_max =
             if self.client.authenticated { usize::MAX } else { UNAUTHENTICATED_REQUEST_LEN_MAX };
-        match self.transport.progress(pool, len_max)? {
+        match self.transport.progress(&mut pool.buffers, len_max)? {
             Arrival::More(len) => {
                 node.counters.bytes_in += len as u64;
                 self.arrived_ms = node.now.uptime_ms;
@@ -566,7 +568,7 @@ impl<T: Transport> Connection<T> {
         }
         let mut reader = self.reader.take().unwrap_or_else(|| pool.take_reader());
         let room = self.unsent_len_max(node).saturating_sub(self.transport.unsent());
-        let (input, out) = self.transport.parts(pool);
+        let (input, out) = self.transport.parts(&mut pool.buffers);
         let begin = out.len();
         let mut batch = Batch {
             core: node.core,
@@ -605,8 +607,9 @@ impl<T: Transport> Connection<T> {
                 node.first_hash = reader.hash(executed);
                 match batch.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
-                    Next::Stop(turn) => stop = Some(turn),
-                    Next::Part => stop = Some(Turn::Wait),
+                    Next::Again => stop = Some(Turn::Again),
+                    Next::Wait | Next::Part => stop = Some(Turn::Wait),
+                    Next::Ask(question) => stop = Some(Turn::Ask(question)),
                     Next::Pause => {
                         executed += 1;
                         self.pause = Pause::Reply;
@@ -705,10 +708,10 @@ impl<T: Transport> Connection<T> {
         if !self.readable {
             return Ok(Turn::Wait);
         }
-        let arrival = self.transport.progress(pool, usize::MAX)?;
+        let arrival = self.transport.progress(&mut pool.buffers, usize::MAX)?;
         let len = self.transport.input().len();
         self.transport.consume(len);
-        self.transport.settle(pool);
+        self.transport.settle(&mut pool.buffers);
         self.discarded += len;
         match arrival {
             Arrival::End => Ok(Turn::Close),

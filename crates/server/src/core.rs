@@ -9,23 +9,25 @@ mod turns;
 
 use crate::acceptor::Acceptor;
 use crate::bundle::Bundle;
-use crate::client::{Client, Door};
+use crate::client::Client;
 use crate::connection::Connection;
 use crate::deadlines::Deadlines;
 use crate::fault::Fault;
 use crate::latency::Event;
 use crate::listener;
 use crate::lobby::Lobby;
-use crate::message::{Message, Sender};
+use crate::message::Message;
 use crate::node::Node;
 use crate::pool::Pool;
-use crate::port::Port;
+use crate::port::{Door, Port};
 use crate::rdma::Place;
 use crate::report::{Answer, Question};
 use crate::signals::Signals;
 use crate::socket::Socket;
+use crate::ticket::Sender;
+use crate::ticket::Ticket;
 use crate::transport::Transport;
-use crate::users::{Ticket, User};
+use crate::users::User;
 use mio::net::TcpStream;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
@@ -555,7 +557,7 @@ impl Core {
                 stream.local_addr()?
             }
         };
-        let mut transport = port.transport(stream)?;
+        let mut transport = Socket::accept(stream, port)?;
         let entry = self.connections.vacant_entry();
         let key = entry.key();
         let interest = Interest::READABLE | Interest::WRITABLE;

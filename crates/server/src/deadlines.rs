@@ -1,7 +1,7 @@
 //! What some connections must have done in time. All that share a list have equally long, so the
 //! first to begin is the first that is due.
 
-use crate::users::Ticket;
+use crate::ticket::Ticket;
 use std::collections::VecDeque;
 
 /// A list of connections, each with its time. Bounded by the connections that were accepted

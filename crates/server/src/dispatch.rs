@@ -1,40 +1,25 @@
 //! From the arguments of a request to the command that handles them.
 
-use crate::client::{Caller, Client, Door};
+use crate::caller::Caller;
+use crate::client::Client;
 use crate::commands::expiry::Shown;
 use crate::commands::{
     about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
     latency, lists, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
+    wrong_arity,
 };
+use crate::effect::Effect;
 use crate::node::Node;
-use crate::report::Question;
+use crate::port::Door;
 use crate::stopwatch;
+use crate::timing::Origin;
 use crate::users::User;
-use crate::watch::Origin;
 use scurry_engine::End;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{self, CommandId, Spec, Spread};
 use scurry_resp::{Args, Reply};
 use std::sync::Arc;
 
-/// What a command does beyond its reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Effect {
-    None,
-    /// Close once the replies are sent.
-    Close,
-    /// The reply is not written: every core has to say something first. The request is executed
-    /// again when `client.told` has the answers.
-    Ask(Question),
-    /// The reply is not written: every core has to do its part.
-    Every,
-    /// The reply is not written: it needs the verdict on a password, or somebody else forms it.
-    /// Nothing more of the connection is executed until it is there.
-    Wait,
-}
-
-/// Requests that are looked at together at most.
-pub(crate) const BATCH_MAX: usize = 64;
 /// Longest quotation of a request in an error, bytes, as in Redis.
 const QUOTE_LEN_MAX: usize = 128;
 
@@ -361,11 +346,6 @@ impl Refusal<'_> {
             Refusal::NotAuthenticated => reply.error("NOAUTH Authentication required."),
         }
     }
-}
-
-/// Redis's words for arguments of the wrong number.
-pub(crate) fn wrong_arity(spec: &Spec) -> String {
-    format!("ERR wrong number of arguments for '{}' command", spec.lower_name())
 }
 
 /// Redis's words for a command that the user's roles do not permit.

@@ -5,23 +5,23 @@ mod clerk;
 mod divide;
 mod finish;
 mod keeper;
-mod report;
 mod shortage;
 mod snapshots;
 mod start;
 mod trouble;
 
-pub(crate) use report::DurableReport;
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
 pub(crate) use trouble::{LOG_FAILED, Trouble};
 
+use crate::bundle::TRANSACTION_LEN_MAX;
 use crate::clock::Clock;
-use crate::events::{Ask, Events};
+use crate::events::Events;
 use crate::histogram::Histogram;
 use crate::mesh::Bell;
-use crate::message::{Message, Sender};
-use crate::transaction::TRANSACTION_LEN_MAX;
+use crate::message::{Ask, Message};
+use crate::report::DurableReport;
+use crate::ticket::Sender;
 use clerk::{Clerk, Said};
 use keeper::{Hand, Keeper, News, Task};
 use scurry_disk::Directory;

@@ -5,29 +5,29 @@ mod reading;
 mod render;
 
 use crate::mesh::Bell;
-use crate::message::Sender;
-use reading::{Done, Job, Log};
+use crate::message::Ask;
+use crate::ticket::Sender;
+use reading::{Done, Job};
 use scurry_disk::Directory;
-use scurry_engine::{EventAt, LogId, Low};
-use scurry_resp::{Position, Protocol, Start};
+use scurry_engine::{EventAt, LogId};
+use scurry_resp::{Position, Start};
 use std::collections::VecDeque;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-/// What a client wants to read of this core's events.
-#[derive(Debug)]
-pub(crate) struct Ask {
-    /// Where the reply goes. A connection has one of these under way.
-    pub(crate) sender: Sender,
-    pub(crate) protocol: Protocol,
-    pub(crate) start: Start,
-    /// Events at most, crossings not counted.
-    pub(crate) count: u16,
-    /// How long to wait for one, ms.
-    pub(crate) block_ms: u16,
-    pub(crate) lows: Vec<Low>,
-    pub(crate) account: Option<Box<[u8]>>,
+/// Whose positions these are.
+#[derive(Clone, Copy, Debug)]
+struct Log {
+    generation: u32,
+    thread: u16,
+}
+
+impl Log {
+    fn position(self, at: EventAt) -> Position {
+        let EventAt { sequence, index } = at;
+        Position { generation: self.generation, thread: self.thread, sequence, index }
+    }
 }
 
 /// One core's.

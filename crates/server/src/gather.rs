@@ -1,11 +1,10 @@
 //! Requests of one connection that other cores execute, and the order in which their replies
 //! become the connection's replies again.
 
-use crate::bundle::Bundle;
-use crate::client::Caller;
-use crate::pool::{Room, Spare};
-use crate::tracking::Tracker;
-use crate::transaction::{Guard, Queue};
+use crate::bundle::{Bundle, Guard, Queue};
+use crate::caller::{Caller, Tracker};
+use crate::kept::Room;
+use crate::pool::Spare;
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
@@ -378,6 +377,28 @@ mod tests {
             let expected = "$1\r\nB\r\n$1\r\nA\r\n*3\r\n$-1\r\n$1\r\nC\r\n$1\r\nD\r\n$-1\r\n:2\r\n";
             assert_eq!(text, expected, "{at_once} at once, {len_max} bytes");
         }
+    }
+
+    #[test]
+    fn a_long_command_is_gathered_a_batch_after_another() {
+        const KEYS: usize = 10_000;
+        /// Elements of a batch, and the head of the reply.
+        const STEPS: usize = 4_096 + 1;
+        let request = format!("*{}\r\n$4\r\nMGET\r\n{}", KEYS + 1, "$2\r\n1k\r\n".repeat(KEYS));
+        let mut parser = Parser::default();
+        let parsed = parser.parse(request.as_bytes(), &RequestLimits::default(), true);
+        assert_eq!(parsed, Parsed::Request(request.len()));
+        let args = parser.args(request.as_bytes(), 0);
+        let spec = dispatch::look_up(args).expect("a command");
+        let (mut begun, mut batches) = (Some(0), 0);
+        while let Some(from) = begun {
+            let (mut gather, mut spare) = (Gather::default(), Spare::default());
+            let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
+            begun = spreader.keys(&mut gather, spec, (args, from), |_| 1);
+            assert!(gather.steps.len() <= STEPS, "{} steps from key {from}", gather.steps.len());
+            batches += 1;
+        }
+        assert_eq!(batches, 3);
     }
 
     #[test]

@@ -2,11 +2,10 @@
 //! port. A connection is one half of a pair of sockets, which a core serves like any other; what
 //! cores have counted comes as mail.
 
-use crate::client::Door;
 use crate::mesh::Letterbox;
 use crate::message::Message;
-use crate::metrics;
-use crate::port::Port;
+use crate::metrics::Measurement;
+use crate::port::{Door, Port};
 use crate::report::CoreReport;
 use crate::settings::Settings;
 use crate::shared::Shared;
@@ -50,15 +49,6 @@ pub enum InsideError {
     /// The system has none.
     #[error("no pair of sockets: {0}")]
     System(#[from] io::Error),
-}
-
-/// What the cores have said.
-pub struct Measurement {
-    /// By core; none for one that has not answered in time.
-    pub(crate) cores: Vec<Option<CoreReport>>,
-    pub(crate) settings: Arc<Settings>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) password_hashes: u64,
 }
 
 impl Inside {
@@ -129,28 +119,5 @@ impl Inside {
             shared: Arc::clone(&self.shared),
             password_hashes: self.users.computed(),
         }
-    }
-}
-
-impl Measurement {
-    /// Why the server should get no work at present; none when it should.
-    pub fn trouble(&self) -> Option<String> {
-        for (core, report) in self.cores.iter().enumerate() {
-            let Some(CoreReport { report, .. }) = report else {
-                return Some(format!("core {core} does not answer"));
-            };
-            if report.durable.failed {
-                return Some(format!("the log of core {core} has failed: see the server's log"));
-            }
-            if report.durable.full {
-                return Some(format!("the log of core {core} has no room: writes are refused"));
-            }
-        }
-        None
-    }
-
-    /// As Prometheus reads it.
-    pub fn page(&self) -> crate::Exposition {
-        metrics::page(self)
     }
 }

@@ -4,7 +4,9 @@
 mod acceptor;
 mod batch;
 mod buffer;
+mod buffers;
 mod bundle;
+mod caller;
 mod client;
 mod clock;
 mod commands;
@@ -14,6 +16,7 @@ mod counters;
 mod deadlines;
 mod dispatch;
 mod durable;
+mod effect;
 mod events;
 mod exposition;
 mod fault;
@@ -22,6 +25,7 @@ mod glob;
 mod hash_key;
 mod histogram;
 mod inside;
+mod kept;
 mod latency;
 mod listener;
 mod live_setting;
@@ -47,34 +51,37 @@ mod signals;
 mod slots;
 mod slowlog;
 mod socket;
-mod start_error;
 mod stopwatch;
 mod tcp;
+mod ticket;
+mod timing;
 mod tls;
+mod track;
 mod tracking;
 mod transaction;
 mod transport;
 mod users;
 mod watch;
 mod web;
+mod work;
 
 pub use durable::{RecoveryProgress, RecoveryReport};
 pub use exposition::{Exposition, Kind, Labels};
 pub use hash_key::draw_hash_key;
 pub use histogram::Histogram;
-pub use inside::{Inside, InsideError, Measurement};
+pub use inside::{Inside, InsideError};
+pub use metrics::Measurement;
 pub use open_files::make_room;
 pub use password::Password;
-pub use rdma::RdmaSettings;
 pub use scurry_engine::Durability;
 pub use scurry_rdma_proto::{
     Handling, Settings as RdmaConnection, WINDOW_LEN_MAX as RDMA_WINDOW_LEN_MAX,
     WINDOW_LEN_MIN as RDMA_WINDOW_LEN_MIN,
 };
 pub use server::Server;
-pub use settings::{DEFAULT_LISTEN, Settings, Storage};
-pub use start_error::StartError;
-pub use tls::{TlsError, TlsSettings};
+pub use settings::{
+    DEFAULT_LISTEN, RdmaSettings, Settings, StartError, Storage, TlsError, TlsSettings,
+};
 pub use users::{
     Admission, Admitted, HashFault, MadeToken, Roles, USERS_MAX, UserEntry, UserError, Users,
     hash_password, make_token,

@@ -1,7 +1,6 @@
 //! Accepts connections: bounded per turn, refused above the limit in Redis's words.
 
-use crate::StartError;
-use crate::settings::Settings;
+use crate::settings::{Settings, StartError};
 use mio::net::{TcpListener, TcpStream};
 use std::io::{self, Write};
 use std::net::SocketAddr;

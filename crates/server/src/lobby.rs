@@ -6,7 +6,7 @@
 //! whoever fills the lobby keep everybody out for as long as the time lasts; as it is, who wants to come
 //! in needs a round trip or two, and is out of the lobby before it has filled anew.
 
-use crate::users::Ticket;
+use crate::ticket::Ticket;
 use std::collections::BTreeMap;
 
 /// The part of all connections that may be in the lobby is one of so many.

@@ -1,24 +1,15 @@
 //! What cores write to each other.
 
 use crate::bundle::Bundle;
-use crate::events::Ask;
-use crate::monitor::Lines;
 use crate::port::Port;
 use crate::rdma::Welcome;
 use crate::report::{Answer, CoreReport, Question};
-use crate::tracking::News;
+use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
+use scurry_engine::Low;
+use scurry_resp::{Protocol, Start};
 use std::net::SocketAddr;
-use std::sync::mpsc;
-
-/// Where an answer goes: a connection of a core, and the client that it was, because the
-/// connection's number may have passed to another client since.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Sender {
-    pub(crate) core: u16,
-    pub(crate) connection: usize,
-    pub(crate) client: u64,
-}
+use std::sync::{Arc, mpsc};
 
 /// One message.
 #[derive(Debug)]
@@ -72,3 +63,30 @@ impl Message {
         }
     }
 }
+
+/// What a client wants to read of this core's events.
+#[derive(Debug)]
+pub(crate) struct Ask {
+    /// Where the reply goes. A connection has one of these under way.
+    pub(crate) sender: Sender,
+    pub(crate) protocol: Protocol,
+    pub(crate) start: Start,
+    /// Events at most, crossings not counted.
+    pub(crate) count: u16,
+    /// How long to wait for one, ms.
+    pub(crate) block_ms: u16,
+    pub(crate) lows: Vec<Low>,
+    pub(crate) account: Option<Box<[u8]>>,
+}
+
+/// What the clients of one core are told.
+#[derive(Debug, Default)]
+pub(crate) struct News {
+    /// Everything was deleted, before all that follows changed.
+    pub(crate) flushed: bool,
+    /// Keys that have changed, each with those who have read it.
+    pub(crate) keys: Vec<(Box<[u8]>, Vec<Ticket>)>,
+}
+
+/// Lines that watchers on every core get.
+pub(crate) type Lines = Arc<[u8]>;

@@ -4,12 +4,46 @@
 mod parts;
 
 use crate::exposition::{Exposition, Kind};
-use crate::inside::Measurement;
 use crate::report::CoreReport;
+use crate::settings::Settings;
+use crate::shared::Shared;
 use parts::{accounts, commands, log, memory, process, rdma, totals};
+use std::sync::Arc;
+
+/// What the cores have said.
+pub struct Measurement {
+    /// By core; none for one that has not answered in time.
+    pub(crate) cores: Vec<Option<CoreReport>>,
+    pub(crate) settings: Arc<Settings>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) password_hashes: u64,
+}
+
+impl Measurement {
+    /// Why the server should get no work at present; none when it should.
+    pub fn trouble(&self) -> Option<String> {
+        for (core, report) in self.cores.iter().enumerate() {
+            let Some(CoreReport { report, .. }) = report else {
+                return Some(format!("core {core} does not answer"));
+            };
+            if report.durable.failed {
+                return Some(format!("the log of core {core} has failed: see the server's log"));
+            }
+            if report.durable.full {
+                return Some(format!("the log of core {core} has no room: writes are refused"));
+            }
+        }
+        None
+    }
+
+    /// As Prometheus reads it.
+    pub fn page(&self) -> Exposition {
+        page(self)
+    }
+}
 
 /// The page of a server.
-pub(crate) fn page(measurement: &Measurement) -> Exposition {
+fn page(measurement: &Measurement) -> Exposition {
     let source = Source::of(measurement);
     let mut page = Exposition::default();
     for part in [process, commands, accounts, totals, log, memory, rdma] {

@@ -1,10 +1,10 @@
 //! MONITOR: the commands of every client as lines for those who watch. Bounded everywhere: long
 //! arguments are cut, what one turn may write has an end, and who does not read is let go.
 
+use crate::message::Lines;
 use scurry_resp::Args;
 use std::fmt::Write;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 /// Lines of one turn of one core at most, bytes; what is beyond is counted and said.
 const TURN_LEN_MAX: usize = 256 * 1024;
@@ -12,9 +12,6 @@ const TURN_LEN_MAX: usize = 256 * 1024;
 const ARGUMENT_LEN_MAX: usize = 128;
 /// Of each command.
 const ARGUMENTS_MAX: usize = 32;
-
-/// Lines that watchers on every core get.
-pub(crate) type Lines = Arc<[u8]>;
 
 /// One core's lines of the present turn.
 #[derive(Debug, Default)]

@@ -3,7 +3,6 @@
 use crate::client::Client;
 use crate::clock::{Clock, Reading};
 use crate::counters::Counters;
-use crate::dispatch::BATCH_MAX;
 use crate::durable::Durable;
 use crate::fault::Faults;
 use crate::measures::Measures;
@@ -22,6 +21,9 @@ use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
 use scurry_resp::table::{CommandId, Spec};
 use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
+
+/// Requests that are looked at together at most.
+pub(crate) const BATCH_MAX: usize = 64;
 
 /// One core's state, apart from its connections.
 pub(crate) struct Node {

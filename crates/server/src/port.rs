@@ -1,16 +1,19 @@
 //! A port of the server: through which door it leads, what is spoken there, and whether it may be
 //! open to everybody.
 
-use crate::StartError;
-use crate::client::Door;
-use crate::settings::Settings;
-use crate::socket::Socket;
-use crate::tcp::Tcp;
+use crate::settings::{Settings, StartError};
 use crate::tls::Handshaker;
 use crate::users::Roles;
-use mio::net::TcpStream;
-use std::io;
 use std::net::SocketAddr;
+
+/// Through which port a client came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// The main port: every key is served, here or by another core.
+    Main,
+    /// A core's own port: only its keys are served, as by a node of a cluster.
+    Core,
+}
 
 /// What is known of a connection by the port that it came to. It goes with the connection to the
 /// core that serves it.
@@ -37,13 +40,5 @@ impl Port {
             return Ok(());
         }
         Err(StartError::OpenAccess(address))
-    }
-
-    /// The transport of a connection that has come in here.
-    pub(crate) fn transport(&self, stream: TcpStream) -> io::Result<Socket> {
-        match &self.tls {
-            None => Ok(Socket::Tcp(Tcp::new(stream))),
-            Some(tls) => Ok(Socket::Tls(Box::new(tls.begin(stream)?))),
-        }
     }
 }

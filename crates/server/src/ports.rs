@@ -1,11 +1,10 @@
 //! Which ports the settings ask for: the main one, one beside it for TLS, and one per core.
 
 use crate::acceptor::Acceptor;
-use crate::client::Door;
-use crate::port::Port;
-use crate::settings::Settings;
+use crate::listener;
+use crate::port::{Door, Port};
+use crate::settings::{Settings, StartError};
 use crate::tls::Handshaker;
-use crate::{StartError, listener};
 use std::net::SocketAddr;
 
 /// All that a server listens on.

@@ -2,9 +2,10 @@
 //! what all of them need can be loaded ahead of the first.
 
 use crate::client::Client;
-use crate::dispatch::{self, BATCH_MAX};
+use crate::dispatch;
+use crate::kept::Room;
+use crate::node::BATCH_MAX;
 use crate::node::Node;
-use crate::pool::Room;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser};
 

@@ -2,15 +2,13 @@
 
 use crate::clock::Reading;
 use crate::counters::Counters;
-use crate::durable::DurableReport;
 use crate::histogram::Histogram;
 use crate::latency::Latency;
 use crate::measures::Measures;
 use crate::rdma::RdmaReport;
 use crate::slowlog::SlowCommand;
-use crate::tracking::Size;
 use scurry_engine::Stats;
-use scurry_ledger::Totals;
+use scurry_ledger::{Time, Totals};
 
 /// What a command needs to know of every core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +62,7 @@ pub(crate) struct Report {
     /// Memory of connections, bytes.
     pub(crate) connection_bytes: u64,
     /// Keys that are tracked for connections.
-    pub(crate) tracked: Size,
+    pub(crate) tracked: Tracked,
     pub(crate) measures: Measures,
     pub(crate) durable: DurableReport,
     pub(crate) rdma: RdmaReport,
@@ -103,5 +101,63 @@ impl Report {
             }
         }
         all
+    }
+}
+
+/// What INFO shows of a log and its snapshots.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DurableReport {
+    pub(crate) sequence: u64,
+    pub(crate) durable: u64,
+    pub(crate) synced: u64,
+    pub(crate) bytes: u64,
+    pub(crate) batches: u64,
+    pub(crate) full: bool,
+    pub(crate) failed: bool,
+    pub(crate) snapshot_running: bool,
+    pub(crate) snapshots: u64,
+    pub(crate) snapshots_failed: u64,
+    pub(crate) snapshot_sequence: u64,
+    pub(crate) snapshot_time: Time,
+}
+
+impl DurableReport {
+    /// Takes in that of another core. Sequences are counted together; the snapshot that is the
+    /// oldest of the cores' last ones stands for all.
+    pub(crate) fn add(&mut self, other: &DurableReport) {
+        self.sequence += other.sequence;
+        self.durable += other.durable;
+        self.synced += other.synced;
+        self.bytes += other.bytes;
+        self.batches += other.batches;
+        self.full |= other.full;
+        self.failed |= other.failed;
+        self.snapshot_running |= other.snapshot_running;
+        self.snapshots += other.snapshots;
+        self.snapshots_failed += other.snapshots_failed;
+        self.snapshot_sequence += other.snapshot_sequence;
+        self.snapshot_time = match (self.snapshot_time, other.snapshot_time) {
+            (Time(0), time) | (time, Time(0)) => time,
+            (one, other) => one.min(other),
+        };
+    }
+}
+
+/// Keys that are tracked for clients of every core.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tracked {
+    pub(crate) keys: usize,
+    /// Clients of keys.
+    pub(crate) items: usize,
+    /// Memory, bytes.
+    pub(crate) bytes: u64,
+}
+
+impl Tracked {
+    /// Adds that of another core.
+    pub(crate) fn add(&mut self, other: Tracked) {
+        self.keys += other.keys;
+        self.items += other.items;
+        self.bytes += other.bytes;
     }
 }

@@ -1,19 +1,20 @@
 //! A server: bound first, so that its address is known, then run, a thread per core.
 
-use crate::client::Door;
 use crate::clock::Clock;
 use crate::core::{self, Core};
 use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
 use crate::hash_key::draw_hash_key;
+use crate::inside::Inside;
 use crate::mesh::Mesh;
 use crate::node::Node;
-use crate::port::Port;
+use crate::port::{Door, Port};
 use crate::ports::Ports;
 use crate::rdma;
+use crate::settings::{Settings, StartError};
 use crate::shared::Shared;
 use crate::signals::{Signals, survive_file_limit};
 use crate::users::Checker;
-use crate::{Inside, Settings, StartError, mesh, open_files};
+use crate::{mesh, open_files};
 use mio::Poll;
 use scurry_disk::Store;
 use scurry_engine::{Config, Shard};

@@ -1,6 +1,14 @@
 //! What a server can be told at its start.
 
-use crate::{RdmaSettings, TlsSettings, Users};
+mod start_error;
+mod tls_error;
+mod transports;
+
+pub use start_error::StartError;
+pub use tls_error::TlsError;
+pub use transports::{RdmaSettings, TlsSettings};
+
+use crate::users::Users;
 use scurry_engine::Durability;
 use scurry_ledger::Limits;
 use scurry_resp::RequestLimits;

@@ -1,7 +1,8 @@
 //! What a connection of this server speaks over: TCP, TLS over it, or RDMA.
 
+use crate::buffers::Buffers;
 use crate::fault::Fault;
-use crate::pool::Pool;
+use crate::port::Port;
 use crate::rdma::Rdma;
 use crate::tcp::Tcp;
 use crate::tls::Tls;
@@ -18,6 +19,14 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
+    /// What is spoken with a connection that has come in by this port.
+    pub(crate) fn accept(stream: TcpStream, port: &Port) -> io::Result<Socket> {
+        match &port.tls {
+            None => Ok(Socket::Tcp(Tcp::new(stream))),
+            Some(tls) => Ok(Socket::Tls(Box::new(tls.begin(stream)?))),
+        }
+    }
+
     /// What the poller watches for it; what is behind a completion queue has none of its own.
     pub(crate) fn stream(&mut self) -> Option<&mut TcpStream> {
         match self {
@@ -55,8 +64,8 @@ impl Transport for Socket {
     }
 
     #[inline]
-    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival> {
-        any!(self, transport => transport.progress(pool, len_max))
+    fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival> {
+        any!(self, transport => transport.progress(buffers, len_max))
     }
 
     #[inline]
@@ -65,8 +74,8 @@ impl Transport for Socket {
     }
 
     #[inline]
-    fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
-        any!(self, transport => transport.parts(pool))
+    fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
+        any!(self, transport => transport.parts(buffers))
     }
 
     #[inline]
@@ -94,17 +103,17 @@ impl Transport for Socket {
         any!(self, transport => transport.memory_bytes())
     }
 
-    fn shelve(&mut self, pool: &mut Pool) {
-        any!(self, transport => transport.shelve(pool));
+    fn shelve(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.shelve(buffers));
     }
 
     #[inline]
-    fn settle(&mut self, pool: &mut Pool) {
-        any!(self, transport => transport.settle(pool));
+    fn settle(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.settle(buffers));
     }
 
-    fn economize(&mut self, pool: &mut Pool) {
-        any!(self, transport => transport.economize(pool));
+    fn economize(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.economize(buffers));
     }
 
     fn finish(&mut self) {

@@ -1,7 +1,7 @@
 //! The transport over TCP.
 
 use crate::buffer::Buffer;
-use crate::pool::Pool;
+use crate::buffers::Buffers;
 use crate::transport::{Arrival, Transport};
 use mio::net::TcpStream;
 use std::io::{self, Read, Write};
@@ -27,8 +27,8 @@ impl Tcp {
 }
 
 impl Transport for Tcp {
-    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival> {
-        let room = self.input.room(pool);
+    fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival> {
+        let room = self.input.room(buffers);
         let most = room.len().min(len_max);
         let room = &mut room[..most];
         loop {
@@ -53,9 +53,9 @@ impl Transport for Tcp {
         self.input.filled()
     }
 
-    fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
+    fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
         if self.output.capacity() == 0 {
-            self.output = pool.take_output();
+            self.output = buffers.take_output();
         }
         (self.input.filled(), &mut self.output)
     }
@@ -93,23 +93,23 @@ impl Transport for Tcp {
         (self.input.capacity() + self.output.capacity()) as u64
     }
 
-    fn shelve(&mut self, pool: &mut Pool) {
-        self.settle(pool);
+    fn shelve(&mut self, buffers: &mut Buffers) {
+        self.settle(buffers);
         if self.output.len() < self.output.capacity() / SHELVED_SHARE {
             let few = self.output.as_slice().to_vec();
-            pool.give_output(std::mem::replace(&mut self.output, few));
+            buffers.give_output(std::mem::replace(&mut self.output, few));
         }
     }
 
-    fn economize(&mut self, pool: &mut Pool) {
-        self.shelve(pool);
-        self.input.shelve(pool);
+    fn economize(&mut self, buffers: &mut Buffers) {
+        self.shelve(buffers);
+        self.input.shelve(buffers);
     }
 
-    fn settle(&mut self, pool: &mut Pool) {
-        self.input.settle(pool);
+    fn settle(&mut self, buffers: &mut Buffers) {
+        self.input.settle(buffers);
         if self.output.is_empty() && self.output.capacity() > 0 {
-            pool.give_output(std::mem::take(&mut self.output));
+            buffers.give_output(std::mem::take(&mut self.output));
         } else if self.sent > self.output.len() / 2 {
             // What is sent makes room, so that a slow reader does not make the buffer grow.
             self.output.drain(..self.sent);

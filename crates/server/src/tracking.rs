@@ -5,12 +5,12 @@
 mod mode;
 mod table;
 
-use crate::message::Sender;
-use crate::node::Node;
-use crate::users::Ticket;
-use scurry_engine::KEY_LEN_MAX;
-use scurry_resp::table::Spec;
-use scurry_resp::{Args, Protocol, Reply};
+use crate::caller::Tracker;
+use crate::message::News;
+use crate::report::Tracked;
+use crate::ticket::Sender;
+use crate::ticket::Ticket;
+use scurry_resp::{Protocol, Reply};
 use table::Table;
 
 pub(crate) use mode::{Choice, Mode};
@@ -18,41 +18,12 @@ pub(crate) use mode::{Choice, Mode};
 /// Keys that are tracked at most unless configured, of all cores together, as in Redis.
 const KEYS_MAX: usize = 1_000_000;
 
-/// A client that tracks, as far as cores that execute its requests need to know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Tracker {
-    sender: Sender,
-    /// What the request reads is tracked.
-    tracks: bool,
-    /// It is not told what it has changed itself.
-    noloop: bool,
-}
-
-/// What the clients of one core are told.
-#[derive(Debug, Default)]
-pub(crate) struct News {
-    /// Everything was deleted, before all that follows changed.
-    pub(crate) flushed: bool,
-    /// Keys that have changed, each with those who have read it.
-    pub(crate) keys: Vec<(Box<[u8]>, Vec<Ticket>)>,
-}
-
-/// How much is tracked.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Size {
-    pub(crate) keys: usize,
-    /// Clients of keys.
-    pub(crate) items: usize,
-    /// Memory, bytes.
-    pub(crate) bytes: u64,
-}
-
 /// One core's memory of who has read its keys.
 #[derive(Debug)]
 pub(crate) struct Tracking {
     /// Somebody tracks: asked once for every command.
-    active: bool,
-    table: Table,
+    pub(crate) active: bool,
+    pub(crate) table: Table,
     cores: u16,
     /// Of all cores together.
     keys_max: usize,
@@ -77,7 +48,7 @@ impl Tracking {
         self.active
     }
 
-    pub(crate) fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Tracked {
         self.table.size()
     }
 
@@ -93,7 +64,7 @@ impl Tracking {
     }
 
     /// Everything was deleted: every client that tracks is told, whatever it has read.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         self.table.clear();
         for news in &mut self.news {
             news.flushed = true;
@@ -109,7 +80,7 @@ impl Tracking {
     }
 
     /// Tells those who have read a key. `own` is where a client that has caused it is told.
-    fn tell(
+    pub(crate) fn tell(
         &mut self,
         key: &[u8],
         readers: &[Sender],
@@ -135,86 +106,10 @@ impl Tracking {
     }
 
     /// Tells of keys and lets them go while there are too many.
-    fn make_room(&mut self, cause: Option<&Tracker>, mut own: Option<&mut Reply<'_>>) {
+    pub(crate) fn make_room(&mut self, cause: Option<&Tracker>, mut own: Option<&mut Reply<'_>>) {
         let keys_max = self.keys_max.div_ceil(usize::from(self.cores));
         while let Some((key, readers)) = self.table.take_beyond(keys_max) {
             self.tell(&key, &readers, cause, own.as_deref_mut());
-        }
-    }
-}
-
-impl Size {
-    /// Adds that of another core.
-    pub(crate) fn add(&mut self, other: Size) {
-        self.keys += other.keys;
-        self.items += other.items;
-        self.bytes += other.bytes;
-    }
-}
-
-impl Node {
-    /// Somebody tracks who may read keys of this core.
-    pub(crate) fn begin_tracking(&mut self) {
-        self.tracking.active = true;
-        self.shard.note_changes(true);
-    }
-
-    /// A turn ends: when nobody tracks any more, no key is tracked.
-    pub(crate) fn end_tracking(&mut self) {
-        if self.shared.trackers() == 0 {
-            self.tracking.active = false;
-            self.tracking.table.clear();
-            self.shard.note_changes(false);
-        }
-    }
-
-    /// A command on keys was executed: those who have read what it has changed are told, and what
-    /// it has read is tracked.
-    #[cold]
-    pub(crate) fn track(
-        &mut self,
-        tracker: Option<&Tracker>,
-        spec: &Spec,
-        args: Args<'_>,
-        mut own: Option<&mut Reply<'_>>,
-    ) {
-        self.tell_changes(tracker, own.as_deref_mut());
-        let Some(tracker) = tracker.filter(|tracker| tracker.tracks) else { return };
-        if !spec.flags.contains(&"readonly") {
-            return;
-        }
-        for position in spec.key_positions(args.len()) {
-            let key = args.at(position);
-            // A longer one never holds anything.
-            if key.len() <= KEY_LEN_MAX {
-                self.tracking.table.add(key, tracker.sender);
-            }
-        }
-        self.tracking.make_room(Some(tracker), own);
-    }
-
-    /// Tells those who have read what has changed.
-    pub(crate) fn tell_changes(
-        &mut self,
-        cause: Option<&Tracker>,
-        mut own: Option<&mut Reply<'_>>,
-    ) {
-        let Some(changed) = self.shard.take_changes() else { return };
-        for key in changed.iter() {
-            let Some(mut readers) = self.tracking.table.take(key) else { continue };
-            if let Some(cause) = cause.filter(|cause| cause.noloop) {
-                readers.retain(|&reader| reader != cause.sender);
-            }
-            self.tracking.tell(key, &readers, cause, own.as_deref_mut());
-        }
-        self.shard.reuse_changes(changed);
-    }
-
-    /// Everything was deleted.
-    pub(crate) fn drop_tracked(&mut self) {
-        if self.tracking.active || self.shared.trackers() > 0 {
-            self.begin_tracking();
-            self.tracking.flush();
         }
     }
 }

@@ -5,15 +5,12 @@
 //! committed in one frame, and because all keys are one core's. So there are no locks and nothing is
 //! undone. What a key holds is remembered as a fingerprint, so that writes need not know who watches.
 
-use crate::node::Node;
+use crate::bundle::{BESIDE_LEN, Fingerprint, Guard, Queue, TRANSACTION_LEN_MAX};
+use scurry_engine::{Key, Shard};
+use scurry_ledger::Time;
+use scurry_resp::Args;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Requests};
-use std::hash::{BuildHasher, RandomState};
-
-/// Commands of one transaction at most, bytes; so are watched keys.
-pub(crate) const TRANSACTION_LEN_MAX: usize = 16 * 1024 * 1024;
-/// What each one counts besides its arguments.
-const BESIDE_LEN: usize = 64;
+use std::hash::{BuildHasher, Hasher, RandomState};
 
 /// What a connection has begun with MULTI or WATCH.
 #[derive(Debug, Default)]
@@ -47,8 +44,7 @@ impl Transaction {
         if queue.len_counted() + len + BESIDE_LEN > TRANSACTION_LEN_MAX {
             return false;
         }
-        queue.specs.push(spec);
-        queue.requests.push(args.iter_from(0));
+        queue.push(spec, args);
         true
     }
 
@@ -79,69 +75,17 @@ impl Transaction {
     }
 }
 
-/// Commands that wait for EXEC.
-#[derive(Debug, Default)]
-pub(crate) struct Queue {
-    requests: Requests,
-    specs: Vec<&'static Spec>,
-}
-
-impl Queue {
-    pub(crate) fn len(&self) -> usize {
-        self.specs.len()
-    }
-
-    fn len_counted(&self) -> usize {
-        self.requests.bytes_len() + BESIDE_LEN * self.specs.len()
-    }
-
-    fn room(&self) -> usize {
-        self.requests.room() + size_of::<&Spec>() * self.specs.capacity()
-    }
-
-    pub(crate) fn into_parts(self) -> (Requests, Vec<&'static Spec>) {
-        (self.requests, self.specs)
-    }
-}
-
-/// A watched key and what it held.
-#[derive(Debug)]
-pub(crate) struct Guard {
-    key: Box<[u8]>,
-    state: Fingerprint,
-}
-
-/// 128 bits that are the same for the same state, and by no accident for another.
-type Fingerprint = [u64; 2];
-
 /// The secret of one core's fingerprints.
 #[derive(Debug, Default)]
 pub(crate) struct FingerprintSeeds([RandomState; 2]);
 
-impl Guard {
-    /// What a key of this core holds now.
-    pub(crate) fn of(node: &mut Node, key: &[u8]) -> Guard {
-        Guard { key: key.into(), state: fingerprint(node, key) }
+impl FingerprintSeeds {
+    /// What a key holds at a time.
+    pub(crate) fn fingerprint(&self, shard: &mut Shard, now: Time, key: Key<'_>) -> Fingerprint {
+        let mut hashers = self.0.each_ref().map(RandomState::build_hasher);
+        for hasher in &mut hashers {
+            shard.hash_state(now, key, hasher);
+        }
+        hashers.map(|hasher| hasher.finish())
     }
-
-    /// What it takes, bytes.
-    pub(crate) fn room(&self) -> usize {
-        size_of::<Guard>() + self.key.len()
-    }
-
-    /// True while the key holds that.
-    pub(crate) fn holds(&self, node: &mut Node) -> bool {
-        fingerprint(node, &self.key) == self.state
-    }
-}
-
-fn fingerprint(node: &mut Node, key: &[u8]) -> Fingerprint {
-    use std::hash::Hasher;
-    let (now, key) = (node.now.time, node.shard.key(key));
-    let FingerprintSeeds(seeds) = &node.fingerprint_seeds;
-    let mut hashers = seeds.each_ref().map(RandomState::build_hasher);
-    for hasher in &mut hashers {
-        node.shard.hash_state(now, key, hasher);
-    }
-    hashers.map(|hasher| hasher.finish())
 }

@@ -2,7 +2,7 @@
 //! shaped so that RDMA fits: input is borrowed in place, and replies are formed (`commit`)
 //! apart from leaving (`publish`), so that they can wait for a group commit in between.
 
-use crate::pool::Pool;
+use crate::buffers::Buffers;
 use std::io;
 
 /// What [`Transport::progress`] found.
@@ -24,11 +24,11 @@ pub(crate) trait Transport {
     }
     /// Takes in what has arrived, a bounded amount at a time, and not more than `len_max` bytes; over
     /// RDMA what has arrived lies in the connection's own window.
-    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival>;
+    fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival>;
     /// What has arrived and is not consumed, contiguous.
     fn input(&self) -> &[u8];
     /// The same, and the staging to append replies to.
-    fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>);
+    fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>);
     /// The first bytes of the input are done with.
     fn consume(&mut self, len: usize);
     /// What was appended to the staging is formed; it is not visible to the peer yet.
@@ -41,14 +41,14 @@ pub(crate) trait Transport {
     fn memory_bytes(&self) -> u64;
     /// Gives back what is not needed while replies wait for the log: there may be as many waiting
     /// as there are connections.
-    fn shelve(&mut self, pool: &mut Pool) {
-        self.settle(pool);
+    fn shelve(&mut self, buffers: &mut Buffers) {
+        self.settle(buffers);
     }
     /// Gives back buffers that are empty.
-    fn settle(&mut self, pool: &mut Pool);
+    fn settle(&mut self, buffers: &mut Buffers);
     /// Gives back all room that holds nothing: there may be many peers that have not come in.
-    fn economize(&mut self, pool: &mut Pool) {
-        self.settle(pool);
+    fn economize(&mut self, buffers: &mut Buffers) {
+        self.settle(buffers);
     }
     /// Tells the peer that nothing more will come.
     fn finish(&mut self);

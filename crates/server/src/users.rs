@@ -8,14 +8,14 @@ mod roles;
 mod token;
 mod user;
 
-pub(crate) use checker::{Checker, Desk, Ticket};
+pub(crate) use checker::{Checker, Desk};
 pub use error::{HashFault, UserError};
 pub use password_hash::hash_password;
 pub use roles::Roles;
 pub use token::{MadeToken, make_token};
 pub(crate) use user::User;
 
-use crate::Password;
+use crate::password::Password;
 use confirmation::{Confirmation, ConfirmationKey};
 use password_hash::{PasswordHash, Workspace};
 use std::collections::BTreeMap;

@@ -30,7 +30,7 @@ impl Owners {
         Ok(&mut owner.with_context(|| format!("nobody owns slot {slot}"))?.2)
     }
 
-    /// Those of these keys that each owns: the owner's number and its connection with them.
+    /// Keys of these that each node owns: the owner's number and its connection with them.
     fn shares<'k>(&mut self, keys: &[&'k str]) -> Vec<(usize, &mut Wire, Vec<&'k str>)> {
         let share = |view: &View| {
             let owned = |key: &&&str| view.owns(scurry_resp::slot(key.as_bytes()));

@@ -21,7 +21,7 @@ const PACE: Duration = Duration::from_millis(2);
 
 /// An account of one client.
 pub(crate) trait Account: Send {
-    /// Its id.
+    /// The id of the account.
     fn id(&self) -> &str;
 
     /// Makes it, before anything goes wrong.
@@ -74,7 +74,7 @@ pub(crate) struct Client {
     pub(crate) door: Door,
     pub(crate) accounts: Vec<Box<dyn Account>>,
     random: Random,
-    /// What it is told is on all copies.
+    /// True where an acknowledged answer is on all copies.
     pub(crate) all_copies: bool,
 }
 

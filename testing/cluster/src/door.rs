@@ -24,11 +24,11 @@ pub(crate) const PATIENCE: [Duration; 2] = [Duration::from_secs(8), Duration::fr
 const TRY_EVERY: Duration = Duration::from_millis(10);
 /// How long after the end of the load a request may have no clear answer, s.
 const LAST_PATIENCE_S: i64 = 60;
-/// What nodes say that have done nothing and may serve the key later, or not at all.
+/// Errors of nodes that have done nothing and may serve the key later, or not at all.
 const UNDONE: [&str; 8] =
     ["CLUSTERDOWN", "TRYAGAIN", "LOADING", "READONLY", "MASTERDOWN", "NOREPLICAS", "MOVED", "ASK"];
 
-/// What all clients of a round have in common.
+/// Signals that all clients of a round share.
 #[derive(Debug, Default)]
 pub(crate) struct Signals {
     /// The load is over: finish what has begun.
@@ -50,7 +50,7 @@ impl Signals {
     }
 }
 
-/// What a client has seen in a round.
+/// Counts of what a client has seen in a round.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// Requests that were answered clearly.
@@ -65,7 +65,7 @@ pub(crate) struct Seen {
 }
 
 impl Seen {
-    /// What has no answer from here on does not count as a gap.
+    /// Silence from here on does not count as a gap.
     pub(crate) fn rest(&mut self) {
         self.last_ns = None;
     }
@@ -104,14 +104,14 @@ pub(crate) struct Door {
 }
 
 impl Door {
-    /// What is acknowledged is on all copies.
+    /// A door whose acknowledged answers are on all copies.
     pub(crate) fn all(address: &str, patience: Duration) -> Door {
         let address = Address::new(address, None, None).with_patience(patience);
         let copies = Box::new(Copies::new(&address, COPIES, WAIT_MS));
         Door { address, how: How::All(copies), seen: Seen::default() }
     }
 
-    /// What is acknowledged is on the primary.
+    /// A door whose acknowledged answers are on the primary.
     pub(crate) fn one(address: &str, patience: Duration) -> Door {
         let address = Address::new(address, None, None).with_patience(patience);
         Door { address, how: How::One(None), seen: Seen::default() }

@@ -37,7 +37,7 @@ pub enum Fault {
     SaveAndLoad,
 }
 
-/// What a fault may use.
+/// Means that a fault may use.
 pub(crate) struct Scene<'s> {
     pub(crate) cluster: &'s mut Cluster,
     pub(crate) random: &'s mut Random,
@@ -61,7 +61,7 @@ impl Fault {
         }
     }
 
-    /// Those of the gate.
+    /// Faults of the gate.
     pub const SHORT: [Fault; 3] = [Fault::KillPrimary, Fault::PausePrimary, Fault::Migrate];
 
     pub(crate) fn inflict(self, scene: &mut Scene<'_>) -> Result<()> {

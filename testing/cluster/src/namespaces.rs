@@ -95,7 +95,7 @@ impl Namespace {
         format!("10.83.0.{}", index + 1)
     }
 
-    /// What a command begins with that is to run there.
+    /// The words that a command begins with that is to run there.
     pub(crate) fn prefix(&self) -> [String; 2] {
         ["nsenter".to_owned(), format!("--net=/proc/{}/ns/net", self.holder.id())]
     }

@@ -32,7 +32,7 @@ pub struct Node {
     pub(crate) namespace: Option<Namespace>,
     pub(crate) module: Module,
     child: Option<Child>,
-    /// It is stopped, paused or cut off: nobody asks it.
+    /// True while the node is stopped, paused or cut off: nobody asks it.
     pub(crate) is_away: bool,
 }
 
@@ -72,7 +72,7 @@ impl Node {
         Ok(())
     }
 
-    /// Those of docs/cluster.md, but for a node timeout that a test can wait for.
+    /// The settings of docs/cluster.md, but for a node timeout that a test can wait for.
     fn settings(&self) -> String {
         let Node { host, port, bus_port, .. } = self;
         let module = self.module.0.display();
@@ -166,7 +166,7 @@ impl Node {
         }
     }
 
-    /// What it shows of an account, also as a replica.
+    /// The text that the node shows of an account, also as a replica.
     pub fn read(&self, id: &str) -> Result<String> {
         let mut wire = self.wire()?;
         let replies = wire.ask_all(&[words("READONLY"), words(&format!("SCUR.GET {id}"))])?;

@@ -6,7 +6,7 @@ use std::fmt;
 /// The rounds of one fault.
 #[derive(Clone, Debug)]
 pub struct Row {
-    /// What went wrong in them.
+    /// Fault of the rounds.
     pub fault: Fault,
     /// How many there were.
     pub rounds: u64,

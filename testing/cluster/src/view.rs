@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 /// All slots of a cluster.
 pub(crate) const SLOTS: usize = 16_384;
 
-/// What a node is.
+/// Roles of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// So many replicas are connected to it and copy it.
@@ -23,7 +23,7 @@ pub(crate) struct View {
     pub(crate) offset: u64,
     /// First and last slots of ranges that it says it owns.
     pub(crate) slots: Vec<(u16, u16)>,
-    /// It serves, sees all slots served, all nodes well, and so many of them.
+    /// True where the node serves, sees all slots served, all nodes well, and so many of them.
     pub(crate) sees_all_well: bool,
     pub(crate) nodes: usize,
 }

@@ -41,13 +41,13 @@ impl Own {
         Copies::new(&Address::new(&self.cluster.nodes[0].address(), None, None), 2, WAIT_MS)
     }
 
-    /// What becomes of a command about its first argument.
+    /// The fate of a command about its first argument.
     fn run(&self, client: &mut Copies, line: &str) -> Kept {
         let key = line.split(' ').nth(1).expect("a key");
         client.run(key.as_bytes(), &words(line)).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
-    /// It is on all copies, at once or, on a busy machine, in a while.
+    /// Runs a command until it is on all copies, at once or, on a busy machine, in a while.
     fn keep(&mut self, line: &str) -> Value {
         match self.run(&mut self.client(), line) {
             Kept::Enough { reply, .. } => reply,
@@ -59,7 +59,7 @@ impl Own {
         }
     }
 
-    /// Who owns a key, and who copies it.
+    /// The owner of a key, and its copy.
     fn pair_of(&self, key: &str) -> (usize, usize) {
         let slot = scurry_resp::slot(key.as_bytes());
         let owns = |&(primary, _): &(usize, usize)| self.cluster.owns(primary, slot);

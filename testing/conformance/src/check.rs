@@ -84,7 +84,7 @@ fn units(before: &Account, after: &Account) -> Vec<Name> {
     units
 }
 
-/// What was debited or could not be debited of a unit between two states.
+/// The amount that was debited or could not be debited of a unit between two states.
 fn debited(before: &Account, after: &Account, unit: Name) -> i128 {
     let consumed = |account: &Account| -> i128 {
         let buckets = account.buckets.iter().filter(|bucket| bucket.unit == unit);

@@ -13,7 +13,7 @@ pub enum Argument {
     Kept(String),
 }
 
-/// What was kept in the run of a script.
+/// Values that were kept in the run of a script.
 #[derive(Debug, Default)]
 pub(crate) struct Kept(BTreeMap<String, Vec<u8>>);
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 /// A script with the file that it was read from.
 #[derive(Debug)]
 pub struct Source {
-    /// Its path.
+    /// Path of the file.
     pub path: PathBuf,
-    /// Its text.
+    /// Text of the file.
     pub text: String,
-    /// What the text says.
+    /// Script that the text says.
     pub script: Script,
 }
 

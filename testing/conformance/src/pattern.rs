@@ -20,7 +20,7 @@ pub enum Pattern {
     Map(Vec<(Vec<u8>, Pattern)>, More),
     /// `!CODE` or `!CODE "part"`: an error by its first word and a part of its text.
     Error {
-        /// Its first word.
+        /// First word of the pattern.
         code: String,
         /// Occurs in its text; may be empty.
         part: String,

@@ -10,12 +10,12 @@ use scurry_ledger::Code;
 use scurry_resp::Protocol;
 use std::fmt;
 
-/// What a run of one script came to.
+/// Result of one script's run.
 #[derive(Debug, Default)]
 pub struct Outcome {
     /// Events whose result was compared.
     pub events: usize,
-    /// Those that differ.
+    /// Lines whose result differs.
     pub mismatches: Vec<Mismatch>,
 }
 

@@ -10,7 +10,7 @@ use std::fmt;
 /// A script that was read.
 #[derive(Clone, Debug)]
 pub struct Script {
-    /// Its file, as shown in messages.
+    /// File of the script, as shown in messages.
     pub file: String,
     /// The bounds that it runs under.
     pub limits: Limits,
@@ -18,22 +18,22 @@ pub struct Script {
     pub limit_words: Vec<(String, String)>,
     /// The only doors that it goes through; empty for all.
     pub doors: Vec<String>,
-    /// What happens, in order.
+    /// Events, in order.
     pub lines: Vec<Line>,
-    /// It names times, so it needs a door whose clock can be set.
+    /// True where the script names times, so it needs a door whose clock can be set.
     pub sets_clock: bool,
 }
 
 /// A line that does something or says which rule is shown.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// Its number in the file, from 1.
+    /// Number of the line in the file, from 1.
     pub number: usize,
-    /// What it says.
+    /// Event of the line.
     pub event: Event,
 }
 
-/// What a line says.
+/// Events of a line.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// `rule: text`.
@@ -48,7 +48,7 @@ pub enum Event {
     Command {
         /// The line up to the arrow.
         text: String,
-        /// Its words.
+        /// Words of the command.
         words: Vec<Argument>,
         /// The expected reply.
         expected: Expected,
@@ -71,7 +71,7 @@ pub struct BadLine {
     pub file: String,
     /// The line, from 1.
     pub number: usize,
-    /// What is wrong.
+    /// Text that says what is wrong.
     pub why: String,
 }
 
@@ -83,7 +83,7 @@ impl fmt::Display for BadLine {
 
 impl std::error::Error for BadLine {}
 
-/// What stands between an event and its expected result.
+/// Mark between an event and its expected result.
 pub(crate) const ARROW: &str = " => ";
 
 impl Script {

@@ -127,7 +127,7 @@ fn command(random: &mut Random, step: usize, now: Time, images: &[Vec<u8>]) -> V
     words
 }
 
-/// One that was dumped, or what is left of it after a byte was changed.
+/// An image that was dumped, or what is left of it after a byte was changed.
 fn image(random: &mut Random, images: &[Vec<u8>]) -> Vec<u8> {
     if images.is_empty() {
         return b"none".to_vec();

@@ -64,7 +64,7 @@ fn without_times(reply: &[u8]) -> Vec<u8> {
     out
 }
 
-/// What the device of the guest has.
+/// Address of the guest's device.
 const IN_THE_GUEST: &str = "10.77.0.1";
 
 /// An address of a device; none where there is none.

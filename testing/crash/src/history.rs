@@ -18,7 +18,7 @@ pub(crate) struct Call {
     pub(crate) result: Option<Outcome>,
 }
 
-/// What was asked.
+/// Acts of a client.
 #[derive(Clone, Debug, Serialize)]
 #[serde(tag = "op", rename_all = "lowercase")]
 pub(crate) enum Act {
@@ -33,7 +33,7 @@ pub(crate) enum Act {
     Terminate { id: String, number: u32, used: i64 },
 }
 
-/// What came back. What a kind of call does not have stays away.
+/// Outcome of a call. What a kind of call does not have stays away.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Outcome {
     /// The result code, or the name of the error.

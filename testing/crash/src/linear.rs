@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../linearizability");
-/// What scripts/install-tools.sh has installed, unless `SCURRY_TEST_CACHE` says where that is.
+/// Directory that scripts/install-tools.sh installs into, unless `SCURRY_TEST_CACHE` says where that is.
 const CACHE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.cache");
 
 /// Writes the histories of an epoch; how many calls they have.

@@ -20,7 +20,7 @@ pub(crate) struct Client {
     lost: Vec<Pending>,
 }
 
-/// Whose reply comes next.
+/// Owners of the reply that comes next.
 enum Turn {
     Own(usize),
     Shared(Pending),

@@ -43,7 +43,7 @@ pub struct Settings {
     pub directory: PathBuf,
 }
 
-/// What lives through all rounds.
+/// State that lives through all rounds.
 struct Run<'r> {
     binary: &'r Binary,
     settings: &'r Settings,

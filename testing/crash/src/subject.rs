@@ -59,7 +59,7 @@ pub(crate) trait Subject: Send {
     /// Requests that show what the server has.
     fn looks(&self) -> Vec<Words>;
 
-    /// Their replies, after a crash: what was in doubt is settled by them. An error when what
+    /// Replies after a crash: what was in doubt is decided by them. An error when what
     /// was acknowledged is not there, or anything by half.
     fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt>;
 

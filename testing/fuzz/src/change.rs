@@ -9,7 +9,7 @@ pub fn check(data: &[u8]) {
     let _ = one_form(data);
 }
 
-/// What a Change of these bytes is; it panics when it has another form than these.
+/// The Change of these bytes; panics when it has another form than these.
 pub(crate) fn one_form(data: &[u8]) -> Result<Change, ChangeError> {
     let mut change = Change { at: Time(7), ops: vec![Op::Forget; data.len() % 3] };
     decode_change(data, &mut change)?;

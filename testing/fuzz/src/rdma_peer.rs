@@ -13,7 +13,7 @@ const WINDOW_LEN: usize = 65_536;
 const INPUT_LEN_MAX: usize = 500_000;
 /// Formed and not posted, at most, bytes: who uses an endpoint bounds its replies.
 const UNSENT_LEN_MAX: usize = 500_000;
-/// What an endpoint may hold, bytes: input that grew by as much as it had and replies, each in a vector
+/// Most bytes that an endpoint may hold: input that grew by as much as it had and replies, each in a vector
 /// that has doubled; windows; and some for what is small.
 const HELD_MAX: usize = 4 * INPUT_LEN_MAX + 2 * UNSENT_LEN_MAX + 4 * WINDOW_LEN;
 /// Acts of one input, at most: each may move many bytes.

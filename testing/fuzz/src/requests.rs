@@ -61,7 +61,7 @@ pub fn check(data: &[u8]) {
     handed_over(&whole.0);
 }
 
-/// What a connection does with its parser.
+/// A connection as its parser sees it.
 struct Connection<'a> {
     setting: &'a Setting,
     input: &'a [u8],

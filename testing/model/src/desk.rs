@@ -8,7 +8,7 @@ use scurry_ledger::{Answer, Bucket, Code, ItemAnswers, Limits, Session};
 pub struct Desk {
     /// Both.
     pub pair: Pair,
-    /// What the clock shows, ms.
+    /// Time that the clock shows, ms.
     pub now: i64,
 }
 
@@ -93,7 +93,7 @@ impl Desk {
         found.next().copied().unwrap_or_else(|| panic!("no bucket {id}"))
     }
 
-    /// What is available and held in a bucket.
+    /// The amounts that are available and held in a bucket.
     pub fn funds(&self, id: &str) -> (i64, i64) {
         let bucket = self.bucket(id);
         (bucket.available, bucket.held)

@@ -25,7 +25,7 @@ fn session<'a>(account: Option<&'a Account>, id: &str) -> Option<&'a Session> {
     account?.sessions.iter().find(|session| session.id.as_bytes() == id.as_bytes())
 }
 
-/// What holds of every account right after a Commit.
+/// Invariants of every account right after a Commit.
 pub(crate) fn state(account: &Account) -> Checked {
     let now = account.changed_at;
     let mut held: BTreeMap<BucketNo, i128> = BTreeMap::new();
@@ -61,7 +61,7 @@ pub(crate) fn state(account: &Account) -> Checked {
     ensure(held.is_empty(), || format!("I2: slices on no bucket {held:?}"))
 }
 
-/// What holds between the accounts before and after a Commit of `op` at `now`.
+/// Invariants between the accounts before and after a Commit of `op` at `now`.
 pub(crate) fn transition(
     before: Option<&Account>,
     after: Option<&Account>,
@@ -201,7 +201,7 @@ fn accounted(
     ensure(due.values().all(|&left| left == 0), || format!("I13: not accounted for {due:?}"))
 }
 
-/// What holds between the accounts before and after a tick.
+/// Invariants between the accounts before and after a tick.
 pub(crate) fn ticked(
     before: Option<&Account>,
     after: Option<&Account>,

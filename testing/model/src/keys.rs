@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-/// What a key holds.
+/// Content of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names of the engine, which documents them")]
 pub enum Held {
@@ -43,7 +43,7 @@ pub enum Refused {
     Ahead,
 }
 
-/// What an entity's write is asked to be.
+/// Wanted write of an entity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as the engine's EntityPut; None as a value deletes")]
 pub struct EntityOp {
@@ -78,7 +78,7 @@ impl Keys {
         Keys { node, tombstone_ms, ahead_ms, ..Keys::default() }
     }
 
-    /// What a key holds at `now`.
+    /// The content of a key at `now`.
     pub fn at(&self, now: i64, key: &[u8]) -> Option<&Held> {
         self.held.get(key).filter(|held| held.expires().is_none_or(|expires| expires > now))
     }

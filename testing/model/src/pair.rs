@@ -10,9 +10,9 @@ use scurry_ledger::{
 /// Something that happens when the clock shows `at`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// What the clock shows, ms. It may have gone backwards.
+    /// Time that the clock shows, ms. It may have gone backwards.
     pub at: i64,
-    /// What happens.
+    /// Act of the step.
     pub what: What,
 }
 
@@ -25,7 +25,7 @@ pub enum What {
     Tick,
 }
 
-/// What a step came to.
+/// Result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "as ModelResult, and ticks")]
 pub enum Came {

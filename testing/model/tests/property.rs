@@ -11,7 +11,7 @@ fn from_env(name: &str, otherwise: u64) -> u64 {
     std::env::var(name).ok().and_then(|text| text.parse().ok()).unwrap_or(otherwise)
 }
 
-/// What came of each step of a seed; a report when one fails.
+/// The results of the steps of a seed; a report when one fails.
 fn seed(seed: u64) -> Result<Vec<(Event, Came)>, String> {
     let close = seed % 4 == 3;
     let (limits, mut generator) = if close { Generator::close(seed) } else { Generator::new(seed) };

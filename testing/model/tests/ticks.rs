@@ -15,7 +15,7 @@ const AFTERWARDS_MS: i64 = 100_000;
 const PUNCTUAL_MS: i64 = 500;
 const ID: &[u8] = b"account";
 
-/// Who keeps the account.
+/// A keeper of the account.
 trait Keeper {
     fn execute(&mut self, at: i64, op: &Op) -> Came;
     /// Does what a timer does when the clock shows `at`.
@@ -107,7 +107,7 @@ enum Between {
     Anything(u64),
 }
 
-/// What is seen at each step, without what counts Commits.
+/// Results seen at each step, without what counts Commits.
 type Seen = Vec<(Option<Came>, Option<Snapshot>)>;
 
 fn course(keeper: &mut dyn Keeper, events: &[(i64, Op)], between: Between) -> Seen {
@@ -128,7 +128,7 @@ fn course(keeper: &mut dyn Keeper, events: &[(i64, Op)], between: Between) -> Se
     seen
 }
 
-/// What happens after a command at `from` and before one at `to`.
+/// Ticks between a command at `from` and one at `to`.
 fn pass(keeper: &mut dyn Keeper, from: i64, to: i64, between: Between, random: &mut Random) {
     match between {
         Between::Nothing => {}

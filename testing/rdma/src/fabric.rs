@@ -170,7 +170,7 @@ impl Fabric {
         self.net.borrow_mut().regions.remove(&key);
     }
 
-    /// What was written to a region since the last time.
+    /// The bytes that were written to a region since the last time.
     pub(crate) fn written(&self, key: u32) -> Vec<(usize, Vec<u8>)> {
         let mut net = self.net.borrow_mut();
         net.regions

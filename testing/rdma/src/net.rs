@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, VecDeque};
 use std::rc::Rc;
 
-/// What an end of a connection can do.
+/// Limits of an end of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// Requests of the send queue whose end was not told.
@@ -61,7 +61,7 @@ impl Told {
     }
 }
 
-/// What a request does when it is carried out.
+/// Effect of a request when it is carried out.
 #[derive(Clone, Debug)]
 pub(crate) enum Act {
     Write { bytes: Vec<u8>, to: Target, immediate: Option<u32> },
@@ -82,7 +82,7 @@ pub(crate) struct Work {
 pub(crate) enum State {
     Up,
     Broken,
-    /// It does and says nothing any more, and nobody is told.
+    /// A dead end: it does and says nothing any more, and nobody is told.
     Dead,
 }
 
@@ -91,7 +91,7 @@ pub(crate) struct End {
     pub(crate) peer: usize,
     pub(crate) limits: Limits,
     pub(crate) state: State,
-    /// Its queue pair is gone.
+    /// True when the queue pair is gone.
     pub(crate) closed: bool,
     pub(crate) entries: usize,
     pub(crate) tried: u32,

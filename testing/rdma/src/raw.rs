@@ -10,7 +10,7 @@ use scurry_rdma_proto::{Memory, Message};
 #[derive(Debug)]
 pub struct Raw {
     fabric: Fabric,
-    /// Its number in the fabric.
+    /// Number of the end in the fabric.
     pub end: usize,
     queue: SimQueue,
     number: u64,

@@ -13,7 +13,7 @@ const STEPS: usize = 3_000;
 /// Rounds of turns at most, before it is said that nothing comes to an end.
 const ROUNDS_MAX: usize = 200_000;
 
-/// What runs have come to.
+/// Sums of what runs have come to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     /// Connections that delivered everything.
@@ -65,7 +65,7 @@ impl Report {
     }
 }
 
-/// What goes wrong with a connection.
+/// Troubles of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Trouble {
     None,

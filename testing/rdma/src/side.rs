@@ -25,22 +25,22 @@ pub struct Pace {
 /// One end and its program.
 #[derive(Debug)]
 pub struct Side {
-    /// Its number in the fabric.
+    /// Number of the side in the fabric.
     pub end: usize,
-    /// Its endpoint, until it is over.
+    /// Endpoint of the side, until it is over.
     pub endpoint: Option<Endpoint<SimQueue>>,
     /// Why it is over.
     pub fault: Option<Fault>,
     /// The peer has gone, and everything that it sent was read.
     pub ended: bool,
-    /// What it says.
+    /// Bytes that the side says.
     pub says: Stream,
-    /// What it is to hear.
+    /// Bytes that the side is to hear.
     pub hears: Stream,
     /// Longest request of either, bytes.
     longest: usize,
     readable: bool,
-    /// It has looked for requests since the last progress: it asks for more bytes only then.
+    /// True when the side has looked for requests since the last progress: it asks for more bytes only then.
     looked: bool,
     blocked: bool,
 }
@@ -134,7 +134,7 @@ impl Side {
         Pace { read: few(random), formed: few(random).min(200), publish: random.below(3) > 0 }
     }
 
-    /// What an endpoint that has a fault answers from then on.
+    /// Calls the endpoint; one that has a fault is over from then on.
     fn with(&mut self, call: impl FnOnce(&mut Endpoint<SimQueue>) -> Result<(), Fault>) {
         let Some(endpoint) = &mut self.endpoint else { return };
         if let Err(fault) = call(endpoint) {

@@ -43,7 +43,7 @@ impl Talk {
         Talk { fabric, ours: side, theirs }
     }
 
-    /// Our side's turns, until nothing changes while the peer does nothing.
+    /// Turns of our side, until nothing changes while the peer does nothing.
     fn go(&mut self, random: &mut Random) {
         loop {
             let mut changed = false;

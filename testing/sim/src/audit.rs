@@ -64,7 +64,7 @@ fn entity_value(held: &Held) -> Option<&Vec<u8>> {
     }
 }
 
-/// What a key holds.
+/// The content of a key.
 pub(crate) fn read(shard: &mut Shard, now: Time, bytes: &[u8]) -> Option<Held> {
     let hasher = shard.hasher();
     let key = hasher.key(bytes);

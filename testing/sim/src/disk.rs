@@ -90,7 +90,7 @@ impl SimDisk {
         self.lock().trace.add(line());
     }
 
-    /// What has happened.
+    /// The trace of what has happened.
     pub fn trace(&self) -> Trace {
         self.lock().trace.clone()
     }

@@ -4,7 +4,7 @@ use crate::{Crash, Faults};
 use scurry_engine::Durability;
 use scurry_model::Random;
 
-/// What a run is about.
+/// Theme of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Theme {
     /// The power fails, the device does what it says.
@@ -38,7 +38,7 @@ impl Theme {
         Theme::Missing,
     ];
 
-    /// Its name on a command line.
+    /// The name of the theme on a command line.
     pub fn name(self) -> &'static str {
         match self {
             Theme::Power => "power",
@@ -65,13 +65,13 @@ pub struct Plan {
     pub steps: usize,
     /// When an answer may leave.
     pub durability: Durability,
-    /// What the disk does wrong.
+    /// Faults of the disk.
     pub faults: Faults,
     /// How the machine ends: one of these each time.
     pub crashes: &'static [Crash],
-    /// It ends once in so many steps.
+    /// Steps between two ends, one in so many.
     pub crash_in: usize,
-    /// It ends so many times more rarely while files and names are written.
+    /// Factor by which ends are rarer while files and names are written.
     pub calm: usize,
     /// A bit changes at a crash, once in so many; 0 for never.
     pub flip_in: usize,

@@ -161,7 +161,7 @@ impl Sim {
         self.counts.cuts += u64::from(recovered.cut.as_ref().is_some_and(|cut| cut.bytes > 0));
     }
 
-    /// What the last sequence left must be what the shard shows.
+    /// Compares what the last sequence left with what the shard shows.
     pub(crate) fn world_at(
         &self,
         last: u64,
@@ -187,7 +187,7 @@ impl Sim {
     }
 }
 
-/// Whoever reads an error has to find what is damaged.
+/// A reader of an error has to find what is damaged.
 fn names_its_place(error: &str) -> Checked {
     let named = ["log-", "snapshot-", "spare-", "sequence", "directory", REACH]
         .iter()

@@ -10,7 +10,7 @@ use scurry_model::{Generator, Op, Random};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What a run has done, so that tests can demand that it was worth something.
+/// Counts of what a run has done, so that tests can demand that it was worth something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "plain counts of what they are called")]
 pub struct Counts {
@@ -38,7 +38,7 @@ pub struct Counts {
     pub stops: u64,
     /// Files were removed or changed while nothing ran.
     pub tampered: u64,
-    /// That was noticed, and the start refused.
+    /// Losses that were noticed, and the start refused.
     pub missed: u64,
 }
 
@@ -73,23 +73,23 @@ impl Counts {
 pub struct Report {
     /// Equal for equal runs.
     pub hash: u64,
-    /// What was done.
+    /// Counts of what was done.
     pub counts: Counts,
 }
 
 /// A run that showed a fault.
 #[derive(Clone, Debug)]
 pub struct Failure {
-    /// What is wrong.
+    /// Text that says what is wrong.
     pub why: String,
-    /// What happened before it.
+    /// Events before it.
     pub tail: String,
 }
 
 /// An answer that waits for its records.
 #[derive(Debug)]
 pub(crate) struct Pending {
-    /// What it shows.
+    /// Sequence that the reply shows.
     pub(crate) sequence: u64,
     /// The request on an account, and its answer if it was committed.
     pub(crate) request: Option<(usize, Op, Option<Answer>)>,
@@ -123,12 +123,12 @@ pub(crate) struct Sim {
     pub(crate) has_failed: bool,
     /// The last run has ended by itself, and everything is on the disk.
     pub(crate) has_stopped: bool,
-    /// What the machine's clock shows.
+    /// Time that the machine's clock shows.
     pub(crate) clock: i64,
     /// The latest time that was seen or recovered.
     pub(crate) latest: i64,
     pub(crate) world: World,
-    /// What each sequence left; more than one where history was lost and made anew.
+    /// Worlds that each sequence left; more than one where history was lost and made anew.
     pub(crate) history: BTreeMap<u64, Vec<World>>,
     pub(crate) generators: [Generator; 3],
     pub(crate) pending: VecDeque<Pending>,
@@ -285,7 +285,7 @@ impl Sim {
         Ok(())
     }
 
-    /// What the host tells the shard: never less than before.
+    /// The time that the host tells the shard: never less than before.
     pub(crate) fn now(&mut self) -> Time {
         self.latest = self.latest.max(self.clock);
         Time(self.latest)

@@ -78,7 +78,7 @@ impl Sim {
         }
     }
 
-    /// What was written shows another state than what follows.
+    /// Gives up a snapshot: what was written shows another state than what follows.
     pub(crate) fn abandon_snapshot(&mut self) {
         if let Some(job) = self.job.take() {
             let _ = job.writer.abandon();

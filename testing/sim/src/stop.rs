@@ -27,7 +27,7 @@ impl Sim {
         Ok(self.disk.sync_dir()?)
     }
 
-    /// What says how far the log has come; none where there is no such file.
+    /// The note of how far the log has come; none where there is no such file.
     pub(crate) fn open_reach(&mut self) -> Result<Option<LogReach<SimFile>>, ReachError> {
         match self.disk.open(REACH) {
             Ok(file) => LogReach::open(file, self.log).map(Some),
@@ -36,7 +36,7 @@ impl Sim {
         }
     }
 
-    /// What a start has to find at least.
+    /// The least that a start has to find.
     pub(crate) fn least(&mut self) -> Result<Least, ReachError> {
         let sequence = self.open_reach()?.map_or(0, |reach| reach.sequence());
         Ok(Least { sequence, snapshot: false })

@@ -60,7 +60,7 @@ impl Host {
     }
 }
 
-/// What a start reads of the log, as if a snapshot showed what the segments held that are gone.
+/// The sequence and the cut that a start reads of the log, as if a snapshot showed what the segments held that are gone.
 fn start(disk: &SimDisk) -> Result<(u64, Option<Cut>), LogError> {
     let mut disk = disk.clone();
     let names = disk.list().map_err(LogError::Directory)?;

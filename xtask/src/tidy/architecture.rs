@@ -54,7 +54,7 @@ pub(crate) fn invariants(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// What stands between backticks.
+/// The texts between backticks.
 pub(crate) fn quoted(line: &str) -> impl Iterator<Item = &str> {
     line.split('`').skip(1).step_by(2)
 }

@@ -11,7 +11,7 @@ const TEXT: &[&str] = &[
     "Makefile", "/run",
 ];
 
-/// What users see is written down.
+/// A page says what users see.
 pub(crate) fn changelog(tree: &Tree) -> Vec<Finding> {
     match tree.text("CHANGELOG.md") {
         Some(text) if text.lines().any(|line| line.starts_with("## ")) => Vec::new(),
@@ -30,7 +30,7 @@ pub(crate) fn sizes(tree: &Tree) -> Vec<Finding> {
         .collect()
 }
 
-/// It makes noise in diffs.
+/// Trailing whitespace makes noise in diffs.
 pub(crate) fn trailing_whitespace(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in

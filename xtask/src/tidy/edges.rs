@@ -8,7 +8,7 @@ use super::tree::Tree;
 
 const DECISIONS: &str = "docs/adr/";
 
-/// What stands under this heading in a decision may be used by tests, the lab and xtask alone.
+/// Heading of the decisions on crates that tests, the lab and xtask alone may use.
 const OUTSIDE: &str = "Outside the product";
 
 /// Edges between our own crates.

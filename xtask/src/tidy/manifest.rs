@@ -4,9 +4,9 @@ use super::tree::Tree;
 
 /// One crate of the workspace.
 pub(crate) struct Manifest {
-    /// Its directory.
+    /// Directory of the crate.
     pub(crate) dir: String,
-    /// Its name as a package.
+    /// Name of the crate as a package.
     pub(crate) name: String,
     /// Everything it depends on, in any way.
     pub(crate) dependencies: Vec<Dependency>,
@@ -15,7 +15,7 @@ pub(crate) struct Manifest {
 /// One dependency.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
-    /// Its name as a package, whatever the crate calls it.
+    /// Name as a package, whatever the crate calls it.
     pub(crate) package: String,
     /// True when only tests, benches and examples use it.
     pub(crate) dev: bool,
@@ -27,7 +27,7 @@ impl Manifest {
         self.dir.starts_with("crates/")
     }
 
-    /// Its Cargo.toml.
+    /// The path of the crate's Cargo.toml.
     pub(crate) fn path(&self) -> String {
         format!("{}/Cargo.toml", self.dir)
     }

@@ -2,15 +2,19 @@
 //! a tree of files to findings, so that its tests can show it a tree that breaks the rule.
 
 mod architecture;
+mod circles;
 mod documents;
 mod edges;
 mod manifest;
+mod modules;
 mod mutants;
 mod purity;
+mod readme;
 pub(crate) mod reference;
 mod rust;
 mod source;
 mod tree;
+mod words;
 
 use crate::host::Host;
 use anyhow::{Result, bail};
@@ -23,6 +27,7 @@ const CHECKS: &[Check] = &[
     architecture::code_map,
     architecture::paths_exist,
     architecture::invariants,
+    circles::circles,
     documents::changelog,
     documents::links,
     documents::sizes,
@@ -31,10 +36,13 @@ const CHECKS: &[Check] = &[
     edges::external_crates,
     mutants::caught,
     purity::pure_crates,
+    readme::front_door,
     rust::banned,
     rust::opening,
     rust::unsafe_code,
     rust::unsafe_places,
+    words::openings,
+    words::type_names,
 ];
 
 /// One breach of a rule.

@@ -46,7 +46,7 @@ fn fault(tree: &Tree, text: &str) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// What a mutant of this file has beside its test.
+    /// Lines that a mutant of this file has beside its test.
     const PLACE: &str = "file = \"a.rs\"\nfind = \"if\"\n";
 
     fn faults(mutant: &str) -> usize {

@@ -9,7 +9,7 @@ use super::tree::Tree;
 const UNSAFE_DIRS: &[&str] =
     &["crates/rdma/", "crates/rdma-sys/", "crates/valkey-module/", "lab/io/"];
 
-/// What does not stand in code, and what to do instead.
+/// Words that do not stand in code, and what to do instead.
 const BANNED: &[(&str, &str)] = &[
     ("#[ignore", "a test runs or is deleted"),
     ("should_panic", "assert on the value that says what went wrong"),

@@ -41,7 +41,7 @@ pub(super) mod number {
     pub(in crate::change) const REMOVE_NAMED_BUCKET: u8 = 32;
 }
 
-/// Which attributes of a bucket follow; the others are 0, and without an end.
+/// Bits of the attributes of a bucket that follow; the others are 0, and without an end.
 pub(super) const VALID_FROM: u8 = 1;
 pub(super) const VALID_TO: u8 = 2;
 pub(super) const FLOOR: u8 = 4;

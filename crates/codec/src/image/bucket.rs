@@ -11,7 +11,7 @@ mod flag {
     pub(super) const WIDE: u8 = 1;
     /// Something is held or was consumed.
     pub(super) const MOVED: u8 = 1 << 1;
-    /// It has a validity or a floor.
+    /// Set where the bucket has a validity or a floor.
     pub(super) const TERMS: u8 = 1 << 2;
     /// Something was refunded, or went another way than by use.
     pub(super) const FLOWS: u8 = 1 << 3;

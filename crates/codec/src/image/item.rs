@@ -9,7 +9,7 @@ use scurry_ledger::{BucketNo, Item, Slice};
 mod flag {
     /// The numbers are in groups, a slice in each of its own.
     pub(super) const WIDE: u8 = 1;
-    /// It was granted something.
+    /// Set where the item was granted something.
     pub(super) const GRANTED: u8 = 1 << 1;
     /// Something was used, or has gone back.
     pub(super) const USED: u8 = 1 << 2;

@@ -11,7 +11,7 @@ mod flag {
     pub(super) const WIDE: u8 = 1;
     /// Use beyond what could be debited is recorded as uncollected.
     pub(super) const CLAMP: u8 = 1 << 1;
-    /// It has a blob.
+    /// Set where the session has a blob.
     pub(super) const BLOB: u8 = 1 << 2;
     pub(super) const ALL: u8 = WIDE | CLAMP | BLOB;
 }

@@ -13,7 +13,7 @@ use crate::{
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
-/// What a balance command comes to, before it is remembered.
+/// Result of a balance command before it is remembered.
 struct Done {
     code: Code,
     amount: i64,

@@ -36,12 +36,12 @@ fn first_to_give(account: &Account, unit: Name, now: Time) -> Option<(BucketNo, 
     first.map(|(bucket, headroom)| (bucket.no, headroom))
 }
 
-/// What a bucket can still give.
+/// The amount that a bucket can still give.
 fn headroom(bucket: &Bucket) -> i64 {
     bucket.available.saturating_sub(bucket.floor).max(0)
 }
 
-/// What could be granted of a unit now, at most the largest i64.
+/// The amount that could be granted of a unit now, at most the largest i64.
 pub(crate) fn grantable(account: &Account, unit: Name, now: Time) -> i64 {
     account
         .buckets
@@ -50,7 +50,7 @@ pub(crate) fn grantable(account: &Account, unit: Name, now: Time) -> i64 {
         .fold(0, |sum: i64, bucket| sum.saturating_add(headroom(bucket)))
 }
 
-/// What one item asks for.
+/// The request of one item.
 #[derive(Clone, Copy)]
 pub(super) struct Ask {
     pub(super) requested: i64,
@@ -87,7 +87,7 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
 /// Where the use of an item may be taken from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Source {
-    /// Its own slices first; what is left of them goes back.
+    /// Slices of the item itself come first; what is left of them goes back.
     OwnHold,
     /// Available only: a late request leaves the hold alone.
     AvailableOnly,

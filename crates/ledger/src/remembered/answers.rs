@@ -37,7 +37,7 @@ pub struct StoredAnswer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PackedAnswer(Packed);
 
-/// What the window knows of a request number.
+/// Knowledge of the window about a request number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowEntry {
     /// Never seen.
@@ -85,7 +85,7 @@ impl Answers {
         rest.is_empty()
     }
 
-    /// What is known of a request number when at most `answers_max` answers are kept.
+    /// Knowledge about a request number when at most `answers_max` answers are kept.
     pub fn look_up(&self, request: u32, answers_max: usize) -> WindowEntry {
         if request > self.last {
             return WindowEntry::New;

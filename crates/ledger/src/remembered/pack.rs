@@ -150,7 +150,7 @@ pub(super) fn is_code(bits: u8) -> bool {
     bits < 3
 }
 
-/// What is behind a varint; `None` where it has no end or is longer than 64 bits need.
+/// The bytes behind a varint; `None` where it has no end or is longer than 64 bits need.
 pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
     let last = bytes.iter().take(10).position(|byte| byte & 0x80 == 0)?;
     bytes.get(last + 1..)

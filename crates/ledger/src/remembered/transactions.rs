@@ -15,7 +15,7 @@ pub struct Transactions(Records);
 /// A transaction that was committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Transaction {
-    /// Its id.
+    /// Id of the transaction.
     pub id: Id,
     /// When it is forgotten.
     pub forget_at: Time,

@@ -33,7 +33,7 @@ pub(crate) fn address() -> Option<SocketAddr> {
     }
 }
 
-/// What lies in a window of this length.
+/// The bytes in a window of this length.
 pub(crate) fn written(window: &Window, len: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     window.copy(0..len, &mut bytes);
@@ -108,7 +108,7 @@ impl Side {
         }
     }
 
-    /// What has come by now; nothing is waited for.
+    /// Takes what has come by now; nothing is waited for.
     pub(crate) fn look(&mut self) {
         self.hub.poll(note(&mut self.seen)).unwrap();
         self.hub.poll_connections(note(&mut self.seen)).unwrap();

@@ -3,8 +3,8 @@
 #![expect(unsafe_code, reason = "a chain of work requests is followed as a device does")]
 
 mod address;
-mod batch;
 mod budget;
+mod postings;
 mod refusal;
 mod room;
 mod slots;

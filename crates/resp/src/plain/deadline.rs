@@ -5,7 +5,7 @@ use crate::parse_integer;
 use crate::table::Spec;
 use scurry_ledger::Time;
 
-/// What the number of a deadline counts.
+/// Units in which a deadline is counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DeadlineUnit {
     /// EX: seconds from now.
@@ -55,7 +55,7 @@ impl DeadlineUnit {
 /// A unit and its number as it was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deadline<'a> {
-    /// What is counted.
+    /// Unit of the number.
     pub unit: DeadlineUnit,
     /// The number, unchecked.
     pub number: &'a [u8],

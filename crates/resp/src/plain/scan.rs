@@ -8,7 +8,7 @@ const COUNT_DEFAULT: usize = 10;
 /// Keys that one SCAN looks at, at most: others want their turn.
 const COUNT_MAX: usize = 10_000;
 
-/// Which keys TYPE lets through.
+/// Kinds of keys that TYPE lets through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ScanKind {
     /// `string`.

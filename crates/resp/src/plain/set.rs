@@ -29,7 +29,7 @@ pub enum Lifetime<'a> {
     Until(Deadline<'a>),
 }
 
-/// What stands behind the value of SET.
+/// Options behind the value of SET.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SetOptions<'a> {
     /// NX or XX.

@@ -21,7 +21,7 @@ const POP: Spec = Spec {
     ..WRITE_FAST
 };
 
-/// What a user of Valkey must know first.
+/// Notes that a user of Valkey must know first.
 const SHORT: &str = "Beyond 65536 bytes, where an element takes its length and up to three bytes more, it is an error and changes nothing: queues of thousands of elements belong into Valkey. There are no blocking forms, and no LMOVE, LINSERT, LPOS.";
 
 pub(super) const COMMANDS: &[Spec] = &[

@@ -4,19 +4,19 @@
 /// Both hosts act by it, and COMMAND INFO and the reference show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
-    /// It always runs: it takes none, or it ends, settles, corrects or removes what is there.
+    /// A command that always runs: it takes none, or it ends, settles, corrects or removes what is there.
     Free,
-    /// It is refused with OOM where it would be executed. A duplicate gets its stored answer, and
+    /// A command that is refused with OOM where it would be executed. A duplicate gets its stored answer, and
     /// what would be refused anyway is refused for that.
     ForNew,
-    /// It is refused with OOM where what it deletes is not there: that deletion would have to be remembered.
+    /// A command that is refused with OOM where what it deletes is not there: that deletion would have to be remembered.
     ForAbsent,
-    /// It is refused with OOM.
+    /// A command that is refused with OOM.
     Taken,
 }
 
 impl Memory {
-    /// What the reference says of it; none of a command that always runs.
+    /// The sentence of the reference about it; none of a command that always runs.
     pub const fn at_the_bound(self) -> Option<&'static str> {
         match self {
             Memory::Free => None,

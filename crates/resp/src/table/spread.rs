@@ -1,6 +1,6 @@
 //! Over which cores of a server a command goes, and how their replies become one.
 
-/// What happens to a command whose keys may lie on several cores.
+/// Ways to execute a command whose keys may lie on several cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spread {
     /// One core answers: that of the first key, or without a key that of the connection.

@@ -1,13 +1,14 @@
 //! What a request does while its connection has begun a transaction, or as a command of one.
 
 use super::{Batch, Next};
-use crate::client::{Client, Door};
-use crate::connection::Turn;
+use crate::bundle::TRANSACTION_LEN_MAX;
+use crate::client::Client;
 use crate::dispatch;
 use crate::gather::Spreader;
 use crate::node::Node;
 use crate::pool::Spare;
-use crate::transaction::{TRANSACTION_LEN_MAX, Transaction};
+use crate::port::Door;
+use crate::transaction::Transaction;
 use scurry_resp::table::{self, CommandId, Spec, Spread};
 use scurry_resp::{Args, Reply};
 
@@ -41,7 +42,7 @@ impl Batch<'_> {
         }
         // Replies keep their order: those before it come first.
         if !self.gather.is_empty() {
-            return Some(Next::Stop(Turn::Wait));
+            return Some(Next::Wait);
         }
         let Some(spec) = spec else {
             spoil(client);

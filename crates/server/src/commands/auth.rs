@@ -2,10 +2,11 @@
 //! elsewhere, and the connection waits meanwhile.
 
 use super::{SYNTAX_ERROR, tracking};
-use crate::client::{Client, Door};
+use crate::client::{Client, Entry, Greeting};
 use crate::commands::connection;
-use crate::dispatch::Effect;
+use crate::effect::Effect;
 use crate::node::Node;
+use crate::port::Door;
 use crate::users::{Judgement, User};
 use scurry_resp::table::Role;
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
@@ -15,21 +16,6 @@ const WRONG_PASS: &str = "WRONGPASS invalid username-password pair or user is di
 const NO_PASSWORD: &str = "ERR AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?";
 const HELLO_NEEDS_AUTH: &str = "NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time";
 const BUSY: &str = "ERR too many passwords are being checked: try again in a second";
-
-/// An AUTH or HELLO that waits for its verdict.
-pub(crate) struct Entry {
-    /// The user's.
-    name: Box<[u8]>,
-    /// None for AUTH.
-    greeting: Option<Greeting>,
-}
-
-/// The settings that HELLO asks for.
-pub(crate) struct Greeting {
-    protocol: Protocol,
-    /// The connection's new name.
-    name: Option<Vec<u8>>,
-}
 
 pub(crate) fn auth(
     node: &mut Node,

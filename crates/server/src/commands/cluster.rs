@@ -1,8 +1,9 @@
 //! CLUSTER: a server of many cores, seen as a cluster of one node per core. Each core has a port
 //! of its own, so that clients that know clusters reach the owner of a key with no hop.
 
-use crate::client::{Client, Door};
+use crate::client::Client;
 use crate::node::Node;
+use crate::port::Door;
 use crate::shared::Shared;
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Reply, SLOTS, slot};

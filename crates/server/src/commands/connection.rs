@@ -1,8 +1,9 @@
 //! Commands about the connection itself.
 
+use super::wrong_arity;
 use super::{NOT_AN_INTEGER, SYNTAX_ERROR, tracking};
 use crate::client::Client;
-use crate::dispatch::{Effect, wrong_arity};
+use crate::effect::Effect;
 use crate::node::Node;
 use crate::report::{Answer, Question};
 use scurry_resp::table::Spec;

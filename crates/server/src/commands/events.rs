@@ -1,12 +1,13 @@
 //! SCUR.WATCH: which thread's events are meant, and that somebody reads them.
 
-use crate::client::{Client, Door};
-use crate::dispatch::Effect;
-use crate::events::Ask;
-use crate::message::{Message, Sender};
+use crate::client::Client;
+use crate::effect::Effect;
+use crate::message::{Ask, Message};
 use crate::node::Node;
+use crate::port::Door;
+use crate::ticket::Sender;
 use scurry_engine::{Durability, Low};
-use scurry_resp::{Args, Reply, Scratch, Start, Watch};
+use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start};
 
 const NO_LOG: &str = "ERR events are read from the log, and this server keeps none: start it with \
                       --durability write or fsync";
@@ -23,7 +24,7 @@ pub(crate) fn watch(
         return Effect::None;
     }
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
-    let effect = match scurry_resp::parse_watch(args, &mut scratch) {
+    let effect = match scurry_resp::parse_follow(args, &mut scratch) {
         Ok(watch) => match thread(node, client, &watch) {
             Ok(thread) => {
                 begin(node, client, &watch, thread);
@@ -43,7 +44,7 @@ pub(crate) fn watch(
     effect
 }
 
-fn begin(node: &mut Node, client: &mut Client, watch: &Watch<'_>, thread: u16) {
+fn begin(node: &mut Node, client: &mut Client, watch: &FollowRequest<'_>, thread: u16) {
     let ticket = client.ticket;
     let sender = Sender { core: node.core, connection: ticket.key, client: ticket.client };
     let low = |&(unit, threshold): &(_, i64)| Low { unit, threshold };
@@ -65,7 +66,7 @@ fn begin(node: &mut Node, client: &mut Client, watch: &Watch<'_>, thread: u16) {
 }
 
 /// The thread whose events are meant, or what to say instead.
-fn thread(node: &Node, client: &Client, watch: &Watch<'_>) -> Result<u16, String> {
+fn thread(node: &Node, client: &Client, watch: &FollowRequest<'_>) -> Result<u16, String> {
     let slots = node.shared.slots;
     let last = slots.cores() - 1;
     let of_position = match watch.start {

@@ -3,16 +3,16 @@
 
 mod statistics;
 
-use super::replication;
-use crate::client::{Client, Door};
-use crate::dispatch::Effect;
+use super::{Lines, replication};
+use crate::client::Client;
+use crate::effect::Effect;
 use crate::node::Node;
+use crate::port::Door;
 use crate::report::{Question, Report};
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use scurry_engine::Durability;
 use scurry_resp::{Args, Reply};
-use std::fmt::Write;
 
 /// What sections are written from: this core's settings and what all cores have said.
 struct Source<'a> {
@@ -44,16 +44,6 @@ const SECTIONS: &[Section] = &[
 fn asks_for(argument: &[u8], (title, _, by_default): &Section) -> bool {
     let is = |word: &str| argument.eq_ignore_ascii_case(word.as_bytes());
     is(title) || is("all") || is("everything") || *by_default && is("default")
-}
-
-/// Text that grows line by line.
-pub(super) struct Lines(String);
-
-impl Lines {
-    pub(super) fn line(&mut self, name: &str, value: impl std::fmt::Display) {
-        // Writing to a string cannot fail.
-        let _ = write!(self.0, "{name}:{value}\r\n");
-    }
 }
 
 /// Needs the reports of all cores.

@@ -2,10 +2,11 @@
 //! seen, and never written.
 
 use super::{SYNTAX_ERROR, WRONG_TYPE, write_error};
-use crate::client::{Client, Door};
-use crate::dispatch::Effect;
+use crate::client::Client;
 use crate::durable::LOG_FAILED;
+use crate::effect::Effect;
 use crate::node::Node;
+use crate::port::Door;
 use crate::report::{Question, Report};
 use scurry_engine::{Expiry, KEY_LEN_MAX, KeyKind, WriteError};
 use scurry_resp::{Args, Reply};

@@ -1,7 +1,7 @@
 //! LATENCY: what took long, in all cores together.
 
 use crate::client::Client;
-use crate::dispatch::Effect;
+use crate::effect::Effect;
 use crate::latency::{Event, Latency};
 use crate::node::Node;
 use crate::report::{Answer, Question};

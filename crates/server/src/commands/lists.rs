@@ -1,7 +1,7 @@
 //! Short lists: LPUSH, LRANGE and their like.
 
+use super::wrong_arity;
 use super::{NOT_AN_INTEGER, WRONG_TYPE, write_error};
-use crate::dispatch::wrong_arity;
 use crate::node::Node;
 use scurry_codec::List;
 use scurry_engine::{End, WrongType};

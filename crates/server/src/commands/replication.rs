@@ -1,7 +1,6 @@
 //! WAIT, ROLE, and what INFO says of replication: there are no replicas.
 
-use super::NOT_AN_INTEGER;
-use super::info::Lines;
+use super::{Lines, NOT_AN_INTEGER};
 use crate::node::Node;
 use scurry_resp::{Args, Reply, parse_integer};
 

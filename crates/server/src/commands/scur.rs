@@ -1,8 +1,8 @@
 //! SCUR commands: grammar, engine, reply.
 
 use crate::client::Client;
-use crate::dispatch::Effect;
 use crate::durable::LOG_FAILED;
+use crate::effect::Effect;
 use crate::node::Node;
 use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};

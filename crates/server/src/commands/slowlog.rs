@@ -1,7 +1,7 @@
 //! SLOWLOG: the newest slow commands.
 
 use crate::client::Client;
-use crate::dispatch::Effect;
+use crate::effect::Effect;
 use crate::node::Node;
 use crate::report::{Answer, Question};
 use crate::slowlog::SlowCommand;

@@ -1,7 +1,8 @@
 //! Those who follow what is committed: their replies come from the thread that reads the log.
 
 use super::Core;
-use crate::message::{Message, Sender};
+use crate::message::Message;
+use crate::ticket::Sender;
 
 impl Core {
     /// Replies that are there go to their connections, here or on another core.

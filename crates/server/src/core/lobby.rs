@@ -2,7 +2,7 @@
 
 use super::Core;
 use crate::fault::Fault;
-use crate::users::Ticket;
+use crate::ticket::Ticket;
 use std::sync::atomic::Ordering;
 
 impl Core {

@@ -2,12 +2,13 @@
 //! costs no system call.
 
 use super::Core;
-use crate::client::{Client, Door};
+use crate::client::Client;
 use crate::connection::Connection;
 use crate::message::Message;
+use crate::port::Door;
 use crate::rdma::{Rdma, RdmaReport, Welcome};
 use crate::socket::Socket;
-use crate::users::Ticket;
+use crate::ticket::Ticket;
 use mio::Token;
 use scurry_rdma::Notice;
 use slab::Slab;

@@ -1,8 +1,7 @@
 //! Clients that track hear of the keys that have changed, at the end of the turn in which they did.
 
 use super::Core;
-use crate::message::Message;
-use crate::tracking::News;
+use crate::message::{Message, News};
 
 impl Core {
     /// What this core's keys have to tell goes to the cores of those who have read them.

@@ -1,6 +1,6 @@
 //! A store that is read by another number of threads than the one that wrote it.
 
-use crate::StartError;
+use crate::settings::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, Manifest, Store};
 use scurry_engine::{

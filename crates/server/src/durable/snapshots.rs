@@ -1,7 +1,7 @@
 //! A core's snapshots: when one is begun, and how it goes on, a piece in a turn.
 
-use super::DurableReport;
 use super::keeper::{Keeper, SnapshotNews, Task};
+use crate::report::DurableReport;
 use scurry_engine::{Commits, LogId, Piece, Shard, Snapshot};
 use scurry_ledger::Time;
 

@@ -2,7 +2,7 @@
 //! among another number of threads.
 
 use super::divide::{Spread, divide};
-use crate::StartError;
+use crate::settings::StartError;
 use crate::slots::Slots;
 use scurry_disk::{Directory, DiskFile, Manifest, Store};
 use scurry_engine::{

@@ -1,8 +1,9 @@
 //! The thread beside a core that reads events out of the core's log.
 
-use super::{Ask, render};
+use super::{Log, render};
 use crate::mesh::Bell;
-use crate::message::Sender;
+use crate::message::Ask;
+use crate::ticket::Sender;
 use scurry_disk::Directory;
 use scurry_engine::{EventAt, EventReader, LogId, Stop, Wanted};
 use scurry_resp::{Position, Reply};
@@ -13,20 +14,6 @@ use std::thread;
 
 /// Events of one reply, bytes: it ends behind the one that takes it beyond.
 const REPLY_LEN_ENOUGH: usize = 1 << 20;
-
-/// Whose positions these are.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Log {
-    pub(super) generation: u32,
-    pub(super) thread: u16,
-}
-
-impl Log {
-    pub(super) fn position(self, at: EventAt) -> Position {
-        let EventAt { sequence, index } = at;
-        Position { generation: self.generation, thread: self.thread, sequence, index }
-    }
-}
 
 /// What is to be read.
 #[derive(Debug)]

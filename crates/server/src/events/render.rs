@@ -1,6 +1,6 @@
 //! Events as replies. docs/events.md lists the fields of each.
 
-use super::reading::Log;
+use super::Log;
 use scurry_engine::{Event, EventAt, Found, Read, ReadEventsError};
 use scurry_ledger::{BucketNo, BucketTerms, Id, Name};
 use scurry_resp::{Position, Protocol, Reply};

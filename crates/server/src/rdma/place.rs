@@ -1,10 +1,10 @@
 //! What a core has for RDMA: the hub of its connections, and on the first core the listener.
 
-use super::RdmaSettings;
 use super::spin::Spin;
-use crate::StartError;
 use crate::port::Port;
 use crate::rdma::RdmaReport;
+use crate::settings::RdmaSettings;
+use crate::settings::{Settings, StartError};
 use mio::unix::SourceFd;
 use mio::{Interest, Registry, Token};
 use scurry_rdma::{Budget, Connection, Device, Hub, Listener, Notice, Request};
@@ -45,7 +45,7 @@ impl Door {
     pub(crate) fn open(
         settings: RdmaSettings,
         port: Port,
-        all: &crate::Settings,
+        all: &Settings,
     ) -> Result<Door, StartError> {
         port.check_access(settings.listen, all)?;
         let wrong = |reason: String| StartError::Rdma { address: settings.listen, reason };

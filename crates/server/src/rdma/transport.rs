@@ -1,7 +1,7 @@
 //! The transport over RDMA. Requests are read where the peer has written them, and replies leave from
 //! where they were formed, unless the settings say otherwise.
 
-use crate::pool::Pool;
+use crate::buffers::Buffers;
 use crate::transport::{Arrival, Transport};
 use scurry_rdma::{Connection, Notice};
 use scurry_rdma_proto::{Endpoint, Fault, Progress};
@@ -55,7 +55,7 @@ impl Rdma {
 }
 
 impl Transport for Rdma {
-    fn progress(&mut self, _: &mut Pool, _: usize) -> io::Result<Arrival> {
+    fn progress(&mut self, _: &mut Buffers, _: usize) -> io::Result<Arrival> {
         if self.finishing && self.endpoint.is_finished() {
             return Ok(Arrival::End);
         }
@@ -70,7 +70,7 @@ impl Transport for Rdma {
         self.endpoint.input()
     }
 
-    fn parts(&mut self, _: &mut Pool) -> (&[u8], &mut Vec<u8>) {
+    fn parts(&mut self, _: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
         self.endpoint.parts()
     }
 
@@ -101,7 +101,7 @@ impl Transport for Rdma {
         self.endpoint.memory_bytes()
     }
 
-    fn settle(&mut self, _: &mut Pool) {
+    fn settle(&mut self, _: &mut Buffers) {
         self.endpoint.settle();
     }
 

@@ -1,6 +1,7 @@
 //! Reads certificates and keys once, and begins TLS on each accepted socket of a port.
 
-use super::{Tls, TlsError, TlsSettings};
+use super::Tls;
+use crate::settings::{TlsError, TlsSettings};
 use mio::net::TcpStream;
 use rustls::crypto::ring;
 use rustls::pki_types::pem::PemObject;
@@ -19,7 +20,7 @@ const OTHERS: u32 = 0o007;
 /// The server's side of every handshake. Cheap to clone: it goes with a connection to its core.
 #[derive(Clone)]
 pub(crate) struct Handshaker {
-    pub(super) config: Arc<ServerConfig>,
+    config: Arc<ServerConfig>,
     /// Clients must show a certificate.
     pub(crate) demands_certificate: bool,
 }
@@ -71,6 +72,19 @@ impl Handshaker {
     pub(crate) fn begin(&self, stream: TcpStream) -> io::Result<Tls> {
         let session = ServerConnection::new(Arc::clone(&self.config)).map_err(io::Error::other)?;
         Ok(Tls::new(stream, session))
+    }
+}
+
+impl TlsSettings {
+    /// What other doors of the process speak TLS with: the same certificate, the same demands.
+    /// `protocols` is what ALPN offers.
+    ///
+    /// # Errors
+    /// For files that cannot be used, naming them.
+    pub fn config(&self, protocols: &[&[u8]]) -> Result<Arc<rustls::ServerConfig>, TlsError> {
+        let mut config = rustls::ServerConfig::clone(&Handshaker::new(self)?.config);
+        config.alpn_protocols = protocols.iter().map(|protocol| protocol.to_vec()).collect();
+        Ok(Arc::new(config))
     }
 }
 

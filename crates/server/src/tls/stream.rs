@@ -3,8 +3,8 @@
 //! as many records as they need, up to 64 KiB; longer ones take a call for each 64 KiB.
 
 use crate::buffer::Buffer;
+use crate::buffers::Buffers;
 use crate::fault::Fault;
-use crate::pool::Pool;
 use crate::transport::{Arrival, Transport};
 use mio::net::TcpStream;
 use rustls::ServerConnection;
@@ -54,7 +54,7 @@ impl Tls {
         self.fault.take()
     }
 
-    fn receive(&mut self, wire: &mut [u8], pool: &mut Pool) -> io::Result<Arrival> {
+    fn receive(&mut self, wire: &mut [u8], buffers: &mut Buffers) -> io::Result<Arrival> {
         let Some(len) = read_some(&mut self.stream, wire)? else {
             return Ok(Arrival::Drained(0));
         };
@@ -68,7 +68,7 @@ impl Tls {
             match self.session.process_new_packets() {
                 Ok(state) => {
                     self.ended = state.peer_has_closed();
-                    self.take_plain(state.plaintext_bytes_to_read(), pool)?;
+                    self.take_plain(state.plaintext_bytes_to_read(), buffers)?;
                 }
                 Err(error) => self.fail(error),
             }
@@ -80,9 +80,9 @@ impl Tls {
     }
 
     /// Moves what is decrypted to the input. It is never longer than what was read.
-    fn take_plain(&mut self, mut len: usize, pool: &mut Pool) -> io::Result<()> {
+    fn take_plain(&mut self, mut len: usize, buffers: &mut Buffers) -> io::Result<()> {
         while len > 0 {
-            let room = self.input.room(pool);
+            let room = self.input.room(buffers);
             let most = room.len().min(len);
             let taken = self.session.reader().read(&mut room[..most])?;
             self.input.fill(taken);
@@ -117,14 +117,14 @@ impl Transport for Tls {
         self.session.is_handshaking()
     }
 
-    fn progress(&mut self, pool: &mut Pool, len_max: usize) -> io::Result<Arrival> {
+    fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival> {
         if self.ended {
             return Ok(Arrival::End);
         }
-        let mut wire = pool.take_input();
+        let mut wire = buffers.take_input();
         let most = wire.len().min(len_max);
-        let arrival = self.receive(&mut wire[..most], pool);
-        pool.give_input(wire);
+        let arrival = self.receive(&mut wire[..most], buffers);
+        buffers.give_input(wire);
         arrival
     }
 
@@ -132,9 +132,9 @@ impl Transport for Tls {
         self.input.filled()
     }
 
-    fn parts(&mut self, pool: &mut Pool) -> (&[u8], &mut Vec<u8>) {
+    fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>) {
         if self.output.capacity() == 0 {
-            self.output = pool.take_output();
+            self.output = buffers.take_output();
         }
         (self.input.filled(), &mut self.output)
     }
@@ -181,10 +181,10 @@ impl Transport for Tls {
         (SESSION_LEN + self.input.capacity() + self.output.capacity()) as u64
     }
 
-    fn settle(&mut self, pool: &mut Pool) {
-        self.input.settle(pool);
+    fn settle(&mut self, buffers: &mut Buffers) {
+        self.input.settle(buffers);
         if self.output.is_empty() && self.output.capacity() > 0 {
-            pool.give_output(std::mem::take(&mut self.output));
+            buffers.give_output(std::mem::take(&mut self.output));
         } else if self.encrypted > self.output.len() / 2 {
             // What is encrypted makes room, so that a slow reader does not make the buffer grow.
             self.output.drain(..self.encrypted);
@@ -193,11 +193,11 @@ impl Transport for Tls {
         }
     }
 
-    fn economize(&mut self, pool: &mut Pool) {
+    fn economize(&mut self, buffers: &mut Buffers) {
         // The first may only empty a buffer, which the second then gives back.
-        self.settle(pool);
-        self.settle(pool);
-        self.input.shelve(pool);
+        self.settle(buffers);
+        self.settle(buffers);
+        self.input.shelve(buffers);
     }
 
     fn finish(&mut self) {

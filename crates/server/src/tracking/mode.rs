@@ -1,8 +1,9 @@
 //! CLIENT TRACKING as one connection has switched it on.
 
-use super::{Tracker, append_push};
-use crate::message::Sender;
-use crate::users::Ticket;
+use super::append_push;
+use crate::caller::Tracker;
+use crate::ticket::Sender;
+use crate::ticket::Ticket;
 use scurry_resp::table::Spec;
 
 /// Which reads are tracked.

@@ -1,8 +1,8 @@
 //! The keys of one core that are tracked, and for each the clients that have read it. It is bounded in keys and in
 //! memory; who takes what is beyond tells its clients, so that nobody trusts what is not tracked any more.
 
-use super::Size;
-use crate::message::Sender;
+use crate::report::Tracked;
+use crate::ticket::Sender;
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
@@ -14,7 +14,7 @@ const ENTRY_BYTES: usize = 96;
 
 /// Clients by key, in the order of their numbers.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     keys: BTreeMap<Box<[u8]>, Vec<Sender>>,
     items: usize,
     bytes: usize,
@@ -24,12 +24,12 @@ pub(super) struct Table {
 }
 
 impl Table {
-    pub(super) fn size(&self) -> Size {
-        Size { keys: self.keys.len(), items: self.items, bytes: self.bytes as u64 }
+    pub(crate) fn size(&self) -> Tracked {
+        Tracked { keys: self.keys.len(), items: self.items, bytes: self.bytes as u64 }
     }
 
     /// Tracks a key for a client, once.
-    pub(super) fn add(&mut self, key: &[u8], reader: Sender) {
+    pub(crate) fn add(&mut self, key: &[u8], reader: Sender) {
         let readers = match self.keys.get_mut(key) {
             Some(readers) => readers,
             None => {
@@ -46,7 +46,7 @@ impl Table {
     }
 
     /// Lets go of a key, and says who has read it.
-    pub(super) fn take(&mut self, key: &[u8]) -> Option<Vec<Sender>> {
+    pub(crate) fn take(&mut self, key: &[u8]) -> Option<Vec<Sender>> {
         let readers = self.keys.remove(key)?;
         self.bytes -= ENTRY_BYTES + key.len() + bytes_of(&readers);
         self.items -= readers.len();
@@ -54,7 +54,7 @@ impl Table {
     }
 
     /// Lets go of a key when there are more, or more memory is taken, than may be.
-    pub(super) fn take_beyond(&mut self, keys_max: usize) -> Option<(Box<[u8]>, Vec<Sender>)> {
+    pub(crate) fn take_beyond(&mut self, keys_max: usize) -> Option<(Box<[u8]>, Vec<Sender>)> {
         let bytes_max = keys_max.saturating_mul(BYTES_PER_KEY);
         if self.keys.len() <= keys_max && self.bytes <= bytes_max {
             return None;
@@ -66,7 +66,7 @@ impl Table {
         self.take(&key).map(|readers| (key, readers))
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         *self = Table::default();
     }
 }
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(table.take(b"key"), None);
         assert_eq!((table.size().keys, table.size().items), (1, 1));
         table.take(b"other");
-        assert_eq!(table.size(), Size::default());
+        assert_eq!(table.size(), Tracked::default());
     }
 
     #[test]
@@ -120,6 +120,6 @@ mod tests {
         (0..1_000).for_each(|number| table.add(b"key", client(number)));
         assert!(table.size().bytes >= 24_000);
         assert!(table.take_beyond(10).is_some_and(|(_, readers)| readers.len() == 1_000));
-        assert_eq!(table.size(), Size::default());
+        assert_eq!(table.size(), Tracked::default());
     }
 }

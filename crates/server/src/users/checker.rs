@@ -3,6 +3,7 @@
 
 use super::user::User;
 use super::{Users, Workspace};
+use crate::ticket::Ticket;
 use mio::Waker;
 use std::io;
 use std::sync::Arc;
@@ -12,16 +13,6 @@ use std::thread;
 /// Passwords that wait to be checked, at most. One at a time per connection, some tens a second:
 /// more would wait longer than clients do.
 const WAITING_MAX: usize = 256;
-
-/// Which connection of a loop has asked. The number of the client tells it from a later one in
-/// the same place.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Ticket {
-    /// Place among the loop's connections.
-    pub(crate) key: usize,
-    /// Number of the client.
-    pub(crate) client: u64,
-}
 
 /// The answer to a [`Ticket`].
 pub(crate) struct Verdict {

@@ -1,7 +1,7 @@
 //! Hashes of passwords: Argon2, in PHC strings. Slow on purpose, so never on an event loop.
 
 use super::HashFault;
-use crate::Password;
+use crate::password::Password;
 use argon2::password_hash::phc;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 use std::fmt;

@@ -3,7 +3,7 @@
 use super::confirmation::Confirmation;
 use super::password_hash::PasswordHash;
 use super::roles::Roles;
-use crate::Password;
+use crate::password::Password;
 
 /// Longest name, bytes.
 const NAME_LEN_MAX: usize = 64;

@@ -12,7 +12,7 @@ use scurry_model::Random;
 use std::collections::BTreeMap;
 
 const CREDIT: i128 = 1_000_000;
-/// What each session holds.
+/// Amount that each session holds.
 const HELD: i128 = 10;
 /// Bytes of remembered ids make an account slow: sessions of one at most.
 const SESSIONS_MAX: u64 = 300;

@@ -13,7 +13,7 @@ const CREDIT: i128 = 1_000_000;
 /// Requests of one account at most: what is remembered makes it slow.
 const REQUESTS_MAX: usize = 400;
 
-/// What a request does.
+/// Effects of a request.
 #[derive(Clone, Copy, Debug)]
 enum Deed {
     Debit(i128),
@@ -28,7 +28,7 @@ pub(crate) struct Loose {
     done: Vec<(String, Deed)>,
 }
 
-/// What requests have done together.
+/// Sums of what requests have done together.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Sums {
     available: i128,
@@ -65,7 +65,7 @@ impl Loose {
         Loose { id, done: Vec::new() }
     }
 
-    /// What the server has.
+    /// The sums that the server has.
     fn sums(&self, wire: &mut Wire) -> Result<Sums> {
         let audit = wire.ask(&words(&format!("SCUR.AUDIT {}", self.id)))?;
         ensure!(int(entry(&audit, "ok")?)? == 1, "the audit finds it broken: {audit}");

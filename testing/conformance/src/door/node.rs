@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A port that was free may be taken when the server wants it.
 const STARTS_MAX: usize = 5;
-/// What a server says when clients may come.
+/// Words of a server when clients may come.
 const READY: &str = "Ready to accept connections";
 /// Names a `valkey-server` 9.0 or newer.
 const VALKEY_9: &str = "SCURRY_VALKEY9";

@@ -154,7 +154,7 @@ impl Drop for Settings {
     }
 }
 
-/// What carries a conversation.
+/// A carrier of a conversation.
 pub(super) trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}

@@ -19,7 +19,7 @@ struct Act {
     version: Option<u64>,
 }
 
-/// What is known of a version.
+/// Knowledge about a version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Seen {
     Exactly(u64),

@@ -20,12 +20,12 @@ struct Put {
 }
 
 impl Put {
-    /// It must be there until then.
+    /// The time until which the value must be there.
     fn at_least_ms(&self) -> i64 {
         self.sent_ms + self.life_ms - SLACK_MS
     }
 
-    /// It may be there until then. What has no reply was executed before the crash, if at all.
+    /// The time until which the value may be there. What has no reply was executed before the crash, if at all.
     fn at_most_ms(&self, asked: Asked) -> i64 {
         self.replied_ms.unwrap_or(asked.to_ms) + self.life_ms + SLACK_MS
     }

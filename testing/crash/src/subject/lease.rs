@@ -10,7 +10,7 @@ use scurry_model::Random;
 
 /// How far the server's reading of the clock may be from ours, ms.
 const SLACK_MS: i64 = 600;
-/// What each session holds.
+/// Amount that each session holds.
 const HELD: i128 = 10;
 const CREDIT: i128 = 1_000_000;
 /// No more sessions than these are opened in one account, because ids are remembered for long: it is

@@ -14,7 +14,7 @@ const RECENT_MAX: usize = 30;
 /// Requests without a reply, and what the model says to them.
 pub type Pending = VecDeque<(Op, ModelResult)>;
 
-/// What is asked of one account.
+/// Requests to one account.
 #[derive(Debug, Default)]
 pub struct Requests {
     /// Makes ids that were never used.
@@ -75,7 +75,7 @@ impl Requests {
         }
     }
 
-    /// What is next on the way to an account that can be deleted.
+    /// The next step on the way to an account that can be deleted.
     fn wind_up(&mut self, shot: &Snapshot) -> Op {
         if let Some(session) = shot.sessions.keys().next() {
             return Op::release(session);
@@ -151,7 +151,7 @@ impl Requests {
         Request::new(&id, number).used(1, "cent", random.between(0, 120)).terminate()
     }
 
-    /// It has a reply.
+    /// Notes a request that has a reply.
     pub fn remember(&mut self, op: Op) {
         self.recent.push_back(op);
         if self.recent.len() > RECENT_MAX {

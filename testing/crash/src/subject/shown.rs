@@ -7,7 +7,7 @@ use scurry_conformance::Value;
 use scurry_model::Snapshot;
 use std::fmt::Write as _;
 
-/// What an account shows that is not there.
+/// Text of an account that is not there.
 const ABSENT: &str = "no account";
 
 /// As the model says. Lines of one kind are in the order of their ids.

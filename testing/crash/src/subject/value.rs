@@ -28,7 +28,7 @@ enum Act {
     Get,
 }
 
-/// What the key holds: bytes, and between which times it expires, ms.
+/// Value of the key: bytes, and between which times it expires, ms.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct State(Option<(String, Option<i64>)>);
 

@@ -35,7 +35,7 @@ impl Generator {
         self.random.pick(&known)
     }
 
-    /// What CREATE and TOPUP can say of a new bucket.
+    /// Attributes that CREATE and TOPUP can say of a new bucket.
     pub(super) fn attributes(&mut self) -> BucketAttributes {
         let mut with = BucketAttributes::default();
         if self.random.one_in(2) {

@@ -4,7 +4,7 @@ use super::state::{Counter, State, Transaction, take};
 use super::{Context, Refusal, calendar, id, provision, require};
 use scurry_ledger::{Answer, BucketAttributes, Code, Command, Name, NewBucket, Period, Status};
 
-/// What a command with a transaction id comes to: code, amount, and the parts of a debit.
+/// Effect of a command with a transaction id: code, amount, and the parts of a debit.
 struct Effect {
     code: Code,
     amount: i128,
@@ -49,7 +49,7 @@ pub(super) fn execute(
     Ok(answer)
 }
 
-/// What can be seen from the command alone. Returns the transaction id.
+/// Checks that can be made from the command alone. Returns the transaction id.
 fn fields(command: &Command<'_>) -> Result<String, Code> {
     let (txn, fine) = match *command {
         Command::TopUp { txn, amount, attributes, .. } => {

@@ -19,7 +19,7 @@ pub use snapshot::{BucketShot, ItemShot, SessionShot, Snapshot};
 use scurry_ledger::{Answer, Code, Command, Limits, Name, Status, Time};
 use state::State;
 
-/// What the model says to a command; compare it with a `Decision`.
+/// Answer of the model to a command; compare it with a `Decision`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ModelResult {
     /// A duplicate: the answer given before. Nothing changed.

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 type Request<'a> = SessionRequest<'a>;
 
-/// What RESERVE, UPDATE and TERMINATE have in common. Returns the session id.
+/// Checks that RESERVE, UPDATE and TERMINATE have in common. Returns the session id.
 fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
     let session = id(request.session)?;
     let limits = context.limits;

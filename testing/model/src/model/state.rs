@@ -169,7 +169,7 @@ impl State {
         items.flat_map(|item| &item.slices).filter(|slice| slice.0 == serial).map(|s| s.1).sum()
     }
 
-    /// What conservation leaves.
+    /// The available amount that conservation leaves.
     pub(crate) fn available(&self, serial: u32) -> i128 {
         let of = |bucket: &Bucket| {
             bucket.credited + bucket.refunded - bucket.consumed - bucket.expired - bucket.voided
@@ -189,7 +189,7 @@ impl State {
         list.into_iter().map(|entry| entry.5).collect()
     }
 
-    /// What may be granted of a unit, bucket by bucket.
+    /// The amounts that may be granted of a unit, bucket by bucket.
     pub(crate) fn rooms(&self, unit: &str, now: i64) -> Vec<(u32, i128)> {
         let room = |serial| {
             let floor = self.buckets.iter().find(|b| b.serial == serial).map_or(0, |b| b.floor);

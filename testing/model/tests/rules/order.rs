@@ -12,7 +12,7 @@ fn any() -> BucketAttributes {
     BucketAttributes::default()
 }
 
-/// Which of two buckets with 10 each a debit of 4 and a grant of 1 fall on.
+/// The one of two buckets with 10 each that a debit of 4 and a grant of 1 fall on.
 fn burns_first(first: BucketAttributes, between: i64, second: BucketAttributes) -> &'static str {
     let mut desk = Desk::new(&[]);
     desk.done(&new("x", "b", 10, first));

@@ -14,7 +14,7 @@ enum Change {
 pub(super) struct Names {
     cache: BTreeMap<String, usize>,
     durable: BTreeMap<String, usize>,
-    /// What was not synced, in its order.
+    /// Changes that were not synced, in their order.
     pending: Vec<Change>,
 }
 

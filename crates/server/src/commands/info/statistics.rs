@@ -1,6 +1,7 @@
 //! The sections of INFO that count by command and by error, in Valkey's form.
 
-use super::{Lines, Source};
+use super::Source;
+use crate::commands::Lines;
 use scurry_resp::table;
 
 /// `calls` were executed and `rejected_calls` were not. Durations are those of commands that are timed

@@ -23,7 +23,7 @@ pub(crate) struct Mutant {
     pub(crate) caught_by: Catcher,
 }
 
-/// Those with a wanted name, or all when none is named.
+/// The mutants with a wanted name, or all when none is named.
 pub(crate) fn load(folder: &Path, wanted: &[String]) -> Result<Vec<Mutant>> {
     let mut files: Vec<PathBuf> = fs::read_dir(folder)
         .with_context(|| format!("read {}", folder.display()))?

@@ -22,7 +22,7 @@ impl FromStr for Part {
 }
 
 impl Part {
-    /// What of these groups is in this part, in their order. Each group is in one of the parts; the
+    /// The groups of these that are in this part, in their order. Each group is in one of the parts; the
     /// largest are dealt out first, each to the part that has the fewest mutants.
     pub(crate) fn of<T>(self, groups: Vec<Vec<T>>) -> Vec<Vec<T>> {
         let mut order: Vec<usize> = (0..groups.len()).collect();

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What became of a mutant.
+/// Fate of a mutant.
 pub(crate) enum Verdict {
     Caught,
     Survived,

@@ -18,7 +18,7 @@ pub type LowRequest = (Name, i64);
 
 /// `SCUR.WATCH`, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Watch<'a> {
+pub struct FollowRequest<'a> {
     /// Where to begin.
     pub start: Start,
     /// The thread whose events are read.
@@ -34,10 +34,10 @@ pub struct Watch<'a> {
 }
 
 /// Understands the arguments of `SCUR.WATCH`, whose arity has been checked.
-pub fn parse_watch<'s, 'a: 's>(
+pub fn parse_follow<'s, 'a: 's>(
     args: Args<'a>,
     scratch: &'s mut Scratch<'a>,
-) -> Result<Watch<'s>, Fault<'a>> {
+) -> Result<FollowRequest<'s>, Fault<'a>> {
     let mut options = Options::new(args);
     const POSITION: Fault<'_> =
         Fault::NotOneOf { field: "position", words: "0, $ or the next of an earlier reply" };
@@ -62,7 +62,7 @@ pub fn parse_watch<'s, 'a: 's>(
             return Err(Fault::Unexpected(keyword));
         }
     }
-    Ok(Watch {
+    Ok(FollowRequest {
         start,
         thread,
         count: count.unwrap_or(COUNT),

@@ -1,16 +1,16 @@
 //! How work requests become a chain that a device follows.
 
-#[path = "../../src/batch.rs"]
+#[path = "../../src/postings.rs"]
 mod rules;
 
-use rules::{Batch, Bytes};
+use rules::{Bytes, Postings};
 use scurry_rdma_proto::fabric::{Manner, Target};
 use scurry_rdma_sys::verbs::{
     IBV_SEND_INLINE, IBV_SEND_SIGNALED, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_WRITE_WITH_IMM, IBV_WR_SEND,
     ibv_sge,
 };
 
-/// What a device would read of a request: number, opcode, flags, immediate in host order, where to,
+/// A request as a device would read it: number, opcode, flags, immediate in host order, where to,
 /// and its bytes.
 #[derive(Debug, PartialEq)]
 struct Read {
@@ -23,9 +23,9 @@ struct Read {
     key: u32,
 }
 
-fn follow(batch: &mut Batch) -> Vec<Read> {
+fn follow(postings: &mut Postings) -> Vec<Read> {
     let mut read = Vec::new();
-    let mut next = batch.chain();
+    let mut next = postings.chain();
     while !next.is_null() {
         // SAFETY: the chain was just made, and its parts point at memory of this test.
         let (request, part) = unsafe { (*next, *(*next).sg_list) };
@@ -56,15 +56,15 @@ const TO: Target = Target { address: 0x1000, key: 7 };
 fn requests_leave_in_their_order_with_their_bytes() {
     let registered = b"staged".to_vec();
     let part = ibv_sge { addr: registered.as_ptr() as u64, length: 6, lkey: 9 };
-    let mut batch = Batch::default();
+    let mut postings = Postings::default();
     let signalled = Manner { inline: false, signalled: true };
-    batch.write(1, Bytes::Registered(part), TO, None, Manner::default());
-    batch.write(2, Bytes::Copied(b"in"), TO, Some(0x0102_0304), Manner::default());
-    batch.send(3, Bytes::Copied(&[5; 32]), true);
-    batch.write(4, Bytes::Copied(b""), TO, Some(0), signalled);
-    assert_eq!((batch.len(), batch.is_empty()), (4, false));
+    postings.write(1, Bytes::Registered(part), TO, None, Manner::default());
+    postings.write(2, Bytes::Copied(b"in"), TO, Some(0x0102_0304), Manner::default());
+    postings.send(3, Bytes::Copied(&[5; 32]), true);
+    postings.write(4, Bytes::Copied(b""), TO, Some(0), signalled);
+    assert_eq!((postings.len(), postings.is_empty()), (4, false));
 
-    let read = follow(&mut batch);
+    let read = follow(&mut postings);
     let expected = |number, opcode, flags, immediate, to, bytes: &[u8], key| Read {
         number,
         opcode,
@@ -86,21 +86,21 @@ fn requests_leave_in_their_order_with_their_bytes() {
             expected(4, with_immediate, inline | IBV_SEND_SIGNALED, 0, to, b"", 0),
         ]
     );
-    batch.clear();
-    assert!(batch.is_empty());
+    postings.clear();
+    assert!(postings.is_empty());
 }
 
 #[test]
 fn what_is_inline_is_copied_when_it_is_queued() {
-    let mut batch = Batch::default();
+    let mut postings = Postings::default();
     let mut bytes = *b"before";
-    batch.write(1, Bytes::Copied(&bytes), TO, None, Manner::default());
+    postings.write(1, Bytes::Copied(&bytes), TO, None, Manner::default());
     bytes = *b"behind";
     // Enough for the copies to move.
     for number in 2..200 {
-        batch.write(number, Bytes::Copied(&[number as u8; 32]), TO, None, Manner::default());
+        postings.write(number, Bytes::Copied(&[number as u8; 32]), TO, None, Manner::default());
     }
-    let read = follow(&mut batch);
+    let read = follow(&mut postings);
     assert_eq!((read.len(), read[0].bytes.as_slice()), (199, b"before".as_slice()), "{bytes:?}");
     assert!(read[1..].iter().all(|request| request.bytes == [request.number as u8; 32]));
 }

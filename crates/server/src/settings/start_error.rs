@@ -1,6 +1,6 @@
 //! Why a server does not start, and what to do about it.
 
-use crate::TlsError;
+use super::TlsError;
 use scurry_disk::StoreError;
 use scurry_engine::RecoveryError;
 use std::io;

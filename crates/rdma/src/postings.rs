@@ -15,9 +15,9 @@ pub(crate) enum Bytes<'a> {
     Registered(ibv_sge),
 }
 
-/// What was queued since the last doorbell.
+/// Requests that were queued since the last doorbell.
 #[derive(Debug, Default)]
-pub(crate) struct Batch {
+pub(crate) struct Postings {
     requests: Vec<ibv_send_wr>,
     /// One of each request.
     parts: Vec<ibv_sge>,
@@ -25,7 +25,7 @@ pub(crate) struct Batch {
     copies: Vec<u8>,
 }
 
-impl Batch {
+impl Postings {
     /// Nothing is queued.
     pub(crate) fn is_empty(&self) -> bool {
         self.requests.is_empty()
@@ -69,7 +69,7 @@ impl Batch {
         self.requests.last_mut().expect("it was just pushed")
     }
 
-    /// What the last request carries.
+    /// Puts bytes into the last request.
     fn carry(&mut self, bytes: Bytes<'_>) {
         let request = self.requests.last_mut().expect("a request was queued");
         match bytes {
@@ -85,7 +85,7 @@ impl Batch {
     }
 
     /// The first of the queued requests, each with a pointer to the next. They are valid as long as the
-    /// batch is not touched. Call it once, then [`Batch::clear`].
+    /// postings is not touched. Call it once, then [`Postings::clear`].
     pub(crate) fn chain(&mut self) -> *mut ibv_send_wr {
         let copies = self.copies.as_ptr() as u64;
         let (requests, parts) = (self.requests.as_mut_ptr(), self.parts.as_mut_ptr());

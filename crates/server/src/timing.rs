@@ -1,0 +1,148 @@
+//! How long commands take, and what else takes long: the node's stopwatch is started and read here.
+
+use crate::caller::Caller;
+use crate::client::Client;
+use crate::latency::{Event, Sample};
+use crate::node::Node;
+use crate::slowlog::{SlowCommand, shorten};
+use crate::stopwatch::Span;
+use scurry_resp::Args;
+use scurry_resp::table::{CommandId, Spec};
+use std::net::SocketAddr;
+
+/// Whose commands are measured.
+#[derive(Clone, Copy)]
+pub(crate) enum Origin<'a> {
+    /// A connection of this core.
+    Client(&'a Client),
+    /// One of another core.
+    Core(&'a Caller),
+}
+
+impl Origin<'_> {
+    fn peer(&self) -> Option<SocketAddr> {
+        match self {
+            Origin::Client(client) => Some(client.peer),
+            Origin::Core(caller) => caller.peer,
+        }
+    }
+
+    fn name(&self) -> Vec<u8> {
+        match self {
+            Origin::Client(client) => client.name.clone(),
+            Origin::Core(_) => Vec::new(),
+        }
+    }
+}
+
+impl Node {
+    /// Requests of a connection are about to be executed.
+    #[inline]
+    pub(crate) fn batch_began(&mut self) {
+        if self.watch.stopwatch.is_on() {
+            self.watch.stopwatch.begin(self.clock.monotonic_ns());
+        }
+    }
+
+    /// The last request of a batch has been executed.
+    #[inline]
+    pub(crate) fn batch_ended(&mut self, origin: Origin<'_>) {
+        self.span_ended(origin, None);
+    }
+
+    /// A span of commands ends now; the last one, where its arguments are still there.
+    pub(crate) fn span_ended(&mut self, origin: Origin<'_>, last: Option<(&Spec, Args<'_>)>) {
+        if !self.watch.stopwatch.is_on() {
+            return;
+        }
+        if let Some(span) = self.watch.stopwatch.end(self.clock.monotonic_ns()) {
+            self.measures.executions.note_together(span.duration_ns, span.commands);
+            self.measures.note_execution(self.watch.stopwatch.specs(span), span.duration_ns);
+            let slow = self.watch.slowlog.wants(span.duration_us);
+            let late = self.watch.latency.is_on();
+            if slow || late {
+                self.slow_span(origin, last, span, slow);
+            }
+        }
+    }
+
+    #[cold]
+    fn slow_span(
+        &mut self,
+        origin: Origin<'_>,
+        last: Option<(&Spec, Args<'_>)>,
+        span: Span,
+        slow: bool,
+    ) {
+        let time_s = self.now.time.0 / 1_000;
+        let sample = Sample { time_s, ms: span.duration_us / 1_000 };
+        self.watch.latency.note(Event::Command, sample);
+        if !slow {
+            return;
+        }
+        let arguments = match last {
+            Some((spec, args)) if span.commands == 1 => kept(spec, args),
+            _ => {
+                self.watch.stopwatch.look_closer();
+                let last = self.watch.stopwatch.specs(span).last().copied().flatten();
+                let name = last.map(Spec::lower_name).unwrap_or_default().into_bytes();
+                vec![name, format!("... (the last of {} commands)", span.commands).into_bytes()]
+            }
+        };
+        self.watch.slowlog.push(SlowCommand {
+            id: 0,
+            time_s,
+            duration_us: span.duration_us,
+            arguments,
+            peer: origin.peer(),
+            name: origin.name(),
+        });
+    }
+
+    /// The slow commands of this core, with ids that no other core uses.
+    pub(crate) fn slow_commands(&self) -> Vec<SlowCommand> {
+        let cores = u64::from(self.shared.slots.cores());
+        let own = |entry: &SlowCommand| {
+            let id = entry.id * cores + u64::from(self.core);
+            SlowCommand { id, ..entry.clone() }
+        };
+        self.watch.slowlog.entries().map(own).collect()
+    }
+
+    /// A turn of the event loop begins.
+    pub(crate) fn turn_began(&mut self) {
+        self.now_ns = self.clock.monotonic_ns();
+        self.watch.turn_began_ns = self.watch.latency.is_on().then_some(self.now_ns);
+    }
+
+    /// A turn of the event loop has ended, before it waits.
+    pub(crate) fn turn_ended(&mut self) {
+        if let Some(began_ns) = self.watch.turn_began_ns.take() {
+            self.took_since(Event::LoopTurn, began_ns);
+        }
+    }
+
+    /// Does something that may take long and is not a command.
+    pub(crate) fn watched<R>(&mut self, event: Event, act: impl FnOnce(&mut Node) -> R) -> R {
+        if !self.watch.latency.is_on() {
+            return act(self);
+        }
+        let began_ns = self.clock.monotonic_ns();
+        let result = act(self);
+        self.took_since(event, began_ns);
+        result
+    }
+
+    fn took_since(&mut self, event: Event, began_ns: u64) {
+        let ms = self.clock.monotonic_ns().saturating_sub(began_ns) / 1_000_000;
+        self.watch.latency.note(event, Sample { time_s: self.now.time.0 / 1_000, ms });
+    }
+}
+
+/// The arguments as the slow log keeps them; no password is among them.
+fn kept(spec: &Spec, args: Args<'_>) -> Vec<Vec<u8>> {
+    if matches!(spec.id, CommandId::Auth | CommandId::Hello) {
+        return vec![args.at(0).to_vec(), b"(redacted)".to_vec()];
+    }
+    shorten((0..args.len()).map(|position| args.at(position)))
+}

@@ -1,0 +1,74 @@
+//! What commands have read is tracked, and who has read what they have changed is told.
+
+use crate::caller::Tracker;
+use crate::node::Node;
+use scurry_engine::KEY_LEN_MAX;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, Reply};
+
+impl Node {
+    /// Somebody tracks who may read keys of this core.
+    pub(crate) fn begin_tracking(&mut self) {
+        self.tracking.active = true;
+        self.shard.note_changes(true);
+    }
+
+    /// A turn ends: when nobody tracks any more, no key is tracked.
+    pub(crate) fn end_tracking(&mut self) {
+        if self.shared.trackers() == 0 {
+            self.tracking.active = false;
+            self.tracking.table.clear();
+            self.shard.note_changes(false);
+        }
+    }
+
+    /// A command on keys was executed: those who have read what it has changed are told, and what
+    /// it has read is tracked.
+    #[cold]
+    pub(crate) fn track(
+        &mut self,
+        tracker: Option<&Tracker>,
+        spec: &Spec,
+        args: Args<'_>,
+        mut own: Option<&mut Reply<'_>>,
+    ) {
+        self.tell_changes(tracker, own.as_deref_mut());
+        let Some(tracker) = tracker.filter(|tracker| tracker.tracks) else { return };
+        if !spec.flags.contains(&"readonly") {
+            return;
+        }
+        for position in spec.key_positions(args.len()) {
+            let key = args.at(position);
+            // A longer one never holds anything.
+            if key.len() <= KEY_LEN_MAX {
+                self.tracking.table.add(key, tracker.sender);
+            }
+        }
+        self.tracking.make_room(Some(tracker), own);
+    }
+
+    /// Tells those who have read what has changed.
+    pub(crate) fn tell_changes(
+        &mut self,
+        cause: Option<&Tracker>,
+        mut own: Option<&mut Reply<'_>>,
+    ) {
+        let Some(changed) = self.shard.take_changes() else { return };
+        for key in changed.iter() {
+            let Some(mut readers) = self.tracking.table.take(key) else { continue };
+            if let Some(cause) = cause.filter(|cause| cause.noloop) {
+                readers.retain(|&reader| reader != cause.sender);
+            }
+            self.tracking.tell(key, &readers, cause, own.as_deref_mut());
+        }
+        self.shard.reuse_changes(changed);
+    }
+
+    /// Everything was deleted.
+    pub(crate) fn drop_tracked(&mut self) {
+        if self.tracking.active || self.shared.trackers() > 0 {
+            self.begin_tracking();
+            self.tracking.flush();
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! Executing the requests of a bundle, which a connection of this core or of another has put together.
+
+use crate::bundle::{Bundle, Guard, Transaction};
+use crate::dispatch;
+use crate::node::{BATCH_MAX, Node};
+use crate::timing::Origin;
+use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::{Args, Protocol, Reply};
+
+/// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
+const REPLIES_LEN_MAX: usize = 256 * 1024;
+/// When the replies of a transaction are longer, its remaining reads are not executed, bytes.
+const TRANSACTION_REPLIES_LEN_MAX: usize = 64 * 1024 * 1024;
+const TOO_MANY_REPLIES: &str = "ERR the replies of this transaction are too long to read more";
+const TOO_MANY_RECORDS: &str =
+    "ERR this transaction has written too much into the log to write more";
+
+impl Bundle {
+    /// Executes what was not executed yet, as long as the replies and the frame of the log may grow;
+    /// a transaction in one step, if the keys that it watches are as they were.
+    pub(crate) fn execute(&mut self, node: &mut Node) {
+        self.replies.clear();
+        self.ends.clear();
+        self.taken = 0;
+        if self.caller.tracker.is_some() {
+            node.begin_tracking();
+        }
+        let mut most = REPLIES_LEN_MAX;
+        let whole = self.transaction == Transaction::Yes;
+        if whole {
+            most = usize::MAX;
+            let guards = std::mem::take(&mut self.guards);
+            // A failed log shows nothing, not even whether a key was changed.
+            let refuses = node.durable.trouble_is_final();
+            if !refuses && !guards.iter().all(|guard| holds(guard, node)) {
+                self.transaction = Transaction::Refused;
+                self.executed = self.requests.len();
+            }
+        }
+        node.batch_began();
+        'all: while self.executed < self.requests.len() && self.replies.len() < most {
+            let first = self.executed;
+            let last = self.requests.len().min(first + BATCH_MAX);
+            let mut hashes = [None; BATCH_MAX];
+            for (hash, index) in hashes.iter_mut().zip(first..last) {
+                *hash = node.hash_ahead(self.specs[index], self.requests.get(index));
+            }
+            node.touch(hashes.into_iter().flatten());
+            while self.executed < last && self.replies.len() < most {
+                if !whole && node.is_frame_long() {
+                    break 'all;
+                }
+                let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
+                if spec.id == CommandId::Watch {
+                    self.guards.extend(args.iter_from(1).map(|key| guard(node, key)));
+                }
+                node.first_hash = hashes[self.executed - first];
+                match whole.then(|| self.excess(node, spec, args)).flatten() {
+                    Some(why) => Reply::new(&mut self.replies, Protocol::default()).error(why),
+                    None => dispatch::run_here(node, &self.caller, spec, args, &mut self.replies),
+                }
+                self.ends.push(self.replies.len());
+                self.executed += 1;
+            }
+        }
+        node.first_hash = None;
+        node.batch_ended(Origin::Core(&self.caller));
+        node.look_at_commits();
+    }
+
+    /// Why a transaction has no room for this command: in one step it has read or written too much.
+    fn excess(&self, node: &mut Node, spec: &Spec, args: Args<'_>) -> Option<&'static str> {
+        let is = |flag| spec.flags.contains(&flag);
+        if self.replies.len() > TRANSACTION_REPLIES_LEN_MAX && is("readonly") {
+            return Some(TOO_MANY_REPLIES);
+        }
+        let len = args.iter_from(0).map(<[u8]>::len).sum();
+        let fits = !is("write") || node.durable.has_transaction_room(&mut node.shard, len);
+        (!fits).then_some(TOO_MANY_RECORDS)
+    }
+}
+
+/// What a key of this core holds now.
+fn guard(node: &mut Node, key: &[u8]) -> Guard {
+    let (now, hashed) = (node.now.time, node.shard.key(key));
+    let state = node.fingerprint_seeds.fingerprint(&mut node.shard, now, hashed);
+    Guard { key: key.into(), state }
+}
+
+/// True while the key holds that.
+fn holds(known: &Guard, node: &mut Node) -> bool {
+    guard(node, &known.key).state == known.state
+}

@@ -1,0 +1,231 @@
+//! No circles: the modules of a crate of the product use each other in one direction.
+//!
+//! A module is a file. Among modules that stand side by side a use is an arrow from the one to the
+//! other, and the arrows close no circle. What stands within a module counts as that module there, and
+//! has the same rule inside: `core::turns` that uses `crate::connection` is an arrow from `core` to
+//! `connection`. A module and those within it are one unit, as they are to the compiler, which lets the
+//! inner ones see what is private to the outer one: uses between these are no arrows. So that nothing
+//! hides behind that, a name counts as used from where it is declared and not from who hands it on, and
+//! nobody brings in all names of a module that it stands within.
+
+use super::Finding;
+use super::modules::{Modules, Path, Reference};
+use super::tree::Tree;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// Circles that are still there, by the directory of their modules. The list gets shorter only: a circle
+/// that is smaller or gone has to be taken from it.
+const KNOWN: &[(&str, &[&str])] = &[
+    ("crates/cli/src/cluster", &["join", "up"]),
+    ("crates/codec/src", &["passed", "records"]),
+    ("crates/codec/src/change", &["op", "op_read", "remembered"]),
+    ("crates/engine/src", &["log", "shard"]),
+    (
+        "crates/http/src",
+        &["beside", "door", "door_metrics", "entities", "entity", "listener", "range", "status"],
+    ),
+    ("crates/http/src", &["charging", "form", "problem", "query"]),
+    ("crates/http/src", &["coordinator", "round"]),
+    ("crates/http/src", &["front", "settings"]),
+    ("crates/http/src/charging", &["answer", "totals"]),
+    ("crates/http/src/charging", &["codes", "refusal", "wording"]),
+    ("crates/ledger/src", &["account", "limits", "name", "period"]),
+    ("crates/ledger/src", &["decide", "view"]),
+    ("crates/rdma-proto/src", &["control", "endpoint"]),
+    ("crates/rdma/src", &["completions", "device", "domain", "id"]),
+    ("crates/resp/src", &["inline", "request"]),
+    ("crates/resp/src", &["scratch", "watch_request"]),
+    ("crates/valkey-module/src", &["account", "desk", "timers"]),
+    ("crates/valkey-module/src/server", &["context", "name"]),
+];
+
+/// Arrows between modules side by side: the first use of each.
+type Arrows<'r> = BTreeMap<&'r str, BTreeMap<&'r str, &'r Reference>>;
+
+/// Circles in any crate of the product, and those that are listed and gone.
+pub(crate) fn circles(tree: &Tree) -> Vec<Finding> {
+    compare(tree, KNOWN)
+}
+
+fn compare(tree: &Tree, known: &[(&str, &[&str])]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    let mut left: Vec<_> = known.iter().collect();
+    for dir in tree.crate_dirs().filter(|dir| dir.starts_with("crates/")) {
+        for root in ["lib.rs", "main.rs"] {
+            let modules = Modules::read(tree, &format!("{dir}/src/{root}"));
+            for (path, index) in modules.globs_of_ancestors() {
+                let what = "brings in all names of a module that it stands within: name them";
+                findings.push(Finding::at(path, index, what));
+            }
+            let references = modules.references();
+            for (level, arrows) in by_level(&references) {
+                let place = [&[format!("{dir}/src")], level].concat().join("/");
+                for circle in knots(&arrows) {
+                    let before = left.len();
+                    left.retain(|(dir, names)| *dir != place || !circle.iter().eq(names.iter()));
+                    if left.len() == before {
+                        findings.push(finding(&arrows, &circle, &place));
+                    }
+                }
+            }
+        }
+    }
+    for (dir, names) in left {
+        let what = format!("is no circle any more: {}; take it from the list", names.join(", "));
+        findings.push(Finding::in_file(dir, what));
+    }
+    findings
+}
+
+/// The arrows between the modules of each directory.
+fn by_level(references: &[Reference]) -> BTreeMap<&[String], Arrows<'_>> {
+    let mut levels: BTreeMap<&[String], Arrows<'_>> = BTreeMap::new();
+    for reference in references {
+        let (from, to): (&Path, &Path) = (&reference.from, &reference.to);
+        let shared = from.iter().zip(to).take_while(|(a, b)| a == b).count();
+        if let (Some(own), Some(other)) = (from.get(shared), to.get(shared)) {
+            let arrows = levels.entry(&from[..shared]).or_default();
+            arrows.entry(own).or_default().entry(other).or_insert(reference);
+        }
+    }
+    levels
+}
+
+/// Sets of modules each of which leads to each other one, in order.
+fn knots<'r>(arrows: &Arrows<'r>) -> Vec<BTreeSet<&'r str>> {
+    let reach: BTreeMap<&str, BTreeSet<&str>> =
+        arrows.keys().map(|from| (*from, way(arrows, from, |_| false).1)).collect();
+    let mut knots: Vec<BTreeSet<&str>> = Vec::new();
+    for (from, reached) in &reach {
+        let back = |to: &&&str| reach.get(**to).is_some_and(|back| back.contains(from));
+        let knot: BTreeSet<&str> = reached.iter().filter(back).copied().collect();
+        if reached.contains(from) && !knots.contains(&knot) {
+            knots.push(knot);
+        }
+    }
+    knots
+}
+
+/// The shortest way along arrows from a module to one that is looked for, and what was passed.
+fn way<'r>(
+    arrows: &Arrows<'r>,
+    from: &str,
+    is_end: impl Fn(&str) -> bool,
+) -> (Vec<&'r Reference>, BTreeSet<&'r str>) {
+    let mut passed = BTreeSet::new();
+    let mut queue: VecDeque<(&str, Vec<&Reference>)> = VecDeque::from([(from, Vec::new())]);
+    while let Some((at, steps)) = queue.pop_front() {
+        for (to, reference) in arrows.get(at).into_iter().flatten() {
+            if !passed.insert(*to) {
+                continue;
+            }
+            let steps = [steps.as_slice(), &[*reference]].concat();
+            if is_end(to) {
+                return (steps, passed);
+            }
+            queue.push_back((to, steps));
+        }
+    }
+    (Vec::new(), passed)
+}
+
+fn finding(arrows: &Arrows<'_>, circle: &BTreeSet<&str>, place: &str) -> Finding {
+    let ways = circle.iter().map(|from| way(arrows, from, |to| to == *from).0);
+    let shortest = ways.min_by_key(Vec::len).unwrap_or_default();
+    let steps: Vec<String> = shortest
+        .iter()
+        .map(|step| format!("{}:{} uses `{}`", step.file, step.index + 1, step.to.join("::")))
+        .collect();
+    let names: Vec<&str> = circle.iter().copied().collect();
+    let what = format!(
+        "{} modules of {place} are in one circle ({}); the shortest: {}",
+        names.len(),
+        names.join(", "),
+        steps.join(", ")
+    );
+    match shortest.first() {
+        Some(first) => Finding::at(&first.file, first.index, what),
+        None => Finding::in_file(place, what),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DIR: &str = "crates/engine/src";
+
+    fn found(files: &[(&str, &str)], known: &[(&str, &[&str])]) -> Vec<String> {
+        let mut all = vec![("crates/engine/Cargo.toml".to_owned(), "")];
+        all.extend(files.iter().map(|(path, text)| (format!("{DIR}/{path}"), *text)));
+        let all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (&**path, *text)).collect();
+        compare(&Tree::of(&all), known).iter().map(Finding::to_string).collect()
+    }
+
+    const CIRCLE: [(&str, &str); 4] = [
+        ("lib.rs", "mod a;\nmod b;\nmod c;\nmod d;"),
+        ("a.rs", "//! Why.\nuse crate::b;\nuse crate::d;"),
+        ("b.rs", "fn f() { super::c::g() }"),
+        ("c.rs", "use crate::a::A;"),
+    ];
+
+    #[test]
+    fn a_circle_is_found_with_its_modules_and_uses() {
+        let expected = format!(
+            "{DIR}/a.rs:2: 3 modules of {DIR} are in one circle (a, b, c); the shortest: {DIR}/a.rs:2 uses `b`, \
+             {DIR}/b.rs:1 uses `c`, {DIR}/c.rs:1 uses `a`"
+        );
+        assert_eq!(found(&CIRCLE, &[]), [expected]);
+    }
+
+    #[test]
+    fn one_direction_passes() {
+        let files = [CIRCLE[0], CIRCLE[1], CIRCLE[2], ("c.rs", "use std::a::A;")];
+        assert!(found(&files, &[]).is_empty());
+    }
+
+    #[test]
+    fn what_stands_within_a_module_counts_as_that_module() {
+        let files = [
+            ("lib.rs", "mod a;\nmod b;"),
+            ("a.rs", "mod inner;"),
+            ("a/inner.rs", "use crate::b;\nuse super::Own;"),
+            ("b.rs", "use crate::a;"),
+        ];
+        let found = found(&files, &[]);
+        assert_eq!(found.len(), 1);
+        assert!(found[0].contains("(a, b)"), "{found:?}");
+    }
+
+    #[test]
+    fn the_inside_of_a_module_has_the_same_rule_and_is_one_unit_with_it() {
+        let files = [
+            ("lib.rs", "mod a;"),
+            ("a.rs", "mod b;\nmod c;\npub use c::C;\nstruct Own;\nfn f() { b::g() }"),
+            ("a/b.rs", "use super::C;\nuse super::Own;"),
+            ("a/c.rs", "use super::b;\npub struct C;"),
+        ];
+        let names = found(&files, &[]);
+        assert_eq!(names.len(), 1);
+        assert!(names[0].contains(&format!("2 modules of {DIR}/a are in one circle (b, c)")));
+        let files = [files[0], files[1], ("a/b.rs", "use super::Own;"), files[3]];
+        assert!(found(&files, &[]).is_empty());
+    }
+
+    #[test]
+    fn all_names_of_a_module_around_are_not_brought_in() {
+        let files = [("lib.rs", "mod a;"), ("a.rs", "mod b;"), ("a/b.rs", "use super::*;")];
+        assert_eq!(found(&files, &[]).len(), 1);
+        let files = [files[0], files[1], ("a/b.rs", "#[cfg(test)]\nmod tests { use super::*; }")];
+        assert!(found(&files, &[]).is_empty());
+    }
+
+    #[test]
+    fn a_listed_circle_passes_and_has_to_be_listed_as_it_is() {
+        assert!(found(&CIRCLE, &[(DIR, &["a", "b", "c"])]).is_empty());
+        let listed: &[(&str, &[&str])] = &[(DIR, &["a", "b", "c", "d"])];
+        assert_eq!(found(&CIRCLE, listed).len(), 2);
+        let gone = found(&[CIRCLE[0]], &[(DIR, &["a", "b", "c"])]);
+        assert_eq!(gone, [format!("{DIR}: is no circle any more: a, b, c; take it from the list")]);
+    }
+}

@@ -1,0 +1,58 @@
+//! The front door stays short: a newcomer reads README.md whole, and the pages behind it by need.
+
+use super::Finding;
+use super::tree::Tree;
+
+const PAGE: &str = "README.md";
+
+/// 7 KB: about four minutes of reading, with what is to be typed.
+const LEN_MAX: usize = 7 << 10;
+
+/// Words that a newcomer and a check look for in the page.
+const NAMES: &[&str] =
+    &["## Status and limits", "## Install and run", "`make test`", "SCUR.RESERVE"];
+
+/// The length of README.md, and what it has to name.
+pub(crate) fn front_door(tree: &Tree) -> Vec<Finding> {
+    let Some(text) = tree.text(PAGE) else {
+        return vec![Finding::in_file(PAGE, "is missing")];
+    };
+    let too_long = (text.len() > LEN_MAX).then(|| {
+        let len = text.len();
+        format!("has {len} bytes, at most {LEN_MAX}: move what is not for newcomers to docs/")
+    });
+    let missing = NAMES.iter().filter(|name| !text.contains(*name));
+    let missing = missing.map(|name| format!("does not have `{name}`"));
+    too_long.into_iter().chain(missing).map(|what| Finding::in_file(PAGE, what)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(text: &str) -> Vec<String> {
+        let tree = Tree::of(&[(PAGE, text)]);
+        front_door(&tree).into_iter().map(|finding| finding.what).collect()
+    }
+
+    #[test]
+    fn a_short_page_that_names_all_passes_and_a_byte_more_does_not() {
+        let mut page = NAMES.join("\n");
+        page.push_str(&" ".repeat(LEN_MAX - page.len()));
+        assert!(found(&page).is_empty());
+        page.push('.');
+        assert_eq!(
+            found(&page),
+            ["has 7169 bytes, at most 7168: move what is not for newcomers to docs/"]
+        );
+    }
+
+    #[test]
+    fn what_a_newcomer_looks_for_is_missed() {
+        for name in NAMES {
+            let page = NAMES.join("\n").replace(name, "");
+            assert_eq!(found(&page), [format!("does not have `{name}`")]);
+        }
+        assert_eq!(front_door(&Tree::of(&[]))[0].what, "is missing");
+    }
+}
