@@ -13,7 +13,7 @@ use std::fmt::{self, Display};
 
 /// Replaces what a key holds by an image: `SCUR.APPLY key IMAGE image`.
 pub(crate) const IMAGE: &[u8] = b"IMAGE";
-/// What replicas and files get.
+/// The command that replicas and files get.
 pub(crate) const APPLY: &CStr = c"SCUR.APPLY";
 
 /// The value of a key that holds an account.
@@ -27,12 +27,12 @@ impl AccountValue {
         AccountValue(Headed::new(Armed::NONE, slate.image(), spare(slate)))
     }
 
-    /// What the account is now.
+    /// Replaces the account by the one on the slate.
     pub(crate) fn replace(&mut self, slate: &Slate) {
         self.0.replace(slate.image(), spare(slate));
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub(crate) fn image(&self) -> &[u8] {
         self.0.bytes()
     }

@@ -17,7 +17,7 @@ const CONFIG: u64 = 16;
 /// Valkey 9.0 and newer.
 const SLOT_MIGRATION: u64 = 19;
 
-/// What happens within them.
+/// Numbers of what happens within events.
 const FLUSH_ENDS: u64 = 1;
 const IMPORT_STARTED: u64 = 0;
 const IMPORT_ABORTED: u64 = 2;

@@ -24,7 +24,7 @@ use valkey_module::raw;
 #[global_allocator]
 static ALLOCATOR: allocator::ServerAllocator = allocator::ServerAllocator;
 
-/// What the server calls when it loads the module. Valkey looks for this name too.
+/// The entry point that the server calls when it loads the module. Valkey looks for this name too.
 // SAFETY: no other symbol of this name is linked in.
 #[unsafe(no_mangle)]
 pub extern "C" fn RedisModule_OnLoad(

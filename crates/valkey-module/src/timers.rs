@@ -23,7 +23,7 @@ const QUIET_MS: i64 = 100;
 pub(crate) struct Armed(Time);
 
 impl Armed {
-    /// It is not armed.
+    /// The state of a timer that is not armed.
     pub(crate) const NONE: Armed = Armed(Time(i64::MAX));
 }
 

@@ -15,7 +15,7 @@ pub struct Step<'r> {
     pub sequence: u64,
     /// The bytes of the Change.
     pub change: &'r [u8],
-    /// What it left in the buckets that it names.
+    /// Balances that it left in the buckets that it names.
     pub left: Lefts<'r>,
 }
 

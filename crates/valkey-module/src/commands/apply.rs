@@ -13,7 +13,7 @@ use scurry_resp::table::CommandId;
 use scurry_resp::{Args, Reply, WRONG_TYPE, parse_integer};
 use std::fmt::Display;
 
-/// What a client is told.
+/// The refusal that a client gets.
 const NOT_FOR_CLIENTS: &str =
     "ERR only a primary and its files say this: use the commands of docs/commands.md";
 
@@ -37,7 +37,7 @@ pub(super) fn run(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
     }
 }
 
-/// This node would not be what it copies any more: it must not go on as if it were.
+/// Ends a node that would not be what it copies any more: it must not go on as if it were.
 fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
     let key = String::from_utf8_lossy(name.bytes());
     let command = call.spec.name;
