@@ -62,7 +62,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What a host does with the requests of a connection.
+/// The work of a host on the requests of a connection.
 fn batch(
     shard: &mut Shard,
     requests: &[Session; BATCH],

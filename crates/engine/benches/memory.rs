@@ -10,7 +10,7 @@ use std::error::Error;
 const NOW: Time = Time(1_700_000_000_000);
 const KEYS: u64 = 1_000_000;
 
-/// What is put, and how often it is written.
+/// The data that is put, and how often it is written.
 const STATES: [(&str, Load); 8] = [
     ("accounts: two buckets", Load::Accounts(0)),
     ("accounts: two buckets, one open session", Load::Accounts(1)),

@@ -5,9 +5,9 @@
 
 /// Longer blocks are left to the allocator, bytes.
 const BLOCK_LEN_MAX: usize = 1024;
-/// What is kept of one length at most, bytes: what nobody takes shall not fill the room.
+/// Bytes that are kept of one length at most: what nobody takes shall not fill the room.
 const LENGTH_BYTES_MAX: usize = 1024 * 1024;
-/// What is kept at most, bytes.
+/// Bytes that are kept at most.
 const BYTES_MAX: usize = 4 * 1024 * 1024;
 
 /// Blocks that are not used, by their length.

@@ -8,7 +8,7 @@ use scurry_ledger::Limits;
 pub struct Config {
     /// Bounds and defaults of the ledger.
     pub limits: Limits,
-    /// What takes more memory is refused above this many bytes.
+    /// Bytes above which nothing is taken that needs more memory.
     pub memory_max: Option<u64>,
     /// The secret of the hash table. All shards of one server share it. A server draws it from
     /// the operating system's randomness at each start; a simulation fixes it.

@@ -9,21 +9,21 @@ use scurry_ledger::Time;
 pub struct Entity<'a> {
     /// The version of its last write.
     pub version: Version,
-    /// What it is.
+    /// The state.
     pub state: EntityState<'a>,
 }
 
-/// What an entity is.
+/// The state of an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EntityState<'a> {
-    /// It lives.
+    /// A living entity.
     Live {
-        /// Its value.
+        /// The value.
         value: &'a [u8],
         /// From then on it is absent.
         expires: Option<Time>,
     },
-    /// It was deleted. The tombstone refuses writes that are older than the deletion.
+    /// A deleted entity. The tombstone refuses writes that are older than the deletion.
     Deleted {
         /// When this shard deleted it.
         at: Time,
@@ -53,8 +53,8 @@ pub struct EntityDelete {
     pub if_version: Option<Version>,
 }
 
-/// What a write leaves. Two writers may give one version to different writes: then the greater
-/// content stands, so that copies which saw both end the same, in whatever order they saw them.
+/// The content that a write leaves. Two writers may give one version to different writes: then the
+/// greater content stands, so that copies which saw both end the same, in whatever order they saw them.
 /// A deletion is the smallest; then the bytes of the value decide, then its expiry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EntityContent<'a> {
@@ -64,12 +64,12 @@ pub struct EntityContent<'a> {
     pub expires: Option<Time>,
 }
 
-/// What a write of an entity finds at its key.
+/// The entity that a write finds at its key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EntityFound<'a> {
     /// The version that stands, a deletion's included.
     pub version: Version,
-    /// What stands there: a value where an entity lives.
+    /// The content there: a value where an entity lives.
     pub content: EntityContent<'a>,
 }
 
@@ -80,18 +80,18 @@ pub struct EntityTerms<'a> {
     pub version: Option<Version>,
     /// As in [`EntityPut`].
     pub if_version: Option<Version>,
-    /// What it leaves.
+    /// The content that it leaves.
     pub content: EntityContent<'a>,
 }
 
-/// What a host gives versions by.
+/// The clock by which a host gives versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct VersionClock {
     /// The greatest version that it has given or seen.
     pub last: Version,
-    /// Its clock.
+    /// The clock.
     pub now: Time,
-    /// Its number, 0 to [`crate::NODE_MAX`].
+    /// The number, 0 to [`crate::NODE_MAX`].
     pub node: u16,
     /// How far a writer's version may lie ahead of its clock, ms.
     pub ahead_ms_max: i64,
@@ -127,12 +127,12 @@ impl EntityTerms<'_> {
     }
 }
 
-/// What became of a write to an entity.
+/// The outcome of a write to an entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntityWrite {
     /// False when the stored version stands.
     pub applied: bool,
-    /// That of this write when it was applied, else the stored one, which is
+    /// The version of this write when it was applied, else the stored one, which is
     /// [`Version::ABSENT`] where nothing is.
     pub version: Version,
     /// True when an entity lived there before.

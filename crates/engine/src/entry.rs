@@ -7,7 +7,7 @@ use crate::blocks::Blocks;
 use crate::{KeyKind, Version};
 use scurry_ledger::Time;
 
-/// What an entry is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Bytes.
@@ -24,7 +24,7 @@ impl Kind {
     /// How many there are: `kind as usize` is below it.
     pub(crate) const COUNT: usize = Kind::Tombstone as usize + 1;
 
-    /// What the key is called.
+    /// The name of the kind to users.
     pub(crate) fn key_kind(self) -> KeyKind {
         match self {
             Kind::Value => KeyKind::Value,
@@ -34,7 +34,7 @@ impl Kind {
     }
 }
 
-/// What an entry is, apart from key and value.
+/// The head of an entry: all but key and value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Head {
     pub(crate) kind: Kind,
@@ -76,7 +76,7 @@ const VERSION_LEN: usize = 8;
 
 /// Bytes of a cache line.
 const LINE_LEN: usize = 64;
-/// What is loaded of an entry before it is used, bytes: an account of the usual size.
+/// Bytes of an entry that are loaded before it is used: an account of the usual size.
 const TOUCHED_LEN_MAX: usize = 6 * LINE_LEN;
 
 /// The bit of the tag that says that the entry expires.
@@ -223,7 +223,7 @@ impl Entry {
         self.set_value_len(len);
     }
 
-    /// Its timer; unarmed where nothing can come due.
+    /// The timer; unarmed where nothing can come due.
     pub(crate) fn armed(&self) -> Armed {
         if !is_timed(self.0[0]) {
             return Armed { timer: 0, tick: UNARMED };

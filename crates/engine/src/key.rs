@@ -24,7 +24,7 @@ impl<'a> Key<'a> {
         self.bytes
     }
 
-    /// Its hash under the secret of the shard that made it.
+    /// Hash under the secret of the shard that made it.
     pub fn hash(&self) -> u64 {
         self.hash
     }

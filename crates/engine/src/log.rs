@@ -27,7 +27,7 @@ pub use room::Room;
 pub use spare::{give_up_spares, is_spare};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
-/// What tells one log from all others.
+/// The name that tells one log from all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LogId {
     /// Drawn at random for each log: frames of another log do not pass for frames of this one.

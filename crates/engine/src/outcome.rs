@@ -7,14 +7,14 @@ use thiserror::Error;
 /// The outcome of a command to an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was carried out or denied, now or before.
+    /// The answer to a command that was carried out or denied, now or before.
     Answer {
         /// The answer.
         answer: Answer,
         /// True for a duplicate's stored answer.
         replayed: bool,
     },
-    /// It was refused.
+    /// A refusal.
     Reject(Rejection),
     /// The key holds something else.
     WrongType,

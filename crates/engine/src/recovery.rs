@@ -28,7 +28,7 @@ pub trait Sink {
         id: &[u8],
         steps: impl Iterator<Item = Step<'r>>,
     ) -> Result<(), (u64, ReplayError)>;
-    /// What hashes keys as its shards do.
+    /// The hasher of keys, as its shards have it.
     fn hasher(&self) -> KeyHasher;
     /// Loads what the next records need: the hashes of their keys.
     fn touch(&mut self, hashes: &[u64]);
@@ -64,7 +64,7 @@ impl Sink for Shard {
     }
 }
 
-/// What recovery has done so far.
+/// The progress of recovery so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     /// Entries taken from the snapshot.
@@ -79,7 +79,7 @@ pub struct Progress {
     pub log_bytes_all: u64,
 }
 
-/// What recovery has found.
+/// The findings of recovery.
 #[derive(Debug)]
 pub struct Recovered {
     /// The sequence of the next record.
@@ -100,7 +100,7 @@ pub struct Recovered {
     pub read: Progress,
 }
 
-/// What the files of a log hold at least. A start that finds less is refused.
+/// The least that the files of a log hold. A start that finds less is refused.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Least {
     /// Everything up to this sequence was on the device.
@@ -188,7 +188,7 @@ fn set_aside<D: Disk>(
     Ok(())
 }
 
-/// What the snapshot has given.
+/// The state that the snapshot has given.
 struct Base {
     /// There was one.
     is_snapshot: bool,
@@ -196,7 +196,7 @@ struct Base {
     at: Time,
     version_last: u64,
     ranges: Ranges,
-    /// What `ranges` are ranges of; none without a snapshot.
+    /// The order that `ranges` are ranges of; none without a snapshot.
     order: Option<Order>,
     /// By the sequence at which each was begun.
     passed_over: Vec<(u64, SnapshotError)>,

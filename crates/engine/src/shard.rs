@@ -42,9 +42,9 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on.
     slate: Slate,
-    /// What images have grown out of.
+    /// Blocks that images have grown out of.
     blocks: Blocks,
-    /// What is committed is written here, for the log. None while nothing is to be kept.
+    /// Frames of what is committed, for the log. None while nothing is to be kept.
     journal: Option<FrameWriter>,
     /// How often everything was forgotten.
     clears: u64,

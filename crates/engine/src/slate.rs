@@ -1,11 +1,12 @@
 //! The account that a host works on, between the image that it was and the image that it becomes.
 //! A host has one slate for all its commands, so that no command allocates what another had.
 
-use scurry_codec::{decode_account, encode_account_over};
+use scurry_codec::{ChangeError, Facts, decode_account, encode_account_over, read_change};
 use scurry_ledger::{
-    Account, Change, Command, Decision, Limits, Op, Portion, Status, Time, decide_with, next_due,
-    tick_in_place, view_in_place,
+    Account, Change, Command, Decision, Limits, Op, Portion, Status, Time, apply_op, decide_with,
+    next_due, seal, tick_in_place, view_in_place,
 };
+use std::mem;
 
 /// The account that a host works on, unpacked, and the buffers that this takes.
 #[derive(Debug, Default)]
@@ -85,6 +86,14 @@ impl Slate {
         self.ops = change.ops;
     }
 
+    /// Carries out the bytes of a Change. After an error the account is not one that ever was.
+    pub fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
+        let mut applied = Applied { account: &mut self.account, at: Time(0) };
+        read_change(change, &mut applied)?;
+        seal(applied.account, applied.at);
+        Ok(())
+    }
+
     /// Does what is due, without a Change.
     pub(crate) fn view(&mut self, now: Time) {
         view_in_place(&mut self.account, now, &self.limits);
@@ -107,4 +116,27 @@ pub fn unpack(image: &[u8], account: &mut Option<Account>) {
 
 fn emptied(account: &mut Option<Account>) -> &mut Account {
     account.get_or_insert_with(|| Account::empty(Status::Active))
+}
+
+/// An account whose facts are read.
+struct Applied<'s> {
+    account: &'s mut Option<Account>,
+    at: Time,
+}
+
+impl Facts for Applied<'_> {
+    fn begin(&mut self, at: Time) {
+        self.at = at;
+    }
+
+    #[expect(clippy::inline_always, reason = "where an op is read its kind is known")]
+    #[inline(always)]
+    fn take(&mut self, op: Op) {
+        apply_op(self.account, &op, self.at);
+        match op {
+            Op::SetBlob(..) | Op::StoreAnswer { .. } | Op::Bury(_) | Op::Remember(_) => drop(op),
+            // The others own nothing; a call to find that out would cost more than most of them.
+            op => mem::forget(op),
+        }
+    }
 }

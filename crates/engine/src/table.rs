@@ -24,7 +24,7 @@ const MERGED_LEN_MAX: usize = SEGMENT_LEN_MAX / 4;
 /// First bits of a position that the directory tells apart at most: room for 10^9 keys. Beyond
 /// that, segments grow.
 const DEPTH_MAX: u32 = 22;
-/// What an allocator keeps beside a block.
+/// Bytes that an allocator keeps beside a block.
 const BLOCK_BYTES: u64 = 8;
 
 /// Where an entry lies, until the next entry comes or goes.

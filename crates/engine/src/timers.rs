@@ -25,7 +25,7 @@ const NONE: u32 = u32::MAX;
 /// Nodes of one chunk: growing never moves nodes, however many there are.
 const CHUNK_LEN: usize = 1_024;
 
-/// Which lists a timer belongs to.
+/// The lists that a timer belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lane {
     /// Timers of accounts.

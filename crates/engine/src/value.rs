@@ -2,7 +2,7 @@
 
 use scurry_ledger::Time;
 
-/// What a key holds.
+/// The kind of a key's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum KeyKind {
     /// A plain value.
@@ -25,7 +25,7 @@ pub struct Value<'a> {
 /// When what is written expires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Expiry {
-    /// It does not.
+    /// No expiry.
     #[default]
     Never,
     /// As what stood there, or never when nothing did.

@@ -390,7 +390,7 @@ impl Store {
         self.execute(account, &adjust);
     }
 
-    /// What was committed becomes durable; returns how far.
+    /// Makes durable all that was committed; returns how far.
     fn sync(&mut self) -> u64 {
         let done = |mut batch: Batch, writer: &mut LogWriter<_>| {
             let outcome = batch.run(writer);

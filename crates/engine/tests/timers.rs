@@ -244,7 +244,7 @@ fn the_idle_may_take_more_steps_and_one_at_a_time_is_enough() {
     assert!(shard.next_due().is_some_and(|due| due <= now), "work is left");
 }
 
-/// What commands may do to an account between its being gathered and its being committed.
+/// Changes that commands may make to an account between its being gathered and its being committed.
 #[test]
 fn an_account_in_the_order_may_be_touched_deleted_and_made_again() {
     let now = START.plus_ms(1_000);
@@ -342,7 +342,7 @@ fn a_tombstone_that_a_write_overtook_stays_and_the_write_stands() {
     assert_eq!(shard.stats().tombstones, 0);
 }
 
-/// What is due counts as done, also before a timer has run: whoever compares states sees that.
+/// Due work counts as done, also before a timer has run: whoever compares states sees that.
 #[test]
 fn the_state_of_a_key_changes_when_something_falls_due_in_it() {
     let hash = |shard: &mut Shard, ms: i64, key: &str| {

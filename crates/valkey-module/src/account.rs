@@ -5,14 +5,15 @@ use crate::headed::Headed;
 use crate::server::{Kind, Rewrite, TypeCell};
 use crate::timers::{self, Armed};
 use crate::{account_totals, server};
-use scurry_codec::{ForeignError, decode_account, decode_foreign_account, encode_account_over};
+use scurry_codec::{ForeignError, decode_foreign_account};
+use scurry_engine::{Slate, unpack};
 use scurry_ledger::{Account, Portion, Status, next_due};
 use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
 
 /// Replaces what a key holds by an image: `SCUR.APPLY key IMAGE image`.
 pub(crate) const IMAGE: &[u8] = b"IMAGE";
-/// What replicas and files get.
+/// The command that replicas and files get.
 pub(crate) const APPLY: &CStr = c"SCUR.APPLY";
 
 /// The value of a key that holds an account.
@@ -22,29 +23,27 @@ static TYPE: TypeCell = TypeCell::new();
 
 impl AccountValue {
     /// Of an account that is taken into the totals.
-    pub(crate) fn new(account: &Account, buffer: &mut Vec<u8>) -> AccountValue {
-        let len = encode_account_over(account, buffer);
-        AccountValue(Headed::new(Armed::NONE, &buffer[..len], spare(account)))
+    pub(crate) fn new(slate: &Slate) -> AccountValue {
+        AccountValue(Headed::new(Armed::NONE, slate.image(), spare(slate)))
     }
 
-    /// What the account is now.
-    pub(crate) fn replace(&mut self, account: &Account, buffer: &mut Vec<u8>) {
-        let len = encode_account_over(account, buffer);
-        self.0.replace(&buffer[..len], spare(account));
+    /// Replaces the account by the one on the slate.
+    pub(crate) fn replace(&mut self, slate: &Slate) {
+        self.0.replace(slate.image(), spare(slate));
     }
 
-    /// Unpacks it into an account whose buffers are used again.
-    pub(crate) fn unpack(&self, account: &mut Option<Account>) {
-        let account = account.get_or_insert_with(|| Account::empty(Status::Active));
-        if let Err(error) = decode_account(self.image(), account) {
-            // Only this crate writes images, and those that are loaded are looked through.
-            panic!("the image of an account in memory is broken: {error}");
-        }
-    }
-
-    /// Its bytes.
+    /// The bytes.
     pub(crate) fn image(&self) -> &[u8] {
         self.0.bytes()
+    }
+
+    /// Arms the timer of an account that lies under another key than its timer knows.
+    pub(crate) fn arm_anew(&mut self, context: &server::Context, database: i32, key: &[u8]) {
+        let mut account = None;
+        unpack(self.image(), &mut account);
+        *self.armed() = Armed::NONE;
+        let due = account.as_ref().and_then(next_due);
+        timers::arm(context, database, key, self.armed(), due);
     }
 
     pub(crate) fn armed(&mut self) -> &mut Armed {
@@ -54,8 +53,9 @@ impl AccountValue {
 
 /// Room for what the next requests of open sessions add, bytes: two or so. An account without any
 /// takes no more than it needs.
-fn spare(account: &Account) -> usize {
-    if account.sessions.is_empty() { 0 } else { 64 }
+fn spare(slate: &Slate) -> usize {
+    let has_sessions = slate.account.as_ref().is_some_and(|account| !account.sessions.is_empty());
+    if has_sessions { 64 } else { 0 }
 }
 
 /// An account from outside, or why its image is not taken.
@@ -100,10 +100,7 @@ impl Kind for AccountValue {
     }
 
     fn loaded(&mut self, context: &server::Context, database: i32, key: &[u8]) {
-        let mut account = None;
-        self.unpack(&mut account);
-        let due = account.as_ref().and_then(next_due);
-        timers::arm(context, database, key, self.armed(), due);
+        self.arm_anew(context, database, key);
     }
 
     fn save(&self, out: &mut Vec<u8>) {
@@ -128,7 +125,7 @@ impl Kind for AccountValue {
 
     fn freed(self) {
         let mut account = None;
-        self.unpack(&mut account);
+        unpack(self.image(), &mut account);
         account_totals::replace(&Portion::of(account.as_ref()), None);
     }
 }

@@ -4,7 +4,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ffi::c_void;
 use valkey_module::raw;
 
-/// What any allocator that a server is built with aligns to.
+/// The alignment of any allocator that a server is built with.
 const ALIGN_MAX: usize = 16;
 
 /// The server's allocator. Nothing may be allocated before the server has handed over its API;

@@ -17,20 +17,20 @@ use valkey_module::raw;
 
 /// A write that a client sends to a replica that takes writes.
 const READ_ONLY: &str = "READONLY only the primary decides: send it there";
-/// What reads the log of a server of ours.
+/// The refusal of commands that read the log of a server of ours.
 const NO_LOG: &str = "ERR a Valkey node keeps no log of Scurry: use scurry serve for it";
 
 /// A command without a key that changes nothing.
 pub(crate) const WITHOUT_KEY: &CStr = c"SCUR.TOTALS";
 
-/// What a module is told that calls a command from within what another has caused, formed.
+/// The error of a module that calls a command from within what another has caused, formed.
 const WITHIN_ANOTHER: &[u8] =
     b"-ERR a command of scurry is running: call this one when that has ended\r\n";
 
 /// A command that runs, with what it is about.
 pub(crate) struct Call<'c> {
     context: &'c Context,
-    /// Its entry in the table.
+    /// The entry in the table.
     spec: &'static Spec,
     /// As the server has them.
     names: &'c [Name<'c>],

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_void};
 use std::fmt::{self, Display};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// What replicas and files get.
+/// The command that replicas and files get.
 pub(crate) const APPLY: &CStr = c"ENTITY.APPLY";
 
 /// The value of a key that holds an entity, or remembers one.

@@ -4,8 +4,7 @@
 use crate::account::AccountValue;
 use crate::eviction;
 use crate::server::{Context, Mode, Name, OpenKey, subscribe, subscribe_to_keys};
-use crate::timers::{self, Armed};
-use scurry_ledger::next_due;
+use crate::timers;
 use std::ffi::{CStr, c_void};
 use valkey_module::raw;
 
@@ -18,7 +17,7 @@ const CONFIG: u64 = 16;
 /// Valkey 9.0 and newer.
 const SLOT_MIGRATION: u64 = 19;
 
-/// What happens within them.
+/// Numbers of what happens within events.
 const FLUSH_ENDS: u64 = 1;
 const IMPORT_STARTED: u64 = 0;
 const IMPORT_ABORTED: u64 = 2;
@@ -108,10 +107,6 @@ fn heard_of_key(context: &Context, event: &CStr, name: Name<'_>) {
     }
     let mut key = OpenKey::new(context, name, Mode::Read);
     if let Ok(Some(mut value)) = key.value::<AccountValue>() {
-        let mut account = None;
-        value.unpack(&mut account);
-        *value.armed() = Armed::NONE;
-        let due = account.as_ref().and_then(next_due);
-        timers::arm(context, context.database(), name.bytes(), value.armed(), due);
+        value.arm_anew(context, context.database(), name.bytes());
     }
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 const NO_EVICTION: &str = "noeviction";
 
-/// What the policy was when somebody looked last.
+/// The policy when somebody looked last.
 static EVICTS: AtomicBool = AtomicBool::new(false);
 
 /// The server's policy where accounts could be evicted; none where they are safe.
@@ -35,7 +35,7 @@ pub(crate) fn look(context: &Context) {
     }
 }
 
-/// What INFO says of it.
+/// The field of INFO that names it.
 pub(crate) fn fields() -> Vec<(&'static CStr, u64)> {
     vec![(c"evicts_accounts", u64::from(EVICTS.load(Ordering::Relaxed)))]
 }

@@ -5,7 +5,7 @@ use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
 use std::ffi::c_void;
 use std::ptr::NonNull;
 
-/// What is in front of the bytes.
+/// The front of the bytes.
 #[repr(C)]
 struct Front<H> {
     head: H,
@@ -131,7 +131,7 @@ fn short(len: usize) -> u32 {
     u32::try_from(len).expect("a value of a key has less than 4 GiB")
 }
 
-/// What the allocators of servers give for so many bytes: four sizes from one power of two to the
+/// Bytes that allocators of servers give for so many: four sizes from one power of two to the
 /// next, and no two nearer than 16. What grows within it stays where it is.
 fn room_for(len: usize) -> usize {
     let step = (len.saturating_sub(1).max(1).ilog2().max(6) - 2).min(usize::BITS - 2);

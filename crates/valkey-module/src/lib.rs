@@ -4,6 +4,7 @@
 #![expect(unsafe_code, reason = "the server's API is C: server/ makes it safe, as far as it can")]
 
 mod account;
+mod account_key;
 mod account_totals;
 mod allocator;
 mod commands;
@@ -23,7 +24,7 @@ use valkey_module::raw;
 #[global_allocator]
 static ALLOCATOR: allocator::ServerAllocator = allocator::ServerAllocator;
 
-/// What the server calls when it loads the module. Valkey looks for this name too.
+/// The entry point that the server calls when it loads the module. Valkey looks for this name too.
 // SAFETY: no other symbol of this name is linked in.
 #[unsafe(no_mangle)]
 pub extern "C" fn RedisModule_OnLoad(

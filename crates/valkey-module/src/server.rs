@@ -19,7 +19,7 @@ pub(crate) use api::{call, missing};
 pub(crate) use context::{Context, Level, log};
 pub(crate) use exclusive::Exclusive;
 pub(crate) use info::{create_category, create_command};
-pub(crate) use key::{Mode, OpenKey, WrongType};
+pub(crate) use key::{Mode, OpenKey};
 pub(crate) use kind::{Kind, Rewrite, TypeCell, create_type};
 pub(crate) use name::{Name, OwnedName, arguments};
 pub(crate) use reply::{is_tried, try_joining};

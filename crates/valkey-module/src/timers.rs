@@ -3,9 +3,11 @@
 //! so that one that becomes the primary goes on at once, but only a primary acts on them.
 
 use crate::account::AccountValue;
+use crate::account_key::AccountKey;
 use crate::desk::{self, Desk};
 use crate::server::{Context, Mode, OpenKey, OwnedName, call};
-use scurry_ledger::{Time, next_due, tick_in_place};
+use scurry_engine::Home;
+use scurry_ledger::Time;
 use std::collections::BTreeSet;
 use std::ffi::c_void;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,7 +23,7 @@ const QUIET_MS: i64 = 100;
 pub(crate) struct Armed(Time);
 
 impl Armed {
-    /// It is not armed.
+    /// The state of a timer that is not armed.
     pub(crate) const NONE: Armed = Armed(Time(i64::MAX));
 }
 
@@ -207,25 +209,5 @@ fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
         }
         _ => return false,
     }
-    if desk.load(&mut key).is_err() {
-        return false;
-    }
-    match desk.account.as_ref().and_then(next_due) {
-        Some(due) if due <= entry.at => {
-            desk.remember();
-            let limits = &desk.options.limits;
-            if let Some(change) = tick_in_place(&mut desk.account, entry.at, limits) {
-                desk.store(&mut key);
-                desk.replicate(&key, &change);
-                return true;
-            }
-        }
-        // A command has moved it back since.
-        due => {
-            if let Ok(Some(mut value)) = key.value::<AccountValue>() {
-                arm(context, entry.database, &entry.key, value.armed(), due);
-            }
-        }
-    }
-    false
+    AccountKey::new(desk, &mut key).tick(entry.at).is_ok_and(|change| change.is_some())
 }

@@ -35,7 +35,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("crates/rdma/src", &["completions", "device", "domain", "id"]),
     ("crates/resp/src", &["inline", "request"]),
     ("crates/resp/src", &["follow_request", "scratch"]),
-    ("crates/valkey-module/src", &["account", "desk", "timers"]),
+    ("crates/valkey-module/src", &["account", "account_key", "timers"]),
     ("crates/valkey-module/src/server", &["context", "name"]),
 ];
 

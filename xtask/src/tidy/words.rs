@@ -25,11 +25,9 @@ const RELATIVES: &[&str] = &["that", "which", "who", "whose"];
 const OPENINGS_MAX: &[(&str, usize)] = &[
     ("crates/cli", 103),
     ("crates/cluster-client", 11),
-    ("crates/engine", 139),
     ("crates/http", 83),
     ("crates/resp", 6),
     ("crates/server", 192),
-    ("crates/valkey-module", 42),
     ("lab", 225),
 ];
 

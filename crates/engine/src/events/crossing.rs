@@ -14,7 +14,7 @@ pub struct Low {
 }
 
 impl Low {
-    /// What a commit means for this threshold. `balance` is the bucket after it, `change` what it
+    /// The event that a commit means for this threshold. `balance` is the bucket after it, `change` what it
     /// added to available, `begins` whether the bucket begins with it: a bucket counts as not low
     /// before it is there, so that the last crossing always says how it is.
     pub(super) fn crossing(&self, balance: &Balance, change: i128, begins: bool) -> Option<Event> {

@@ -46,7 +46,7 @@ fn movement(op: &Op) -> Option<(Movement, Posting)> {
     })
 }
 
-/// What a fact that moves nothing is to readers. A session that ends is remembered by the fact
+/// The event of a fact that moves nothing. A session that ends is remembered by the fact
 /// behind, which tells how it ended; older Changes lack that where it was forgotten at once.
 fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
     Some(match op {

@@ -13,43 +13,43 @@ pub enum Event {
     StatusSet(Status),
     /// An identity is set; an empty value removes it.
     IdentitySet {
-        /// Its kind.
+        /// The kind.
         kind: Name,
-        /// Its value.
+        /// The value.
         value: Id,
     },
     /// A bucket begins.
     BucketAdded {
-        /// Its name.
+        /// The name.
         id: Name,
-        /// Its unit.
+        /// The unit.
         unit: Name,
-        /// Its attributes.
+        /// The attributes.
         terms: BucketTerms,
     },
     /// A bucket's attributes are set.
     BucketChanged {
         /// The bucket.
         bucket: BucketNo,
-        /// Its attributes from now on.
+        /// The attributes from now on.
         terms: BucketTerms,
     },
     /// An empty bucket ends.
     BucketRemoved {
         /// The bucket.
         bucket: BucketNo,
-        /// Its name and its unit, where the Change has them.
+        /// Name and unit, where the Change has them.
         named: Option<(Name, Name)>,
     },
     /// Units of a bucket move: the sum of all that the commit moved of it in this way.
     Moved(Movement, Posting),
     /// A counter begins, or is set.
     CounterSet {
-        /// Its name.
+        /// The name.
         id: Name,
-        /// Its unit.
+        /// The unit.
         unit: Name,
-        /// Its value from now on.
+        /// The value from now on.
         value: i64,
     },
     /// A session begins.
@@ -60,14 +60,14 @@ pub enum Event {
     Cleared,
     /// SCUR.LOAD: the account is as it was in another store.
     Loaded,
-    /// What is available in a bucket has fallen below a threshold of the reader.
+    /// Available units of a bucket have fallen below a threshold of the reader.
     Low {
         /// The bucket.
         bucket: BucketNo,
         /// Minor units.
         threshold: i64,
     },
-    /// What is available in a bucket is at a threshold of the reader again, or above it.
+    /// Available units of a bucket are at a threshold of the reader again, or above it.
     Restored {
         /// The bucket.
         bucket: BucketNo,
@@ -83,7 +83,7 @@ pub enum Ending {
     Closed,
     /// RELEASE.
     Released,
-    /// Its Tcc ran out.
+    /// Tcc ran out.
     Expired,
 }
 
@@ -130,7 +130,7 @@ impl Movement {
         Movement::ReleasedExpired,
     ];
 
-    /// What one unit of it adds to available and to held.
+    /// The change of available and of held by one unit of it.
     pub const fn effect(self) -> (i64, i64) {
         match self {
             Movement::Credited | Movement::Refunded => (1, 0),
@@ -162,7 +162,7 @@ impl Movement {
 }
 
 impl Event {
-    /// Its word: readers know it by that, so it stays.
+    /// The word: readers know the event by it, so it stays.
     pub const fn word(&self) -> &'static str {
         match self {
             Event::Created(_) => "created",
@@ -197,7 +197,7 @@ impl Event {
         }
     }
 
-    /// What it adds to available and to held.
+    /// The change of available and of held.
     pub const fn effect(&self) -> (i64, i64) {
         match self {
             Event::Moved(movement, posting) => {

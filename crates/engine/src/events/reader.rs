@@ -27,7 +27,7 @@ impl EventAt {
     }
 }
 
-/// What a reader wants to see.
+/// The events that a reader wants to see.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Wanted<'a> {
     /// Thresholds.
@@ -39,7 +39,7 @@ pub struct Wanted<'a> {
 /// An event, and where it was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// Its place.
+    /// The place.
     pub at: EventAt,
     /// For a crossing, which comes with the event at its place: the place of its threshold among
     /// those that are wanted, from 1.
@@ -59,14 +59,14 @@ pub struct Found<'a> {
 pub enum Stop {
     /// The next event, please.
     GoOn,
-    /// That was the last one, with the crossings that come with it.
+    /// The end: that was the last one, with the crossings that come with it.
     Enough,
 }
 
 /// How a read went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Read {
-    /// What was asked for is not kept any more: it began here instead.
+    /// A gap: what was asked for is not kept any more, and it began here instead.
     pub missed_to: Option<u64>,
     /// Where to go on.
     pub next: EventAt,
@@ -83,17 +83,17 @@ pub enum ReadEventsError {
     /// A record of it cannot be read.
     #[error("the record of sequence {sequence}: {error}")]
     Record {
-        /// Its sequence.
+        /// The sequence.
         sequence: u64,
-        /// What is wrong.
+        /// The fault.
         error: RecordError,
     },
     /// A Change in it cannot be read.
     #[error("the record of sequence {sequence}: {error}")]
     Change {
-        /// Its sequence.
+        /// The sequence.
         sequence: u64,
-        /// What is wrong.
+        /// The fault.
         error: ChangeError,
     },
 }

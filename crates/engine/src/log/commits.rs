@@ -27,7 +27,7 @@ pub struct Batch {
     last: u64,
     sync: bool,
     written: bool,
-    /// What the log has room for behind it.
+    /// Bytes that the log has room for behind it.
     room: Option<Room>,
     /// Why nothing beside the log says how far it has come.
     unsaid: Option<ReachError>,
@@ -39,7 +39,7 @@ pub struct Batch {
 #[error("{0}")]
 pub struct Failed(pub io::Error);
 
-/// What became of a batch that was not made durable.
+/// The fate of a batch that was not made durable.
 #[derive(Debug)]
 enum State {
     /// Nothing is under way.
@@ -96,7 +96,7 @@ impl Commits {
         self.durability
     }
 
-    /// What shows sequences up to this one may leave.
+    /// The sequence up to which replies may leave.
     pub fn durable(&self) -> u64 {
         match self.durability {
             Durability::None => u64::MAX,
@@ -194,7 +194,7 @@ impl Commits {
         Batch { frames, first, last, sync, written: false, room: None, unsaid: None }
     }
 
-    /// What the log has room for behind what was written last, as its writer says.
+    /// Notes what the log has room for behind what was written last, as its writer says.
     pub fn note_room(&mut self, room: Room) {
         self.room = room;
     }

@@ -15,15 +15,15 @@ pub enum LogError {
     Io {
         /// The segment's file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         error: io::Error,
     },
-    /// It is not a segment of this log, or of a later format.
+    /// A file that is no segment of this log, or of a later format.
     #[error("{file}: {error}")]
     Header {
         /// The segment's file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         error: HeaderError,
     },
     /// Frames of its own follow a header that is not its own.
@@ -37,13 +37,13 @@ pub enum LogError {
         /// The first sequence by the header.
         first: u64,
     },
-    /// It is a segment of another log.
+    /// A segment of another log.
     #[error("{file} belongs to another log: files of two stores were mixed")]
     Foreign {
         /// The segment's file.
         file: String,
     },
-    /// What was promised to be on the device is not.
+    /// A part that was promised to be on the device is not there.
     #[error(
         "{file} is damaged at byte {offset}: sequence {sequence} was synced once and cannot be \
          read ({why}); restore from a backup"
@@ -55,7 +55,7 @@ pub enum LogError {
         offset: u64,
         /// The first sequence that is missing.
         sequence: u64,
-        /// What proves it.
+        /// The proof.
         why: String,
     },
     /// Segments are missing.

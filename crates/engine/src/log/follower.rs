@@ -11,7 +11,7 @@ use thiserror::Error;
 /// Bytes read at first and at once: at the end of a log there are few, far from it there are many.
 const READ_LEN_MIN: usize = 16 << 10;
 const READ_LEN_MAX: usize = 1 << 20;
-/// What is kept of the buffer between two reads, bytes.
+/// Bytes of the buffer that are kept between two reads.
 const KEPT_LEN_MAX: usize = 4 << 20;
 /// Places that are remembered: one for each of so many readers.
 const PLACES_MAX: usize = 64;
@@ -27,7 +27,7 @@ pub enum FollowError {
     Segment {
         /// The segment's file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         why: String,
     },
     /// Something durable cannot be read.
@@ -61,7 +61,7 @@ pub struct LogFollower<D: Disk> {
     open: Option<Open<D::File>>,
     /// Bytes of the open segment from the place on.
     bytes: Vec<u8>,
-    /// What was taken of them.
+    /// Bytes of them that were taken.
     taken: usize,
     place: Place,
 }
@@ -72,7 +72,7 @@ struct Found {
     len: usize,
     /// The sequence behind it.
     next: u64,
-    /// Its records.
+    /// The records.
     count: u32,
 }
 

@@ -15,13 +15,13 @@ const CORE_LEN: u64 = 2 * COPY_LEN;
 /// Why a file does not say how far a log had come.
 #[derive(Debug, Error)]
 pub enum ReachError {
-    /// It cannot be read.
+    /// A file that cannot be read.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A newer program wrote it.
     #[error("{0}")]
     Newer(HeaderError),
-    /// It is that of other logs.
+    /// A file of other logs.
     #[error("it belongs to another log: files of two stores were mixed")]
     Foreign,
     /// Neither copy is what was written.
@@ -94,7 +94,7 @@ impl<F: File> LogReach<F> {
         u64::from(self.log.core) * CORE_LEN
     }
 
-    /// What each copy says, none of one that is damaged.
+    /// The reach that each copy says, none of one that is damaged.
     fn copies(&mut self) -> Result<[Option<u64>; 2], ReachError> {
         let mut found = [None; 2];
         for (at, found) in (0..).zip(&mut found) {

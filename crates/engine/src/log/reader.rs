@@ -127,7 +127,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         &self.segments
     }
 
-    /// What was left out at the end.
+    /// The part that was left out at the end.
     pub fn cut(&self) -> Option<&Cut> {
         self.cut.as_ref()
     }
@@ -230,7 +230,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         Ok(frame)
     }
 
-    /// What follows is no frame: the segment ends, or the log, or it is damaged.
+    /// Ends the segment at bytes that are no frame: it ends there, or the log, or it is damaged.
     fn end_segment(&mut self, why: &str) -> Result<(), LogError> {
         let Some(window) = self.window.take() else { return Ok(()) };
         self.at += 1;

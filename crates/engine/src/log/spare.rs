@@ -10,7 +10,7 @@ use crate::{Disk, File};
 use std::io;
 
 const PREFIX: &str = "spare-";
-/// Its name as a segment may not be gone on the device yet.
+/// A spare whose name as a segment may not be gone on the device yet.
 const RETIRED: &str = "spare-old-";
 /// The one that the log goes on with: its writer's alone.
 pub(super) const NEXT: &str = "spare-next";

@@ -12,7 +12,7 @@ const PIECE_LEN: u64 = 1 << 20;
 /// Bytes of a segment.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
-    /// Its first sequence.
+    /// The first sequence.
     pub(super) segment: u64,
     pub(super) range: Range<u64>,
 }

@@ -13,13 +13,13 @@ pub(super) struct Window<F> {
     /// The segment's file.
     pub(super) name: String,
     file: F,
-    /// What was read, and behind it room for more.
+    /// Bytes that were read, and behind it room for more.
     room: Vec<u8>,
     /// Where `room` begins in the file.
     start: u64,
-    /// What was taken of `room`.
+    /// Bytes of `room` that were taken.
     at: usize,
-    /// What was read of it.
+    /// Bytes of it that were read.
     end: usize,
     len: u64,
 }
@@ -62,7 +62,7 @@ impl<F: File> Window<F> {
         checked_frame(&self.room[at..self.at])
     }
 
-    /// What was read and not taken.
+    /// Bytes that were read and not taken.
     fn rest(&self) -> &[u8] {
         &self.room[self.at..self.end]
     }
@@ -84,7 +84,8 @@ impl<F: File> Window<F> {
         Ok(read > 0)
     }
 
-    /// What lies behind this place, at any byte, where the log goes on with sequence `next`.
+    /// The state of the bytes behind this place, at any byte, where the log goes on with sequence
+    /// `next`.
     pub(super) fn behind(&mut self, seal: Seal, next: u64) -> Result<Behind, LogError> {
         while self.fill()? {}
         let rest = self.rest();
@@ -121,7 +122,7 @@ impl<F: File> Window<F> {
     }
 }
 
-/// What lies behind the end of a log.
+/// The state of the bytes behind the end of a log.
 #[derive(Debug)]
 pub(super) struct Behind {
     /// Bytes up to the last that was written since the file became this segment, as far as can
@@ -136,12 +137,12 @@ fn first_of(frame: &[u8]) -> Option<u64> {
     Some(u64::from_le_bytes(*frame.get(8..)?.first_chunk()?))
 }
 
-/// That and its mark, by its header.
+/// Length of the frame and its mark, by its header.
 fn words_of(frame: &[u8]) -> Option<(u64, u64)> {
     Some((first_of(frame)?, u64::from_le_bytes(*frame.get(16..)?.first_chunk()?)))
 }
 
-/// Its length, by its header.
+/// The length, by its header.
 fn len_of(frame: &[u8]) -> usize {
     let bytes = frame.first_chunk().copied().unwrap_or_default();
     usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(usize::MAX)

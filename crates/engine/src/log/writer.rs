@@ -25,7 +25,7 @@ pub struct LogWriter<D: Disk> {
     ahead: Ahead<D::File>,
     /// The first sequence of the open segment.
     first: u64,
-    /// What says how far the log has come.
+    /// The file that says how far the log has come.
     reach: Option<LogReach<D::File>>,
 }
 
@@ -111,7 +111,7 @@ impl<D: Disk> LogWriter<D> {
         self.ahead.fill(&mut self.disk, 2 * self.offset)
     }
 
-    /// What is set aside.
+    /// Bytes that are set aside.
     pub fn room(&self) -> Room {
         let left = if self.file.is_some() { self.len_max.saturating_sub(self.offset) } else { 0 };
         let next = self.len_max.saturating_sub(SegmentHeader::LEN as u64);

@@ -18,17 +18,17 @@ pub enum RecoveryError {
     /// A record is not what a log holds.
     #[error("the log is damaged at sequence {sequence}: {error}; restore from a backup")]
     Record {
-        /// Its sequence.
+        /// The sequence.
         sequence: u64,
-        /// What is wrong.
+        /// The fault.
         error: RecordError,
     },
     /// A record does not fit the state.
     #[error("sequence {sequence} does not fit what is there: {error}; restore from a backup")]
     Replay {
-        /// Its sequence, or that of the snapshot.
+        /// The sequence, or that of the snapshot.
         sequence: u64,
-        /// What is wrong.
+        /// The fault.
         error: ReplayError,
     },
     /// The snapshot shows more than the log has.
@@ -39,7 +39,7 @@ pub enum RecoveryError {
     Lost {
         /// The last sequence of the log.
         last: u64,
-        /// What a snapshot shows, or what was said beside the log.
+        /// The sequence that a snapshot shows, or what was said beside the log.
         wanted: u64,
         /// Files that are not there, or not whole.
         missing: String,

@@ -90,7 +90,7 @@ impl Gathered {
     }
 }
 
-/// What is gathered is below [`BYTES_MAX`] and one record, which a frame bounds.
+/// Bytes that are gathered are below [`BYTES_MAX`] and one record, which a frame bounds.
 fn number(number: usize) -> u32 {
     u32::try_from(number).expect("a frame is bounded")
 }

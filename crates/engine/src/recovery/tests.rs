@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 const LOG: LogId = LogId { id: 7, core: 0 };
 const KEYS: u64 = 5;
 
-/// What happened to each key since all was cleared, in its order.
+/// The history of each key since all was cleared, in its order.
 #[derive(Debug, Default, PartialEq)]
 struct Seen {
     keys: BTreeMap<Vec<u8>, Vec<String>>,

@@ -32,7 +32,7 @@ impl Shard {
         }
     }
 
-    /// What was noted and not taken yet; none when nothing was.
+    /// Keys that were noted and not taken yet; none when nothing was.
     pub fn take_changes(&mut self) -> Option<ChangedKeys> {
         self.changed.as_mut().filter(|changed| !changed.ends.is_empty()).map(std::mem::take)
     }

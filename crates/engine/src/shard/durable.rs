@@ -20,9 +20,9 @@ pub enum ReplayError {
     /// An account image cannot be read.
     #[error("account {account}: {error}")]
     Image {
-        /// Its id.
+        /// The id.
         account: String,
-        /// What is wrong.
+        /// The fault.
         error: ImageError,
     },
     /// A Change cannot be read.
@@ -30,15 +30,15 @@ pub enum ReplayError {
     Change {
         /// The account's id.
         account: String,
-        /// What is wrong.
+        /// The fault.
         error: ChangeError,
     },
-    /// What a Change left in its buckets cannot be read.
+    /// Balances that a Change left in its buckets and that cannot be read.
     #[error("account {account}: {error}")]
     Record {
         /// The account's id.
         account: String,
-        /// What is wrong.
+        /// The fault.
         error: RecordError,
     },
     /// A Change leaves another balance than it did when it was committed.

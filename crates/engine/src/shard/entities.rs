@@ -22,7 +22,7 @@ use crate::{
 };
 use scurry_ledger::Time;
 
-/// What a write finds at its key.
+/// The entry that a write finds at its key.
 struct Stored {
     place: Option<Place>,
     version: Version,

@@ -14,7 +14,7 @@ const TOUCHED_MAX: usize = 64;
 const SLOT_BYTES: u64 = size_of::<Entry>() as u64 + 1;
 
 impl Shard {
-    /// What makes keys of this shard's seed, apart from it.
+    /// The hasher of this shard's seed, apart from it.
     pub fn hasher(&self) -> KeyHasher {
         self.table.hasher().clone()
     }
@@ -26,7 +26,7 @@ impl Shard {
         self.table.longest_probe()
     }
 
-    /// What a key holds; none for nothing, and for a deleted entity.
+    /// The kind of a key; none for nothing, and for a deleted entity.
     pub fn kind(&self, now: Time, key: Key<'_>) -> Option<KeyKind> {
         self.shown(now, self.table.at(self.table.find(key)?))
     }

@@ -6,9 +6,7 @@ use super::durable::{ReplayError, shown};
 use crate::entry::Kind;
 use crate::table::Place;
 use crate::{Home, Key};
-use scurry_codec::{Balance, ChangeError, Facts, Left, Lefts, RecordError, read_change};
-use scurry_ledger::{Account, Op, Time, apply_op, seal};
-use std::mem;
+use scurry_codec::{Balance, Left, Lefts, RecordError};
 
 /// One Change of an account, as a record of the log has it.
 #[derive(Clone, Debug)]
@@ -17,7 +15,7 @@ pub struct Step<'r> {
     pub sequence: u64,
     /// The bytes of the Change.
     pub change: &'r [u8],
-    /// What it left in the buckets that it names.
+    /// Balances that it left in the buckets that it names.
     pub left: Lefts<'r>,
 }
 
@@ -84,8 +82,7 @@ impl Shard {
 
     /// Applies a Change to the account on the slate.
     fn replay_change(&mut self, id: &[u8], change: &[u8]) -> Result<(), ReplayError> {
-        apply_bytes(&mut self.slate.account, change)
-            .map_err(|error| ReplayError::Change { account: shown(id), error })
+        self.slate.apply(change).map_err(|error| ReplayError::Change { account: shown(id), error })
     }
 
     /// Refuses an account that has not what a Change left.
@@ -117,35 +114,4 @@ fn differs(id: &[u8], wanted: &Left, found: Option<(i64, i64)>) -> ReplayError {
         found: format!("{found:?}"),
         wanted: format!("{:?}", (wanted.available, wanted.held)),
     }
-}
-
-/// An account whose facts are read.
-struct Applied<'s> {
-    account: &'s mut Option<Account>,
-    at: Time,
-}
-
-impl Facts for Applied<'_> {
-    fn begin(&mut self, at: Time) {
-        self.at = at;
-    }
-
-    #[expect(clippy::inline_always, reason = "where an op is read its kind is known")]
-    #[inline(always)]
-    fn take(&mut self, op: Op) {
-        apply_op(self.account, &op, self.at);
-        match op {
-            Op::SetBlob(..) | Op::StoreAnswer { .. } | Op::Bury(_) | Op::Remember(_) => drop(op),
-            // The others own nothing; a call to find that out would cost more than most of them.
-            op => mem::forget(op),
-        }
-    }
-}
-
-/// Applies the bytes of a Change. After an error the account is not one that ever was.
-fn apply_bytes(account: &mut Option<Account>, change: &[u8]) -> Result<(), ChangeError> {
-    let mut applied = Applied { account, at: Time(0) };
-    read_change(change, &mut applied)?;
-    seal(applied.account, applied.at);
-    Ok(())
 }

@@ -26,7 +26,7 @@ pub struct Snapshot {
     is_done: bool,
 }
 
-/// What is to be written next.
+/// The piece to be written next.
 #[derive(Debug)]
 pub enum Piece {
     /// The shard was cleared: what was written shows two states. Begin again.

@@ -22,51 +22,51 @@ pub enum SnapshotError {
     /// The file cannot be read.
     #[error("{file}: {error}")]
     Io {
-        /// Its file.
+        /// The file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         error: io::Error,
     },
-    /// It is not a snapshot of this log, or of a later format.
+    /// A file that is no snapshot of this log, or of a later format.
     #[error("{file}: {error}")]
     Header {
-        /// Its file.
+        /// The file.
         file: String,
-        /// What is wrong.
+        /// The fault.
         error: HeaderError,
     },
-    /// It is a snapshot of another log.
+    /// A snapshot of another log.
     #[error("{file} belongs to another log: files of two stores were mixed")]
     Foreign {
-        /// Its file.
+        /// The file.
         file: String,
     },
     /// A chunk is damaged.
     #[error("{file} is damaged at byte {offset}: {error}")]
     Damaged {
-        /// Its file.
+        /// The file.
         file: String,
         /// Where the chunk begins.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         error: FrameError,
     },
     /// An entry of a chunk cannot be read.
     #[error("{file} is damaged in the chunk at byte {offset}: {error}")]
     Entry {
-        /// Its file.
+        /// The file.
         file: String,
         /// Where the chunk begins.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         error: RecordError,
     },
     /// Chunks are missing, or its end.
     #[error("{file} is not complete: {why}")]
     Incomplete {
-        /// Its file.
+        /// The file.
         file: String,
-        /// What is missing.
+        /// The missing part.
         why: &'static str,
     },
 }
@@ -176,17 +176,17 @@ impl<F: File> SnapshotReader<F> {
         })
     }
 
-    /// What it says of itself at its beginning.
+    /// The header at its beginning.
     pub fn header(&self) -> &SnapshotHeader {
         &self.header
     }
 
-    /// What it says of itself at its end.
+    /// The footer at its end.
     pub fn footer(&self) -> &SnapshotFooter {
         &self.footer
     }
 
-    /// What was read so far shows these sequences.
+    /// Sequences that the chunks so far show.
     pub fn into_ranges(self) -> Ranges {
         self.ranges
     }

@@ -69,7 +69,7 @@ impl<D: Disk> SnapshotWriter<D> {
     }
 }
 
-/// What a snapshot is called until it counts.
+/// The name of a snapshot until it counts.
 fn unfinished(begun: u64) -> String {
     format!("{}.new", snapshot_name(begun))
 }

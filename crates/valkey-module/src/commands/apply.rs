@@ -3,17 +3,17 @@
 
 use super::Call;
 use crate::account::{self, IMAGE};
+use crate::account_key::AccountKey;
 use crate::desk::Desk;
 use crate::entity::{self, EntityValue};
 use crate::server::{Level, Mode, Name, OpenKey};
-use scurry_codec::decode_change;
-use scurry_engine::Version;
-use scurry_ledger::{Change, Time, apply};
+use scurry_engine::{Home, Version, WrongType};
+use scurry_ledger::Time;
 use scurry_resp::table::NodeId;
 use scurry_resp::{Args, Reply, WRONG_TYPE, parse_integer};
 use std::fmt::Display;
 
-/// What a client is told.
+/// The refusal that a client gets.
 const NOT_FOR_CLIENTS: &str =
     "ERR only a primary and its files say this: use the commands of docs/commands.md";
 
@@ -37,7 +37,7 @@ pub(super) fn run(id: NodeId, call: &Call<'_>, desk: &mut Desk, reply: &mut Repl
     }
 }
 
-/// This node would not be what it copies any more: it must not go on as if it were.
+/// Ends a node that would not be what it copies any more: it must not go on as if it were.
 fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
     let key = String::from_utf8_lossy(name.bytes());
     let command = call.spec.name;
@@ -50,28 +50,26 @@ fn diverged(call: &Call<'_>, name: Name<'_>, why: &str) -> ! {
 
 fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<(), String> {
     let say = |why: &dyn Display| why.to_string();
-    desk.load(key).map_err(|_| say(&WRONG_TYPE))?;
-    desk.remember();
+    let mut home = AccountKey::new(desk, key);
+    home.load().map_err(|_| say(&WRONG_TYPE))?;
+    home.slate().remember();
     match (args.at(2), args.get(3)) {
         // A duplicate was answered: nothing has changed.
         (b"", None) => return Ok(()),
         (IMAGE, Some(image)) => {
-            desk.account = Some(account::read(image).map_err(|fault| say(&fault))?);
+            home.slate().account = Some(account::read(image).map_err(|fault| say(&fault))?);
         }
         (bytes, None) => {
-            let held = desk.version_before();
+            let held = home.version_before();
             let (version, bytes) = bytes.split_first_chunk().ok_or_else(|| say(&"it is short"))?;
             if u64::from_le_bytes(*version) != held {
                 return Err(format!("it is for another version than the {held} that is here"));
             }
-            let mut change = desk.change.take().unwrap_or(Change { at: Time(0), ops: Vec::new() });
-            decode_change(bytes, &mut change).map_err(|error| say(&error))?;
-            apply(&mut desk.account, &change);
-            desk.change = Some(change);
+            home.slate().apply(bytes).map_err(|error| say(&error))?;
         }
         _ => return Err(say(&"it has no change")),
     }
-    desk.store(key);
+    home.store();
     Ok(())
 }
 
@@ -100,7 +98,7 @@ pub(super) fn put(
     version: Version,
     value: Option<&[u8]>,
     end: Option<Time>,
-) -> Result<(), crate::server::WrongType> {
+) -> Result<(), WrongType> {
     let value = EntityValue { version, value: value.map(Into::into) };
     if let Some(mut held) = key.value::<Box<EntityValue>>()? {
         **held = value;

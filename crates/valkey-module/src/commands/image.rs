@@ -1,13 +1,15 @@
 //! SCUR.DUMP and SCUR.LOAD: accounts on their way from one store to another.
 
 use super::Call;
-use crate::account::{APPLY, AccountValue, IMAGE};
+use crate::account::AccountValue;
+use crate::account_key::AccountKey;
 use crate::desk::Desk;
 use crate::server::{Mode, OpenKey};
-use scurry_codec::decode_foreign_account;
-use scurry_engine::LoadError;
-use scurry_ledger::{Account, Code, Status};
-use scurry_resp::{Reply, WRONG_TYPE, parse_dump, parse_load, reject, unknown_account};
+use scurry_engine::{Home, LoadError};
+use scurry_ledger::Code;
+use scurry_resp::{
+    OUT_OF_MEMORY, Reply, WRONG_TYPE, parse_dump, parse_load, reject, unknown_account,
+};
 
 pub(super) fn dump(call: &Call<'_>, reply: &mut Reply<'_>) {
     let name = match (parse_dump(call.args), call.key()) {
@@ -29,21 +31,11 @@ pub(super) fn load(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
         (_, None) => return unknown_account(reply),
     };
     let mut key = OpenKey::new(call.context, name, Mode::Write);
-    if desk.load(&mut key).is_err() {
-        return reply.error(WRONG_TYPE);
+    match AccountKey::new(desk, &mut key).load_image(request.image, request.replace) {
+        Ok(()) => reply.ok(),
+        Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
+        Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),
+        Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
+        Err(error @ LoadError::Image(_)) => reject(reply, Code::Invalid, error.to_string()),
     }
-    if desk.account.is_some() && !request.replace {
-        return reply.error(format_args!("BUSYKEY {}", LoadError::Exists));
-    }
-    desk.remember();
-    let mut account = Account::empty(Status::Active);
-    if let Err(error) = decode_foreign_account(request.image, &mut account) {
-        return reject(reply, Code::Invalid, LoadError::Image(error).to_string());
-    }
-    desk.account = Some(account);
-    desk.store(&mut key);
-    if let Ok(Some(value)) = key.value::<AccountValue>() {
-        call.context.replicate_words(APPLY, name, &[IMAGE, value.image()]);
-    }
-    reply.ok();
 }

@@ -2,10 +2,12 @@
 
 use super::Call;
 use crate::account::APPLY;
+use crate::account_key::AccountKey;
 use crate::account_totals;
 use crate::desk::Desk;
 use crate::server::{OpenKey, is_tried};
-use scurry_ledger::{Command, Decision, decide_with, view_in_place};
+use scurry_engine::{Home, Outcome};
+use scurry_ledger::Command;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
     OUT_OF_MEMORY, Reply, Scratch, WRONG_TYPE, Write, parse_read, parse_write, totals_map,
@@ -43,31 +45,19 @@ fn decide(
     desk: &mut Desk,
     reply: &mut Reply<'_>,
 ) {
-    let context = call.context;
-    if desk.load(key).is_err() {
-        return reply.error(WRONG_TYPE);
-    }
-    desk.remember();
-    let limits = &desk.options.limits;
-    match decide_with(&mut desk.ops, &mut desk.account, command, context.now(), limits) {
-        Decision::Replay(answer) => {
-            // So that a WAIT behind this one covers the original.
-            context.replicate(APPLY, key.name(), b"");
-            scurry_resp::answer(reply, command, &answer, true);
+    let is_bounded = call.spec.memory != Memory::Free;
+    let mut home = AccountKey::new(desk, key).in_bounds(is_bounded);
+    match home.run(call.context.now(), command) {
+        Outcome::Answer { answer, replayed } => {
+            if replayed {
+                // So that a WAIT behind this one covers the original.
+                call.context.replicate(APPLY, key.name(), b"");
+            }
+            scurry_resp::answer(reply, command, &answer, replayed);
         }
-        Decision::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
-        Decision::Commit(change, _)
-            if call.spec.memory != Memory::Free && context.is_out_of_memory() =>
-        {
-            desk.ops = change.ops;
-            reply.error(OUT_OF_MEMORY);
-        }
-        Decision::Commit(change, answer) => {
-            desk.store(key);
-            desk.replicate(key, &change);
-            desk.ops = change.ops;
-            scurry_resp::answer(reply, command, &answer, false);
-        }
+        Outcome::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+        Outcome::WrongType => reply.error(WRONG_TYPE),
+        Outcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
     }
 }
 
@@ -84,11 +74,10 @@ pub(super) fn read(
         Err(fault) => return reply.error(fault),
     };
     let now = call.context.now();
-    if desk.load(key).is_err() {
+    if AccountKey::new(desk, key).view(now).is_err() {
         return reply.error(WRONG_TYPE);
     }
-    view_in_place(&mut desk.account, now, &desk.options.limits);
-    match &desk.account {
+    match &desk.slate.account {
         Some(account) => request.answer(reply, account, now),
         None => unknown_account(reply),
     }

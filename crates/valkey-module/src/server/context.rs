@@ -41,7 +41,7 @@ impl Context {
         self.flags & flags != 0
     }
 
-    /// This node copies another.
+    /// True on a node that copies another.
     pub(crate) fn is_replica(&self) -> bool {
         self.has(raw::REDISMODULE_CTX_FLAGS_SLAVE)
     }
@@ -51,7 +51,7 @@ impl Context {
         self.has(raw::REDISMODULE_CTX_FLAGS_LOADING)
     }
 
-    /// What is executed was decided elsewhere: by the primary, or before it was written to a file.
+    /// True when what is executed was decided elsewhere: by the primary, or before it was written to a file.
     pub(crate) fn is_decided(&self, knows_slot_import: bool) -> bool {
         self.is_loading()
             || self.has(raw::REDISMODULE_CTX_FLAGS_REPLICATED)
@@ -101,7 +101,7 @@ impl Context {
         log(self.raw, level, text);
     }
 
-    /// What INFO says of a field; none when it has none of this name.
+    /// The text of a field of INFO; none when it has none of this name.
     pub(crate) fn info(&self, section: &CStr, field: &CStr) -> Option<String> {
         // SAFETY: the strings end in zeros; the text is copied before the data is given back.
         unsafe {
@@ -114,7 +114,7 @@ impl Context {
         }
     }
 
-    /// What replicas and the file of commands get instead of the command that runs: a command
+    /// The command that replicas and files get instead of the command that runs: a command
     /// about a key, with these bytes.
     pub(crate) fn replicate(&self, command: &CStr, key: Name<'_>, bytes: &[u8]) {
         // SAFETY: the format names a string of the server, then bytes with their length; both
@@ -168,7 +168,7 @@ impl Context {
         }
     }
 
-    /// Those who watch the key are told that it has changed.
+    /// Tells watchers of the key that it has changed.
     pub(crate) fn signal_modified(&self, key: Name<'_>) {
         // SAFETY: both are valid.
         unsafe {
@@ -177,7 +177,7 @@ impl Context {
     }
 }
 
-/// What the server answers when something is done.
+/// The status of the server when something is done.
 pub(super) const OK: i32 = 0;
 
 /// Writes a line to the server's log, before there is a context.

@@ -6,7 +6,7 @@ use scurry_resp::table::{CommandId, Memory, ScurWriteId, Spec};
 use std::ffi::{CString, c_int};
 use valkey_module::raw;
 
-/// What the server calls for a command.
+/// The function that the server calls for a command.
 // SAFETY: the context and the arguments are valid until it returns.
 pub(crate) type Run = unsafe extern "C" fn(
     context: *mut raw::RedisModuleCtx,
@@ -80,7 +80,7 @@ fn server_flag(spec: &Spec, flag: &'static str) -> Option<&'static str> {
     }
 }
 
-/// What a server would see in the flags of a command of its own, and the crate's category.
+/// The words that a server would see in the flags of a command of its own, and the crate's category.
 fn categories(spec: &Spec) -> String {
     let mut categories = CATEGORY.to_string_lossy().into_owned();
     for (flag, category) in [

@@ -4,6 +4,7 @@ use super::context::OK;
 use super::kind::Kind;
 use super::name::Name;
 use super::{Context, call};
+use scurry_engine::WrongType;
 use scurry_ledger::Time;
 use std::ffi::c_void;
 use std::marker::PhantomData;
@@ -11,16 +12,12 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use valkey_module::raw;
 
-/// What is to be done with a key.
+/// The use of a key.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Mode {
     Read,
     Write,
 }
-
-/// The key holds something of another kind.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct WrongType;
 
 /// An open key; closed when dropped. No other key is open at the same time.
 pub(crate) struct OpenKey<'c> {
@@ -47,7 +44,7 @@ impl<'c> OpenKey<'c> {
         OpenKey { raw: raw.cast(), context, name }
     }
 
-    /// What it holds; none when it does not exist. It may be changed if the key was opened to be
+    /// The value; none when the key does not exist. It may be changed if the key was opened to be
     /// written.
     pub(crate) fn value<K: Kind>(&mut self) -> Result<Option<Held<'_, K>>, WrongType> {
         if self.raw.is_null() {
@@ -139,10 +136,10 @@ fn ask_for(address: *const i8) {
     let _ = address;
 }
 
-/// What an open key holds. When it has moved, the server is told at the end.
+/// The value of an open key. When it has moved, the server is told at the end.
 pub(crate) struct Held<'k, K: Kind> {
     value: ManuallyDrop<K>,
-    /// What the server keeps.
+    /// The pointer that the server keeps.
     kept: *mut c_void,
     key: *mut raw::RedisModuleKey,
     borrow: PhantomData<&'k mut ()>,

@@ -8,7 +8,7 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicPtr, Ordering};
 use valkey_module::raw;
 
-/// What a key of ours can hold. The server keeps it as one pointer.
+/// The value of a key of ours. The server keeps it as one pointer.
 pub(crate) trait Kind: Sized + 'static {
     /// Nine characters, in every dump and file for good.
     const NAME: &'static CStr;
@@ -30,7 +30,7 @@ pub(crate) trait Kind: Sized + 'static {
     /// From the bytes of a dump or a file. They may be anything.
     fn load(bytes: &[u8], encoding: i32) -> Result<Self, impl Display>;
 
-    /// It was loaded, for this key.
+    /// Called when the value was loaded, for this key.
     fn loaded(&mut self, context: &Context, database: i32, key: &[u8]);
 
     /// Appends the bytes of a dump or a file. Called in a child of the server too.
@@ -48,7 +48,7 @@ pub(crate) trait Kind: Sized + 'static {
     /// The key leaves the keyspace. Not called when a whole database goes.
     fn unlinked(&self, database: i32, key: &[u8]);
 
-    /// It is gone. Called by any thread of the server.
+    /// Called when the value is gone, by any thread of the server.
     fn freed(self);
 }
 

@@ -25,7 +25,7 @@ impl<'a> Name<'a> {
         self.raw
     }
 
-    /// Its bytes.
+    /// The bytes.
     pub(crate) fn bytes(self) -> &'a [u8] {
         let mut len = 0;
         // SAFETY: the string is alive, and its bytes stay where they are as long as it is.

@@ -12,7 +12,7 @@ use valkey_module::raw;
 
 /// The server sends the text of a simple string as it is.
 static SENDS_AS_IS: AtomicBool = AtomicBool::new(false);
-/// It is being tried.
+/// The state while it is being tried.
 static TRIES: AtomicBool = AtomicBool::new(false);
 /// The reply that it is tried with: an array within one, with bytes that would begin something.
 const TRIAL: &[u8] = b"*2\r\n+OK\r\n*1\r\n$1\r\n+\r\n";

@@ -23,7 +23,7 @@ pub(crate) fn subscribe(context: &Context, id: u64, heard: Heard) -> bool {
     unsafe { call!(RedisModule_SubscribeToServerEvent(context.raw(), event, Some(heard))) == OK }
 }
 
-/// What is told of a key: the event's name, and the key.
+/// The callback for keys: the event's name, and the key.
 type HeardOfKey = fn(&Context, &CStr, Name<'_>);
 
 static OF_KEYS: OnceLock<HeardOfKey> = OnceLock::new();

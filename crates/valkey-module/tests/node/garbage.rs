@@ -56,7 +56,7 @@ fn garbage_is_not_restored() {
     }
 }
 
-/// What says that a module's value follows, and of which type.
+/// The byte that says that a module's value follows, and of which type.
 const HEAD_LEN: usize = 10;
 /// Version of the format and checksum, behind the value.
 const FOOTER_LEN: usize = 10;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Who keeps the keys.
+/// The server that keeps the keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Product {
     Valkey,
@@ -33,7 +33,7 @@ pub(crate) fn optional(product: Product) -> Option<Product> {
 }
 
 impl Product {
-    /// What names the binary of a server that is looked for nowhere else.
+    /// The variable that names the binary of a server that is looked for nowhere else.
     fn variable(self) -> Option<&'static str> {
         match self {
             Product::Valkey | Product::Redis => None,

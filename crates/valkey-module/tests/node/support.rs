@@ -73,7 +73,7 @@ impl Node {
         Node::run(product, &all, &directory).unwrap_or_else(|log| panic!("no start: {log}"))
     }
 
-    /// What a server says that does not start.
+    /// The words of a server that does not start.
     pub(crate) fn refusal(product: Product, settings: &[&str]) -> String {
         let all: Vec<String> = settings.iter().map(|word| (*word).to_owned()).collect();
         let directory = Arc::new(TempDir::new().expect("a directory"));
@@ -256,7 +256,7 @@ impl Client {
         }
     }
 
-    /// What two copies of a key have alike.
+    /// The part that two copies of a key have alike.
     pub(crate) fn digest(&mut self, key: &str) -> String {
         self.ask(&format!("DEBUG DIGEST-VALUE {key}"))
     }

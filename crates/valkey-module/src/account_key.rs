@@ -1,0 +1,107 @@
+//! Accounts in the keys of a server: the module as a host of the ledger.
+
+use crate::account::{APPLY, AccountValue, IMAGE};
+use crate::account_totals;
+use crate::desk::Desk;
+use crate::server::{Context, OpenKey};
+use crate::timers;
+use scurry_codec::encode_change;
+use scurry_engine::{Home, Slate, WrongType};
+use scurry_ledger::{Change, Time};
+
+/// An open key, the home of an account.
+pub(crate) struct AccountKey<'d, 'c> {
+    desk: &'d mut Desk,
+    key: &'d mut OpenKey<'c>,
+    /// The account's version when it was loaded, 0 where there was none.
+    version_before: u64,
+    /// The bound on memory is heeded here, and not by the server before.
+    is_bounded: bool,
+}
+
+impl<'d, 'c> AccountKey<'d, 'c> {
+    pub(crate) fn new(desk: &'d mut Desk, key: &'d mut OpenKey<'c>) -> AccountKey<'d, 'c> {
+        AccountKey { desk, key, version_before: 0, is_bounded: false }
+    }
+
+    /// The same key, with the bound on memory heeded or not.
+    pub(crate) fn in_bounds(self, is_bounded: bool) -> AccountKey<'d, 'c> {
+        AccountKey { is_bounded, ..self }
+    }
+
+    /// The account's version when it was loaded, 0 where there was none.
+    pub(crate) fn version_before(&self) -> u64 {
+        self.version_before
+    }
+
+    fn context(&self) -> &'c Context {
+        self.key.context()
+    }
+}
+
+impl Home for AccountKey<'_, '_> {
+    fn slate(&mut self) -> &mut Slate {
+        &mut self.desk.slate
+    }
+
+    fn load(&mut self) -> Result<(), WrongType> {
+        let value = self.key.value::<AccountValue>()?;
+        let slate = &mut self.desk.slate;
+        slate.unpack(value.as_ref().map(|value| value.image()));
+        self.version_before = slate.account.as_ref().map_or(0, |account| account.version);
+        Ok(())
+    }
+
+    fn refuses_memory(&mut self) -> bool {
+        self.is_bounded && self.context().is_out_of_memory()
+    }
+
+    fn hand_on(&mut self, change: &Change) {
+        let bytes = &mut self.desk.bytes;
+        bytes.clear();
+        bytes.extend_from_slice(&self.version_before.to_le_bytes());
+        encode_change(change, bytes);
+        self.key.context().replicate(APPLY, self.key.name(), bytes);
+    }
+
+    fn hand_on_image(&mut self) {
+        let words = [IMAGE, self.desk.slate.image()];
+        self.key.context().replicate_words(APPLY, self.key.name(), &words);
+    }
+
+    fn count(&mut self) {
+        let slate = &self.desk.slate;
+        // What is deleted leaves the totals when the server frees it.
+        if let Some(account) = &slate.account {
+            account_totals::replace(slate.before(), Some(account));
+        }
+    }
+
+    fn put(&mut self, due: Option<Time>) {
+        let (context, name) = (self.context(), self.key.name());
+        let (database, slate) = (context.database(), &self.desk.slate);
+        if let Ok(Some(mut value)) = self.key.value::<AccountValue>() {
+            value.replace(slate);
+            timers::arm(context, database, name.bytes(), value.armed(), due);
+        } else {
+            let mut value = AccountValue::new(slate);
+            timers::arm(context, database, name.bytes(), value.armed(), due);
+            self.key.set(value);
+        }
+        context.signal_modified(name);
+    }
+
+    fn remove(&mut self) {
+        if matches!(self.key.value::<AccountValue>(), Ok(Some(_))) {
+            self.key.delete();
+        }
+        self.context().signal_modified(self.key.name());
+    }
+
+    fn arm(&mut self, due: Option<Time>) {
+        let (context, name) = (self.context(), self.key.name());
+        if let Ok(Some(mut value)) = self.key.value::<AccountValue>() {
+            timers::arm(context, context.database(), name.bytes(), value.armed(), due);
+        }
+    }
+}
