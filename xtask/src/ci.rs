@@ -1,77 +1,73 @@
-//! The read-only gate. What it builds goes to cargo's target directory and nowhere else.
+//! Running the read-only gates. What they build goes to cargo's target directory and nowhere else; the long one
+//! writes down that it has passed.
 
-use crate::fuzz;
+use crate::gates::{ALL, Gate, Step, TEST, all_steps};
 use crate::host::Host;
-use crate::rdma;
-use crate::steps::{Outcome, Steps};
-use crate::tidy;
+use crate::record::Record;
+use crate::steps::{Cost, Outcome, Steps};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-type Step = (&'static str, fn(&Host) -> Result<Outcome>);
+/// Runs the steps of a gate.
+pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
+    passed(host, gate).map(drop)
+}
 
-/// In this order: what is quick and often wrong comes first.
-const STEPS: &[Step] = &[
-    ("fmt", fmt),
-    ("clippy", clippy),
-    ("tidy", tidy),
-    ("no-std", no_std),
-    ("test", test),
-    ("cluster-test", cluster_test),
-    ("fuzz", fuzz_step),
-    ("mutants", mutants_step),
-    // A processor is emulated there: what runs beside it makes everything in it late.
-    ("rdma", rdma::run),
-];
+/// Runs the long gate, and writes down that this commit has passed it.
+pub(crate) fn run_all(host: &Host) -> Result<()> {
+    println!("{}", Record::said(Record::load(&host.root)?.as_ref()));
+    let cost = passed(host, &ALL)?;
+    println!("passed in {} minutes", cost.clock.as_secs().div_ceil(60));
+    match host.git_output(&["status", "--porcelain"])?.trim() {
+        "" => Record::of_now(host, cost)?.write(&host.root),
+        changes => {
+            println!("not recorded: what was tested is no commit:\n{changes}");
+            Ok(())
+        }
+    }
+}
 
-/// A target without an operating system: what builds for it uses no `std`.
-const BARE_TARGET: &str = "thumbv7em-none-eabi";
-
-/// Steps that run beside the others, in a process of their own: tests of real servers mostly wait, and
-/// what is here mostly computes. Neither needs what the others build.
-const ASIDE: &[&str] = &["fuzz", "mutants"];
-
-/// One gate in so many has seeded each mutant: all of them take longer than everything else together.
-const MUTANT_PARTS: u64 = 4;
-
-/// Runs the named steps, or all. An error names those that failed.
-pub(crate) fn run(host: &Host, names: &[String]) -> Result<()> {
+/// Runs the named steps of all gates, or those of `make test` when none is named.
+pub(crate) fn run_named(host: &Host, names: &[String]) -> Result<()> {
     if names.iter().any(|name| name == "--list") {
-        STEPS.iter().for_each(|(name, _)| println!("{name}"));
+        all_steps().iter().for_each(|(name, _)| println!("{name}"));
         return Ok(());
     }
-    let chosen = choose(names)?;
+    if names.is_empty() {
+        return run(host, &TEST);
+    }
+    let mut steps = Steps::begin();
+    for (name, step) in choose(names)? {
+        steps.run(name, || step(host));
+    }
+    steps.finish().map(drop)
+}
+
+fn passed(host: &Host, gate: &Gate) -> Result<Cost> {
     // Elsewhere an editor may be at work meanwhile.
     let before = std::env::var_os("CI").map(|_| state_of_tree(host)).transpose()?;
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     let mut aside = None;
-    for (name, step) in chosen {
-        if names.is_empty() && ASIDE.contains(&name) {
-            continue;
+    for (name, step) in gate.steps.iter().filter(|(name, _)| !gate.aside.contains(name)) {
+        if *name == gate.beside {
+            aside = Some(Aside::start(host, gate.aside)?);
         }
-        // What is quick and often wrong has been looked at.
-        if names.is_empty() && name == "test" {
-            aside = Some(Aside::start(host)?);
-        }
-        if name == "rdma"
+        if *name == "rdma"
             && let Some(aside) = aside.take()
         {
             steps.run("aside", || aside.end());
         }
         steps.run(name, || step(host));
     }
+    if let Some(aside) = aside {
+        steps.run("aside", || aside.end());
+    }
     if let Some(before) = before {
         steps.run("tree-unchanged", || unchanged(&before, &state_of_tree(host)?));
     }
     steps.finish()
-}
-
-/// Seeds all known bugs, or a part of them.
-pub(crate) fn mutants(host: &Host, words: &[&str]) -> Result<()> {
-    let run = ["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants", "--"];
-    host.cargo(&[&run[..], words].concat())
 }
 
 /// The steps that run beside the others, and what they print.
@@ -81,20 +77,20 @@ struct Aside {
 }
 
 impl Aside {
-    fn start(host: &Host) -> Result<Aside> {
+    fn start(host: &Host, names: &[&str]) -> Result<Aside> {
         let log = host.target_dir()?.join("xtask-aside.log");
         let file = File::create(&log).with_context(|| format!("create {}", log.display()))?;
         let program = std::env::current_exe().context("this program has no path")?;
         let child = Command::new(program)
             .arg("ci")
-            .args(ASIDE)
+            .args(names)
             .current_dir(&host.root)
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file)
             .spawn()
             .context("cannot start the steps that run beside")?;
-        println!("\nbeside what follows: {}, in {}", ASIDE.join(", "), log.display());
+        println!("\nbeside what follows: {}, in {}", names.join(", "), log.display());
         Ok(Aside { child, log })
     }
 
@@ -107,86 +103,11 @@ impl Aside {
 }
 
 fn choose(names: &[String]) -> Result<Vec<Step>> {
-    if names.is_empty() {
-        return Ok(STEPS.to_vec());
-    }
-    if let Some(name) = names.iter().find(|name| !STEPS.iter().any(|step| step.0 == **name)) {
+    let all = all_steps();
+    if let Some(name) = names.iter().find(|name| !all.iter().any(|step| step.0 == **name)) {
         bail!("no step `{name}`: see cargo xtask ci --list");
     }
-    Ok(STEPS.iter().copied().filter(|step| names.iter().any(|name| name == step.0)).collect())
-}
-
-fn fmt(host: &Host) -> Result<Outcome> {
-    host.cargo(&["fmt", "--all", "--check"]).context("repair with cargo xtask fix")?;
-    Ok(Outcome::Passed)
-}
-
-fn clippy(host: &Host) -> Result<Outcome> {
-    host.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
-    Ok(Outcome::Passed)
-}
-
-fn tidy(host: &Host) -> Result<Outcome> {
-    tidy::run(host)?;
-    Ok(Outcome::Passed)
-}
-
-/// tidy reads the attribute; this proves it, also for what the pure crates depend on.
-fn no_std(host: &Host) -> Result<Outcome> {
-    let libraries = host.output(Command::new("rustc").args([
-        "--print",
-        "target-libdir",
-        "--target",
-        BARE_TARGET,
-    ]))?;
-    if !std::path::Path::new(libraries.trim()).is_dir() {
-        return Ok(Outcome::Skipped(format!(
-            "tidy has read the attributes; to prove them: rustup target add {BARE_TARGET}"
-        )));
-    }
-    host.cargo(&[
-        "build",
-        "--locked",
-        "--target",
-        BARE_TARGET,
-        "-p",
-        "scurry-ledger",
-        "-p",
-        "scurry-codec",
-    ])?;
-    Ok(Outcome::Passed)
-}
-
-fn test(host: &Host) -> Result<Outcome> {
-    let mut cargo = host.cargo_command();
-    cargo.args(["test", "--workspace", "--locked", "--no-fail-fast"]);
-    // It is built with the tests, before the first of them runs. Tests of other packages would build it
-    // alone, with other features of what it depends on: all of that a second time.
-    cargo.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
-    host.show(&mut cargo)?;
-    Ok(Outcome::Passed)
-}
-
-/// A real cluster: a primary killed, one paused, slots moved.
-fn cluster_test(host: &Host) -> Result<Outcome> {
-    const NAME: &str = "scurry-cluster-test";
-    let built = host.binaries(&[NAME])?.join(NAME);
-    host.show(Command::new(built).arg("--short"))?;
-    Ok(Outcome::Passed)
-}
-
-fn fuzz_step(host: &Host) -> Result<Outcome> {
-    fuzz::run(host, fuzz::SECONDS_DEFAULT)
-}
-
-/// A part of them, by the number of commits: each commit has its turn at another part.
-fn mutants_step(host: &Host) -> Result<Outcome> {
-    let commits = host.git_output(&["rev-list", "--count", "HEAD"])?;
-    let commits: u64 = commits.trim().parse().context("the number of commits")?;
-    let part = format!("{}/{MUTANT_PARTS}", commits % MUTANT_PARTS + 1);
-    println!("part {part}; all of them: cargo xtask mutants");
-    mutants(host, &["--part", &part])?;
-    Ok(Outcome::Passed)
+    Ok(all.into_iter().filter(|step| names.iter().any(|name| name == step.0)).collect())
 }
 
 fn state_of_tree(host: &Host) -> Result<String> {
@@ -211,7 +132,6 @@ mod tests {
     fn steps_are_chosen_by_name_and_keep_their_order() {
         let chosen = choose(&["test".to_owned(), "fmt".to_owned()]).unwrap();
         assert_eq!(chosen.iter().map(|step| step.0).collect::<Vec<_>>(), ["fmt", "test"]);
-        assert_eq!(choose(&[]).unwrap().len(), STEPS.len());
         let error = choose(&["tset".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("`tset`"), "{error}");
     }

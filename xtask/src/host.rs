@@ -5,6 +5,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Where scripts/install-tools.sh puts the runner of tests.
+const NEXTEST: &str = ".cache/nextest/bin/cargo-nextest";
+
 /// The workspace on this machine.
 pub(crate) struct Host {
     /// The directory of the root Cargo.toml.
@@ -33,6 +36,25 @@ impl Host {
     /// Cargo, to be given arguments.
     pub(crate) fn cargo_command(&self) -> Command {
         Command::new(&self.cargo)
+    }
+
+    /// cargo-nextest with these words: the one that scripts/install-tools.sh has put beside the tree, else
+    /// that of this machine.
+    pub(crate) fn nextest(&self, words: &[&str]) -> Result<Command> {
+        let mut program = self.root.join(NEXTEST);
+        if !program.is_file() {
+            program = "cargo-nextest".into();
+            let mut asked = Command::new(&program);
+            asked.args(["nextest", "--version"]).stdin(Stdio::null()).stdout(Stdio::null());
+            asked.stderr(Stdio::null()).status().ok().filter(|status| status.success()).context(
+                "cargo-nextest is missing: run scripts/install-tools.sh check, or cargo install \
+                 --locked cargo-nextest",
+            )?;
+        }
+        println!("$ cargo nextest {}", words.join(" "));
+        let mut command = Command::new(program);
+        command.arg("nextest").args(words).env("CARGO", &self.cargo);
+        Ok(command)
     }
 
     /// Runs a program with its output shown; an error when it fails.

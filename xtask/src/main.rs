@@ -1,11 +1,14 @@
 //! The project's own chores, so that a gate means the same on every machine:
 //! `cargo xtask ci` only reads, `cargo xtask fix` is what changes files.
 
+mod change;
 mod ci;
 mod fix;
 mod fuzz;
+mod gates;
 mod host;
 mod rdma;
+mod record;
 mod sim;
 mod steps;
 mod tidy;
@@ -18,14 +21,16 @@ use steps::Outcome;
 const HELP: &str = "\
 usage: cargo xtask COMMAND
 
-  ci [STEP]...   the read-only gate: every step, or only the named ones
-  ci --list      the names of its steps
+  check          the quick gate, before each commit: what is quick and often wrong
+  ci [STEP]...   the gate: every step, or only the named ones of any gate
+  ci --list      the names of all steps
+  all            the long gate: everything, all mutants and many seeds; it is recorded
   fix            format, apply what clippy can repair, write docs/commands.md anew
   tidy           the project's own rules: code map, purity, edges, documents
   fuzz [--seconds N]
                  the properties of testing/fuzz: their seeds, then each target for N seconds
-  sim [--seconds N] [--theme NAME] [--seed S]
-                 durability on a faulty disk: seeds from S on for N seconds, or S alone
+  sim [--seconds N | --seeds N] [--theme NAME] [--seed S]
+                 durability on a faulty disk: seeds from S on for N seconds, N of them, or S alone
   rdma-sim [--seeds N] [--seed S]
                  RESP over a simulated RDMA fabric: N seeds, 10,000 unless told otherwise
   crash [--rounds N] [--seed S]
@@ -62,7 +67,9 @@ fn run(args: &[String]) -> Result<()> {
         bail!("`{command}` takes no arguments: see cargo xtask help");
     }
     match command.as_str() {
-        "ci" => ci::run(&Host::find()?, rest),
+        "check" => ci::run(&Host::find()?, &gates::CHECK),
+        "ci" => ci::run_named(&Host::find()?, rest),
+        "all" => ci::run_all(&Host::find()?),
         "fuzz" => {
             let seconds = fuzz::seconds(rest)?;
             if let Outcome::Skipped(why) = fuzz::run(&Host::find()?, seconds)? {
@@ -84,7 +91,7 @@ fn run(args: &[String]) -> Result<()> {
         },
         "fix" => fix::run(&Host::find()?),
         "tidy" => tidy::run(&Host::find()?),
-        "mutants" => ci::mutants(&Host::find()?, &[]),
+        "mutants" => gates::mutants(&Host::find()?, &[]),
         "help" | "--help" | "-h" => {
             print!("{HELP}");
             Ok(())

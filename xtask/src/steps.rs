@@ -1,7 +1,10 @@
 //! The steps of a gate: each runs to its end, whatever the others did, and the summary says
-//! which failed, so that one run shows everything that is wrong.
+//! which failed, so that one run shows everything that is wrong; and what each took, by the clock and of
+//! the processors.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::time::TimeVal;
 use std::time::{Duration, Instant};
 
 /// How a step ended when it did not fail.
@@ -13,47 +16,68 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
+/// The time that work took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Cost {
+    /// By the clock.
+    pub(crate) clock: Duration,
+    /// Of all processors together, in the programs that were started and have ended.
+    pub(crate) processors: Duration,
+}
+
+/// One step that has run.
+struct Done {
+    name: String,
+    cost: Cost,
+    outcome: Result<Outcome>,
+}
+
 /// The record of the steps that ran.
-#[derive(Default)]
 pub(crate) struct Steps {
-    done: Vec<(String, Duration, Result<Outcome>)>,
+    begin: Cost,
+    done: Vec<Done>,
 }
 
 impl Steps {
+    pub(crate) fn begin() -> Steps {
+        Steps { begin: now(), done: Vec::new() }
+    }
+
     /// Runs one step and prints how it went.
     pub(crate) fn run(&mut self, name: &str, step: impl FnOnce() -> Result<Outcome>) {
         println!("\n== {name}");
         let begin = now();
         let outcome = step();
-        let took = now().duration_since(begin);
+        let cost = since(begin);
         if let Err(error) = &outcome {
             println!("{name}: {error:#}");
         }
-        println!("-- {name}: {} in {}", word(&outcome), seconds(took));
-        self.done.push((name.to_owned(), took, outcome));
+        println!("-- {name}: {} in {}", word(&outcome), seconds(cost.clock));
+        self.done.push(Done { name: name.to_owned(), cost, outcome });
     }
 
-    /// One line per step. An error when one failed.
-    pub(crate) fn finish(&self) -> Result<()> {
-        println!("\n{}", self.summary());
+    /// One line per step, then the time from the first to the last. An error when one failed.
+    pub(crate) fn finish(&self) -> Result<Cost> {
+        let total = since(self.begin);
+        println!("\n{}", self.summary(total));
         let failed: Vec<&str> = self
             .done
             .iter()
-            .filter(|(_, _, outcome)| outcome.is_err())
-            .map(|(name, _, _)| name.as_str())
+            .filter(|done| done.outcome.is_err())
+            .map(|done| done.name.as_str())
             .collect();
         if !failed.is_empty() {
             bail!("failed: {}", failed.join(", "));
         }
-        Ok(())
+        Ok(total)
     }
 
-    fn summary(&self) -> String {
-        let width = self.done.iter().map(|(name, _, _)| name.len()).max().unwrap_or(0);
-        let mut text = String::from("summary\n");
-        for (name, took, outcome) in &self.done {
-            let took = seconds(*took);
-            text.push_str(&format!("  {:7} {took:>9}  {name:width$}", word(outcome)));
+    fn summary(&self, total: Cost) -> String {
+        let width = self.done.iter().map(|done| done.name.len()).max().unwrap_or(0);
+        let head = ("summary", "clock", "processors");
+        let mut text = format!("{:9} {:>9} {:>11}\n", head.0, head.1, head.2);
+        for Done { name, cost, outcome } in &self.done {
+            text.push_str(&format!("  {:7} {}  {name:width$}", word(outcome), times(*cost)));
             match outcome {
                 Ok(Outcome::Passed) => {}
                 Ok(Outcome::Skipped(why)) => text.push_str(&format!("  {why}")),
@@ -62,10 +86,13 @@ impl Steps {
             text.truncate(text.trim_end().len());
             text.push('\n');
         }
-        let total = self.done.iter().map(|(_, took, _)| *took).sum();
-        text.push_str(&format!("  {:7} {:>9}", "total", seconds(total)));
+        text.push_str(&format!("  {:7} {}", "total", times(total)));
         text
     }
+}
+
+fn times(cost: Cost) -> String {
+    format!("{:>9} {:>11}", seconds(cost.clock), seconds(cost.processors))
 }
 
 fn word(outcome: &Result<Outcome>) -> &'static str {
@@ -80,9 +107,31 @@ fn seconds(took: Duration) -> String {
     format!("{}.{:01} s", took.as_secs(), took.subsec_millis() / 100)
 }
 
+fn since(begin: Cost) -> Cost {
+    let now = now();
+    Cost { clock: now.clock - begin.clock, processors: now.processors - begin.processors }
+}
+
+/// Both from some moment on.
+fn now() -> Cost {
+    Cost { clock: clock(), processors: processors().unwrap_or_default() }
+}
+
 #[expect(clippy::disallowed_methods, reason = "a gate shows how long its steps take")]
-fn now() -> Instant {
-    Instant::now()
+fn clock() -> Duration {
+    static BEGIN: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(Instant::now);
+    BEGIN.elapsed()
+}
+
+/// The time of programs that were waited for, and of those that they waited for.
+fn processors() -> Result<Duration> {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).context("the time of what has ended")?;
+    Ok(duration(usage.user_time()) + duration(usage.system_time()))
+}
+
+fn duration(time: TimeVal) -> Duration {
+    let micros = time.tv_sec().saturating_mul(1_000_000).saturating_add(time.tv_usec());
+    Duration::from_micros(u64::try_from(micros).unwrap_or(0))
 }
 
 #[cfg(test)]
@@ -92,25 +141,35 @@ mod tests {
 
     #[test]
     fn a_failed_step_fails_the_gate_and_the_rest_still_runs() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::begin();
         steps.run("first", || Err(anyhow!("it broke")));
         steps.run("second", || Ok(Outcome::Passed));
         steps.run("third", || Ok(Outcome::Skipped("no tool".into())));
         let error = steps.finish().unwrap_err().to_string();
         assert_eq!(error, "failed: first");
-        let summary = steps.summary();
+        steps.done.iter_mut().for_each(|done| done.cost = Cost::default());
+        let summary = steps.summary(Cost::default());
         let lines: Vec<Vec<&str>> =
             summary.lines().map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(lines[1], ["FAILED", "0.0", "s", "first", "it", "broke"]);
-        assert_eq!(lines[2], ["ok", "0.0", "s", "second"]);
-        assert_eq!(lines[3], ["skipped", "0.0", "s", "third", "no", "tool"]);
+        assert_eq!(lines[1], ["FAILED", "0.0", "s", "0.0", "s", "first", "it", "broke"]);
+        assert_eq!(lines[2], ["ok", "0.0", "s", "0.0", "s", "second"]);
+        assert_eq!(lines[3], ["skipped", "0.0", "s", "0.0", "s", "third", "no", "tool"]);
     }
 
     #[test]
     fn a_gate_without_failures_passes() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::begin();
         steps.run("only", || Ok(Outcome::Passed));
         assert!(steps.finish().is_ok());
+    }
+
+    #[test]
+    fn what_a_started_program_computes_is_counted() {
+        let before = processors().unwrap();
+        let busy = "i=0; while [ $i -lt 200000 ]; do i=$((i + 1)); done";
+        let status = std::process::Command::new("sh").args(["-c", busy]).status();
+        assert!(status.unwrap().success());
+        assert!(processors().unwrap() > before);
     }
 
     #[test]

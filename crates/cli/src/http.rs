@@ -1,8 +1,8 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
-use crate::file::File;
 use crate::log::Log;
 use crate::size::Size;
+use crate::users::read_users;
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use scurry_http::{Door, Front, Settings};
@@ -125,7 +125,7 @@ impl Http {
     fn front(&self) -> Result<Front> {
         let entries = match &self.users {
             None => Vec::new(),
-            Some(path) => File::read_users(path)?,
+            Some(path) => read_users(path)?,
         };
         let of_the_file = || format!("wrong users in {:?}", self.users.as_deref());
         let users = Users::new(None, &entries).with_context(of_the_file)?;

@@ -4,7 +4,6 @@ mod announcement;
 mod backup;
 mod client;
 mod cluster;
-mod file;
 mod hash_password;
 mod http;
 mod inspect;
@@ -21,8 +20,9 @@ mod snapshot;
 mod store;
 mod totals;
 mod transfer;
+mod users;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;
 
 /// Scurry: prepaid balances and live charging sessions in memory.
@@ -40,7 +40,7 @@ enum Command {
     /// Settings come from the command line, else from the file given with --config, else they
     /// are the defaults. What is committed is kept in --dir, by
     /// default on the device before it is answered (--durability).
-    Serve(Box<serve::Serve>),
+    Serve(Box<serve::Options>),
 
     /// Serve entities over HTTP, each kept on several nodes.
     ///
@@ -106,8 +106,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match CommandLine::parse().command {
-        Command::Serve(serve) => serve.run(),
+    let mut matches = CommandLine::command().get_matches();
+    let line = CommandLine::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let (_, given) = matches.remove_subcommand().unwrap_or_default();
+    let result = match line.command {
+        Command::Serve(options) => serve::run(*options, &given),
         Command::Http(http) => http.run(),
         Command::Cli(cli) => cli.run(),
         Command::HashPassword => hash_password::run(),

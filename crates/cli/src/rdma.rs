@@ -1,4 +1,4 @@
-//! The options of `scurry serve` about RDMA.
+//! The options of `scurry serve` about RDMA: in the file of settings they are the table `[rdma]`.
 
 use crate::size::Size;
 use anyhow::{Context, Result, bail, ensure};
@@ -12,58 +12,47 @@ const WINDOWS_MAX: usize = 16;
 /// A core that spins for longer is no core for others.
 const SPIN_US_MAX: u64 = 100_000;
 
-#[derive(Args, Debug)]
+#[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "RDMA")]
+#[serde(deny_unknown_fields)]
 pub(crate) struct Rdma {
     /// Speak RESP over RDMA here too (Valkey over RDMA), to peers of a network that is trusted. Needs
     /// libibverbs, librdmacm and a device that has this address [default: TCP alone]
-    #[arg(long, value_name = "ADDR:PORT")]
-    rdma_listen: Option<SocketAddr>,
+    #[arg(long = "rdma-listen", id = "rdma_listen", value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
 
     /// Memory that may be pinned for all connections over RDMA together [default: 1gb]
-    #[arg(long, value_name = "SIZE")]
-    rdma_max_pinned: Option<Size>,
+    #[arg(long = "rdma-max-pinned", id = "rdma_max_pinned", value_name = "SIZE")]
+    pub(crate) max_pinned: Option<Size>,
 
     /// Length of the windows that peers write into, 64kb to 16mb [default: 256kb]
-    #[arg(long, value_name = "SIZE")]
-    rdma_window: Option<Size>,
+    #[arg(long = "rdma-window", id = "rdma_window", value_name = "SIZE")]
+    pub(crate) window: Option<Size>,
 
     /// How it is done, as NAME=VALUE with commas between: input and output (in-place or copied),
     /// windows (1 to 16), inline (bytes, 0 for none), signal (one request of so many), doorbells
     /// (batched or each), spin (microseconds, 0 for never). docs/rdma.md says what each is for
-    #[arg(long, value_name = "LIST")]
-    rdma_tuning: Option<String>,
-}
-
-/// The same in the file of settings.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct RdmaTable {
-    listen: Option<SocketAddr>,
-    max_pinned: Option<Size>,
-    window: Option<Size>,
-    tuning: Option<String>,
+    #[arg(long = "rdma-tuning", id = "rdma_tuning", value_name = "LIST")]
+    pub(crate) tuning: Option<String>,
 }
 
 impl Rdma {
-    /// What the command line says, else the file; none without an address.
-    pub(crate) fn settings(&self, file: &RdmaTable) -> Result<Option<RdmaSettings>> {
-        let pinned = self.rdma_max_pinned.or(file.max_pinned);
-        let window = self.rdma_window.or(file.window);
-        let tuning = self.rdma_tuning.as_deref().or(file.tuning.as_deref());
-        let Some(listen) = self.rdma_listen.or(file.listen) else {
+    /// Settings of the transport; none without an address.
+    pub(crate) fn settings(&self) -> Result<Option<RdmaSettings>> {
+        let Rdma { listen, max_pinned: pinned, window, tuning } = self;
+        let Some(listen) = *listen else {
             let alone = pinned.is_none() && window.is_none() && tuning.is_none();
             ensure!(alone, "the options of RDMA are for --rdma-listen");
             return Ok(None);
         };
         let mut settings = RdmaSettings::new(listen);
-        if let Some(size) = window {
+        if let Some(size) = *window {
             let len = usize::try_from(size.0).unwrap_or(usize::MAX);
             let fits = (RDMA_WINDOW_LEN_MIN..=RDMA_WINDOW_LEN_MAX).contains(&len);
             ensure!(fits, "--rdma-window must be 64kb to 16mb");
             settings.connection.window_len = len;
         }
-        if let Some(size) = pinned {
+        if let Some(size) = *pinned {
             let least = 2 * settings.connection.window_len as u64;
             ensure!(size.0 >= least, "--rdma-max-pinned must have room for two windows");
             settings.pinned_max = size.0;

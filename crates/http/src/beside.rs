@@ -14,8 +14,13 @@ use axum::response::IntoResponse;
 use axum::routing::get;
 use scurry_resp::table::Role;
 use scurry_server::{Exposition, Inside, Measurement, Roles};
+use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 use tokio::task::spawn_blocking;
+
+/// No answer of the engine takes longer.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What the requests of this door can reach.
 pub(crate) struct Beside {
@@ -25,7 +30,9 @@ pub(crate) struct Beside {
 
 pub(crate) fn routes(inside: Inside, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
     let charges = Roles::NONE.with(Role::Read).with(Role::Charge).with(Role::Provision);
-    let store: Arc<dyn Service> = Arc::new(Engine::new(inside.clone(), charges));
+    let way = inside.clone();
+    let engine = Engine::new(move || way.connect(charges).map_err(io::Error::other), PATIENCE);
+    let store: Arc<dyn Service> = Arc::new(engine);
     let beside = Arc::new(Beside { inside, traffic: Arc::clone(traffic) });
     let guarded = Router::new().route("/metrics", get(metrics));
     let own = gate.guard(Role::Read, guarded).route("/readyz", get(ready)).with_state(beside);

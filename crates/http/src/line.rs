@@ -10,6 +10,8 @@ use redis::{Cmd, ErrorKind, RedisError, RedisResult, Value, cmd};
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
 use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, ready};
@@ -63,6 +65,8 @@ struct Shared {
 struct State {
     /// Whom the next replies are for, in their order.
     waiting: VecDeque<Ticket>,
+    /// Requests among them that the task has sent, or has begun to.
+    sent: usize,
     /// Of requests, what the node has not taken yet.
     unsent: Vec<u8>,
     /// Nothing more is sent.
@@ -87,6 +91,17 @@ impl Line {
             line.ask(auth.arg(password)).await?.extract_error()?;
         }
         Ok(line)
+    }
+
+    /// On one half of a pair of sockets, whose other half an engine in this process serves.
+    ///
+    /// # Errors
+    /// When the system does not let it be waited for.
+    pub(crate) fn within(stream: UnixStream, patience: Duration) -> io::Result<Line> {
+        // What is called a TCP stream is a descriptor to read, to write and to wait for, which is all
+        // that is done with one here: no option of TCP is set, and no address asked for.
+        let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(stream)))?;
+        Ok(Line::on(stream, patience))
     }
 
     fn on(stream: TcpStream, patience: Duration) -> Line {
@@ -129,6 +144,17 @@ impl Line {
     /// Nothing that is sent now is answered.
     pub(crate) fn is_over(&self) -> bool {
         self.0.shared.state().is_over
+    }
+
+    /// Requests that were sent and are not answered. Those that wait for the next turn of the task are
+    /// none of them: what is sent now leaves together with those.
+    pub(crate) fn under_way(&self) -> usize {
+        self.0.shared.state().sent
+    }
+
+    /// The same connection.
+    pub(crate) fn is_same(&self, other: &Line) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
     }
 
     /// The reply to a command; of RESP's errors a value.
@@ -228,6 +254,7 @@ impl Shared {
 
     fn flush(&self, context: &mut Context<'_>) -> io::Result<()> {
         let mut state = self.state();
+        state.sent = state.waiting.len();
         while !state.unsent.is_empty() {
             match self.stream.as_ref().poll_write_ready(context)? {
                 Poll::Pending => break,
@@ -253,7 +280,10 @@ impl Shared {
         while let Some((value, length)) = read(&all[at..]).map_err(|_| foreign())? {
             at += length;
             // Whoever says something unasked is no node.
-            let ticket = self.state().waiting.pop_front().ok_or_else(foreign)?;
+            let mut state = self.state();
+            let ticket = state.waiting.pop_front().ok_or_else(foreign)?;
+            state.sent = state.sent.saturating_sub(1);
+            drop(state);
             ticket.give(Ok(value));
         }
         if joined {

@@ -194,8 +194,8 @@ impl<Q: Queue> Endpoint<Q> {
 
     /// Gives back memory that only an unusual request has needed. Registered vectors stay until nothing
     /// has come for a while, since registering is dear.
-    pub fn settle(&mut self) {
-        self.inbound.settle(false);
+    pub fn release_memory(&mut self) {
+        self.inbound.release(false);
     }
 
     /// Nothing more will be formed. When [`Endpoint::is_finished`], the connection can be ended without

@@ -159,7 +159,7 @@ impl<W: Window> Inbound<W> {
     }
 
     /// Gives back the room of an empty copy: what is more than usual, or all of it.
-    pub(crate) fn settle(&mut self, idle: bool) {
+    pub(crate) fn release(&mut self, idle: bool) {
         if self.copy.is_empty() && (idle || self.copy.capacity() > COPY_KEPT) {
             self.copy = Vec::new();
         }

@@ -23,7 +23,7 @@ impl<Q: Queue> Endpoint<Q> {
         }
         self.guard(|endpoint| {
             endpoint.keep_alive(now_ms)?;
-            endpoint.watch(now_ms)?;
+            endpoint.look_after_peer(now_ms)?;
             endpoint.rest(now_ms);
             endpoint.control()
         })
@@ -68,7 +68,7 @@ impl<Q: Queue> Endpoint<Q> {
         self.opened && (self.wire.flight.is_awaiting() || self.probed.is_some() || window)
     }
 
-    fn watch(&mut self, now_ms: i64) -> Result<(), Fault> {
+    fn look_after_peer(&mut self, now_ms: i64) -> Result<(), Fault> {
         let silence_ms = self.settings.silence_ms;
         if silence_ms <= 0 || !self.is_waiting() {
             (self.waiting_since_ms, self.suspected_ms) = (None, None);
@@ -93,7 +93,7 @@ impl<Q: Queue> Endpoint<Q> {
         if std::mem::replace(&mut self.bytes_seen, bytes) != bytes {
             self.active_ms = now_ms;
         } else if now_ms.saturating_sub(self.active_ms) >= self.settings.idle_ms {
-            self.inbound.settle(true);
+            self.inbound.release(true);
             self.output.release(&mut self.wire.queue);
         }
     }

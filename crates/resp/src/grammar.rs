@@ -2,7 +2,7 @@
 //! words and their form; what values mean is for `decide` to check.
 
 use crate::options::{Options, is, once};
-use crate::table::CommandId;
+use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
     BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemRequest, Name, NewBucket,
@@ -12,18 +12,13 @@ use scurry_ledger::{
 /// Identities in one command at most, whatever the limits of the store are.
 const IDENTITIES_MAX: usize = 64;
 
-/// A SCUR command, understood.
+/// A SCUR command for `decide`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ScurRequest<'a> {
-    /// For `decide`.
-    Write {
-        /// The account, which is the key.
-        account: &'a [u8],
-        /// Command to the account.
-        command: Command<'a>,
-    },
-    /// Reads only.
-    Read(Read<'a>),
+pub struct Write<'a> {
+    /// The account, which is the key.
+    pub account: &'a [u8],
+    /// Command to the account.
+    pub command: Command<'a>,
 }
 
 /// A SCUR command that changes nothing.
@@ -49,71 +44,55 @@ pub enum Read<'a> {
         /// At least 1.
         amount: i64,
     },
-    /// `SCUR.TOTALS`.
-    Totals,
 }
 
-/// Understands the arguments of a SCUR command, whose arity has been checked. None for a command
-/// that is not a SCUR command.
-pub fn parse<'s, 'a: 's>(
-    id: CommandId,
-    args: Args<'a>,
-    scratch: &'s mut Scratch<'a>,
-) -> Result<Option<ScurRequest<'s>>, Fault<'a>> {
-    match parse_read(id, args)? {
-        Some(read) => Ok(Some(ScurRequest::Read(read))),
-        None => write(id, Options::new(args), scratch),
-    }
-}
-
-/// As [`parse`], for a SCUR command that changes nothing: it needs no room. None for any other.
-pub fn parse_read<'a>(id: CommandId, args: Args<'a>) -> Result<Option<Read<'a>>, Fault<'a>> {
+/// Understands the arguments of a SCUR command that changes nothing, whose arity has been checked.
+pub fn parse_read(id: ScurReadId, args: Args<'_>) -> Result<Read<'_>, Fault<'_>> {
     let mut options = Options::new(args);
+    let account = options.account()?;
     let read = match id {
-        CommandId::ScurGet => Read::Account(options.account()?),
-        CommandId::ScurAudit => Read::Audit(options.account()?),
-        CommandId::ScurSession => {
-            Read::Session { account: options.account()?, session: options.id("session")? }
-        }
-        CommandId::ScurCheck => {
-            let (account, unit) = (options.account()?, options.name("unit")?);
+        ScurReadId::Get => Read::Account(account),
+        ScurReadId::Audit => Read::Audit(account),
+        ScurReadId::Session => Read::Session { account, session: options.id("session")? },
+        ScurReadId::Check => {
+            let unit = options.name("unit")?;
             let amount = options.integer("amount")?;
             if amount < 1 {
                 return Err(Fault::NotPositive("amount"));
             }
             Read::Check { account, unit, amount }
         }
-        CommandId::ScurTotals => Read::Totals,
-        _ => return Ok(None),
     };
     options.end()?;
-    Ok(Some(read))
+    Ok(read)
 }
 
-fn write<'s, 'a: 's>(
-    id: CommandId,
-    mut options: Options<'a>,
+/// Understands the arguments of a SCUR command for `decide`, whose arity has been checked. Its
+/// lists lie in `scratch`.
+pub fn parse_write<'s, 'a: 's>(
+    id: ScurWriteId,
+    args: Args<'a>,
     scratch: &'s mut Scratch<'a>,
-) -> Result<Option<ScurRequest<'s>>, Fault<'a>> {
+) -> Result<Write<'s>, Fault<'a>> {
     let parse = match id {
-        CommandId::ScurCreate => create,
-        CommandId::ScurStatus => status,
-        CommandId::ScurDelete => delete,
-        CommandId::ScurTopUp => top_up,
-        CommandId::ScurAdjust => adjust,
-        CommandId::ScurBucket => bucket,
-        CommandId::ScurDebit => debit,
-        CommandId::ScurRefund => refund,
-        CommandId::ScurCounter => counter,
-        CommandId::ScurReserve => reserve,
-        CommandId::ScurUpdate => update,
-        CommandId::ScurTerminate => terminate,
-        CommandId::ScurRelease => release,
-        _ => return Ok(None),
+        ScurWriteId::Create => create,
+        ScurWriteId::Status => status,
+        ScurWriteId::Delete => delete,
+        ScurWriteId::TopUp => top_up,
+        ScurWriteId::Adjust => adjust,
+        ScurWriteId::Bucket => bucket,
+        ScurWriteId::Debit => debit,
+        ScurWriteId::Refund => refund,
+        ScurWriteId::Counter => counter,
+        ScurWriteId::Reserve => reserve,
+        ScurWriteId::Update => update,
+        ScurWriteId::Terminate => terminate,
+        ScurWriteId::Release => release,
     };
+    let mut options = Options::new(args);
     let account = options.account()?;
     let command = parse(options, scratch)?;
-    Ok(Some(ScurRequest::Write { account, command }))
+    Ok(Write { account, command })
 }
 
 fn create<'s, 'a: 's>(

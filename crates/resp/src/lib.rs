@@ -36,7 +36,7 @@ pub use fault::Fault;
 pub use follow_request::{
     BLOCK_MS_MAX, COUNT_MAX, FollowRequest, LOWS_MAX, LowRequest, parse_follow,
 };
-pub use grammar::{Read, ScurRequest, parse, parse_read};
+pub use grammar::{Read, Write, parse_read, parse_write};
 pub use image_request::{LoadRequest, parse_dump, parse_load};
 pub use limits::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 pub use number::parse_integer;

@@ -8,19 +8,18 @@ const UNKNOWN_ACCOUNT: &str = "no account has this id: create it with SCUR.CREAT
 const UNKNOWN_SESSION: &str = "no open session has this id: open it with SCUR.RESERVE";
 
 impl<'a> Read<'a> {
-    /// The account that it reads; none for the totals.
-    pub fn account(&self) -> Option<&'a [u8]> {
+    /// The account that it reads.
+    pub fn account(&self) -> &'a [u8] {
         match *self {
             Read::Account(account)
             | Read::Audit(account)
             | Read::Session { account, .. }
-            | Read::Check { account, .. } => Some(account),
-            Read::Totals => None,
+            | Read::Check { account, .. } => account,
         }
     }
 
     /// Writes what it asks for of an account. The account is as read at the host's clock `now`,
-    /// with what is due applied; nothing is written for the totals.
+    /// with what is due applied.
     pub fn answer(&self, reply: &mut Reply<'_>, account: &Account, now: Time) {
         let now = now.on(Some(account));
         match *self {
@@ -34,7 +33,6 @@ impl<'a> Read<'a> {
                 let (code, grantable) = check(account, unit, amount, now);
                 check_answer(reply, code, grantable);
             }
-            Read::Totals => {}
         }
     }
 }

@@ -212,8 +212,8 @@ fn nodes(page: &mut String) {
     overview(page, "Commands between nodes", NODE);
     line(
         page,
-        "What a primary of Valkey or Redis with libscurry.so ([cluster.md](cluster.md)) says to its
-replicas and writes to its file of commands. To clients they are an error, also within MULTI and
+        "A primary of Valkey or Redis with libscurry.so ([cluster.md](cluster.md)) sends these commands to its
+replicas and writes them to its file of commands. Clients get an error for them, also within MULTI and
 scripts; `scurry serve` does not know them. A key that is not what the command was made for ends the
 node, with a line in its log: it must not serve what nobody decided.
 ",
@@ -241,17 +241,18 @@ fn generic_commands(page: &mut String) {
         page,
         "## Generic commands
 
-What ordinary clients of Redis and load tools need. They answer as Valkey 8.0 does, in RESP2 and
-RESP3, but for what the last column says; a test sends random commands to both and compares. Keys
-of plain values are at most 65535 bytes long, values at most as long as `--max-argument`. A database
-other than 0 is not in this release. What survives a restart is said by
-`--durability`; SAVE, BGSAVE and BGREWRITEAOF do not exist, SCUR.SNAPSHOT does. HELP of a container
-lists what there is here. Keywords and numbers are taken as they are written: Valkey overlooks what
+There is one database, 0, and there are no replicas. SAVE, BGSAVE and BGREWRITEAOF do not exist,
+SCUR.SNAPSHOT does; `--durability` says what survives a restart.
+
+Ordinary clients of Redis and load tools need these commands. They answer as Valkey 8.0 does, in RESP2
+and RESP3, except where the last column says otherwise; a test sends random commands to both and
+compares. Keys of plain values are at most 65535 bytes long, values at most as long as
+`--max-argument`. HELP of a container lists its subcommands. Keywords and numbers are taken as they are written: Valkey overlooks what
 follows a zero byte in a keyword, and a space or a plus sign before a cursor.
 
 **Lists** are short: one is kept packed in one piece, 65536 bytes at most, and every change writes all
 of it, also into the log. A push beyond that is refused and changes nothing. Queues of thousands of
-elements belong into Valkey. What is said of plain values below (deleting, expiry, SET in their place)
+elements belong in Valkey. What is said of plain values below (deleting, expiry, SET in their place)
 holds for lists.
 
 **Accounts and entities.** A plain write to a key that holds one of them is WRONGTYPE and changes
@@ -265,7 +266,7 @@ done, and after a restart all of it is there or nothing. A command that fails do
 It may have commands with keys, PING and ECHO, and not those on the server or the connection, those
 without a key, or WATCH and MULTI: they are an error, and EXEC refuses then, as in Redis. On several
 threads all keys of a transaction and of its WATCH have to be on one thread, as those with one hash
-tag (`{tag}a`, `{tag}b`) are: CROSSSLOT else. A transaction has at most 16 MiB of commands, counting
+tag (`{tag}a`, `{tag}b`) are; otherwise the answer is CROSSSLOT. A transaction has at most 16 MiB of commands, counting
 64 bytes for each besides its arguments; when its replies are longer than 64 MiB, those of its
 remaining reads are errors. With a log it has 16 MiB of records as well, which is enough unless short
 commands change long values (SETRANGE, lists): what it would write beyond is an error.

@@ -23,7 +23,10 @@ mod watch;
 use scurry_ledger::Code;
 
 pub use find::find;
-pub use id::CommandId;
+pub use id::{
+    CommandId, ConnectionId, ContainerId, EchoId, EntityId, FlushId, HelpId, HotId, ImageId, KeyId,
+    ListId, NodeId, PartId, ScurReadId, ScurWriteId, ServerId, StoreId, StringId, TransactionId,
+};
 pub use memory::Memory;
 pub use role::Role;
 pub use spread::Spread;
@@ -94,7 +97,7 @@ macro_rules! join {
 
 /// What most entries leave empty.
 const BLANK: Spec = Spec {
-    id: CommandId::Ping,
+    id: CommandId::Echo(EchoId::Ping),
     name: "",
     arity: 0,
     role: Role::Anyone,

@@ -4,10 +4,17 @@ use scurry_ledger::{
     BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, Overrun, Period,
     SessionRequest, Status, Time,
 };
-use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, ScurRequest, table};
+use scurry_resp::table::{self, CommandId};
+use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
+
+#[derive(Debug, PartialEq, Eq)]
+enum Request<'a> {
+    Read(Read<'a>),
+    Write(Write<'a>),
+}
 
 /// Parses a line as the server would and hands the outcome to the assertion.
-fn parse(line: &str, assert: impl FnOnce(Result<ScurRequest<'_>, String>)) {
+fn parse(line: &str, assert: impl FnOnce(Result<Request<'_>, String>)) {
     let input = format!("{line}\r\n");
     let mut parser = Parser::default();
     let parsed = parser.parse(input.as_bytes(), &RequestLimits::default(), true);
@@ -16,15 +23,17 @@ fn parse(line: &str, assert: impl FnOnce(Result<ScurRequest<'_>, String>)) {
     let spec = table::find(args.at(0)).expect("a known command");
     assert!(spec.accepts(args.len()), "{line}: the arity is wrong");
     let mut scratch = Scratch::default();
-    match scurry_resp::parse(spec.id, args, &mut scratch) {
-        Ok(request) => assert(Ok(request.expect("a SCUR command"))),
-        Err(fault) => assert(Err(fault.to_string())),
-    }
+    let request = match spec.id {
+        CommandId::ScurRead(id) => parse_read(id, args).map(Request::Read),
+        CommandId::ScurWrite(id) => parse_write(id, args, &mut scratch).map(Request::Write),
+        other => panic!("{line}: the grammar has no {other:?}"),
+    };
+    assert(request.map_err(|fault| fault.to_string()));
 }
 
 fn writes(line: &str, expected: &Command<'_>) {
     parse(line, |parsed| match parsed {
-        Ok(ScurRequest::Write { account, command }) => {
+        Ok(Request::Write(Write { account, command })) => {
             assert_eq!(account, b"a", "{line}");
             assert_eq!(&command, expected, "{line}");
         }
@@ -48,7 +57,8 @@ const NO_ATTRIBUTES: BucketAttributes =
 
 #[test]
 fn every_example_of_the_table_parses() {
-    for spec in table::SCUR {
+    let totals = |spec: &&table::Spec| matches!(spec.id, CommandId::Store(_));
+    for spec in table::SCUR.iter().filter(|spec| !totals(spec)) {
         parse(spec.example, |parsed| assert!(parsed.is_ok(), "{}: {parsed:?}", spec.example));
     }
 }
@@ -182,13 +192,12 @@ fn sessions() {
 #[test]
 fn reads() {
     let reads = |line: &str, expected: Read<'static>| {
-        parse(line, |parsed| assert_eq!(parsed, Ok(ScurRequest::Read(expected)), "{line}"));
+        parse(line, |parsed| assert_eq!(parsed, Ok(Request::Read(expected)), "{line}"));
     };
     reads("SCUR.GET a", Read::Account(b"a"));
     reads("SCUR.AUDIT a", Read::Audit(b"a"));
     reads("SCUR.SESSION a s", Read::Session { account: b"a", session: b"s" });
     reads("SCUR.CHECK a c 1", Read::Check { account: b"a", unit: name("c"), amount: 1 });
-    reads("SCUR.TOTALS", Read::Totals);
 }
 
 #[test]

@@ -28,11 +28,11 @@ pub(crate) struct Batch<'t> {
 pub(crate) enum Next {
     /// The next one.
     Go,
-    /// This one again, after the turns of the others.
+    /// The same request again, after the turns of the others.
     Again,
-    /// This one again, once what was gathered is executed.
+    /// The same request again, once the gathered ones are executed.
     Wait,
-    /// This one again, when every core has answered this.
+    /// The same request again, when every core has answered this.
     Ask(Question),
     /// The rest of this one, once what was gathered is executed.
     Part,

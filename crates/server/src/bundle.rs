@@ -7,7 +7,7 @@ use scurry_resp::{Args, Requests};
 
 /// Commands of one transaction at most, bytes; so are watched keys.
 pub(crate) const TRANSACTION_LEN_MAX: usize = 16 * 1024 * 1024;
-/// What each one counts besides its arguments.
+/// Bytes that each command counts besides its arguments.
 pub(crate) const BESIDE_LEN: usize = 64;
 /// A bundle that has grown beyond this is not used again, bytes.
 const ROOM_MAX: usize = 256 * 1024;
@@ -172,7 +172,7 @@ pub(crate) struct Guard {
 pub(crate) type Fingerprint = [u64; 2];
 
 impl Guard {
-    /// What it takes, bytes.
+    /// Room that it takes, bytes.
     pub(crate) fn room(&self) -> usize {
         size_of::<Guard>() + self.key.len()
     }

@@ -4,7 +4,7 @@ use crate::ticket::Sender;
 use scurry_resp::Protocol;
 use std::net::SocketAddr;
 
-/// Who sent a request, as far as a core that executes it for another needs to know.
+/// The sender of a request, as far as a core that executes it for another needs to know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Caller {
     pub(crate) protocol: Protocol,

@@ -16,7 +16,10 @@ use crate::timing::Origin;
 use crate::users::User;
 use scurry_engine::End;
 use scurry_resp::plain::DeadlineUnit;
-use scurry_resp::table::{self, CommandId, Spec, Spread};
+use scurry_resp::table::{
+    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, ListId, PartId,
+    ServerId, Spec, Spread, StoreId, StringId, TransactionId,
+};
 use scurry_resp::{Args, Reply};
 use std::sync::Arc;
 
@@ -56,14 +59,16 @@ pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
 pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Route {
     let slots = node.shared.slots;
     if spec.keys.0 == 0 {
-        return match spec.spread {
-            _ if slots.cores() == 1 || client.door == Door::Core => Route::Alone,
+        if slots.cores() == 1 || client.door == Door::Core {
+            return Route::Alone;
+        }
+        return match spec.id {
             // Refused while there are accounts anywhere: every core is asked first.
-            _ if matches!(spec.id, CommandId::FlushAll | CommandId::FlushDb) => Route::Alone,
-            Spread::EverySum | Spread::EverySuccess => Route::Every,
+            CommandId::Flush(_) => Route::Alone,
             // Each step of these is one core's.
-            _ if spec.id == CommandId::Scan => Route::Core(scan::core_of(node, args)),
-            _ if spec.id == CommandId::EntityFind => Route::Core(entity::core_of(node, args)),
+            CommandId::Key(KeyId::Scan) => Route::Core(scan::core_of(node, args)),
+            CommandId::Entity(EntityId::Find) => Route::Core(entity::core_of(node, args)),
+            _ if spec.spread.is_every() => Route::Every,
             _ => Route::Alone,
         };
     }
@@ -90,7 +95,9 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     if !client.authenticated
         && !matches!(
             spec.id,
-            CommandId::Auth | CommandId::Hello | CommandId::Quit | CommandId::Reset
+            CommandId::Connection(
+                ConnectionId::Auth | ConnectionId::Hello | ConnectionId::Quit | ConnectionId::Reset
+            )
         )
     {
         return Some(Refusal::NotAuthenticated);
@@ -334,7 +341,7 @@ impl Refusal<'_> {
                 quoted(name, QUOTE_LEN_MAX),
                 &format!("'. Try {} HELP.", container.name),
             ),
-            Refusal::WrongArity(spec) if spec.id == CommandId::Exec => {
+            Refusal::WrongArity(spec) if spec.id == CommandId::Transaction(TransactionId::Exec) => {
                 let why = wrong_arity(spec);
                 let why = why.trim_start_matches("ERR ");
                 reply.error(format_args!("EXECABORT Transaction discarded because of: {why}"));
@@ -378,7 +385,8 @@ fn unknown_command(args: Args<'_>, reply: &mut Reply<'_>) {
     reply.error_quoting("ERR ", &text, "");
 }
 
-/// Commands about the connection or the server; none for one of the others.
+/// Commands that the connection's core executes with the connection at hand; none for one that
+/// any core executes.
 #[inline]
 fn run_for_client(
     node: &mut Node,
@@ -391,80 +399,114 @@ fn run_for_client(
         return None;
     }
     match spec.id {
-        CommandId::Hello => return Some(auth::hello(node, client, args, reply)),
-        CommandId::Auth => return Some(auth::auth(node, client, args, reply)),
-        CommandId::Select => connection::select(args, reply),
-        CommandId::Quit => {
-            reply.ok();
-            return Some(Effect::Close);
-        }
-        CommandId::Reset => connection::reset(node, client, reply),
-        CommandId::Info => return Some(info::info(node, client, args, reply)),
-        CommandId::Role => replication::role(reply),
-        CommandId::Time => connection::time(node, reply),
-        CommandId::ScurTotals => return Some(scur::totals(client, reply)),
-        CommandId::ScurWatch => return Some(events::watch(node, client, args, reply)),
-        CommandId::FlushAll | CommandId::FlushDb => {
-            return Some(keys::flush(node, client, args, reply));
-        }
-        CommandId::ClientId => reply.unsigned(client.id),
-        CommandId::ClientGetName => connection::get_name(client, reply),
-        CommandId::ClientSetName => connection::set_name(client, args, reply),
-        CommandId::ClientSetInfo => connection::set_info(client, args, reply),
-        CommandId::ClientInfo => connection::describe(node, client, reply),
-        CommandId::ClientList => return Some(connection::list(client, args, reply)),
-        CommandId::ClientNoEvict | CommandId::ClientNoTouch => connection::on_off(args, reply),
-        CommandId::ClientTracking => tracking::tracking(node, client, args, reply),
-        CommandId::ClientTrackingInfo => tracking::info(client, reply),
-        CommandId::ClientCaching => tracking::caching(client, args, reply),
-        CommandId::ClientGetRedir => tracking::get_redirection(client, reply),
-        CommandId::ClusterInfo => cluster::info(node, reply),
-        CommandId::ClusterKeySlot => cluster::key_slot(args, reply),
-        CommandId::ClusterMyId => cluster::my_id(node, client, reply),
-        CommandId::ClusterNodes => cluster::nodes(node, client, reply),
-        CommandId::ClusterShards => cluster::shards(node, client, reply),
-        CommandId::ClusterSlots => cluster::slots(node, client, reply),
-        CommandId::ReadOnly | CommandId::ReadWrite => reply.ok(),
-        CommandId::Command => about::command(reply),
-        CommandId::CommandCount => about::count(reply),
-        CommandId::CommandDocs => about::docs(args, reply),
-        CommandId::CommandGetKeys => about::get_keys(args, reply),
-        CommandId::CommandInfo => about::info(args, reply),
-        CommandId::CommandList => about::list(args, reply),
-        CommandId::ConfigGet => config::get(node, args, reply),
-        CommandId::AclWhoAmI => acl::who_am_i(client, reply),
-        CommandId::AclUsers => acl::users(node, reply),
-        CommandId::Wait => replication::wait(node, args, reply),
+        CommandId::Connection(id) => Some(run_connection(id, node, client, args, reply)),
+        CommandId::Server(id) => Some(run_server(id, node, client, args, reply)),
+        CommandId::Store(StoreId::Totals) => Some(scur::totals(client, reply)),
+        CommandId::Store(StoreId::Watch) => Some(events::watch(node, client, args, reply)),
+        CommandId::Flush(_) => Some(keys::flush(node, client, args, reply)),
         // A port of one core stands for that core's keys.
-        CommandId::Scan if client.door == Door::Core => scan::scan_core(node, args, reply),
-        CommandId::EntityFind if client.door == Door::Core => entity::find_core(node, args, reply),
-        CommandId::SlowlogGet => return Some(slowlog::get(client, args, reply)),
-        CommandId::LatencyLatest => return Some(latency::latest(client, reply)),
-        CommandId::LatencyHistory => return Some(latency::history(client, args, reply)),
-        CommandId::LatencyDoctor => return Some(latency::doctor(client, reply)),
-        CommandId::Monitor => connection::monitor(node, client, reply),
-        CommandId::Shutdown => shutdown::shutdown(node, args, reply),
-        CommandId::AclHelp
-        | CommandId::ClientHelp
-        | CommandId::ClusterHelp
-        | CommandId::CommandHelp
-        | CommandId::ConfigHelp
-        | CommandId::ObjectHelp
-        | CommandId::MemoryHelp
-        | CommandId::SlowlogHelp
-        | CommandId::LatencyHelp => about::help(args, reply),
+        CommandId::Key(KeyId::Scan) if client.door == Door::Core => {
+            scan::scan_core(node, args, reply);
+            Some(Effect::None)
+        }
+        CommandId::Entity(EntityId::Find) if client.door == Door::Core => {
+            entity::find_core(node, args, reply);
+            Some(Effect::None)
+        }
+        CommandId::Help(_) => {
+            about::help(args, reply);
+            Some(Effect::None)
+        }
         // A container without subcommand has failed its arity.
-        CommandId::Acl
-        | CommandId::Client
-        | CommandId::Cluster
-        | CommandId::Config
-        | CommandId::Object
-        | CommandId::Memory
-        | CommandId::Slowlog
-        | CommandId::Latency => reply.error(wrong_arity(spec)),
-        _ => return None,
+        CommandId::Container(_) => {
+            reply.error(wrong_arity(spec));
+            Some(Effect::None)
+        }
+        CommandId::Hot(_)
+        | CommandId::String(_)
+        | CommandId::List(_)
+        | CommandId::Key(_)
+        | CommandId::Entity(_)
+        | CommandId::ScurRead(_)
+        | CommandId::ScurWrite(_)
+        | CommandId::Image(_)
+        | CommandId::Store(StoreId::Snapshot)
+        | CommandId::Part(_)
+        | CommandId::Echo(_)
+        | CommandId::Transaction(_)
+        | CommandId::Node(_) => None,
     }
-    Some(Effect::None)
+}
+
+fn run_connection(
+    id: ConnectionId,
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    match id {
+        ConnectionId::Hello => return auth::hello(node, client, args, reply),
+        ConnectionId::Auth => return auth::auth(node, client, args, reply),
+        ConnectionId::Select => connection::select(args, reply),
+        ConnectionId::Quit => {
+            reply.ok();
+            return Effect::Close;
+        }
+        ConnectionId::Reset => connection::reset(node, client, reply),
+        ConnectionId::ReadOnly | ConnectionId::ReadWrite => reply.ok(),
+        ConnectionId::Monitor => connection::monitor(node, client, reply),
+        ConnectionId::ClientId => reply.unsigned(client.id),
+        ConnectionId::ClientGetName => connection::get_name(client, reply),
+        ConnectionId::ClientSetName => connection::set_name(client, args, reply),
+        ConnectionId::ClientSetInfo => connection::set_info(client, args, reply),
+        ConnectionId::ClientInfo => connection::describe(node, client, reply),
+        ConnectionId::ClientList => return connection::list(client, args, reply),
+        ConnectionId::ClientNoEvict | ConnectionId::ClientNoTouch => {
+            connection::on_off(args, reply);
+        }
+        ConnectionId::ClientTracking => tracking::tracking(node, client, args, reply),
+        ConnectionId::ClientTrackingInfo => tracking::info(client, reply),
+        ConnectionId::ClientCaching => tracking::caching(client, args, reply),
+        ConnectionId::ClientGetRedir => tracking::get_redirection(client, reply),
+    }
+    Effect::None
+}
+
+fn run_server(
+    id: ServerId,
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    match id {
+        ServerId::Info => return info::info(node, client, args, reply),
+        ServerId::Role => replication::role(reply),
+        ServerId::Time => connection::time(node, reply),
+        ServerId::Wait => replication::wait(node, args, reply),
+        ServerId::Shutdown => shutdown::shutdown(node, args, reply),
+        ServerId::Command => about::command(reply),
+        ServerId::CommandCount => about::count(reply),
+        ServerId::CommandDocs => about::docs(args, reply),
+        ServerId::CommandGetKeys => about::get_keys(args, reply),
+        ServerId::CommandInfo => about::info(args, reply),
+        ServerId::CommandList => about::list(args, reply),
+        ServerId::ConfigGet => config::get(node, args, reply),
+        ServerId::AclWhoAmI => acl::who_am_i(client, reply),
+        ServerId::AclUsers => acl::users(node, reply),
+        ServerId::ClusterInfo => cluster::info(node, reply),
+        ServerId::ClusterKeySlot => cluster::key_slot(args, reply),
+        ServerId::ClusterMyId => cluster::my_id(node, client, reply),
+        ServerId::ClusterNodes => cluster::nodes(node, client, reply),
+        ServerId::ClusterShards => cluster::shards(node, client, reply),
+        ServerId::ClusterSlots => cluster::slots(node, client, reply),
+        ServerId::SlowlogGet => return slowlog::get(client, args, reply),
+        ServerId::LatencyLatest => return latency::latest(client, reply),
+        ServerId::LatencyHistory => return latency::history(client, args, reply),
+        ServerId::LatencyDoctor => return latency::doctor(client, reply),
+    }
+    Effect::None
 }
 
 /// Commands that any core executes for any connection. The two that are next to nothing have no
@@ -472,86 +514,145 @@ fn run_for_client(
 #[inline]
 fn run(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
     match spec.id {
-        CommandId::Get => values::get(node, args, reply),
-        CommandId::Set => values::set(node, spec, args, reply),
-        _ => run_other(node, spec, args, reply),
+        CommandId::Hot(HotId::Get) => values::get(node, args, reply),
+        CommandId::Hot(HotId::Set) => values::set(node, spec, args, reply),
+        CommandId::String(id) => run_string(id, node, spec, args, reply),
+        CommandId::List(id) => run_list(id, node, spec, args, reply),
+        CommandId::Key(id) => run_key(id, node, spec, args, reply),
+        CommandId::Entity(id) => run_entity(id, node, args, reply),
+        CommandId::ScurRead(id) => scur::read(node, id, args, reply),
+        CommandId::ScurWrite(id) => scur::write(node, id, spec.memory, args, reply),
+        CommandId::Image(ImageId::Dump) => images::dump(node, args, reply),
+        CommandId::Image(ImageId::Load) => images::load(node, args, reply),
+        CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),
+        CommandId::Flush(_) => keys::flush_shard(node, args, reply),
+        CommandId::Part(id) => run_part(id, node, args, reply),
+        CommandId::Echo(EchoId::Ping) => connection::ping(spec, args, reply),
+        CommandId::Echo(EchoId::Echo) => reply.bulk(args.at(1)),
+        // What they do has been done: here they are answered.
+        CommandId::Transaction(TransactionId::Watch | TransactionId::Unwatch) => reply.ok(),
+        // None of them comes here: the connection's core executes them itself, and the commands
+        // between nodes are in no table of clients.
+        CommandId::Transaction(
+            TransactionId::Multi | TransactionId::Exec | TransactionId::Discard,
+        )
+        | CommandId::Store(StoreId::Totals | StoreId::Watch)
+        | CommandId::Connection(_)
+        | CommandId::Server(_)
+        | CommandId::Help(_)
+        | CommandId::Container(_)
+        | CommandId::Node(_) => not_here(spec, reply),
+    }
+}
+
+#[cold]
+fn not_here(spec: &Spec, reply: &mut Reply<'_>) {
+    reply.error(format_args!("ERR '{}' is not for another thread", spec.lower_name()));
+}
+
+#[inline(never)]
+fn run_string(
+    id: StringId,
+    node: &mut Node,
+    spec: &'static Spec,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) {
+    match id {
+        StringId::SetNx => values::set_nx(node, args, reply),
+        StringId::SetEx => values::set_ex(node, spec, DeadlineUnit::Seconds, args, reply),
+        StringId::PSetEx => values::set_ex(node, spec, DeadlineUnit::Milliseconds, args, reply),
+        StringId::GetSet => values::get_set(node, args, reply),
+        StringId::GetDel => values::get_del(node, args, reply),
+        StringId::GetEx => values::get_ex(node, spec, args, reply),
+        StringId::Append => values::append(node, args, reply),
+        StringId::StrLen => values::str_len(node, args, reply),
+        StringId::GetRange => values::get_range(node, args, reply),
+        StringId::SetRange => values::set_range(node, args, reply),
+        StringId::Incr => numbers::add(node, args.at(1), 1, reply),
+        StringId::Decr => numbers::add(node, args.at(1), -1, reply),
+        StringId::IncrBy => numbers::increment_by(node, args, reply),
+        StringId::DecrBy => numbers::decrement_by(node, args, reply),
+        StringId::MGet => keys::mget(node, args, reply),
+        StringId::MSet => keys::mset(node, args, false, reply),
+        StringId::MSetNx => keys::mset(node, args, true, reply),
     }
 }
 
 #[inline(never)]
-fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
-    match spec.id {
-        CommandId::Ping => connection::ping(spec, args, reply),
-        CommandId::Echo => reply.bulk(args.at(1)),
-        // What they do has been done: here they are answered.
-        CommandId::Watch | CommandId::Unwatch => reply.ok(),
-        CommandId::SetNx => values::set_nx(node, args, reply),
-        CommandId::SetEx => values::set_ex(node, spec, DeadlineUnit::Seconds, args, reply),
-        CommandId::PSetEx => values::set_ex(node, spec, DeadlineUnit::Milliseconds, args, reply),
-        CommandId::GetSet => values::get_set(node, args, reply),
-        CommandId::GetDel => values::get_del(node, args, reply),
-        CommandId::GetEx => values::get_ex(node, spec, args, reply),
-        CommandId::Append => values::append(node, args, reply),
-        CommandId::StrLen => values::str_len(node, args, reply),
-        CommandId::GetRange => values::get_range(node, args, reply),
-        CommandId::SetRange => values::set_range(node, args, reply),
-        CommandId::LPush => lists::push(node, End::Head, args, reply),
-        CommandId::RPush => lists::push(node, End::Tail, args, reply),
-        CommandId::LPushX => lists::push_present(node, End::Head, args, reply),
-        CommandId::RPushX => lists::push_present(node, End::Tail, args, reply),
-        CommandId::LPop => lists::pop(node, spec, End::Head, args, reply),
-        CommandId::RPop => lists::pop(node, spec, End::Tail, args, reply),
-        CommandId::LLen => lists::len(node, args, reply),
-        CommandId::LRange => lists::range(node, args, reply),
-        CommandId::LIndex => lists::index(node, args, reply),
-        CommandId::LSet => lists::set(node, args, reply),
-        CommandId::LRem => lists::remove(node, args, reply),
-        CommandId::LTrim => lists::trim(node, args, reply),
-        CommandId::Incr => numbers::add(node, args.at(1), 1, reply),
-        CommandId::Decr => numbers::add(node, args.at(1), -1, reply),
-        CommandId::IncrBy => numbers::increment_by(node, args, reply),
-        CommandId::DecrBy => numbers::decrement_by(node, args, reply),
-        CommandId::MGet => keys::mget(node, args, reply),
-        CommandId::MSet => keys::mset(node, args, false, reply),
-        CommandId::MSetNx => keys::mset(node, args, true, reply),
-        CommandId::Del | CommandId::Unlink => keys::del(node, args, reply),
-        CommandId::Exists | CommandId::Touch => keys::exists(node, args, reply),
-        CommandId::Type => keys::kind(node, args, reply),
-        CommandId::Expire => expiry::expire(node, spec, DeadlineUnit::Seconds, args, reply),
-        CommandId::PExpire => expiry::expire(node, spec, DeadlineUnit::Milliseconds, args, reply),
-        CommandId::ExpireAt => expiry::expire(node, spec, DeadlineUnit::SecondsAt, args, reply),
-        CommandId::PExpireAt => {
-            expiry::expire(node, spec, DeadlineUnit::MillisecondsAt, args, reply);
-        }
-        CommandId::Persist => expiry::persist(node, args, reply),
-        CommandId::Ttl => expiry::ttl(node, Shown::TTL, args, reply),
-        CommandId::PTtl => expiry::ttl(node, Shown::PTTL, args, reply),
-        CommandId::ExpireTime => expiry::ttl(node, Shown::EXPIRE_TIME, args, reply),
-        CommandId::PExpireTime => expiry::ttl(node, Shown::PEXPIRE_TIME, args, reply),
-        CommandId::Scan => scan::scan(node, args, reply),
-        CommandId::ObjectEncoding => object::encoding(node, args, reply),
-        CommandId::ObjectFreq => object::frequency(node, args, reply),
-        CommandId::ObjectIdleTime => object::idle_time(node, args, reply),
-        CommandId::ObjectRefCount => object::reference_count(node, args, reply),
-        CommandId::MemoryUsage => object::memory_usage(node, args, reply),
-        CommandId::EntityPut => entity::put(node, args, reply),
-        CommandId::EntityGet => entity::get(node, args, reply),
-        CommandId::EntityDel => entity::del(node, args, reply),
-        CommandId::EntityFind => entity::find(node, args, reply),
-        CommandId::SlowlogLen => slowlog::len(node, reply),
-        CommandId::SlowlogReset => slowlog::reset(node, reply),
-        CommandId::LatencyReset => latency::reset(node, args, reply),
-        CommandId::ConfigSet => config::set(node, args, reply),
-        CommandId::DbSize => keys::db_size(node, reply),
-        CommandId::ScurDump => images::dump(node, args, reply),
-        CommandId::ScurLoad => images::load(node, args, reply),
-        CommandId::ScurSnapshot => match node.durable.begin_snapshot() {
-            Ok(()) => reply.ok(),
-            Err(why) => reply.error(format_args!("ERR {why}")),
-        },
-        CommandId::FlushAll | CommandId::FlushDb => keys::flush_shard(node, args, reply),
-        CommandId::ConfigResetStat => config::reset_stat(node, reply),
-        // Every other command has its line above: this is for SCUR commands, and says so else.
-        _ => scur::scur(node, spec, args, reply),
+fn run_list(
+    id: ListId,
+    node: &mut Node,
+    spec: &'static Spec,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) {
+    match id {
+        ListId::LPush => lists::push(node, End::Head, args, reply),
+        ListId::RPush => lists::push(node, End::Tail, args, reply),
+        ListId::LPushX => lists::push_present(node, End::Head, args, reply),
+        ListId::RPushX => lists::push_present(node, End::Tail, args, reply),
+        ListId::LPop => lists::pop(node, spec, End::Head, args, reply),
+        ListId::RPop => lists::pop(node, spec, End::Tail, args, reply),
+        ListId::LLen => lists::len(node, args, reply),
+        ListId::LRange => lists::range(node, args, reply),
+        ListId::LIndex => lists::index(node, args, reply),
+        ListId::LSet => lists::set(node, args, reply),
+        ListId::LRem => lists::remove(node, args, reply),
+        ListId::LTrim => lists::trim(node, args, reply),
+    }
+}
+
+#[inline(never)]
+fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+    match id {
+        KeyId::Del | KeyId::Unlink => keys::del(node, args, reply),
+        KeyId::Exists | KeyId::Touch => keys::exists(node, args, reply),
+        KeyId::Type => keys::kind(node, args, reply),
+        KeyId::Expire => expiry::expire(node, spec, DeadlineUnit::Seconds, args, reply),
+        KeyId::PExpire => expiry::expire(node, spec, DeadlineUnit::Milliseconds, args, reply),
+        KeyId::ExpireAt => expiry::expire(node, spec, DeadlineUnit::SecondsAt, args, reply),
+        KeyId::PExpireAt => expiry::expire(node, spec, DeadlineUnit::MillisecondsAt, args, reply),
+        KeyId::Persist => expiry::persist(node, args, reply),
+        KeyId::Ttl => expiry::ttl(node, Shown::TTL, args, reply),
+        KeyId::PTtl => expiry::ttl(node, Shown::PTTL, args, reply),
+        KeyId::ExpireTime => expiry::ttl(node, Shown::EXPIRE_TIME, args, reply),
+        KeyId::PExpireTime => expiry::ttl(node, Shown::PEXPIRE_TIME, args, reply),
+        KeyId::Scan => scan::scan(node, args, reply),
+        KeyId::ObjectEncoding => object::encoding(node, args, reply),
+        KeyId::ObjectFreq => object::frequency(node, args, reply),
+        KeyId::ObjectIdleTime => object::idle_time(node, args, reply),
+        KeyId::ObjectRefCount => object::reference_count(node, args, reply),
+        KeyId::MemoryUsage => object::memory_usage(node, args, reply),
+    }
+}
+
+#[inline(never)]
+fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    match id {
+        EntityId::Put => entity::put(node, args, reply),
+        EntityId::Get => entity::get(node, args, reply),
+        EntityId::Del => entity::del(node, args, reply),
+        EntityId::Find => entity::find(node, args, reply),
+    }
+}
+
+#[inline(never)]
+fn run_part(id: PartId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    match id {
+        PartId::DbSize => keys::db_size(node, reply),
+        PartId::ConfigSet => config::set(node, args, reply),
+        PartId::ConfigResetStat => config::reset_stat(node, reply),
+        PartId::SlowlogLen => slowlog::len(node, reply),
+        PartId::SlowlogReset => slowlog::reset(node, reply),
+        PartId::LatencyReset => latency::reset(node, args, reply),
+    }
+}
+
+#[cold]
+fn snapshot(node: &mut Node, reply: &mut Reply<'_>) {
+    match node.durable.begin_snapshot() {
+        Ok(()) => reply.ok(),
+        Err(why) => reply.error(format_args!("ERR {why}")),
     }
 }

@@ -22,9 +22,6 @@ use std::time::Duration;
 
 /// How long a core may take to say what it has counted: longer than any turn of its loop.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// Connections from within the process at most: a door has one or two, and makes a new one when one
-/// is lost. They are no clients, so that no number of clients keeps the doors from the engine.
-const CONNECTIONS_MAX: usize = 16;
 
 /// The way in. Cheap to share; it outlives the server, and then says that there is none.
 #[derive(Clone)]
@@ -41,7 +38,10 @@ pub struct Inside {
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
     /// There are as many as there may be.
-    #[error("the server has {CONNECTIONS_MAX} connections from within its process: use those")]
+    #[error(
+        "the server has {} connections from within its process: use those",
+        Inside::CONNECTIONS_MAX
+    )]
     TooMany,
     /// It is busy, or has ended.
     #[error("the server takes no connection at present: it is busy, or stops")]
@@ -52,6 +52,11 @@ pub enum InsideError {
 }
 
 impl Inside {
+    /// Connections from within the process at most: a door has a few, so that what it asks overlaps
+    /// syncs of the log, and makes new ones for those that are lost. They are no clients, so that no
+    /// number of clients keeps the doors from the engine.
+    pub const CONNECTIONS_MAX: usize = 64;
+
     pub(crate) fn new(
         letterboxes: Vec<Letterbox>,
         shared: Arc<Shared>,
@@ -83,7 +88,7 @@ impl Inside {
         // What cores call a TCP stream is a descriptor to read and write, which is all that they do
         // with one from here: no option of TCP is set, and no address asked for.
         let stream = TcpStream::from_std(std::net::TcpStream::from(OwnedFd::from(theirs)));
-        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
+        if self.shared.inside.fetch_add(1, Ordering::Relaxed) >= Inside::CONNECTIONS_MAX {
             self.shared.give_place(true);
             return Err(InsideError::TooMany);
         }

@@ -24,7 +24,7 @@ pub(crate) struct Tally {
 /// Since the start; what is counted by command and by error also since CONFIG RESETSTAT.
 #[derive(Clone, Debug)]
 pub(crate) struct Measures {
-    /// By [`CommandId`].
+    /// By [`CommandId::index`].
     commands: Box<[Tally; CommandId::COUNT]>,
     /// Requests that are no command.
     pub(crate) unknown: u64,
@@ -54,7 +54,7 @@ impl Measures {
     pub(crate) fn count(&mut self, spec: Option<&Spec>, is_error: bool) {
         match spec {
             Some(spec) => {
-                let tally = &mut self.commands[spec.id as usize];
+                let tally = &mut self.commands[spec.id.index()];
                 tally.calls += 1;
                 tally.errors += u64::from(is_error);
             }
@@ -64,7 +64,7 @@ impl Measures {
 
     /// A request was refused before its command was executed; it is counted as answered besides.
     pub(crate) fn count_refused(&mut self, spec: &Spec) {
-        self.commands[spec.id as usize].refused += 1;
+        self.commands[spec.id.index()].refused += 1;
     }
 
     /// A reply that is an error.
@@ -83,7 +83,7 @@ impl Measures {
     pub(crate) fn note_execution(&mut self, specs: &[Option<&'static Spec>], duration_ns: u64) {
         let share_ns = duration_ns / specs.len().max(1) as u64;
         for spec in specs.iter().flatten() {
-            self.commands[spec.id as usize].duration_ns += share_ns;
+            self.commands[spec.id.index()].duration_ns += share_ns;
         }
     }
 
@@ -113,14 +113,14 @@ impl Measures {
     }
 
     pub(crate) fn of(&self, id: CommandId) -> Tally {
-        self.commands[id as usize]
+        self.commands[id.index()]
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scurry_resp::table;
+    use scurry_resp::table::{self, HotId};
 
     #[test]
     fn every_command_has_its_place() {
@@ -152,7 +152,7 @@ mod tests {
         let mut all = Measures::default();
         all.add(&measures);
         all.add(&measures);
-        assert_eq!(all.of(CommandId::Get).duration_ns, 40);
-        assert_eq!(all.of(CommandId::Set).duration_ns, 20);
+        assert_eq!(all.of(CommandId::Hot(HotId::Get)).duration_ns, 40);
+        assert_eq!(all.of(CommandId::Hot(HotId::Set)).duration_ns, 20);
     }
 }

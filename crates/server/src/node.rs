@@ -18,7 +18,7 @@ use crate::transaction::FingerprintSeeds;
 use crate::users::Desk;
 use crate::watch::Watch;
 use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
-use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
 
@@ -276,7 +276,11 @@ impl Node {
     /// Lets those who watch see a command. Passwords are not for them.
     #[cold]
     pub(crate) fn monitor(&mut self, client: &Client, spec: Option<&Spec>, args: Args<'_>) {
-        let hidden = [CommandId::Auth, CommandId::Hello, CommandId::Monitor];
+        let hidden = [
+            CommandId::Connection(ConnectionId::Auth),
+            CommandId::Connection(ConnectionId::Hello),
+            CommandId::Connection(ConnectionId::Monitor),
+        ];
         if spec.is_some_and(|spec| !hidden.contains(&spec.id)) {
             let time_us = self.now.time.0.saturating_mul(1_000);
             self.monitor.note(time_us, client.peer, args);

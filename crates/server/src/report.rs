@@ -37,7 +37,7 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
-    /// What it takes, bytes.
+    /// Room that it takes, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let bytes = match self {
             Answer::Report(_) => size_of::<Report>(),

@@ -30,7 +30,7 @@ pub(crate) struct SlowCommand {
 }
 
 impl SlowCommand {
-    /// What it takes, bytes.
+    /// Room that it takes, bytes.
     pub(crate) fn room(&self) -> usize {
         let arguments = self.arguments.iter().map(|argument| size_of::<Vec<u8>>() + argument.len());
         size_of::<SlowCommand>() + arguments.sum::<usize>() + self.name.len()

@@ -2,7 +2,10 @@
 //! measured together, up to [`SPAN_COMMANDS_MAX`] at once: if the whole span was fast, so was each
 //! of them. After a slow span they are measured one by one for a while.
 
-use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::table::{
+    CommandId, ConnectionId, EntityId, FlushId, KeyId, ListId, PartId, ServerId, Spec, StoreId,
+    StringId,
+};
 
 /// Commands that are measured together at most.
 pub(crate) const SPAN_COMMANDS_MAX: u32 = 16;
@@ -94,36 +97,36 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
     arguments > ARGUMENTS_MAX
         || matches!(
             id,
-            CommandId::ScurTotals
-                | CommandId::ScurSnapshot
-                | CommandId::Scan
-                | CommandId::EntityFind
-                | CommandId::SetRange
-                | CommandId::GetRange
-                | CommandId::LPush
-                | CommandId::RPush
-                | CommandId::LPushX
-                | CommandId::RPushX
-                | CommandId::LPop
-                | CommandId::RPop
-                | CommandId::LRange
-                | CommandId::LIndex
-                | CommandId::LSet
-                | CommandId::LRem
-                | CommandId::LTrim
-                | CommandId::FlushAll
-                | CommandId::FlushDb
-                | CommandId::Info
-                | CommandId::ClientList
-                | CommandId::Command
-                | CommandId::CommandCount
-                | CommandId::CommandDocs
-                | CommandId::CommandGetKeys
-                | CommandId::CommandInfo
-                | CommandId::CommandList
-                | CommandId::ConfigGet
-                | CommandId::ConfigSet
-                | CommandId::SlowlogReset
+            CommandId::Store(StoreId::Totals)
+                | CommandId::Store(StoreId::Snapshot)
+                | CommandId::Key(KeyId::Scan)
+                | CommandId::Entity(EntityId::Find)
+                | CommandId::String(StringId::SetRange)
+                | CommandId::String(StringId::GetRange)
+                | CommandId::List(ListId::LPush)
+                | CommandId::List(ListId::RPush)
+                | CommandId::List(ListId::LPushX)
+                | CommandId::List(ListId::RPushX)
+                | CommandId::List(ListId::LPop)
+                | CommandId::List(ListId::RPop)
+                | CommandId::List(ListId::LRange)
+                | CommandId::List(ListId::LIndex)
+                | CommandId::List(ListId::LSet)
+                | CommandId::List(ListId::LRem)
+                | CommandId::List(ListId::LTrim)
+                | CommandId::Flush(FlushId::All)
+                | CommandId::Flush(FlushId::Db)
+                | CommandId::Server(ServerId::Info)
+                | CommandId::Connection(ConnectionId::ClientList)
+                | CommandId::Server(ServerId::Command)
+                | CommandId::Server(ServerId::CommandCount)
+                | CommandId::Server(ServerId::CommandDocs)
+                | CommandId::Server(ServerId::CommandGetKeys)
+                | CommandId::Server(ServerId::CommandInfo)
+                | CommandId::Server(ServerId::CommandList)
+                | CommandId::Server(ServerId::ConfigGet)
+                | CommandId::Part(PartId::ConfigSet)
+                | CommandId::Part(PartId::SlowlogReset)
         )
 }
 

@@ -7,7 +7,7 @@ use crate::node::Node;
 use crate::slowlog::{SlowCommand, shorten};
 use crate::stopwatch::Span;
 use scurry_resp::Args;
-use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use std::net::SocketAddr;
 
 /// Whose commands are measured.
@@ -141,7 +141,7 @@ impl Node {
 
 /// The arguments as the slow log keeps them; no password is among them.
 fn kept(spec: &Spec, args: Args<'_>) -> Vec<Vec<u8>> {
-    if matches!(spec.id, CommandId::Auth | CommandId::Hello) {
+    if matches!(spec.id, CommandId::Connection(ConnectionId::Auth | ConnectionId::Hello)) {
         return vec![args.at(0).to_vec(), b"(redacted)".to_vec()];
     }
     shorten((0..args.len()).map(|position| args.at(position)))

@@ -4,7 +4,7 @@ use crate::bundle::{Bundle, Guard, Transaction};
 use crate::dispatch;
 use crate::node::{BATCH_MAX, Node};
 use crate::timing::Origin;
-use scurry_resp::table::{CommandId, Spec};
+use scurry_resp::table::{CommandId, Spec, TransactionId};
 use scurry_resp::{Args, Protocol, Reply};
 
 /// Replies that travel at once, bytes: execution stops above it and goes on when they were taken.
@@ -51,7 +51,7 @@ impl Bundle {
                     break 'all;
                 }
                 let (spec, args) = (self.specs[self.executed], self.requests.get(self.executed));
-                if spec.id == CommandId::Watch {
+                if spec.id == CommandId::Transaction(TransactionId::Watch) {
                     self.guards.extend(args.iter_from(1).map(|key| guard(node, key)));
                 }
                 node.first_hash = hashes[self.executed - first];

@@ -10,7 +10,7 @@ mod test_clock;
 use crate::account::AccountValue;
 use crate::desk::{self, Desk};
 use crate::server::{Context, Exclusive, Mode, Name, OpenKey, arguments, create_command};
-use scurry_resp::table::{self, CommandId, Spec};
+use scurry_resp::table::{self, CommandId, EntityId, ImageId, Spec, StoreId};
 use scurry_resp::{Args, Protocol, Reply, RequestLimits, Requests};
 use std::ffi::{CStr, c_int};
 use valkey_module::raw;
@@ -150,21 +150,42 @@ fn take(names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
 }
 
 fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &mut Reply<'_>) {
-    let of_nodes = matches!(call.spec.id, CommandId::ScurApply | CommandId::EntityApply);
-    if of_nodes {
-        return apply::run(call, desk, reply);
+    if let CommandId::Node(id) = call.spec.id {
+        return apply::run(id, call, desk, reply);
     }
     if call.context.is_replica() && call.spec.flags.contains(&"write") {
         return reply.error(READ_ONLY);
     }
-    match call.spec.id {
-        CommandId::ScurSnapshot | CommandId::ScurWatch => reply.error(NO_LOG),
-        CommandId::ScurDump => image::dump(call, reply),
-        CommandId::ScurLoad => image::load(call, desk, reply),
-        CommandId::EntityPut => entity::put(call, desk, reply),
-        CommandId::EntityDel => entity::del(call, desk, reply),
-        CommandId::EntityGet => entity::get(call, reply),
-        CommandId::EntityFind => entity::find(call, reply),
-        _ => scur::run(call, key, desk, reply),
+    match (call.spec.id, key) {
+        (CommandId::ScurRead(id), Some(mut key)) => scur::read(id, call, &mut key, desk, reply),
+        (CommandId::ScurWrite(id), Some(mut key)) => scur::write(id, call, &mut key, desk, reply),
+        (CommandId::Store(StoreId::Totals), _) => scur::totals(reply),
+        (CommandId::Store(StoreId::Snapshot | StoreId::Watch), _) => reply.error(NO_LOG),
+        (CommandId::Image(ImageId::Dump), _) => image::dump(call, reply),
+        (CommandId::Image(ImageId::Load), _) => image::load(call, desk, reply),
+        (CommandId::Entity(EntityId::Put), _) => entity::put(call, desk, reply),
+        (CommandId::Entity(EntityId::Del), _) => entity::del(call, desk, reply),
+        (CommandId::Entity(EntityId::Get), _) => entity::get(call, reply),
+        (CommandId::Entity(EntityId::Find), _) => entity::find(call, reply),
+        // None of them comes here: arity has given the first two their key, and the others were
+        // not registered, because the server has commands of these names itself.
+        (
+            CommandId::ScurRead(_)
+            | CommandId::ScurWrite(_)
+            | CommandId::Hot(_)
+            | CommandId::String(_)
+            | CommandId::List(_)
+            | CommandId::Key(_)
+            | CommandId::Flush(_)
+            | CommandId::Part(_)
+            | CommandId::Echo(_)
+            | CommandId::Transaction(_)
+            | CommandId::Connection(_)
+            | CommandId::Server(_)
+            | CommandId::Help(_)
+            | CommandId::Container(_)
+            | CommandId::Node(_),
+            _,
+        ) => reply.error("ERR not a command of scurry"),
     }
 }

@@ -2,8 +2,10 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use scurry_ledger::{Account, Time};
+use scurry_resp::table::{self, CommandId, ScurWriteId};
 use scurry_resp::{
-    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest, table,
+    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, Write, parse_read,
+    parse_write,
 };
 
 use super::meter::{Meter, Rung, TURN};
@@ -135,19 +137,34 @@ impl Door {
     fn request(&mut self, now: Time, args: Args<'_>, reply: &mut Reply<'_>) -> Result<()> {
         let spec = table::find(args.at(0)).filter(|spec| spec.accepts(args.len()));
         let spec = spec.context("the command table does not know the lab's request")?;
+        match spec.id {
+            CommandId::ScurWrite(id) => self.write(now, id, args, reply)?,
+            CommandId::ScurRead(id) => match parse_read(id, args) {
+                Ok(read) => self.read(now, read, reply)?,
+                Err(fault) => reply.error(fault),
+            },
+            _ => bail!("the lab's request is no SCUR command"),
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn write(
+        &mut self,
+        now: Time,
+        id: ScurWriteId,
+        args: Args<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<()> {
         let mut scratch: Scratch<'_> = std::mem::take(&mut self.scratch).reuse();
-        match scurry_resp::parse(spec.id, args, &mut scratch) {
-            Ok(Some(ScurRequest::Write { account, command })) => {
-                match self.store.execute(now, account, &command) {
-                    Outcome::Answer { answer, replayed } => {
-                        scurry_resp::answer(reply, &command, &answer, replayed);
-                    }
-                    Outcome::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
-                    other => bail!("the store does not take a command: {other:?}"),
+        match parse_write(id, args, &mut scratch) {
+            Ok(Write { account, command }) => match self.store.execute(now, account, &command) {
+                Outcome::Answer { answer, replayed } => {
+                    scurry_resp::answer(reply, &command, &answer, replayed);
                 }
-            }
-            Ok(Some(ScurRequest::Read(read))) => self.read(now, read, reply)?,
-            Ok(None) => bail!("the lab's request is no SCUR command"),
+                Outcome::Reject(rejection) => scurry_resp::rejection(reply, &rejection),
+                other => bail!("the store does not take a command: {other:?}"),
+            },
             Err(fault) => reply.error(fault),
         }
         self.scratch = scratch.reuse();

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 
 use scurry_codec::{decode_account, encode_account};
 use scurry_ledger::{Account, Decision, Limits, Op, Status, Time, decide_with, view_in_place};
+use scurry_resp::table::{self, CommandId, ScurReadId, ScurWriteId};
 use scurry_resp::{
-    Args, Parsed, Parser, Protocol, Reply, RequestLimits, Scratch, ScurRequest, table,
+    Args, Parsed, Parser, Protocol, Reply, RequestLimits, Scratch, parse_read, parse_write,
     unknown_account,
 };
 
@@ -248,10 +249,25 @@ impl Desk {
             return Decided::Answered;
         };
         let now = Time(unix_ms());
+        match spec.id {
+            CommandId::ScurWrite(id) => return self.write(now, id, args, reply),
+            CommandId::ScurRead(id) => self.read(now, id, args, reply),
+            _ => reply.error("ERR not a charging command"),
+        }
+        Decided::Answered
+    }
+
+    fn write(
+        &mut self,
+        now: Time,
+        id: ScurWriteId,
+        args: Args<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Decided {
         let mut scratch: Scratch<'_> = std::mem::take(&mut self.scratch).reuse();
         let mut decided = Decided::Answered;
-        match scurry_resp::parse(spec.id, args, &mut scratch) {
-            Ok(Some(ScurRequest::Write { command, .. })) => {
+        match parse_write(id, args, &mut scratch).map(|write| write.command) {
+            Ok(command) => {
                 match decide_with(&mut self.ops, &mut self.account, &command, now, &self.limits) {
                     Decision::Replay(answer) => {
                         scurry_resp::answer(reply, &command, &answer, true);
@@ -264,18 +280,23 @@ impl Desk {
                     }
                 }
             }
-            Ok(Some(ScurRequest::Read(read))) => {
+            Err(fault) => reply.error(fault),
+        }
+        self.scratch = scratch.reuse();
+        decided
+    }
+
+    fn read(&mut self, now: Time, id: ScurReadId, args: Args<'_>, reply: &mut Reply<'_>) {
+        match parse_read(id, args) {
+            Ok(read) => {
                 view_in_place(&mut self.account, now, &self.limits);
                 match &self.account {
                     Some(account) => read.answer(reply, account, now),
                     None => unknown_account(reply),
                 }
             }
-            Ok(None) => reply.error("ERR not a charging command"),
             Err(fault) => reply.error(fault),
         }
-        self.scratch = scratch.reuse();
-        decided
     }
 }
 

@@ -58,15 +58,15 @@ impl Accounts {
     pub(crate) fn audit(&self, cluster: &mut Cluster) -> Result<()> {
         cluster.until("totals are the sum of the accounts", |cluster| self.compare(cluster))?;
         for (id, reply) in self.look(&mut Owners::of(cluster)?)? {
-            if let Some(Some(settled)) = self.known.get(&id) {
-                ensure!(reply == *settled, "{id} was {settled} in its round, and is {reply}");
+            if let Some(Some(kept)) = self.known.get(&id) {
+                ensure!(reply == *kept, "{id} was {kept} in its round, and is {reply}");
             }
         }
         Ok(())
     }
 
-    /// From here on they must stay what they are.
-    pub(crate) fn settle(&mut self, cluster: &Cluster) -> Result<()> {
+    /// Keeps what the accounts are: from here on they must stay so.
+    pub(crate) fn keep(&mut self, cluster: &Cluster) -> Result<()> {
         for (id, reply) in self.look(&mut Owners::of(cluster)?)? {
             self.known.insert(id, Some(reply));
         }

@@ -7,13 +7,13 @@ mod audit;
 mod carry;
 mod client;
 mod cluster;
-mod door;
 mod fault;
 mod module;
 mod namespaces;
 mod node;
 mod report;
 mod round;
+mod route;
 mod run;
 mod view;
 

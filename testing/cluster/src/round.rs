@@ -4,9 +4,9 @@
 use crate::audit::{Accounts, Owners};
 use crate::client::{Account, Client, Lease, Loose, Steady};
 use crate::cluster::Cluster;
-use crate::door::{Door, PATIENCE, Signals};
 use crate::fault::{Fault, Scene};
 use crate::report::Row;
+use crate::route::{PATIENCE, Route, Signals};
 use anyhow::{Context, Result, anyhow};
 use scurry_crash::clock::wall_ms;
 use scurry_model::Random;
@@ -52,8 +52,8 @@ pub(crate) fn round(
     load(fault, cluster, &keys, &mut clients, &signals, random)?;
 
     let settled = clients.iter().flat_map(|client| &client.accounts);
-    let settled_at_ms = settled.map(|account| account.settled_at_ms()).max().unwrap_or(0);
-    let left_ms = u64::try_from(settled_at_ms + SLACK_MS - wall_ms()).unwrap_or(0);
+    let ended_at_ms = settled.map(|account| account.ended_at_ms()).max().unwrap_or(0);
+    let left_ms = u64::try_from(ended_at_ms + SLACK_MS - wall_ms()).unwrap_or(0);
     cluster.pass(Duration::from_millis(left_ms))?;
     accounts.audit(cluster)?;
 
@@ -66,7 +66,7 @@ pub(crate) fn round(
             *(if client.all_copies { &mut row.lost_all } else { &mut row.lost_one }) += lost;
         }
         client.again(&signals)?;
-        let seen = client.door.seen;
+        let seen = client.route.seen;
         let acknowledged =
             if client.all_copies { &mut row.acknowledged_all } else { &mut row.acknowledged_one };
         *acknowledged += seen.acknowledged;
@@ -76,7 +76,7 @@ pub(crate) fn round(
     }
     accounts.audit(cluster)?;
     accounts.replicas(cluster)?;
-    accounts.settle(cluster)?;
+    accounts.keep(cluster)?;
     Ok(row)
 }
 
@@ -84,16 +84,16 @@ fn clients(stem: &str, cluster: &Cluster, random: &mut Random) -> Vec<Client> {
     let mut clients = Vec::new();
     for (number, kind) in KINDS.iter().enumerate() {
         for client in 0..kind.clients {
-            // Any node is a door.
+            // Any node will do.
             let address = cluster.nodes[random.below(cluster.nodes.len())].address();
             let patience = PATIENCE[client % PATIENCE.len()];
-            let door = if kind.all_copies { Door::all } else { Door::one };
-            let door = door(&address, patience);
+            let route = if kind.all_copies { Route::all } else { Route::one };
+            let route = route(&address, patience);
             // Accounts of several clients share a slot.
             let id = |at| (kind.make)(format!("{{{stem}:{at}}}:{number}:{client}"));
             let accounts = (0..kind.accounts).map(id).collect();
             let own = Random::new(random.next_u64());
-            clients.push(Client::new(door, accounts, own, kind.all_copies));
+            clients.push(Client::new(route, accounts, own, kind.all_copies));
         }
     }
     clients

@@ -5,10 +5,11 @@ use crate::door::Visit;
 use anyhow::{Result, bail, ensure};
 use scurry_engine::{LoadError, Outcome};
 use scurry_ledger::{Account, Code, Command, Time, Totals};
-use scurry_resp::table::{self, CommandId};
+use scurry_resp::table::{self, CommandId, ImageId, ScurReadId, ScurWriteId, StoreId};
 use scurry_resp::{
-    Args, LoadRequest, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest,
-    answer, parse, parse_dump, parse_load, reject, rejection, totals_map, unknown_account,
+    Args, LoadRequest, Parsed, Parser, Protocol, Reply, RequestLimits, Scratch, Write, answer,
+    parse_dump, parse_load, parse_read, parse_write, reject, rejection, totals_map,
+    unknown_account,
 };
 
 /// Accounts by id. Each call checks the invariants of what it touches.
@@ -54,9 +55,12 @@ impl<S: Store> Visit for Front<S> {
             return Ok(out);
         }
         match spec.id {
-            CommandId::ScurDump => self.dump(now, args, &mut reply)?,
-            CommandId::ScurLoad => self.load(now, args, &mut reply)?,
-            id => self.run(now, id, args, &mut reply)?,
+            CommandId::Image(ImageId::Dump) => self.dump(now, args, &mut reply)?,
+            CommandId::Image(ImageId::Load) => self.load(now, args, &mut reply)?,
+            CommandId::ScurRead(id) => self.read(now, id, args, &mut reply)?,
+            CommandId::ScurWrite(id) => self.write(now, id, args, &mut reply)?,
+            CommandId::Store(StoreId::Totals) => totals_map(&mut reply, &self.store.totals()),
+            _ => bail!("this door has SCUR commands only"),
         }
         Ok(out)
     }
@@ -67,26 +71,22 @@ impl<S: Store> Visit for Front<S> {
 }
 
 impl<S: Store> Front<S> {
-    fn run(
+    fn write(
         &mut self,
         now: Time,
-        id: CommandId,
+        id: ScurWriteId,
         args: Args<'_>,
         reply: &mut Reply<'_>,
     ) -> Result<()> {
         let mut scratch = Scratch::default();
-        match parse(id, args, &mut scratch) {
-            Ok(Some(ScurRequest::Write { account, command })) => {
-                match self.store.execute(now, account, &command)? {
-                    Outcome::Answer { answer: given, replayed } => {
-                        answer(reply, &command, &given, replayed);
-                    }
-                    Outcome::Reject(why) => rejection(reply, &why),
-                    other => bail!("a store without plain values or bounds says {other:?}"),
+        match parse_write(id, args, &mut scratch) {
+            Ok(Write { account, command }) => match self.store.execute(now, account, &command)? {
+                Outcome::Answer { answer: given, replayed } => {
+                    answer(reply, &command, &given, replayed);
                 }
-            }
-            Ok(Some(ScurRequest::Read(request))) => self.read(now, request, reply)?,
-            Ok(None) => bail!("this door has SCUR commands only"),
+                Outcome::Reject(why) => rejection(reply, &why),
+                other => bail!("a store without plain values or bounds says {other:?}"),
+            },
             Err(fault) => reply.error(fault),
         }
         Ok(())
@@ -118,12 +118,21 @@ impl<S: Store> Front<S> {
         Ok(())
     }
 
-    fn read(&mut self, now: Time, request: Read<'_>, reply: &mut Reply<'_>) -> Result<()> {
-        let Some(id) = request.account() else {
-            totals_map(reply, &self.store.totals());
-            return Ok(());
+    fn read(
+        &mut self,
+        now: Time,
+        id: ScurReadId,
+        args: Args<'_>,
+        reply: &mut Reply<'_>,
+    ) -> Result<()> {
+        let request = match parse_read(id, args) {
+            Ok(request) => request,
+            Err(fault) => {
+                reply.error(fault);
+                return Ok(());
+            }
         };
-        match self.store.account(now, id)? {
+        match self.store.account(now, request.account())? {
             Some(account) => request.answer(reply, &account, now),
             None => unknown_account(reply),
         }

@@ -3,7 +3,7 @@
 
 use scurry_conformance::{Argument, Event, Pattern, Script, scripts};
 use scurry_ledger::Code;
-use scurry_resp::table::{self, CommandId, Spec};
+use scurry_resp::table::{self, CommandId, ImageId, Spec};
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -41,7 +41,9 @@ fn shown(scripts: &[Script]) -> BTreeSet<(String, String)> {
 
 /// The SCUR commands that answer about accounts, and those that move them.
 fn commands() -> impl Iterator<Item = &'static Spec> {
-    let moving = |spec: &&Spec| matches!(spec.id, CommandId::ScurDump | CommandId::ScurLoad);
+    let moving = |spec: &&Spec| {
+        matches!(spec.id, CommandId::Image(ImageId::Dump) | CommandId::Image(ImageId::Load))
+    };
     table::SCUR.iter().chain(table::STORE.iter().filter(moving))
 }
 

@@ -6,9 +6,10 @@ use crate::image::comes_back;
 use crate::wire::assert_replies;
 use scurry_engine::{Config, Expiry, Outcome, ReadError, Shard};
 use scurry_ledger::{Account, Code, Command, Limits, Portion, Time, Totals, UnitTotals, validate};
-use scurry_resp::table::{self, CommandId};
+use scurry_resp::table::{self, CommandId, HotId, KeyId, StoreId};
 use scurry_resp::{
-    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, ScurRequest,
+    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, Write, parse_read,
+    parse_write,
 };
 use std::collections::BTreeSet;
 
@@ -39,7 +40,7 @@ pub fn images(data: &[u8]) -> Vec<Vec<u8>> {
     for line in lines.split(|&byte| byte == b'\n').take(LINES_MAX) {
         store.line(line);
     }
-    store.settle()
+    store.commit_due()
 }
 
 /// Bounds that a few lines reach.
@@ -99,11 +100,19 @@ impl Store {
             return;
         };
         let mut scratch: Scratch<'_> = std::mem::take(&mut self.scratch).reuse();
-        match scurry_resp::parse(spec.id, args, &mut scratch) {
-            Ok(Some(ScurRequest::Write { account, command })) => self.write(account, &command),
-            Ok(Some(ScurRequest::Read(read))) => self.read(read),
-            Ok(None) => self.plain(spec.id, args),
-            Err(fault) => well_formed(|reply| reply.error(fault)),
+        match spec.id {
+            CommandId::ScurWrite(id) => match parse_write(id, args, &mut scratch) {
+                Ok(Write { account, command }) => self.write(account, &command),
+                Err(fault) => well_formed(|reply| reply.error(fault)),
+            },
+            CommandId::ScurRead(id) => match parse_read(id, args) {
+                Ok(read) => self.read(read),
+                Err(fault) => well_formed(|reply| reply.error(fault)),
+            },
+            CommandId::Store(StoreId::Totals) => {
+                well_formed(|reply| scurry_resp::totals_map(reply, self.shard.totals()));
+            }
+            id => self.plain(id, args),
         }
         self.scratch = scratch.reuse();
     }
@@ -137,14 +146,7 @@ impl Store {
     }
 
     fn read(&mut self, read: Read<'_>) {
-        let id = match read {
-            Read::Totals => {
-                let totals = self.shard.totals();
-                return well_formed(|reply| scurry_resp::totals_map(reply, totals));
-            }
-            Read::Account(id) | Read::Audit(id) => id,
-            Read::Session { account, .. } | Read::Check { account, .. } => account,
-        };
+        let id = read.account();
         let Some(account) = self.valid_account(id) else { return };
         let now = self.now.on(Some(&account));
         well_formed(|reply| match read {
@@ -169,7 +171,7 @@ impl Store {
         let (now, key) = (self.now, self.shard.key(args.at(1)));
         let is_account = self.valid_account(args.at(1)).is_some();
         match id {
-            CommandId::Set if args.len() == 3 => {
+            CommandId::Hot(HotId::Set) if args.len() == 3 => {
                 let set = self.shard.set(now, key, args.at(2), Expiry::Never);
                 assert_eq!(set.is_err(), is_account);
                 if !is_account {
@@ -177,8 +179,8 @@ impl Store {
                     assert_eq!(value.map(|value| value.bytes), Some(args.at(2)), "as it was set");
                 }
             }
-            CommandId::Del => assert_eq!(self.shard.del(now, key).is_err(), is_account),
-            CommandId::Get => assert_eq!(self.shard.value(now, key).is_err(), is_account),
+            CommandId::Key(KeyId::Del) => assert_eq!(self.shard.del(now, key).is_err(), is_account),
+            CommandId::Hot(HotId::Get) => assert_eq!(self.shard.value(now, key).is_err(), is_account),
             _ => {}
         }
     }
@@ -196,8 +198,8 @@ impl Store {
         }
     }
 
-    /// When everything due is committed, the totals are the sum of the accounts. Their images.
-    fn settle(&mut self) -> Vec<Vec<u8>> {
+    /// Commits everything that is due: the totals are then the sum of the accounts. Returns their images.
+    fn commit_due(&mut self) -> Vec<Vec<u8>> {
         let mut images = Vec::new();
         while self.shard.tick(self.now) > 0 {}
         let mut sum = Totals::default();

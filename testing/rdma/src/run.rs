@@ -139,7 +139,7 @@ impl Pair {
     }
 
     /// Everybody does everything, until nothing changes any more. True when something has.
-    fn settle(&mut self, fabric: &Fabric, now_ms: i64) -> bool {
+    fn come_to_rest(&mut self, fabric: &Fabric, now_ms: i64) -> bool {
         let all = Pace { read: usize::MAX, formed: 50, publish: true };
         let mut changed = false;
         for side in &mut self.sides {
@@ -206,7 +206,7 @@ pub fn run(seed: u64) -> Report {
 /// Brings a connection to its end, and says what it came to.
 fn finish(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
     let mut rounds = 0;
-    while pair.settle(fabric, now_ms) {
+    while pair.come_to_rest(fabric, now_ms) {
         rounds += 1;
         assert!(rounds < ROUNDS_MAX, "it comes to no end");
     }
@@ -237,7 +237,7 @@ fn close(pair: &mut Pair, fabric: &Fabric, now_ms: i64, report: &mut Report) {
         assert!(side.is_done(), "it stands still: {settings:?} {counts:?}");
         side.endpoint.as_mut().expect("no fault").finish();
     }
-    while pair.settle(fabric, now_ms) {}
+    while pair.come_to_rest(fabric, now_ms) {}
     for side in &mut pair.sides {
         let endpoint = side.endpoint.as_ref().expect("no fault");
         let (counts, settings) = (endpoint.counts(), endpoint.settings());

@@ -104,7 +104,7 @@ impl Side {
             changed |= self.publish();
         }
         if let Some(endpoint) = &mut self.endpoint {
-            endpoint.settle();
+            endpoint.release_memory();
             self.check_memory();
         }
         changed

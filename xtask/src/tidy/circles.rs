@@ -34,7 +34,7 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("crates/rdma-proto/src", &["control", "endpoint"]),
     ("crates/rdma/src", &["completions", "device", "domain", "id"]),
     ("crates/resp/src", &["inline", "request"]),
-    ("crates/resp/src", &["scratch", "watch_request"]),
+    ("crates/resp/src", &["follow_request", "scratch"]),
     ("crates/valkey-module/src", &["account", "account_key", "timers"]),
     ("crates/valkey-module/src/server", &["context", "name"]),
 ];

@@ -17,6 +17,7 @@ mod tree;
 mod words;
 
 use crate::host::Host;
+use crate::record::{self, Record};
 use anyhow::{Result, bail};
 use std::fmt;
 use tree::Tree;
@@ -80,6 +81,11 @@ pub(crate) fn run(host: &Host) -> Result<()> {
     match reference::generate(host) {
         Ok(page) => findings.extend(reference::compare(&tree, &page)),
         Err(error) => findings.push(Finding::in_file(reference::PAGE, format!("{error:#}"))),
+    }
+    match Record::warning(host) {
+        Ok(None) => {}
+        Ok(Some(warning)) => println!("warning: {warning}"),
+        Err(error) => findings.push(Finding::in_file(record::FILE, format!("{error:#}"))),
     }
     findings.sort();
     findings.iter().for_each(|finding| println!("{finding}"));

@@ -69,7 +69,7 @@ impl Modules {
         Modules { files }
     }
 
-    /// What the modules name of each other.
+    /// Names that the modules use of each other.
     pub(crate) fn references(&self) -> Vec<Reference> {
         let mut references = Vec::new();
         for (from, file) in &self.files {
@@ -265,7 +265,7 @@ fn tokens(code: &[String]) -> Vec<Token> {
 mod tests {
     use super::*;
 
-    /// What `from` names of others, as `module -> module`.
+    /// Names that `from` uses of others, as `module -> module`.
     fn named(files: &[(&str, &str)]) -> Vec<String> {
         let files: Vec<(String, &str)> =
             files.iter().map(|(path, text)| (format!("crates/a/src/{path}"), *text)).collect();

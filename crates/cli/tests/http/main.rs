@@ -25,6 +25,7 @@ mod metrics;
 mod misdeeds;
 mod node;
 mod one_order;
+mod overlap;
 mod process;
 mod proxy;
 #[path = "../server/random.rs"]

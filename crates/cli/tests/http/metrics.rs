@@ -198,14 +198,9 @@ fn a_store_is_ready_until_it_stops_and_then_says_so_in_its_status() {
 #[test]
 fn a_store_whose_log_has_no_room_is_not_ready_and_goes_on_telling() {
     let store = Store::start(&["--durability", "fsync"]);
-    let limit = |size: &str| {
-        let arguments = ["--pid", &store.pid().to_string(), &format!("--fsize={size}:unlimited")];
-        let status = Command::new("prlimit").args(arguments).status().expect("prlimit is there");
-        assert!(status.success());
-    };
     let mut client = store.connect();
     ask(&mut client, "SCUR.CREATE a BUCKET main cent 1000").expect("it is made");
-    limit("100");
+    store.limit_files("100");
     // It is executed and cannot be written, so its answer waits.
     let mut waits = TcpStream::connect(("127.0.0.1", store.port)).expect("it listens");
     waits.write_all(b"SCUR.DEBIT a t cent 30\r\n").expect("it is sent");
@@ -216,7 +211,7 @@ fn a_store_whose_log_has_no_room_is_not_ready_and_goes_on_telling() {
     assert_eq!(status, 503);
     assert!(body.contains("the log of core 0 has no room: writes are refused"), "{body}");
     assert_eq!(store.get("/healthz").0, 200);
-    limit("unlimited");
+    store.limit_files("unlimited");
     store.metrics_when(|page| page.sum("scurry_log_trouble", &[]) == 0.0);
     assert_eq!(store.get("/readyz"), (200, "ready\n".to_owned()));
 }

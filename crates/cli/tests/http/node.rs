@@ -17,6 +17,8 @@ const STARTS_MAX: usize = 5;
 const PORTS: Range<u16> = 10_000..21_000;
 /// A server of several threads takes those behind its port too.
 const PORTS_EACH: u32 = 8;
+/// More nodes than a test has.
+const BLOCKS_A_TEST: u32 = 64;
 
 /// A node that can be stopped and started again at its port.
 pub(crate) struct Node {
@@ -147,8 +149,10 @@ fn module() -> &'static Path {
 /// a node is stopped nobody gets its port by chance.
 pub(crate) fn free_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
-    // Another run at the same time begins elsewhere.
-    let begin = std::process::id();
+    // Another run at the same time begins elsewhere, and so does another test of this run, which has a
+    // process of its own where the runner gives it a slot.
+    let slot = std::env::var("NEXTEST_TEST_GLOBAL_SLOT").ok().and_then(|slot| slot.parse().ok());
+    let begin = std::os::unix::process::parent_id().wrapping_add(slot.unwrap_or(0) * BLOCKS_A_TEST);
     let is_free = |&port: &u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
     let blocks = u32::try_from(PORTS.len()).expect("a few") / PORTS_EACH;
     let mut ports = (0..blocks).map(|_| {

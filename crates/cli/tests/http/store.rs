@@ -124,6 +124,13 @@ impl Store {
         panic!("it never came: {}", self.metrics().0);
     }
 
+    /// Files may grow to this length, in bytes or `unlimited`: beyond it a write fails as on a full disk.
+    pub(crate) fn limit_files(&self, len: &str) {
+        let arguments = ["--pid", &self.pid().to_string(), &format!("--fsize={len}:unlimited")];
+        let status = Command::new("prlimit").args(arguments).status().expect("prlimit is there");
+        assert!(status.success());
+    }
+
     /// Stops it as an operator does; how it ended, and what it had logged.
     pub(crate) fn stop(mut self) -> (ExitStatus, String) {
         let pid = Pid::from_raw(i32::try_from(self.child.id()).expect("a pid"));

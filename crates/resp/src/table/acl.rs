@@ -1,12 +1,12 @@
 //! ACL and its subcommands: the part that tells who is who. Users come from the settings file.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, HelpId, Role, ServerId, Spec};
 
 const ACL: Spec = Spec { group: "server", flags: &["noscript", "loading", "stale"], ..BLANK };
 
 pub(super) const SUBCOMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::AclWhoAmI,
+        id: CommandId::Server(ServerId::AclWhoAmI),
         name: "ACL|WHOAMI",
         arity: 2,
         reply: "the name of the user",
@@ -14,7 +14,7 @@ pub(super) const SUBCOMMANDS: &[Spec] = &[
         ..ACL
     },
     Spec {
-        id: CommandId::AclUsers,
+        id: CommandId::Server(ServerId::AclUsers),
         name: "ACL|USERS",
         role: Role::Admin,
         arity: 2,
@@ -24,7 +24,7 @@ pub(super) const SUBCOMMANDS: &[Spec] = &[
         ..ACL
     },
     Spec {
-        id: CommandId::AclHelp,
+        id: CommandId::Help(HelpId::Acl),
         name: "ACL|HELP",
         arity: 2,
         reply: "array of lines",

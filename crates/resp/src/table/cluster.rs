@@ -1,22 +1,22 @@
 //! CLUSTER and what else clients of a cluster say to a node.
 
-use super::{BLANK, CommandId, Spec};
+use super::{BLANK, CommandId, ConnectionId, ContainerId, HelpId, ServerId, Spec};
 
 const BASE: Spec = Spec { group: "cluster", flags: &["loading", "stale"], ..BLANK };
 const FAST: &[&str] = &["loading", "stale", "fast"];
 
 pub(super) const CLUSTER: Spec = Spec {
-    id: CommandId::Cluster,
+    id: CommandId::Container(ContainerId::Cluster),
     name: "CLUSTER",
     arity: -2,
     reply: "that of the subcommand",
-    summary: "The server as a cluster: one node per core, each with a port of its own.",
+    summary: "Container of commands about the server as a cluster, in which each thread is a node with a port of its own.",
     subcommands: SUBCOMMANDS,
     ..BASE
 };
 
 pub(super) const READ_ONLY: Spec = Spec {
-    id: CommandId::ReadOnly,
+    id: CommandId::Connection(ConnectionId::ReadOnly),
     name: "READONLY",
     arity: 1,
     flags: FAST,
@@ -26,7 +26,7 @@ pub(super) const READ_ONLY: Spec = Spec {
 };
 
 pub(super) const READ_WRITE: Spec = Spec {
-    id: CommandId::ReadWrite,
+    id: CommandId::Connection(ConnectionId::ReadWrite),
     name: "READWRITE",
     arity: 1,
     flags: FAST,
@@ -37,7 +37,7 @@ pub(super) const READ_WRITE: Spec = Spec {
 
 const SUBCOMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::ClusterHelp,
+        id: CommandId::Help(HelpId::Cluster),
         name: "CLUSTER|HELP",
         arity: 2,
         reply: "array of lines",
@@ -45,7 +45,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterInfo,
+        id: CommandId::Server(ServerId::ClusterInfo),
         name: "CLUSTER|INFO",
         arity: 2,
         reply: "lines of name:value",
@@ -53,7 +53,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterKeySlot,
+        id: CommandId::Server(ServerId::ClusterKeySlot),
         name: "CLUSTER|KEYSLOT",
         arity: 3,
         grammar: "key",
@@ -62,7 +62,7 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterMyId,
+        id: CommandId::Server(ServerId::ClusterMyId),
         name: "CLUSTER|MYID",
         arity: 2,
         reply: "40 hexadecimal digits",
@@ -71,28 +71,28 @@ const SUBCOMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterNodes,
+        id: CommandId::Server(ServerId::ClusterNodes),
         name: "CLUSTER|NODES",
         arity: 2,
         reply: "a line per core",
-        summary: "The cores as nodes, with their ports and slots.",
+        summary: "Shows each thread as a node, with its port and slots.",
         notes: "There is no cluster bus: its port is 0.",
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterShards,
+        id: CommandId::Server(ServerId::ClusterShards),
         name: "CLUSTER|SHARDS",
         arity: 2,
         reply: "array of maps",
-        summary: "The cores as shards of one node each.",
+        summary: "Shows each thread as a shard of one node.",
         ..BASE
     },
     Spec {
-        id: CommandId::ClusterSlots,
+        id: CommandId::Server(ServerId::ClusterSlots),
         name: "CLUSTER|SLOTS",
         arity: 2,
         reply: "array of [first, last, [ip, port, id, []]]",
-        summary: "Which core's port serves which slots.",
+        summary: "Says which thread's port serves which slots.",
         ..BASE
     },
 ];

@@ -1,12 +1,12 @@
 //! The commands on entities: versioned records that replicas can agree about.
 
-use super::{BLANK, CommandId, Memory, Role, Spec, Spread};
+use super::{BLANK, CommandId, EntityId, Memory, Role, Spec, Spread};
 
 const ENTITY: Spec = Spec { keys: (1, 1, 1), group: "entity", ..BLANK };
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::EntityPut,
+        id: CommandId::Entity(EntityId::Put),
         name: "ENTITY.PUT",
         role: Role::Charge,
         arity: -3,
@@ -30,7 +30,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..ENTITY
     },
     Spec {
-        id: CommandId::EntityGet,
+        id: CommandId::Entity(EntityId::Get),
         name: "ENTITY.GET",
         role: Role::Read,
         arity: -2,
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..ENTITY
     },
     Spec {
-        id: CommandId::EntityDel,
+        id: CommandId::Entity(EntityId::Del),
         name: "ENTITY.DEL",
         role: Role::Charge,
         arity: -2,
@@ -61,7 +61,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..ENTITY
     },
     Spec {
-        id: CommandId::EntityFind,
+        id: CommandId::Entity(EntityId::Find),
         name: "ENTITY.FIND",
         spread: Spread::Special,
         role: Role::Read,

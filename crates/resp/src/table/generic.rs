@@ -1,6 +1,9 @@
 //! The commands about the server and the connection that clients of Redis expect.
 
-use super::{BLANK, CommandId, Role, Spec, Spread, acl, cluster};
+use super::{
+    BLANK, CommandId, ConnectionId, ContainerId, EchoId, FlushId, HelpId, PartId, Role, ServerId,
+    Spec, Spread, acl, cluster,
+};
 
 const SERVER: Spec = Spec { group: "server", ..BLANK };
 const CONNECTION: Spec = Spec { group: "connection", ..BLANK };
@@ -11,7 +14,7 @@ const SLOW: &[&str] = &["noscript", "loading", "stale"];
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::DbSize,
+        id: CommandId::Part(PartId::DbSize),
         name: "DBSIZE",
         spread: Spread::EverySum,
         role: Role::Read,
@@ -22,7 +25,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::FlushAll,
+        id: CommandId::Flush(FlushId::All),
         name: "FLUSHALL",
         spread: Spread::EverySuccess,
         role: Role::Admin,
@@ -35,7 +38,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::FlushDb,
+        id: CommandId::Flush(FlushId::Db),
         name: "FLUSHDB",
         spread: Spread::EverySuccess,
         role: Role::Admin,
@@ -48,7 +51,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Ping,
+        id: CommandId::Echo(EchoId::Ping),
         name: "PING",
         arity: -1,
         flags: FAST,
@@ -58,7 +61,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Echo,
+        id: CommandId::Echo(EchoId::Echo),
         name: "ECHO",
         arity: 2,
         flags: FAST,
@@ -68,7 +71,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Hello,
+        id: CommandId::Connection(ConnectionId::Hello),
         name: "HELLO",
         arity: -1,
         flags: NO_AUTH,
@@ -79,7 +82,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Auth,
+        id: CommandId::Connection(ConnectionId::Auth),
         name: "AUTH",
         arity: -2,
         flags: NO_AUTH,
@@ -90,7 +93,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Select,
+        id: CommandId::Connection(ConnectionId::Select),
         name: "SELECT",
         arity: 2,
         flags: FAST,
@@ -101,7 +104,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Quit,
+        id: CommandId::Connection(ConnectionId::Quit),
         name: "QUIT",
         arity: -1,
         flags: NO_AUTH,
@@ -110,7 +113,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Reset,
+        id: CommandId::Connection(ConnectionId::Reset),
         name: "RESET",
         arity: 1,
         flags: NO_AUTH,
@@ -119,7 +122,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Info,
+        id: CommandId::Server(ServerId::Info),
         name: "INFO",
         spread: Spread::Special,
         role: Role::Read,
@@ -132,7 +135,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Role,
+        id: CommandId::Server(ServerId::Role),
         name: "ROLE",
         role: Role::Read,
         arity: 1,
@@ -142,7 +145,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Time,
+        id: CommandId::Server(ServerId::Time),
         name: "TIME",
         arity: 1,
         flags: FAST,
@@ -152,7 +155,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Client,
+        id: CommandId::Container(ContainerId::Client),
         name: "CLIENT",
         arity: -2,
         flags: SLOW,
@@ -163,7 +166,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::Command,
+        id: CommandId::Server(ServerId::Command),
         name: "COMMAND",
         arity: -1,
         flags: &["loading", "stale"],
@@ -174,7 +177,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Config,
+        id: CommandId::Container(ContainerId::Config),
         name: "CONFIG",
         arity: -2,
         flags: &["admin", "noscript", "loading", "stale"],
@@ -186,7 +189,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Acl,
+        id: CommandId::Container(ContainerId::Acl),
         name: "ACL",
         arity: -2,
         flags: SLOW,
@@ -204,7 +207,7 @@ pub(super) const COMMANDS: &[Spec] = &[
 
 const CLIENT: &[Spec] = &[
     Spec {
-        id: CommandId::ClientId,
+        id: CommandId::Connection(ConnectionId::ClientId),
         name: "CLIENT|ID",
         arity: 2,
         flags: SLOW,
@@ -213,7 +216,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientGetName,
+        id: CommandId::Connection(ConnectionId::ClientGetName),
         name: "CLIENT|GETNAME",
         arity: 2,
         flags: SLOW,
@@ -222,7 +225,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientSetName,
+        id: CommandId::Connection(ConnectionId::ClientSetName),
         name: "CLIENT|SETNAME",
         arity: 3,
         flags: SLOW,
@@ -232,7 +235,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientSetInfo,
+        id: CommandId::Connection(ConnectionId::ClientSetInfo),
         name: "CLIENT|SETINFO",
         arity: 4,
         flags: SLOW,
@@ -242,7 +245,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientInfo,
+        id: CommandId::Connection(ConnectionId::ClientInfo),
         name: "CLIENT|INFO",
         arity: 2,
         flags: SLOW,
@@ -251,7 +254,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientList,
+        id: CommandId::Connection(ConnectionId::ClientList),
         name: "CLIENT|LIST",
         spread: Spread::Special,
         role: Role::Admin,
@@ -264,7 +267,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientTracking,
+        id: CommandId::Connection(ConnectionId::ClientTracking),
         name: "CLIENT|TRACKING",
         arity: -3,
         flags: SLOW,
@@ -275,7 +278,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientTrackingInfo,
+        id: CommandId::Connection(ConnectionId::ClientTrackingInfo),
         name: "CLIENT|TRACKINGINFO",
         arity: 2,
         flags: SLOW,
@@ -284,7 +287,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientCaching,
+        id: CommandId::Connection(ConnectionId::ClientCaching),
         name: "CLIENT|CACHING",
         arity: 3,
         flags: SLOW,
@@ -294,7 +297,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientGetRedir,
+        id: CommandId::Connection(ConnectionId::ClientGetRedir),
         name: "CLIENT|GETREDIR",
         arity: 2,
         flags: SLOW,
@@ -303,7 +306,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientNoEvict,
+        id: CommandId::Connection(ConnectionId::ClientNoEvict),
         name: "CLIENT|NO-EVICT",
         arity: 3,
         flags: SLOW,
@@ -313,7 +316,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientNoTouch,
+        id: CommandId::Connection(ConnectionId::ClientNoTouch),
         name: "CLIENT|NO-TOUCH",
         arity: 3,
         flags: SLOW,
@@ -323,7 +326,7 @@ const CLIENT: &[Spec] = &[
         ..CONNECTION
     },
     Spec {
-        id: CommandId::ClientHelp,
+        id: CommandId::Help(HelpId::Client),
         name: "CLIENT|HELP",
         arity: 2,
         flags: SLOW,
@@ -335,7 +338,7 @@ const CLIENT: &[Spec] = &[
 
 const COMMAND: &[Spec] = &[
     Spec {
-        id: CommandId::CommandCount,
+        id: CommandId::Server(ServerId::CommandCount),
         name: "COMMAND|COUNT",
         arity: 2,
         flags: &["loading", "stale"],
@@ -344,7 +347,7 @@ const COMMAND: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::CommandDocs,
+        id: CommandId::Server(ServerId::CommandDocs),
         name: "COMMAND|DOCS",
         arity: -2,
         flags: &["loading", "stale"],
@@ -355,7 +358,7 @@ const COMMAND: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::CommandGetKeys,
+        id: CommandId::Server(ServerId::CommandGetKeys),
         name: "COMMAND|GETKEYS",
         arity: -3,
         flags: &["loading", "stale"],
@@ -365,7 +368,7 @@ const COMMAND: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::CommandInfo,
+        id: CommandId::Server(ServerId::CommandInfo),
         name: "COMMAND|INFO",
         arity: -2,
         flags: &["loading", "stale"],
@@ -375,7 +378,7 @@ const COMMAND: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::CommandList,
+        id: CommandId::Server(ServerId::CommandList),
         name: "COMMAND|LIST",
         arity: -2,
         flags: &["loading", "stale"],
@@ -385,7 +388,7 @@ const COMMAND: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::CommandHelp,
+        id: CommandId::Help(HelpId::Command),
         name: "COMMAND|HELP",
         arity: 2,
         flags: &["loading", "stale"],
@@ -397,7 +400,7 @@ const COMMAND: &[Spec] = &[
 
 const CONFIG: &[Spec] = &[
     Spec {
-        id: CommandId::ConfigGet,
+        id: CommandId::Server(ServerId::ConfigGet),
         name: "CONFIG|GET",
         role: Role::Read,
         arity: -3,
@@ -409,7 +412,7 @@ const CONFIG: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::ConfigSet,
+        id: CommandId::Part(PartId::ConfigSet),
         name: "CONFIG|SET",
         spread: Spread::EverySuccess,
         role: Role::Admin,
@@ -422,7 +425,7 @@ const CONFIG: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::ConfigResetStat,
+        id: CommandId::Part(PartId::ConfigResetStat),
         name: "CONFIG|RESETSTAT",
         spread: Spread::EverySuccess,
         role: Role::Admin,
@@ -433,7 +436,7 @@ const CONFIG: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::ConfigHelp,
+        id: CommandId::Help(HelpId::Config),
         name: "CONFIG|HELP",
         arity: 2,
         flags: SLOW,

@@ -1,167 +1,175 @@
-//! The name of each command as the server dispatches on it.
+//! The name of each command as hosts dispatch on it, by family. A host matches a family whole: a
+//! command that it forgets does not compile.
+
+/// Commands that one function of a host executes, and how many ids there are up to its last one.
+macro_rules! family {
+    ($(#[$doc:meta])* $name:ident after $before:expr; $first:ident, $($next:ident),+ $(,)?) => {
+        $(#[$doc])*
+        #[expect(missing_docs, reason = "each is the entry of the table with its name")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        #[repr(u8)]
+        pub enum $name {
+            $first = $before,
+            $($next),+
+        }
+
+        impl $name {
+            const END: u8 = [$name::$first, $($name::$next),+].len() as u8 + $before;
+        }
+    };
+}
+
+family! {
+    /// The values that come in pipelines: a host puts no call between.
+    HotId after 0;
+    Get, Set,
+}
+family! {
+    /// Plain values, all but [`HotId`].
+    StringId after HotId::END;
+    SetNx, SetEx, PSetEx, GetSet, GetDel, GetEx, MGet, MSet, MSetNx, Incr, IncrBy, Decr, DecrBy,
+    Append, StrLen, GetRange, SetRange,
+}
+family! {
+    /// Lists, which are short.
+    ListId after StringId::END;
+    LPush, RPush, LPushX, RPushX, LPop, RPop, LLen, LRange, LIndex, LSet, LRem, LTrim,
+}
+family! {
+    /// Keys, whatever they hold.
+    KeyId after ListId::END;
+    Del, Unlink, Exists, Touch, Type, Expire, PExpire, ExpireAt, PExpireAt, Ttl, PTtl, ExpireTime,
+    PExpireTime, Persist, Scan, ObjectEncoding, ObjectFreq, ObjectIdleTime, ObjectRefCount,
+    MemoryUsage,
+}
+family! {
+    /// Entities.
+    EntityId after KeyId::END;
+    Put, Get, Del, Find,
+}
+family! {
+    /// SCUR commands that show an account.
+    ScurReadId after EntityId::END;
+    Get, Session, Audit, Check,
+}
+family! {
+    /// SCUR commands that the ledger decides.
+    ScurWriteId after ScurReadId::END;
+    Create, Status, Delete, TopUp, Adjust, Bucket, Debit, Refund, Counter, Reserve, Update,
+    Terminate, Release,
+}
+family! {
+    /// Images of accounts, which move between stores.
+    ImageId after ScurWriteId::END;
+    Dump, Load,
+}
+family! {
+    /// The store as a whole.
+    StoreId after ImageId::END;
+    Totals, Watch, Snapshot,
+}
+family! {
+    /// Everything goes, if there are no accounts.
+    FlushId after StoreId::END;
+    All, Db,
+}
+family! {
+    /// The server as a whole, of which every core does its part.
+    PartId after FlushId::END;
+    DbSize, ConfigSet, ConfigResetStat, SlowlogLen, SlowlogReset, LatencyReset,
+}
+family! {
+    /// ECHO and PING: the message comes back.
+    EchoId after PartId::END;
+    Ping, Echo,
+}
+family! {
+    /// Transactions.
+    TransactionId after EchoId::END;
+    Multi, Exec, Discard, Watch, Unwatch,
+}
+family! {
+    /// The connection that asks.
+    ConnectionId after TransactionId::END;
+    Hello, Auth, Select, Quit, Reset, ReadOnly, ReadWrite, Monitor, ClientId, ClientGetName,
+    ClientSetName, ClientSetInfo, ClientInfo, ClientList, ClientTracking, ClientTrackingInfo,
+    ClientCaching, ClientGetRedir, ClientNoEvict, ClientNoTouch,
+}
+family! {
+    /// The server, of which the connection's core knows enough or asks the others.
+    ServerId after ConnectionId::END;
+    Info, Role, Time, Wait, Shutdown, Command, CommandCount, CommandDocs, CommandGetKeys,
+    CommandInfo, CommandList, ConfigGet, AclWhoAmI, AclUsers, ClusterInfo, ClusterKeySlot,
+    ClusterMyId, ClusterNodes, ClusterShards, ClusterSlots, SlowlogGet, LatencyLatest,
+    LatencyHistory, LatencyDoctor,
+}
+family! {
+    /// The HELP of a container.
+    HelpId after ServerId::END;
+    Acl, Client, Cluster, Command, Config, Object, Memory, Slowlog, Latency,
+}
+family! {
+    /// Containers, which without a subcommand fail their arity: errors are counted for them.
+    ContainerId after HelpId::END;
+    Acl, Client, Cluster, Config, Object, Memory, Slowlog, Latency,
+}
+family! {
+    /// Words of Valkey and Redis nodes to each other.
+    NodeId after ContainerId::END;
+    ScurApply, EntityApply,
+}
 
 /// One per entry of the table, subcommands included.
-#[expect(missing_docs, reason = "each is the entry of the table with its name")]
+#[expect(missing_docs, reason = "each is the family with its name")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CommandId {
-    ScurCreate,
-    ScurStatus,
-    ScurDelete,
-    ScurTopUp,
-    ScurAdjust,
-    ScurBucket,
-    ScurDebit,
-    ScurRefund,
-    ScurCounter,
-    ScurCheck,
-    ScurReserve,
-    ScurUpdate,
-    ScurTerminate,
-    ScurRelease,
-    ScurGet,
-    ScurSession,
-    ScurAudit,
-    ScurTotals,
-    ScurSnapshot,
-    ScurWatch,
-    ScurDump,
-    ScurLoad,
-    ScurApply,
-    EntityApply,
-    Get,
-    Set,
-    MGet,
-    MSet,
-    Del,
-    Exists,
-    DbSize,
-    FlushAll,
-    FlushDb,
-    GetDel,
-    GetEx,
-    GetSet,
-    SetNx,
-    SetEx,
-    PSetEx,
-    MSetNx,
-    Incr,
-    IncrBy,
-    Decr,
-    DecrBy,
-    Append,
-    StrLen,
-    GetRange,
-    SetRange,
-    Multi,
-    Exec,
-    Discard,
-    Watch,
-    Unwatch,
-    LPush,
-    RPush,
-    LPushX,
-    RPushX,
-    LPop,
-    RPop,
-    LLen,
-    LRange,
-    LIndex,
-    LSet,
-    LRem,
-    LTrim,
-    Unlink,
-    Touch,
-    Type,
-    Expire,
-    PExpire,
-    ExpireAt,
-    PExpireAt,
-    Ttl,
-    PTtl,
-    ExpireTime,
-    PExpireTime,
-    Persist,
-    Scan,
-    Object,
-    ObjectEncoding,
-    ObjectFreq,
-    ObjectIdleTime,
-    ObjectRefCount,
-    ObjectHelp,
-    Memory,
-    MemoryUsage,
-    MemoryHelp,
-    Wait,
-    EntityPut,
-    EntityGet,
-    EntityDel,
-    EntityFind,
-    Slowlog,
-    SlowlogGet,
-    SlowlogLen,
-    SlowlogReset,
-    SlowlogHelp,
-    Latency,
-    LatencyLatest,
-    LatencyHistory,
-    LatencyReset,
-    LatencyDoctor,
-    LatencyHelp,
-    Monitor,
-    Shutdown,
-    Ping,
-    Echo,
-    Hello,
-    Auth,
-    Select,
-    Quit,
-    Reset,
-    Info,
-    Role,
-    Time,
-    Client,
-    ClientId,
-    ClientGetName,
-    ClientSetName,
-    ClientSetInfo,
-    ClientInfo,
-    ClientList,
-    ClientTracking,
-    ClientTrackingInfo,
-    ClientCaching,
-    ClientGetRedir,
-    ClientNoEvict,
-    ClientNoTouch,
-    ClientHelp,
-    Command,
-    CommandCount,
-    CommandDocs,
-    CommandGetKeys,
-    CommandInfo,
-    CommandList,
-    CommandHelp,
-    Config,
-    ConfigGet,
-    ConfigSet,
-    ConfigResetStat,
-    ConfigHelp,
-    Acl,
-    AclWhoAmI,
-    AclUsers,
-    AclHelp,
-    Cluster,
-    ClusterHelp,
-    ClusterInfo,
-    ClusterKeySlot,
-    ClusterMyId,
-    ClusterNodes,
-    ClusterShards,
-    ClusterSlots,
-    ReadOnly,
-    ReadWrite,
+    Hot(HotId),
+    String(StringId),
+    List(ListId),
+    Key(KeyId),
+    Entity(EntityId),
+    ScurRead(ScurReadId),
+    ScurWrite(ScurWriteId),
+    Image(ImageId),
+    Store(StoreId),
+    Flush(FlushId),
+    Part(PartId),
+    Echo(EchoId),
+    Transaction(TransactionId),
+    Connection(ConnectionId),
+    Server(ServerId),
+    Help(HelpId),
+    Container(ContainerId),
+    Node(NodeId),
 }
 
 impl CommandId {
-    /// How many there are: `id as usize` is below it, so that counts by command are an array.
-    pub const COUNT: usize = CommandId::ReadWrite as usize + 1;
+    /// How many there are: each [`index`](CommandId::index) is below it.
+    pub const COUNT: usize = NodeId::END as usize;
+
+    /// The place of what is counted by command: no two ids have the same. It is the second byte of
+    /// the id, whatever the family: families count on from each other.
+    #[inline]
+    pub const fn index(self) -> usize {
+        match self {
+            CommandId::Hot(id) => id as usize,
+            CommandId::String(id) => id as usize,
+            CommandId::List(id) => id as usize,
+            CommandId::Key(id) => id as usize,
+            CommandId::Entity(id) => id as usize,
+            CommandId::ScurRead(id) => id as usize,
+            CommandId::ScurWrite(id) => id as usize,
+            CommandId::Image(id) => id as usize,
+            CommandId::Store(id) => id as usize,
+            CommandId::Flush(id) => id as usize,
+            CommandId::Part(id) => id as usize,
+            CommandId::Echo(id) => id as usize,
+            CommandId::Transaction(id) => id as usize,
+            CommandId::Connection(id) => id as usize,
+            CommandId::Server(id) => id as usize,
+            CommandId::Help(id) => id as usize,
+            CommandId::Container(id) => id as usize,
+            CommandId::Node(id) => id as usize,
+        }
+    }
 }

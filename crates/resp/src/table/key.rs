@@ -1,6 +1,6 @@
 //! The commands on keys of any kind: deleting, expiry, listing, how they are kept.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{BLANK, CommandId, ContainerId, HelpId, KeyId, Role, ServerId, Spec, Spread};
 
 const KEY: Spec = Spec { group: "generic", keys: (1, 1, 1), ..BLANK };
 
@@ -11,7 +11,7 @@ const SLOW: &[&str] = &["noscript", "loading", "stale"];
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::Del,
+        id: CommandId::Key(KeyId::Del),
         name: "DEL",
         spread: Spread::Sum,
         role: Role::Charge,
@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Unlink,
+        id: CommandId::Key(KeyId::Unlink),
         name: "UNLINK",
         spread: Spread::Sum,
         role: Role::Charge,
@@ -39,7 +39,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Exists,
+        id: CommandId::Key(KeyId::Exists),
         name: "EXISTS",
         spread: Spread::Sum,
         role: Role::Read,
@@ -52,7 +52,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Touch,
+        id: CommandId::Key(KeyId::Touch),
         name: "TOUCH",
         spread: Spread::Sum,
         role: Role::Read,
@@ -65,7 +65,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Type,
+        id: CommandId::Key(KeyId::Type),
         name: "TYPE",
         role: Role::Read,
         arity: 2,
@@ -76,7 +76,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Expire,
+        id: CommandId::Key(KeyId::Expire),
         name: "EXPIRE",
         role: Role::Charge,
         arity: -3,
@@ -88,7 +88,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::PExpire,
+        id: CommandId::Key(KeyId::PExpire),
         name: "PEXPIRE",
         role: Role::Charge,
         arity: -3,
@@ -100,7 +100,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::ExpireAt,
+        id: CommandId::Key(KeyId::ExpireAt),
         name: "EXPIREAT",
         role: Role::Charge,
         arity: -3,
@@ -112,7 +112,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::PExpireAt,
+        id: CommandId::Key(KeyId::PExpireAt),
         name: "PEXPIREAT",
         role: Role::Charge,
         arity: -3,
@@ -124,7 +124,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Ttl,
+        id: CommandId::Key(KeyId::Ttl),
         name: "TTL",
         role: Role::Read,
         arity: 2,
@@ -136,7 +136,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::PTtl,
+        id: CommandId::Key(KeyId::PTtl),
         name: "PTTL",
         role: Role::Read,
         arity: 2,
@@ -148,7 +148,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::ExpireTime,
+        id: CommandId::Key(KeyId::ExpireTime),
         name: "EXPIRETIME",
         role: Role::Read,
         arity: 2,
@@ -160,7 +160,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::PExpireTime,
+        id: CommandId::Key(KeyId::PExpireTime),
         name: "PEXPIRETIME",
         role: Role::Read,
         arity: 2,
@@ -172,7 +172,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Persist,
+        id: CommandId::Key(KeyId::Persist),
         name: "PERSIST",
         role: Role::Charge,
         arity: 2,
@@ -184,7 +184,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Scan,
+        id: CommandId::Key(KeyId::Scan),
         name: "SCAN",
         spread: Spread::Special,
         role: Role::Read,
@@ -198,7 +198,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Object,
+        id: CommandId::Container(ContainerId::Object),
         name: "OBJECT",
         role: Role::Read,
         arity: -2,
@@ -211,7 +211,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Memory,
+        id: CommandId::Container(ContainerId::Memory),
         name: "MEMORY",
         role: Role::Read,
         arity: -2,
@@ -224,7 +224,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::Wait,
+        id: CommandId::Server(ServerId::Wait),
         name: "WAIT",
         role: Role::Anyone,
         arity: 3,
@@ -240,7 +240,7 @@ pub(super) const COMMANDS: &[Spec] = &[
 
 const OBJECT: &[Spec] = &[
     Spec {
-        id: CommandId::ObjectEncoding,
+        id: CommandId::Key(KeyId::ObjectEncoding),
         name: "OBJECT|ENCODING",
         role: Role::Read,
         arity: 3,
@@ -253,7 +253,7 @@ const OBJECT: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::ObjectFreq,
+        id: CommandId::Key(KeyId::ObjectFreq),
         name: "OBJECT|FREQ",
         role: Role::Read,
         arity: 3,
@@ -266,7 +266,7 @@ const OBJECT: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::ObjectIdleTime,
+        id: CommandId::Key(KeyId::ObjectIdleTime),
         name: "OBJECT|IDLETIME",
         role: Role::Read,
         arity: 3,
@@ -279,7 +279,7 @@ const OBJECT: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::ObjectRefCount,
+        id: CommandId::Key(KeyId::ObjectRefCount),
         name: "OBJECT|REFCOUNT",
         role: Role::Read,
         arity: 3,
@@ -292,7 +292,7 @@ const OBJECT: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::ObjectHelp,
+        id: CommandId::Help(HelpId::Object),
         name: "OBJECT|HELP",
         role: Role::Anyone,
         arity: 2,
@@ -306,7 +306,7 @@ const OBJECT: &[Spec] = &[
 
 const MEMORY: &[Spec] = &[
     Spec {
-        id: CommandId::MemoryUsage,
+        id: CommandId::Key(KeyId::MemoryUsage),
         name: "MEMORY|USAGE",
         role: Role::Read,
         arity: -3,
@@ -319,7 +319,7 @@ const MEMORY: &[Spec] = &[
         ..KEY
     },
     Spec {
-        id: CommandId::MemoryHelp,
+        id: CommandId::Help(HelpId::Memory),
         name: "MEMORY|HELP",
         role: Role::Anyone,
         arity: 2,

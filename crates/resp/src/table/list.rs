@@ -1,6 +1,6 @@
 //! The commands on lists, which are short.
 
-use super::{BLANK, CommandId, Memory, Role, Spec};
+use super::{BLANK, CommandId, ListId, Memory, Role, Spec};
 
 const LIST: Spec = Spec { group: "list", keys: (1, 1, 1), ..BLANK };
 
@@ -26,7 +26,7 @@ const SHORT: &str = "Beyond 65536 bytes, where an element takes its length and u
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::LPush,
+        id: CommandId::List(ListId::LPush),
         name: "LPUSH",
         reply: "how many elements there are afterwards",
         summary: "Puts elements at the head of a list, one after the other; a list begins where there is nothing.",
@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..PUSH
     },
     Spec {
-        id: CommandId::RPush,
+        id: CommandId::List(ListId::RPush),
         name: "RPUSH",
         reply: "how many elements there are afterwards",
         summary: "Puts elements at the tail of a list; a list begins where there is nothing.",
@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..PUSH
     },
     Spec {
-        id: CommandId::LPushX,
+        id: CommandId::List(ListId::LPushX),
         name: "LPUSHX",
         reply: "how many elements there are afterwards; 0 where there is no list",
         summary: "Puts elements at the head of a list that exists.",
@@ -50,7 +50,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..PUSH
     },
     Spec {
-        id: CommandId::RPushX,
+        id: CommandId::List(ListId::RPushX),
         name: "RPUSHX",
         reply: "how many elements there are afterwards; 0 where there is no list",
         summary: "Puts elements at the tail of a list that exists.",
@@ -58,19 +58,19 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..PUSH
     },
     Spec {
-        id: CommandId::LPop,
+        id: CommandId::List(ListId::LPop),
         name: "LPOP",
         summary: "Takes elements from the head of a list. A list without elements is gone.",
         ..POP
     },
     Spec {
-        id: CommandId::RPop,
+        id: CommandId::List(ListId::RPop),
         name: "RPOP",
         summary: "Takes elements from the tail of a list, the last one first.",
         ..POP
     },
     Spec {
-        id: CommandId::LLen,
+        id: CommandId::List(ListId::LLen),
         name: "LLEN",
         arity: 2,
         flags: &["readonly", "fast"],
@@ -80,7 +80,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..READ
     },
     Spec {
-        id: CommandId::LRange,
+        id: CommandId::List(ListId::LRange),
         name: "LRANGE",
         arity: 4,
         grammar: "key start stop",
@@ -89,7 +89,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..READ
     },
     Spec {
-        id: CommandId::LIndex,
+        id: CommandId::List(ListId::LIndex),
         name: "LINDEX",
         arity: 3,
         grammar: "key index",
@@ -98,7 +98,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..READ
     },
     Spec {
-        id: CommandId::LSet,
+        id: CommandId::List(ListId::LSet),
         name: "LSET",
         arity: 4,
         flags: &["write"],
@@ -110,7 +110,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..WRITE
     },
     Spec {
-        id: CommandId::LRem,
+        id: CommandId::List(ListId::LRem),
         name: "LREM",
         arity: 4,
         grammar: "key count element",
@@ -119,7 +119,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..WRITE
     },
     Spec {
-        id: CommandId::LTrim,
+        id: CommandId::List(ListId::LTrim),
         name: "LTRIM",
         arity: 4,
         grammar: "key start stop",

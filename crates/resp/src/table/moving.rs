@@ -1,13 +1,13 @@
 //! The SCUR commands by which accounts go from one store to another.
 
-use super::{BLANK, CommandId, Memory, Role, Spec};
+use super::{BLANK, CommandId, ImageId, Memory, Role, Spec};
 use scurry_ledger::Code::{Invalid, UnknownAccount};
 
 const MOVING: Spec = Spec { group: "store", role: Role::Admin, keys: (1, 1, 1), ..BLANK };
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::ScurDump,
+        id: CommandId::Image(ImageId::Dump),
         name: "SCUR.DUMP",
         arity: 2,
         flags: &["readonly", "admin", "fast"],
@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..MOVING
     },
     Spec {
-        id: CommandId::ScurLoad,
+        id: CommandId::Image(ImageId::Load),
         name: "SCUR.LOAD",
         arity: -3,
         flags: &["write", "admin"],

@@ -1,7 +1,7 @@
 //! What a primary in Valkey or Redis says to its replicas and writes to its file of commands. Our
 //! own server does not know them: no client says them.
 
-use super::{BLANK, CommandId, Role, Spec};
+use super::{BLANK, CommandId, NodeId, Role, Spec};
 
 const NODE: Spec = Spec {
     role: Role::Admin,
@@ -14,7 +14,7 @@ const NODE: Spec = Spec {
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::ScurApply,
+        id: CommandId::Node(NodeId::ScurApply),
         name: "SCUR.APPLY",
         arity: -3,
         grammar: "account (change | IMAGE image | \"\")",
@@ -25,7 +25,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..NODE
     },
     Spec {
-        id: CommandId::EntityApply,
+        id: CommandId::Node(NodeId::EntityApply),
         name: "ENTITY.APPLY",
         arity: -3,
         grammar: "id version [end [value]]",

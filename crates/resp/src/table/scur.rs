@@ -1,6 +1,6 @@
 //! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
 
-use super::{BLANK, CommandId, Memory, Role, Spec, Spread};
+use super::{BLANK, CommandId, Memory, Role, ScurReadId, ScurWriteId, Spec, Spread, StoreId};
 use scurry_ledger::Code::{
     AccountExists, BucketExpired, Busy, CreditLimitReached, Invalid, NotApplicable, NotEmpty,
     OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
@@ -20,7 +20,7 @@ const BASE: Spec = Spec { keys: (1, 1, 1), group: "scur", ..BLANK };
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::ScurCreate,
+        id: CommandId::ScurWrite(ScurWriteId::Create),
         name: "SCUR.CREATE",
         role: Role::Provision,
         arity: -2,
@@ -35,7 +35,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurStatus,
+        id: CommandId::ScurWrite(ScurWriteId::Status),
         name: "SCUR.STATUS",
         role: Role::Provision,
         arity: -3,
@@ -49,7 +49,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurDelete,
+        id: CommandId::ScurWrite(ScurWriteId::Delete),
         name: "SCUR.DELETE",
         role: Role::Provision,
         arity: -2,
@@ -64,7 +64,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurTopUp,
+        id: CommandId::ScurWrite(ScurWriteId::TopUp),
         name: "SCUR.TOPUP",
         role: Role::Provision,
         arity: -5,
@@ -88,7 +88,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurAdjust,
+        id: CommandId::ScurWrite(ScurWriteId::Adjust),
         name: "SCUR.ADJUST",
         role: Role::Provision,
         arity: 5,
@@ -111,7 +111,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurBucket,
+        id: CommandId::ScurWrite(ScurWriteId::Bucket),
         name: "SCUR.BUCKET",
         role: Role::Provision,
         arity: -5,
@@ -133,7 +133,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurDebit,
+        id: CommandId::ScurWrite(ScurWriteId::Debit),
         name: "SCUR.DEBIT",
         role: Role::Charge,
         arity: 5,
@@ -156,7 +156,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurRefund,
+        id: CommandId::ScurWrite(ScurWriteId::Refund),
         name: "SCUR.REFUND",
         role: Role::Charge,
         arity: -4,
@@ -178,7 +178,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurCounter,
+        id: CommandId::ScurWrite(ScurWriteId::Counter),
         name: "SCUR.COUNTER",
         role: Role::Charge,
         arity: -5,
@@ -193,7 +193,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurCheck,
+        id: CommandId::ScurRead(ScurReadId::Check),
         name: "SCUR.CHECK",
         role: Role::Read,
         arity: 4,
@@ -207,7 +207,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurReserve,
+        id: CommandId::ScurWrite(ScurWriteId::Reserve),
         name: "SCUR.RESERVE",
         role: Role::Charge,
         arity: -9,
@@ -231,7 +231,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurUpdate,
+        id: CommandId::ScurWrite(ScurWriteId::Update),
         name: "SCUR.UPDATE",
         role: Role::Charge,
         arity: -4,
@@ -255,7 +255,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurTerminate,
+        id: CommandId::ScurWrite(ScurWriteId::Terminate),
         name: "SCUR.TERMINATE",
         role: Role::Charge,
         arity: -4,
@@ -277,7 +277,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurRelease,
+        id: CommandId::ScurWrite(ScurWriteId::Release),
         name: "SCUR.RELEASE",
         role: Role::Provision,
         arity: 3,
@@ -293,7 +293,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurGet,
+        id: CommandId::ScurRead(ScurReadId::Get),
         name: "SCUR.GET",
         role: Role::Read,
         arity: 2,
@@ -311,7 +311,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurSession,
+        id: CommandId::ScurRead(ScurReadId::Session),
         name: "SCUR.SESSION",
         role: Role::Read,
         arity: 3,
@@ -328,7 +328,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurAudit,
+        id: CommandId::ScurRead(ScurReadId::Audit),
         name: "SCUR.AUDIT",
         role: Role::Read,
         arity: 2,
@@ -344,7 +344,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
-        id: CommandId::ScurTotals,
+        id: CommandId::Store(StoreId::Totals),
         name: "SCUR.TOTALS",
         spread: Spread::Special,
         role: Role::Read,

@@ -23,6 +23,11 @@ pub enum Spread {
 }
 
 impl Spread {
+    /// True for what every core does, whatever its keys.
+    pub const fn is_every(self) -> bool {
+        matches!(self, Spread::EverySum | Spread::EverySuccess)
+    }
+
     /// The tips of COMMAND DOCS for clients that spread commands over nodes by themselves.
     pub const fn tips(self) -> &'static [&'static str] {
         match self {

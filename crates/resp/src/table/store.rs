@@ -1,13 +1,13 @@
 //! The SCUR commands that are about the store as a whole and need its files.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{BLANK, CommandId, Role, Spec, Spread, StoreId};
 use scurry_ledger::Code::Invalid;
 
 const STORE: Spec = Spec { group: "store", ..BLANK };
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::ScurSnapshot,
+        id: CommandId::Store(StoreId::Snapshot),
         name: "SCUR.SNAPSHOT",
         spread: Spread::EverySuccess,
         role: Role::Admin,
@@ -24,7 +24,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STORE
     },
     Spec {
-        id: CommandId::ScurWatch,
+        id: CommandId::Store(StoreId::Watch),
         name: "SCUR.WATCH",
         spread: Spread::Special,
         role: Role::Read,

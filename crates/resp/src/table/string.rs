@@ -1,6 +1,6 @@
 //! The commands on plain values.
 
-use super::{BLANK, CommandId, Memory, Role, Spec, Spread};
+use super::{BLANK, CommandId, HotId, Memory, Role, Spec, Spread, StringId};
 
 const STRING: Spec = Spec { group: "string", keys: (1, 1, 1), ..BLANK };
 
@@ -11,7 +11,7 @@ const WRITE: &[&str] = &["write"];
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::Get,
+        id: CommandId::Hot(HotId::Get),
         name: "GET",
         role: Role::Read,
         arity: 2,
@@ -22,7 +22,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::Set,
+        id: CommandId::Hot(HotId::Set),
         name: "SET",
         role: Role::Charge,
         arity: -3,
@@ -35,7 +35,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::SetNx,
+        id: CommandId::String(StringId::SetNx),
         name: "SETNX",
         role: Role::Charge,
         arity: 3,
@@ -48,7 +48,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::SetEx,
+        id: CommandId::String(StringId::SetEx),
         name: "SETEX",
         role: Role::Charge,
         arity: 4,
@@ -60,7 +60,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::PSetEx,
+        id: CommandId::String(StringId::PSetEx),
         name: "PSETEX",
         role: Role::Charge,
         arity: 4,
@@ -72,7 +72,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::GetSet,
+        id: CommandId::String(StringId::GetSet),
         name: "GETSET",
         role: Role::Charge,
         arity: 3,
@@ -84,7 +84,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::GetDel,
+        id: CommandId::String(StringId::GetDel),
         name: "GETDEL",
         role: Role::Charge,
         arity: 2,
@@ -95,7 +95,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::GetEx,
+        id: CommandId::String(StringId::GetEx),
         name: "GETEX",
         role: Role::Charge,
         arity: -2,
@@ -106,7 +106,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::MGet,
+        id: CommandId::String(StringId::MGet),
         name: "MGET",
         spread: Spread::Elements,
         role: Role::Read,
@@ -120,7 +120,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::MSet,
+        id: CommandId::String(StringId::MSet),
         name: "MSET",
         spread: Spread::Success,
         role: Role::Charge,
@@ -135,7 +135,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::MSetNx,
+        id: CommandId::String(StringId::MSetNx),
         name: "MSETNX",
         role: Role::Charge,
         arity: -3,
@@ -149,7 +149,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::Incr,
+        id: CommandId::String(StringId::Incr),
         name: "INCR",
         role: Role::Charge,
         arity: 2,
@@ -162,7 +162,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::IncrBy,
+        id: CommandId::String(StringId::IncrBy),
         name: "INCRBY",
         role: Role::Charge,
         arity: 3,
@@ -174,7 +174,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::Decr,
+        id: CommandId::String(StringId::Decr),
         name: "DECR",
         role: Role::Charge,
         arity: 2,
@@ -186,7 +186,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::DecrBy,
+        id: CommandId::String(StringId::DecrBy),
         name: "DECRBY",
         role: Role::Charge,
         arity: 3,
@@ -198,7 +198,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::Append,
+        id: CommandId::String(StringId::Append),
         name: "APPEND",
         role: Role::Charge,
         arity: 3,
@@ -211,7 +211,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::StrLen,
+        id: CommandId::String(StringId::StrLen),
         name: "STRLEN",
         role: Role::Read,
         arity: 2,
@@ -222,7 +222,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::GetRange,
+        id: CommandId::String(StringId::GetRange),
         name: "GETRANGE",
         role: Role::Read,
         arity: 4,
@@ -233,7 +233,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..STRING
     },
     Spec {
-        id: CommandId::SetRange,
+        id: CommandId::String(StringId::SetRange),
         name: "SETRANGE",
         role: Role::Charge,
         arity: 4,

@@ -1,6 +1,6 @@
 //! The commands that make several commands one step.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{BLANK, CommandId, Role, Spec, Spread, TransactionId};
 
 const TRANSACTION: Spec =
     Spec { group: "transactions", spread: Spread::Connection, arity: 1, reply: "OK", ..BLANK };
@@ -10,7 +10,7 @@ const BEGINS: &[&str] = &["noscript", "loading", "stale", "fast", "no_multi", "a
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::Multi,
+        id: CommandId::Transaction(TransactionId::Multi),
         name: "MULTI",
         flags: BEGINS,
         summary: "Begins a transaction: the commands that follow are answered QUEUED.",
@@ -18,7 +18,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..TRANSACTION
     },
     Spec {
-        id: CommandId::Exec,
+        id: CommandId::Transaction(TransactionId::Exec),
         name: "EXEC",
         flags: &["noscript", "loading", "stale", "skip_slowlog"],
         reply: "array of the replies; null when a watched key was changed",
@@ -26,14 +26,14 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..TRANSACTION
     },
     Spec {
-        id: CommandId::Discard,
+        id: CommandId::Transaction(TransactionId::Discard),
         name: "DISCARD",
         flags: ENDS,
         summary: "Forgets the queued commands and the watched keys.",
         ..TRANSACTION
     },
     Spec {
-        id: CommandId::Watch,
+        id: CommandId::Transaction(TransactionId::Watch),
         name: "WATCH",
         arity: -2,
         flags: BEGINS,
@@ -45,7 +45,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..TRANSACTION
     },
     Spec {
-        id: CommandId::Unwatch,
+        id: CommandId::Transaction(TransactionId::Unwatch),
         name: "UNWATCH",
         flags: ENDS,
         summary: "Forgets the watched keys.",

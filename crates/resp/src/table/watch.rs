@@ -1,13 +1,15 @@
 //! The commands that show what took long, and the one that stops the server.
 
-use super::{BLANK, CommandId, Role, Spec, Spread};
+use super::{
+    BLANK, CommandId, ConnectionId, ContainerId, HelpId, PartId, Role, ServerId, Spec, Spread,
+};
 
 const SERVER: Spec = Spec { group: "server", ..BLANK };
 const ADMIN: &[&str] = &["admin", "loading", "stale"];
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
-        id: CommandId::Slowlog,
+        id: CommandId::Container(ContainerId::Slowlog),
         name: "SLOWLOG",
         role: Role::Admin,
         arity: -2,
@@ -20,7 +22,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Latency,
+        id: CommandId::Container(ContainerId::Latency),
         name: "LATENCY",
         role: Role::Admin,
         arity: -2,
@@ -33,7 +35,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Monitor,
+        id: CommandId::Connection(ConnectionId::Monitor),
         name: "MONITOR",
         role: Role::Admin,
         arity: 1,
@@ -44,7 +46,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::Shutdown,
+        id: CommandId::Server(ServerId::Shutdown),
         name: "SHUTDOWN",
         role: Role::Admin,
         arity: -1,
@@ -59,7 +61,7 @@ pub(super) const COMMANDS: &[Spec] = &[
 
 const SLOWLOG: &[Spec] = &[
     Spec {
-        id: CommandId::SlowlogGet,
+        id: CommandId::Server(ServerId::SlowlogGet),
         name: "SLOWLOG|GET",
         spread: Spread::Special,
         role: Role::Admin,
@@ -71,7 +73,7 @@ const SLOWLOG: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::SlowlogLen,
+        id: CommandId::Part(PartId::SlowlogLen),
         name: "SLOWLOG|LEN",
         spread: Spread::EverySum,
         role: Role::Admin,
@@ -82,7 +84,7 @@ const SLOWLOG: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::SlowlogReset,
+        id: CommandId::Part(PartId::SlowlogReset),
         name: "SLOWLOG|RESET",
         spread: Spread::EverySuccess,
         role: Role::Admin,
@@ -93,7 +95,7 @@ const SLOWLOG: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::SlowlogHelp,
+        id: CommandId::Help(HelpId::Slowlog),
         name: "SLOWLOG|HELP",
         role: Role::Anyone,
         arity: 2,
@@ -106,7 +108,7 @@ const SLOWLOG: &[Spec] = &[
 
 const LATENCY: &[Spec] = &[
     Spec {
-        id: CommandId::LatencyLatest,
+        id: CommandId::Server(ServerId::LatencyLatest),
         name: "LATENCY|LATEST",
         spread: Spread::Special,
         role: Role::Admin,
@@ -117,7 +119,7 @@ const LATENCY: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::LatencyHistory,
+        id: CommandId::Server(ServerId::LatencyHistory),
         name: "LATENCY|HISTORY",
         spread: Spread::Special,
         role: Role::Admin,
@@ -129,7 +131,7 @@ const LATENCY: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::LatencyReset,
+        id: CommandId::Part(PartId::LatencyReset),
         name: "LATENCY|RESET",
         spread: Spread::EverySum,
         role: Role::Admin,
@@ -142,7 +144,7 @@ const LATENCY: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::LatencyDoctor,
+        id: CommandId::Server(ServerId::LatencyDoctor),
         name: "LATENCY|DOCTOR",
         spread: Spread::Special,
         role: Role::Admin,
@@ -154,7 +156,7 @@ const LATENCY: &[Spec] = &[
         ..SERVER
     },
     Spec {
-        id: CommandId::LatencyHelp,
+        id: CommandId::Help(HelpId::Latency),
         name: "LATENCY|HELP",
         role: Role::Anyone,
         arity: 2,

@@ -9,7 +9,7 @@ use crate::node::Node;
 use crate::pool::Spare;
 use crate::port::Door;
 use crate::transaction::Transaction;
-use scurry_resp::table::{self, CommandId, Spec, Spread};
+use scurry_resp::table::{self, CommandId, ConnectionId, EchoId, Spec, Spread, TransactionId};
 use scurry_resp::{Args, Reply};
 
 const NOT_ALLOWED: &str = "ERR Command not allowed inside a transaction";
@@ -30,8 +30,13 @@ impl Batch<'_> {
         let own = spec.filter(|spec| spec.spread == Spread::Connection);
         let queueing = client.transaction.as_ref().is_some_and(|begun| begun.is_queueing());
         let ends = match spec {
-            Some(spec) => matches!(spec.id, CommandId::Quit | CommandId::Reset),
-            None => table::find(args.at(0)).is_some_and(|spec| spec.id == CommandId::Exec),
+            Some(spec) => matches!(
+                spec.id,
+                CommandId::Connection(ConnectionId::Quit)
+                    | CommandId::Connection(ConnectionId::Reset)
+            ),
+            None => table::find(args.at(0))
+                .is_some_and(|spec| spec.id == CommandId::Transaction(TransactionId::Exec)),
         };
         if spec.is_none() && ends {
             // EXEC with arguments.
@@ -54,21 +59,27 @@ impl Batch<'_> {
             return Some(Next::Go);
         }
         match spec.id {
-            CommandId::Multi if !queueing => {
+            CommandId::Transaction(TransactionId::Multi) if !queueing => {
                 client.transaction.get_or_insert_default().begin();
                 self.ok(node, client, spec);
             }
-            CommandId::Exec => return Some(self.exec(node, client, spec)),
-            CommandId::Discard if queueing => {
+            CommandId::Transaction(TransactionId::Exec) => {
+                return Some(self.exec(node, client, spec));
+            }
+            CommandId::Transaction(TransactionId::Discard) if queueing => {
                 client.transaction = None;
                 self.ok(node, client, spec);
             }
-            CommandId::Discard => self.refuse(node, client, spec, "ERR DISCARD without MULTI"),
-            CommandId::Unwatch if !queueing => {
+            CommandId::Transaction(TransactionId::Discard) => {
+                self.refuse(node, client, spec, "ERR DISCARD without MULTI")
+            }
+            CommandId::Transaction(TransactionId::Unwatch) if !queueing => {
                 client.transaction = None;
                 self.ok(node, client, spec);
             }
-            CommandId::Watch if !queueing => return Some(self.watch(node, client, spec, args)),
+            CommandId::Transaction(TransactionId::Watch) if !queueing => {
+                return Some(self.watch(node, client, spec, args));
+            }
             _ => self.queue(node, client, spec, args),
         }
         Some(Next::Go)
@@ -118,7 +129,9 @@ impl Batch<'_> {
     /// Puts a command to those that EXEC will execute.
     fn queue(&mut self, node: &mut Node, client: &mut Client, spec: &'static Spec, args: Args<'_>) {
         let may = match spec.id {
-            CommandId::Ping | CommandId::Echo | CommandId::Unwatch => true,
+            CommandId::Echo(EchoId::Ping)
+            | CommandId::Echo(EchoId::Echo)
+            | CommandId::Transaction(TransactionId::Unwatch) => true,
             _ => spec.keys.0 != 0 && spec.spread != Spread::Connection,
         };
         if !may {

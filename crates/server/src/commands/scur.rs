@@ -6,24 +6,24 @@ use crate::effect::Effect;
 use crate::node::Node;
 use crate::report::{Question, Report};
 use scurry_engine::{Outcome, ReadError};
-use scurry_resp::table::{Memory, Spec};
-use scurry_resp::{Args, OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_TYPE};
+use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
+use scurry_resp::{
+    Args, OUT_OF_MEMORY, Reply, Scratch, WRONG_TYPE, Write, parse_read, parse_write,
+};
 
-/// Any SCUR command.
-pub(crate) fn scur(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
-    match scurry_resp::parse_read(spec.id, args) {
-        Ok(Some(request)) => read(node, request, reply),
-        Ok(None) => write(node, spec, args, reply),
-        Err(fault) => reply.error(fault),
-    }
-}
-
-fn write(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
+/// A SCUR command that the ledger decides.
+pub(crate) fn write(
+    node: &mut Node,
+    id: ScurWriteId,
+    memory: Memory,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) {
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
-    match scurry_resp::parse(spec.id, args, &mut scratch) {
-        Ok(Some(ScurRequest::Write { account, command })) => {
+    match parse_write(id, args, &mut scratch) {
+        Ok(Write { account, command }) => {
             let (key, now) = (node.first_key(account), node.now.time);
-            let outcome = match spec.memory {
+            let outcome = match memory {
                 Memory::Free => node.shard.execute(now, key, &command),
                 Memory::ForNew | Memory::ForAbsent | Memory::Taken => {
                     node.shard.execute_in_bounds(now, key, &command)
@@ -38,7 +38,6 @@ fn write(node: &mut Node, spec: &Spec, args: Args<'_>, reply: &mut Reply<'_>) {
                 Outcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
             }
         }
-        Ok(Some(ScurRequest::Read(_)) | None) => reply.error("ERR not a SCUR command"),
         Err(fault) => reply.error(fault),
     }
     node.scratch = scratch.reuse();
@@ -56,12 +55,14 @@ pub(crate) fn totals(client: &mut Client, reply: &mut Reply<'_>) -> Effect {
     Effect::None
 }
 
-fn read(node: &mut Node, request: Read<'_>, reply: &mut Reply<'_>) {
-    let Some(id) = request.account() else {
-        return scurry_resp::totals_map(reply, node.shard.totals());
+/// A SCUR command that shows an account.
+pub(crate) fn read(node: &mut Node, id: ScurReadId, args: Args<'_>, reply: &mut Reply<'_>) {
+    let request = match parse_read(id, args) {
+        Ok(request) => request,
+        Err(fault) => return reply.error(fault),
     };
     let now = node.now.time;
-    let key = node.first_key(id);
+    let key = node.first_key(request.account());
     match node.shard.account(now, key) {
         Ok(account) => request.answer(reply, account, now),
         Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),

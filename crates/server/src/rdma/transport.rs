@@ -102,7 +102,7 @@ impl Transport for Rdma {
     }
 
     fn settle(&mut self, _: &mut Buffers) {
-        self.endpoint.settle();
+        self.endpoint.release_memory();
     }
 
     fn finish(&mut self) {

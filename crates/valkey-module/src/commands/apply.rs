@@ -9,7 +9,7 @@ use crate::entity::{self, EntityValue};
 use crate::server::{Level, Mode, Name, OpenKey};
 use scurry_engine::{Home, Version, WrongType};
 use scurry_ledger::Time;
-use scurry_resp::table::CommandId;
+use scurry_resp::table::NodeId;
 use scurry_resp::{Args, Reply, WRONG_TYPE, parse_integer};
 use std::fmt::Display;
 
@@ -18,15 +18,15 @@ const NOT_FOR_CLIENTS: &str =
     "ERR only a primary and its files say this: use the commands of docs/commands.md";
 
 /// SCUR.APPLY and ENTITY.APPLY.
-pub(super) fn run(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+pub(super) fn run(id: NodeId, call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
     let Some(name) = call.key() else { return reply.error(NOT_FOR_CLIENTS) };
     if !call.context.is_decided(desk.knows_slot_import) {
         return reply.error(NOT_FOR_CLIENTS);
     }
     let mut key = OpenKey::new(call.context, name, Mode::Write);
-    let done = match call.spec.id {
-        CommandId::ScurApply => of_account(call.args, &mut key, desk),
-        _ => of_entity(call.args, &mut key),
+    let done = match id {
+        NodeId::ScurApply => of_account(call.args, &mut key, desk),
+        NodeId::EntityApply => of_entity(call.args, &mut key),
     };
     match done {
         Ok(()) => {

@@ -8,37 +8,37 @@ use crate::desk::Desk;
 use crate::server::{OpenKey, is_tried};
 use scurry_engine::{Home, Outcome};
 use scurry_ledger::Command;
-use scurry_resp::table::Memory;
+use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
-    OUT_OF_MEMORY, Read, Reply, Scratch, ScurRequest, WRONG_TYPE, totals_map, unknown_account,
+    OUT_OF_MEMORY, Reply, Scratch, WRONG_TYPE, Write, parse_read, parse_write, totals_map,
+    unknown_account,
 };
 
-/// Any SCUR command of clients.
-pub(crate) fn run(
+/// SCUR.TOTALS.
+pub(super) fn totals(reply: &mut Reply<'_>) {
+    match is_tried() {
+        Some(trial) => reply.formed(trial),
+        None => totals_map(reply, &account_totals::shown()),
+    }
+}
+
+/// A SCUR command that the ledger decides.
+pub(super) fn write(
+    id: ScurWriteId,
     call: &Call<'_>,
-    mut key: Option<OpenKey<'_>>,
+    key: &mut OpenKey<'_>,
     desk: &mut Desk,
     reply: &mut Reply<'_>,
 ) {
     let mut scratch: Scratch<'_> = std::mem::take(&mut desk.scratch).reuse();
-    match scurry_resp::parse(call.spec.id, call.args, &mut scratch) {
-        Ok(Some(request)) => match (request, &mut key) {
-            (ScurRequest::Write { command, .. }, Some(key)) => {
-                write(call, key, &command, desk, reply);
-            }
-            (ScurRequest::Read(request), Some(key)) => read(call, key, &request, desk, reply),
-            (_, None) => match is_tried() {
-                Some(trial) => reply.formed(trial),
-                None => totals_map(reply, &account_totals::shown()),
-            },
-        },
-        Ok(None) => reply.error("ERR not a SCUR command"),
+    match parse_write(id, call.args, &mut scratch) {
+        Ok(Write { command, .. }) => decide(call, key, &command, desk, reply),
         Err(fault) => reply.error(fault),
     }
     desk.scratch = scratch.reuse();
 }
 
-fn write(
+fn decide(
     call: &Call<'_>,
     key: &mut OpenKey<'_>,
     command: &Command<'_>,
@@ -61,13 +61,18 @@ fn write(
     }
 }
 
-fn read(
+/// A SCUR command that shows an account.
+pub(super) fn read(
+    id: ScurReadId,
     call: &Call<'_>,
     key: &mut OpenKey<'_>,
-    request: &Read<'_>,
     desk: &mut Desk,
     reply: &mut Reply<'_>,
 ) {
+    let request = match parse_read(id, call.args) {
+        Ok(request) => request,
+        Err(fault) => return reply.error(fault),
+    };
     let now = call.context.now();
     if AccountKey::new(desk, key).view(now).is_err() {
         return reply.error(WRONG_TYPE);

@@ -2,7 +2,7 @@
 
 use super::context::OK;
 use super::{Context, call};
-use scurry_resp::table::{CommandId, Memory, Spec};
+use scurry_resp::table::{CommandId, Memory, ScurWriteId, Spec};
 use std::ffi::{CString, c_int};
 use valkey_module::raw;
 
@@ -102,8 +102,10 @@ fn categories(spec: &Spec) -> String {
 fn key_flags(spec: &Spec) -> u32 {
     let access = raw::REDISMODULE_CMD_KEY_ACCESS;
     match spec.id {
-        CommandId::ScurCreate => raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT,
-        CommandId::ScurDelete => {
+        CommandId::ScurWrite(ScurWriteId::Create) => {
+            raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
+        }
+        CommandId::ScurWrite(ScurWriteId::Delete) => {
             raw::REDISMODULE_CMD_KEY_RW | access | raw::REDISMODULE_CMD_KEY_DELETE
         }
         _ if spec.flags.contains(&"write") => {

@@ -3,7 +3,7 @@
 //! primary then. Each request waits for all copies.
 
 use super::{Account, make};
-use crate::door::{Door, Signals};
+use crate::route::{Route, Signals};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_crash::clock::wall_ms;
@@ -29,15 +29,15 @@ pub(crate) struct Lease {
     long: Vec<String>,
     /// Buckets that ran out, what was in them, and whether they must be there.
     gifts: BTreeMap<String, (i128, bool)>,
-    settled_at_ms: i64,
+    ended_at_ms: i64,
 }
 
 impl Lease {
     pub(crate) fn new(id: String) -> Lease {
-        Lease { id, serial: 0, long: Vec::new(), gifts: BTreeMap::new(), settled_at_ms: 0 }
+        Lease { id, serial: 0, long: Vec::new(), gifts: BTreeMap::new(), ended_at_ms: 0 }
     }
 
-    fn reserve(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn reserve(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
         self.serial += 1;
         let (id, session) = (&self.id, format!("s{}", self.serial));
         let is_long = random.one_in(6);
@@ -45,7 +45,7 @@ impl Lease {
         let line =
             format!("SCUR.RESERVE {id} {session} 0 TCC {tcc_ms} ITEM 1 sec REQUESTED {HELD}");
         let over_ms = wall_ms() + tcc_ms;
-        let answered = door.ask(id, &words(&line), signals)?;
+        let answered = route.ask(id, &words(&line), signals)?;
         for (at, reply) in answered.earlier.iter().chain([&answered.reply]).enumerate() {
             let held = |replayed| {
                 let item =
@@ -63,18 +63,18 @@ impl Lease {
         if is_long {
             self.long.push(session);
         } else {
-            self.settled_at_ms = self.settled_at_ms.max(wall_ms() + tcc_ms);
+            self.ended_at_ms = self.ended_at_ms.max(wall_ms() + tcc_ms);
         }
         Ok(())
     }
 
-    fn gift(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn gift(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
         self.serial += 1;
         let (id, bucket) = (&self.id, format!("g{}", self.serial));
         let amount = i128::from(random.between(1, 9));
         let to_ms = wall_ms() + random.between(100, 2_500);
         let line = format!("SCUR.TOPUP {id} {bucket} {bucket} {amount} UNIT tok TO {to_ms}");
-        let answered = door.ask(id, &words(&line), signals)?;
+        let answered = route.ask(id, &words(&line), signals)?;
         let is_there = match &answered.reply {
             // Its time was over before it was sent for the last time, and it had not been done, as
             // far as the node knew that said so.
@@ -90,7 +90,7 @@ impl Lease {
             reply => bail!("{line}: {reply}"),
         };
         self.gifts.insert(bucket, (amount, is_there));
-        self.settled_at_ms = self.settled_at_ms.max(to_ms);
+        self.ended_at_ms = self.ended_at_ms.max(to_ms);
         Ok(())
     }
 }
@@ -104,23 +104,23 @@ impl Account for Lease {
         &self.id
     }
 
-    fn create(&mut self, door: &mut Door, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
         let line = format!("SCUR.CREATE {} BUCKET main sec {CREDIT}", self.id);
-        make(&line, &self.id, "sec", door, signals)
+        make(&line, &self.id, "sec", route, signals)
     }
 
-    fn step(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
         if self.serial >= SESSIONS_MAX {
             return Ok(());
         }
         if (self.gifts.len() as u64) < GIFTS_MAX && random.one_in(5) {
-            return self.gift(door, signals, random);
+            return self.gift(route, signals, random);
         }
-        self.reserve(door, signals, random)
+        self.reserve(route, signals, random)
     }
 
-    fn settled_at_ms(&self) -> i64 {
-        self.settled_at_ms
+    fn ended_at_ms(&self) -> i64 {
+        self.ended_at_ms
     }
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {

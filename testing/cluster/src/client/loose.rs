@@ -3,7 +3,7 @@
 //! again, and is then done once.
 
 use super::{Account, make};
-use crate::door::{Door, Signals, is_replay};
+use crate::route::{Route, Signals, is_replay};
 use anyhow::{Result, bail, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, array, entry, int, text, words};
@@ -88,12 +88,12 @@ impl Account for Loose {
         &self.id
     }
 
-    fn create(&mut self, door: &mut Door, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
         let line = format!("SCUR.CREATE {} BUCKET main cent {CREDIT}", self.id);
-        make(&line, &self.id, "cent", door, signals)
+        make(&line, &self.id, "cent", route, signals)
     }
 
-    fn step(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
         let (id, number) = (&self.id, self.done.len());
         if number >= REQUESTS_MAX {
             return Ok(());
@@ -107,7 +107,7 @@ impl Account for Loose {
             1 => (format!("SCUR.TOPUP {id} t{number} main {amount}"), Deed::TopUp(amount.into())),
             _ => (format!("SCUR.DEBIT {id} t{number} cent {amount}"), Deed::Debit(amount.into())),
         };
-        let answered = door.ask(id, &words(&line), signals)?;
+        let answered = route.ask(id, &words(&line), signals)?;
         ensure!(is_ok(&answered.reply), "{line}: {}", answered.reply);
         self.done.push((line, deed));
         Ok(())

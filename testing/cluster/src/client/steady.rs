@@ -3,7 +3,7 @@
 //! whatever nodes do.
 
 use super::{Account, TOO_MUCH, is_made};
-use crate::door::{Answered, Door, Signals};
+use crate::route::{Answered, Route, Signals};
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
 use scurry_crash::wire::{Wire, words};
@@ -28,10 +28,10 @@ impl Steady {
         Steady { id, model: Model::new(limits()), requests: Requests::with_ids() }
     }
 
-    fn ask(&mut self, op: Op, door: &mut Door, signals: &Signals) -> Result<()> {
+    fn ask(&mut self, op: Op, route: &mut Route, signals: &Signals) -> Result<()> {
         let expected = op.with(|command| self.model.execute(NOW, command));
         let Answered { reply, earlier, again } =
-            door.ask(&self.id, &words_of(&self.id, &op), signals)?;
+            route.ask(&self.id, &words_of(&self.id, &op), signals)?;
         for (at, one) in earlier.iter().chain([&reply]).enumerate() {
             right(&op, &expected, one, again || at > 0)?;
         }
@@ -53,19 +53,19 @@ impl Account for Steady {
         &self.id
     }
 
-    fn create(&mut self, door: &mut Door, signals: &Signals) -> Result<()> {
+    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
         let op = self.requests.next(None, &Pending::new(), &mut Random::new(0));
         op.with(|command| self.model.execute(NOW, command));
-        let made = door.ask(&self.id, &words_of(&self.id, &op), signals)?;
+        let made = route.ask(&self.id, &words_of(&self.id, &op), signals)?;
         ensure!(is_made(&made), "{op:?}: {}", made.reply);
         // See `make`.
-        self.ask(Op::debit("made", "cent", TOO_MUCH), door, signals)
+        self.ask(Op::debit("made", "cent", TOO_MUCH), route, signals)
     }
 
-    fn step(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
         let shot = self.model.snapshot(NOW);
         let op = self.requests.next(shot.as_ref(), &Pending::new(), random);
-        self.ask(op, door, signals)
+        self.ask(op, route, signals)
     }
 
     fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
@@ -80,9 +80,9 @@ impl Account for Steady {
         Ok(0)
     }
 
-    fn again(&mut self, door: &mut Door, signals: &Signals, random: &mut Random) -> Result<()> {
+    fn again(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
         for op in self.requests.some(AGAIN, random) {
-            self.ask(op, door, signals)?;
+            self.ask(op, route, signals)?;
         }
         Ok(())
     }

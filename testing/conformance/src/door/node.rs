@@ -17,6 +17,8 @@ use std::sync::{Mutex, PoisonError};
 const STARTS_MAX: usize = 5;
 /// Words of a server when clients may come.
 const READY: &str = "Ready to accept connections";
+/// Names a module that has a clock for tests, built already.
+const MODULE_TEST_CLOCK: &str = "SCURRY_MODULE_TEST_CLOCK";
 /// Names a `valkey-server` 9.0 or newer.
 const VALKEY_9: &str = "SCURRY_VALKEY9";
 
@@ -34,11 +36,15 @@ pub struct NodeDoor {
 }
 
 impl NodeDoor {
-    /// Of `valkey` or `redis`, with the module that `SCURRY_MODULE` names, else the one of this
-    /// build, which is brought up to date first: alone, with its own profile, and with a clock for
-    /// tests.
+    /// Of `valkey` or `redis`, with the module that `SCURRY_MODULE_TEST_CLOCK` names, else the one that
+    /// `SCURRY_MODULE` does, which has no clock for tests, else the one of this build, which is brought up
+    /// to date first: alone, with its own profile, and with that clock.
     pub fn find(product: &'static str) -> Result<NodeDoor> {
         let binary = PathBuf::from(format!("{product}-server"));
+        if let Some(module) = std::env::var_os(MODULE_TEST_CLOCK) {
+            let module = PathBuf::from(module);
+            return Ok(NodeDoor { name: product, product, binary, module, has_clock: true });
+        }
         if let Some(module) = std::env::var_os("SCURRY_MODULE") {
             let module = PathBuf::from(module);
             return Ok(NodeDoor { name: product, product, binary, module, has_clock: false });

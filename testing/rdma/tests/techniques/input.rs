@@ -65,7 +65,7 @@ fn a_request_longer_than_all_windows_is_whole_at_last() {
         }
         assert!(pair.server.input() == said);
         pair.server.consume(said.len());
-        pair.server.settle();
+        pair.server.release_memory();
         assert!(pair.server.input().is_empty());
         let windows = windows * LEN;
         assert!(pair.server.memory_bytes() < (windows + 150_000) as u64, "the copy is given back");

@@ -25,7 +25,7 @@ fn vectors_are_given_back_when_nothing_comes_for_a_while() {
     let bare = pair.server.pinned_bytes();
     say(&mut pair.server, &bytes(5_000));
     pair.deliver();
-    pair.server.settle();
+    pair.server.release_memory();
     assert_eq!(pair.server.pinned_bytes(), bare + 64 * 1024);
     pair.server.tick(1_000).expect("the peer is there");
     assert_eq!(pair.server.pinned_bytes(), bare + 64 * 1024);

@@ -1,26 +1,28 @@
-//! Explores seeds: `cargo xtask sim --seconds N [--theme NAME] [--seed S]`; with a seed and no seconds it
-//! replays that run.
+//! Explores seeds: `cargo xtask sim --seconds N [--theme NAME] [--seed S]`, or `--seeds N` of them; with a
+//! seed and neither of both it replays that run.
 
 use scurry_sim::{Counts, Failure, Report, Theme, run};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: cargo xtask sim [--seconds N] [--theme power|kill|write|errors|damage|reads|room|missing] \
+const USAGE: &str = "usage: cargo xtask sim [--seconds N | --seeds N] [--theme power|kill|write|errors|damage|reads|room|missing] \
                      [--seed S]";
 
 struct Args {
     seconds: Option<u64>,
+    seeds: u64,
     theme: Option<Theme>,
     seed: u64,
 }
 
 fn args() -> Option<Args> {
-    let mut found = Args { seconds: None, theme: None, seed: 0 };
+    let mut found = Args { seconds: None, seeds: 1, theme: None, seed: 0 };
     let mut args = std::env::args().skip(1);
     while let Some(option) = args.next() {
         let value = args.next()?;
         match option.as_str() {
             "--seconds" => found.seconds = Some(value.parse().ok()?),
+            "--seeds" => found.seeds = value.parse().ok().filter(|&seeds| seeds > 0)?,
             "--theme" => found.theme = Some(Theme::named(&value)?),
             "--seed" => found.seed = value.parse().ok()?,
             _ => return None,
@@ -61,7 +63,7 @@ fn main() -> ExitCode {
             }
             runs += 1;
         }
-        if start.elapsed() >= limit {
+        if start.elapsed() >= limit && seed - args.seed + 1 >= args.seeds {
             break;
         }
         seed += 1;

@@ -1,59 +1,92 @@
 //! Seeds known bugs, one at a time, and demands that the named test catches each. A mutant is a
-//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [--part K/N | NAME...]`.
+//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [NAME... | --minutes M [--since COMMIT]]`.
 //!
 //! The files that git knows or would know are copied to scratch workspaces under target/, so
 //! that the working tree is never touched; only the mutated file is rebuilt. Mutants that the
 //! same tests must catch form a group; each lane has a copy of its own and takes one group after
-//! another. A part of N is about an N-th of all, whole groups of them: the gate takes another part
-//! for each commit.
+//! another. With minutes it seeds those that a change touches, the newest first, as many as fit.
 
+mod change;
 mod mutant;
-mod part;
 mod scratch;
 
 use anyhow::{Context, Result, ensure};
+use change::{Change, Touched};
 use mutant::{Catcher, Mutant};
-use part::Part;
 use scratch::{Scratch, Verdict};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 /// A compiler or a test leaves half of two cores idle. More copies would cost more to build
 /// than they save.
 const LANES: usize = 2;
 
-fn main() -> Result<ExitCode> {
-    let mut wanted: Vec<String> = std::env::args().skip(1).collect();
-    let part: Option<Part> = match wanted.iter().position(|word| word == "--part") {
-        None => None,
-        Some(at) => {
-            let words: Vec<String> = wanted.splice(at..wanted.len().min(at + 2), []).collect();
-            ensure!(wanted.is_empty(), "name mutants or a part of all, not both");
-            Some(words.get(1).context("--part K/N is without K/N")?.parse()?)
+/// The arguments.
+struct Args {
+    /// Names of mutants; all when there is none.
+    wanted: Vec<String>,
+    /// Minutes from the start, after which no mutant is begun; of all mutants those that the change touches.
+    minutes: Option<u64>,
+    /// The commit from which on the change is counted.
+    since: Option<String>,
+}
+
+impl Args {
+    fn read(words: impl Iterator<Item = String>) -> Result<Args> {
+        let mut args = Args { wanted: vec![], minutes: None, since: None };
+        let mut words = words;
+        while let Some(word) = words.next() {
+            let mut value = || words.next().with_context(|| format!("{word} is without a value"));
+            match word.as_str() {
+                "--minutes" => args.minutes = Some(value()?.parse().context("--minutes")?),
+                "--since" => args.since = Some(value()?),
+                _ => args.wanted.push(word),
+            }
         }
-    };
+        ensure!(
+            args.minutes.is_none() || args.wanted.is_empty(),
+            "name mutants or the minutes of a change, not both"
+        );
+        ensure!(args.minutes.is_some() || args.since.is_none(), "--since is without --minutes");
+        Ok(args)
+    }
+}
+
+fn main() -> Result<ExitCode> {
+    let begin = now();
+    let args = Args::read(std::env::args().skip(1))?;
     let top = ["rev-parse", "--show-toplevel"];
     let root = PathBuf::from(scratch::stdout(Command::new("git").args(top))?);
-    let mutants = mutant::load(&root.join("testing/mutants"), &wanted)?;
+    let mutants = mutant::load(&root.join("testing/mutants"), &args.wanted)?;
     ensure!(!mutants.is_empty(), "no mutant has such a name: see testing/mutants");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let width = mutants.iter().map(|mutant| mutant.name.len()).max().unwrap_or(0);
 
-    let groups = groups(&mutants);
-    let groups = part.map_or(groups.clone(), |part| part.of(groups));
-    let count: usize = groups.iter().map(Vec::len).sum();
-    let groups = Mutex::new(groups);
-    let next = || groups.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop();
+    let Touched { groups, count: touched } = match args.minutes {
+        None => Touched { groups: groups(&mutants), count: mutants.len() },
+        Some(_) => Change::since(&root, args.since.as_deref())?.touched(&mutants),
+    };
+    let limit = args.minutes.map(|minutes| Duration::from_secs(60 * minutes));
+    let is_late = || limit.is_some_and(|limit| now().duration_since(begin) >= limit);
+    let width = mutants.iter().map(|mutant| mutant.name.len()).max().unwrap_or(0);
+    let (seeded, groups) = (AtomicUsize::new(0), Mutex::new(VecDeque::from(groups)));
+    let next = || groups.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front();
     let lane = |number: usize| -> Result<bool> {
         let Some(first) = next() else { return Ok(true) };
         let place = target.join("mutants").join(number.to_string());
-        let scratch = Scratch::copy(&root, &place)?;
+        let lane = Lane { scratch: Scratch::copy(&root, &place)?, width, is_late: &is_late };
         let mut fine = true;
         for group in std::iter::once(first).chain(std::iter::from_fn(&next)) {
-            fine &= seed(&scratch, &group, width)?;
+            let (count, is_fine) = lane.seed(&group)?;
+            seeded.fetch_add(count, Ordering::Relaxed);
+            fine &= is_fine;
+            if is_late() {
+                break;
+            }
         }
         Ok(fine)
     };
@@ -62,12 +95,25 @@ fn main() -> Result<ExitCode> {
         let ends = lanes.into_iter().map(|lane| lane.join().expect("a lane does not panic"));
         ends.collect::<Result<Vec<bool>>>().map(|lanes| lanes.into_iter().all(|fine| fine))
     })?;
-    println!("{count} of {} mutants", mutants.len());
+    let (seeded, all) = (seeded.into_inner(), mutants.len());
+    match args.minutes {
+        None => println!("{seeded} of {all} mutants"),
+        Some(minutes) => println!(
+            "{seeded} mutants of the {touched} that the change touches, in at most {minutes} minutes; \
+             {} left to make test-all, which seeds all {all}",
+            touched - seeded
+        ),
+    }
     Ok(if fine { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+#[expect(clippy::disallowed_methods, reason = "how many are seeded, not what becomes of them")]
+fn now() -> Instant {
+    Instant::now()
+}
+
 /// By the test target that must catch them, within it by the file that they change, so that
-/// little is built twice. The largest is the last: it is taken first.
+/// little is built twice. The largest is the first, so that it is not what all wait for.
 fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
     let mut groups: BTreeMap<(&str, &str), Vec<&Mutant>> = BTreeMap::new();
     for mutant in mutants {
@@ -76,33 +122,63 @@ fn groups(mutants: &[Mutant]) -> Vec<Vec<&Mutant>> {
     }
     let mut groups: Vec<Vec<&Mutant>> = groups.into_values().collect();
     groups.iter_mut().for_each(|group| group.sort_by_key(|mutant| &mutant.file));
-    groups.sort_by_key(Vec::len);
+    groups.sort_by_key(|group| std::cmp::Reverse(group.len()));
     groups
 }
 
-/// Whether each test of the group passes as things are, and fails with its mutant.
-fn seed(scratch: &Scratch, group: &[&Mutant], width: usize) -> Result<bool> {
-    let mut fine = true;
-    let mut catchers: Vec<&Catcher> = group.iter().map(|mutant| &mutant.caught_by).collect();
-    catchers.sort();
-    catchers.dedup();
-    if let Some(why) = scratch.baseline(&catchers)? {
-        fine = false;
-        println!("{} {}: {why}", group[0].caught_by.package, group[0].caught_by.target);
+/// One of the copies, and what its groups have in common.
+struct Lane<'a> {
+    scratch: Scratch,
+    width: usize,
+    is_late: &'a dyn Fn() -> bool,
+}
+
+impl Lane<'_> {
+    /// How many mutants of the group were seeded before it was late, one at least; and whether each of
+    /// their tests passes as things are, and fails with its mutant.
+    fn seed(&self, group: &[&Mutant]) -> Result<(usize, bool)> {
+        let (mut seeded, mut fine, width) = (0, true, self.width);
+        let mut catchers: Vec<&Catcher> = group.iter().map(|mutant| &mutant.caught_by).collect();
+        catchers.sort();
+        catchers.dedup();
+        if let Some(why) = self.scratch.baseline(&catchers)? {
+            fine = false;
+            println!("{} {}: {why}", group[0].caught_by.package, group[0].caught_by.target);
+        }
+        for mutant in group {
+            if seeded > 0 && (self.is_late)() {
+                break;
+            }
+            let (name, test) = (&mutant.name, &mutant.caught_by.test);
+            match self.scratch.mutate(mutant)? {
+                Verdict::Caught => println!("{name:width$}  caught    {test}"),
+                Verdict::Survived => {
+                    fine = false;
+                    println!("{name:width$}  SURVIVED  {test}: {}", mutant.description);
+                }
+                Verdict::Broken(why) => {
+                    fine = false;
+                    println!("{name:width$}  BROKEN    {why}");
+                }
+            }
+            seeded += 1;
+        }
+        Ok((seeded, fine))
     }
-    for mutant in group {
-        let (name, test) = (&mutant.name, &mutant.caught_by.test);
-        match scratch.mutate(mutant)? {
-            Verdict::Caught => println!("{name:width$}  caught    {test}"),
-            Verdict::Survived => {
-                fine = false;
-                println!("{name:width$}  SURVIVED  {test}: {}", mutant.description);
-            }
-            Verdict::Broken(why) => {
-                fine = false;
-                println!("{name:width$}  BROKEN    {why}");
-            }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_and_a_change_exclude_each_other() {
+        let read = |line: &str| Args::read(line.split_whitespace().map(str::to_owned));
+        assert_eq!(read("a b").unwrap().wanted, ["a", "b"]);
+        let args = read("--minutes 4 --since abc").unwrap();
+        assert_eq!((args.minutes, args.since.as_deref()), (Some(4), Some("abc")));
+        for line in ["--minutes", "--minutes x", "--minutes 4 a", "--since abc", "--since"] {
+            assert!(read(line).is_err(), "{line}");
         }
     }
-    Ok(fine)
 }

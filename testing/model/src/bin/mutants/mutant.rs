@@ -12,8 +12,26 @@ pub(crate) struct Catcher {
     pub(crate) test: String,
 }
 
+impl Catcher {
+    /// Where its test may stand, from the package's directory on: a test of a module in its file, or with
+    /// the target's main file where it has none.
+    pub(crate) fn files(&self) -> [String; 3] {
+        let modules: Vec<&str> = self.test.split("::").collect();
+        let modules = modules[..modules.len() - 1].iter().filter(|name| **name != "tests");
+        let path = modules.map(|name| format!("/{name}")).collect::<String>();
+        let stem = match (self.target.as_str(), path.as_str()) {
+            ("lib", "") => "/src/lib".to_owned(),
+            ("lib", path) => format!("/src{path}"),
+            (target, path) => format!("/tests/{target}{path}"),
+        };
+        ["", "/main", "/mod"].map(|end| format!("{stem}{end}.rs"))
+    }
+}
+
 pub(crate) struct Mutant {
     pub(crate) name: String,
+    /// The name of its file in testing/mutants.
+    pub(crate) own_file: String,
     pub(crate) description: String,
     /// From the root of the workspace.
     pub(crate) file: String,
@@ -52,8 +70,10 @@ fn read(file: &Path) -> Result<Mutant> {
     let [package, target, test] = words[..] else {
         bail!("caught_by must name package, test target and test: {caught_by}");
     };
+    let own_file = file.file_name().context("it has no name")?.to_string_lossy().into_owned();
     Ok(Mutant {
         name: text("name")?,
+        own_file,
         description: text("description")?,
         file: text("file")?,
         find: text("find")?,

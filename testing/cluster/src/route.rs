@@ -97,24 +97,24 @@ enum How {
 }
 
 /// One client's way to the cluster.
-pub(crate) struct Door {
+pub(crate) struct Route {
     address: Address,
     how: How,
     pub(crate) seen: Seen,
 }
 
-impl Door {
-    /// A door whose acknowledged answers are on all copies.
-    pub(crate) fn all(address: &str, patience: Duration) -> Door {
+impl Route {
+    /// A route whose acknowledged answers are on all copies.
+    pub(crate) fn all(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
         let copies = Box::new(Copies::new(&address, COPIES, WAIT_MS));
-        Door { address, how: How::All(copies), seen: Seen::default() }
+        Route { address, how: How::All(copies), seen: Seen::default() }
     }
 
-    /// A door whose acknowledged answers are on the primary.
-    pub(crate) fn one(address: &str, patience: Duration) -> Door {
+    /// A route whose acknowledged answers are on the primary.
+    pub(crate) fn one(address: &str, patience: Duration) -> Route {
         let address = Address::new(address, None, None).with_patience(patience);
-        Door { address, how: How::One(None), seen: Seen::default() }
+        Route { address, how: How::One(None), seen: Seen::default() }
     }
 
     /// Sends until it is answered clearly.

@@ -1,0 +1,258 @@
+//! The options of `scurry serve`, each declared once, for the command line and for the file of
+//! settings. An unknown key of the file is an error that names it, so that a typing mistake in a
+//! bound is not found out later, by its absence.
+
+use super::limits::LimitsTable;
+use crate::mode::Mode;
+use crate::rdma::Rdma;
+use crate::size::Size;
+use crate::users::UserTable;
+use anyhow::{Context, Result};
+use clap::{ArgMatches, Args, FromArgMatches};
+use scurry_ledger::Limits;
+use serde::Deserialize;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Options as they were given: what was left out is none, and its default is with whoever reads it.
+#[derive(Args, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Options {
+    /// Address and port to listen on; port 0 takes a free one and prints it [default: 127.0.0.1:6389]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) listen: Option<SocketAddr>,
+
+    /// Threads, each with its own share of the keys. With more than one, each also gets a port of
+    /// its own for clients that know clusters (CLUSTER SLOTS names them); the main port serves
+    /// every key to everybody [default: 1]
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: Option<u16>,
+
+    /// Port of the first thread; the others follow [default: the one behind the main port]
+    #[arg(long, value_name = "PORT")]
+    pub(crate) core_port: Option<u16>,
+
+    /// Address that CLUSTER SLOTS and MOVED name as this machine [default: the one that the client
+    /// has connected to]
+    #[arg(long, value_name = "IP")]
+    pub(crate) announce_ip: Option<IpAddr>,
+
+    /// Memory for keys, values and accounts; writes above it get the OOM error [default: no bound]
+    #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
+    pub(crate) max_memory: Option<Size>,
+
+    /// Password that clients must give with AUTH. Prefer the environment: a command line can be
+    /// read by every user of the machine
+    #[arg(long, value_name = "PASSWORD", env = "SCURRY_REQUIREPASS", hide_env_values = true)]
+    pub(crate) requirepass: Option<String>,
+
+    /// Listen on addresses beyond this machine although there is no password: whoever reaches the
+    /// port can spend and delete balances
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub(crate) allow_open_access_without_password: Option<bool>,
+
+    /// Certificate of the server and those between it and its root (PEM). With --tls-key the main
+    /// port and those of the threads speak TLS 1.2 and 1.3
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_cert: Option<PathBuf>,
+
+    /// Private key of the certificate (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_key: Option<PathBuf>,
+
+    /// Clients must show a certificate that one of these has signed (PEM)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tls_client_ca: Option<PathBuf>,
+
+    /// Speak TLS here, and leave --listen and the ports of the threads without
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) tls_listen: Option<SocketAddr>,
+
+    /// Connections at most; a quarter of them may be such as have not authenticated [default: 10000]
+    #[arg(long, value_name = "N", visible_alias = "maxclients")]
+    pub(crate) max_clients: Option<usize>,
+
+    /// Longest argument of a command [default: 1mb]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_argument: Option<Size>,
+
+    /// Longest whole command, which bounds the input buffer of a connection [default: 16mb]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) max_request: Option<Size>,
+
+    /// Let ENTITY.FIND find entities by their value: costs memory for each entity
+    #[arg(long, num_args = 0, default_missing_value = "true")]
+    pub(crate) entity_index: Option<bool>,
+
+    /// Number of this server in versions of entities, 0 to 511: servers with copies of the same
+    /// entities need different ones [default: 0]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=511))]
+    pub(crate) node: Option<u16>,
+
+    /// Directory of the store: the log and the snapshots. It is made if it is not there
+    /// [default: scurry-data]
+    #[arg(long, value_name = "DIR")]
+    pub(crate) dir: Option<PathBuf>,
+
+    /// When a change is answered: none (kept in memory alone), write (in the page cache: it
+    /// survives the process), fsync (on the device: it survives a power failure) [default: fsync]
+    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
+    pub(crate) durability: Option<Mode>,
+
+    /// A thread writes a snapshot when its log has grown by this much; recovery reads as much of
+    /// the log at most, or little more [default: 1gb]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) snapshot_log: Option<Size>,
+
+    /// So much of each thread's log is kept for readers of events (SCUR.WATCH) although recovery
+    /// does not need it [default: 0, what recovery needs]
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) keep_log: Option<Size>,
+
+    /// Open the HTTP door here too: /metrics, /healthz, /readyz and the console at /. With
+    /// --tls-cert it speaks HTTPS; users and roles are those of RESP [default: no HTTP door]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) http_listen: Option<SocketAddr>,
+
+    /// Connections of the HTTP door at most [default: 1000]
+    #[arg(long, value_name = "N")]
+    pub(crate) http_max_clients: Option<usize>,
+
+    /// Names of hosts that the HTTP door is asked by, and whose pages may ask it, beside its addresses
+    /// and localhost. On loopback without users and TLS other names are refused: a web page could have
+    /// made them up [default: none]
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    pub(crate) http_hosts: Option<Vec<String>>,
+
+    #[command(flatten)]
+    #[serde(default)]
+    pub(crate) rdma: Rdma,
+
+    /// File of settings (TOML); the command line goes before it. See scurry.example.toml
+    #[arg(long, value_name = "FILE")]
+    #[serde(skip)]
+    pub(crate) config: Option<PathBuf>,
+
+    /// What to log to stderr: off, error, warn, info, debug or trace [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub(crate) log: Option<String>,
+
+    /// Time that a connection has to come in, ms.
+    #[arg(skip)]
+    pub(crate) auth_ms_max: Option<i64>,
+
+    /// Time that a TLS handshake may take, ms.
+    #[arg(skip)]
+    pub(crate) tls_handshake_ms_max: Option<i64>,
+
+    /// Time that the deletion of an entity is remembered, ms.
+    #[arg(skip)]
+    pub(crate) entity_tombstone_ms: Option<i64>,
+
+    /// Users beside the default one.
+    #[arg(skip)]
+    #[serde(default)]
+    pub(crate) users: Vec<UserTable>,
+
+    /// Bounds of accounts, the defaults where the file says nothing; not checked yet.
+    #[arg(skip)]
+    #[serde(default, with = "LimitsTable")]
+    pub(crate) limits: Limits,
+}
+
+impl Options {
+    /// These options of the command line (`matches` are what they were read from), before those of
+    /// the file that they name. An error names the file and what is wrong in it.
+    pub(crate) fn over_file(self, matches: &ArgMatches) -> Result<Options> {
+        let Some(path) = &self.config else { return Ok(self) };
+        let mut options = Options::read(path)?;
+        options.update_from_arg_matches(matches)?;
+        Ok(options)
+    }
+
+    fn read(path: &Path) -> Result<Options> {
+        let text = std::fs::read_to_string(path)
+            .with_context(|| format!("cannot read the settings in {}", path.display()))?;
+        toml::from_str(&text).with_context(|| format!("wrong settings in {}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Command;
+    use std::collections::BTreeSet;
+
+    const EXAMPLE: &str = include_str!("../../scurry.example.toml");
+    /// Options that no file has, and keys that no command line has.
+    const NOT_IN_FILES: [&str; 1] = ["config"];
+    const IN_FILES_ALONE: [&str; 6] =
+        ["auth_ms_max", "entity_tombstone_ms", "limits", "rdma", "tls_handshake_ms_max", "users"];
+
+    /// The keys that may stand in this table of a file, by what is said of one that may not.
+    fn keys(table: &str) -> BTreeSet<String> {
+        let error = toml::from_str::<Options>(&format!("{table}\nnone = 1")).expect_err("no key");
+        let known = error.message().split_once("expected one of").expect("a list").1;
+        known.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+    }
+
+    fn given(words: &[&str]) -> ArgMatches {
+        let command = Options::augment_args(Command::new("serve"));
+        command.no_binary_name(true).get_matches_from(words)
+    }
+
+    #[test]
+    fn an_option_is_a_key_of_the_file_and_a_key_is_an_option() {
+        let command = Options::augment_args(Command::new("serve"));
+        let options = command.get_arguments().filter_map(|option| option.get_long());
+        let options: BTreeSet<String> = options.map(|long| long.replace('-', "_")).collect();
+        let mut expected = keys("");
+        expected.extend(keys("[rdma]").iter().map(|key| format!("rdma_{key}")));
+        expected.extend(NOT_IN_FILES.map(str::to_owned));
+        expected.retain(|key| !IN_FILES_ALONE.contains(&&**key));
+        assert_eq!(options, expected);
+        let shown = |key: &String| EXAMPLE.contains(&format!("{key} = "));
+        let hidden: Vec<String> = keys("").into_iter().filter(|key| !shown(key)).collect();
+        assert_eq!(hidden, ["limits", "rdma", "users"], "which are tables of the example");
+    }
+
+    #[test]
+    fn the_command_line_goes_before_the_file() {
+        let file = "threads = 2\nnode = 3\nentity_index = true\n[rdma]\nwindow = '64kb'\n\
+            tuning = 'spin=0'\n[limits]\nitems_max = 3";
+        let mut options: Options = toml::from_str(file).expect("it parses");
+        let matches = given(&["--threads", "4", "--rdma-window", "128kb", "--http-hosts", "a,b"]);
+        options.update_from_arg_matches(&matches).expect("they fit");
+        assert_eq!((options.threads, options.node), (Some(4), Some(3)));
+        assert_eq!((options.entity_index, options.limits.items_max), (Some(true), 3));
+        assert_eq!(options.allow_open_access_without_password, None);
+        assert_eq!(options.http_hosts, Some(vec!["a".to_owned(), "b".to_owned()]));
+        assert_eq!(options.rdma.window, Some(Size(128 << 10)));
+        assert_eq!(options.rdma.tuning.as_deref(), Some("spin=0"));
+        options.update_from_arg_matches(&given(&["--entity-index"])).expect("it fits");
+        assert_eq!((options.entity_index, options.threads), (Some(true), Some(4)));
+    }
+
+    #[test]
+    fn the_example_says_the_defaults() {
+        let options: Options = toml::from_str(EXAMPLE).expect("it parses");
+        assert_eq!(options.limits, Limits::default());
+        assert_eq!(
+            options.listen.map(|listen| listen.to_string()).as_deref(),
+            Some(scurry_server::DEFAULT_LISTEN)
+        );
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, expected) in [
+            ("lisen = '127.0.0.1:1'", "lisen"),
+            ("config = 'other.toml'", "config"),
+            ("[limits]\nsessions = 1", "sessions"),
+            ("[rdma]\nrdma_listen = '127.0.0.1:1'", "rdma_listen"),
+        ] {
+            let error = toml::from_str::<Options>(text).expect_err("no such key");
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+}

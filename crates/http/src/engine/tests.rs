@@ -1,0 +1,144 @@
+//! An engine that answers when a test says so, as one does whose log is slow.
+
+use super::*;
+use redis::cmd;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, channel};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::task::{JoinHandle, yield_now};
+
+/// Longer than any machine is stalled.
+const PATIENCE: Duration = Duration::from_secs(300);
+const PING: &[u8] = b"*1\r\n$4\r\nPING\r\n";
+
+/// An engine, and its ends of the connections to it, as they are made.
+fn engine() -> (Arc<Engine>, Receiver<UnixStream>) {
+    let (made, ends) = channel();
+    let connect = move || {
+        let (ours, theirs) = UnixStream::pair()?;
+        ours.set_nonblocking(true)?;
+        theirs.set_nonblocking(true)?;
+        made.send(theirs).map_err(io::Error::other)?;
+        Ok(ours)
+    };
+    (Arc::new(Engine::new(connect, PATIENCE)), ends)
+}
+
+fn ask(engine: &Arc<Engine>) -> JoinHandle<Result<Value, ServiceError>> {
+    let engine = Arc::clone(engine);
+    tokio::spawn(async move { engine.ask(&cmd("PING")).await })
+}
+
+/// The next connection that was made.
+fn next(ends: &Receiver<UnixStream>) -> tokio::net::UnixStream {
+    let end = ends.try_recv().expect("a connection was made");
+    tokio::net::UnixStream::from_std(end).expect("it can be waited for")
+}
+
+/// Takes so many requests, once they have come.
+async fn take(end: &mut tokio::net::UnixStream, requests: usize) {
+    let mut taken = vec![0; requests * PING.len()];
+    end.read_exact(&mut taken).await.expect("it comes");
+    assert_eq!(taken, PING.repeat(requests));
+}
+
+#[tokio::test]
+async fn a_request_goes_past_those_whose_replies_are_held_back() {
+    let (engine, ends) = engine();
+    let first = ask(&engine);
+    yield_now().await;
+    let mut one = next(&ends);
+    take(&mut one, 1).await;
+    let second = ask(&engine);
+    yield_now().await;
+    let mut other = next(&ends);
+    take(&mut other, 1).await;
+    other.write_all(b"+second\r\n").await.expect("it is taken");
+    let reply = second.await.expect("it ends").expect("a reply");
+    assert_eq!(reply, Value::SimpleString("second".to_owned()));
+    assert!(!first.is_finished());
+    one.write_all(b"+first\r\n").await.expect("it is taken");
+    let reply = first.await.expect("it ends").expect("a reply");
+    assert_eq!(reply, Value::SimpleString("first".to_owned()));
+    // Nothing is held back any more: the first connection is enough.
+    let third = ask(&engine);
+    take(&mut one, 1).await;
+    one.write_all(b"+third\r\n").await.expect("it is taken");
+    third.await.expect("it ends").expect("a reply");
+    assert!(ends.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn requests_that_come_together_go_together() {
+    let (engine, ends) = engine();
+    let asked: Vec<_> = (0..3).map(|_| ask(&engine)).collect();
+    yield_now().await;
+    let mut end = next(&ends);
+    take(&mut end, 3).await;
+    assert!(ends.try_recv().is_err(), "one connection is enough");
+    end.write_all(&b"+PONG\r\n".repeat(3)).await.expect("it is taken");
+    for reply in asked {
+        reply.await.expect("it ends").expect("a reply");
+    }
+}
+
+#[tokio::test]
+async fn there_are_no_more_connections_than_there_may_be() {
+    let (engine, ends) = engine();
+    let mut held = Vec::new();
+    let mut asked = Vec::new();
+    for _ in 0..LINES_MAX {
+        asked.push(ask(&engine));
+        yield_now().await;
+        let mut end = next(&ends);
+        take(&mut end, 1).await;
+        held.push(end);
+    }
+    // Further ones wait behind those with the fewest, each behind another.
+    for end in &mut held {
+        asked.push(ask(&engine));
+        take(end, 1).await;
+    }
+    assert!(ends.try_recv().is_err());
+    for end in &mut held {
+        end.write_all(&b"+PONG\r\n".repeat(2)).await.expect("it is taken");
+    }
+    for reply in asked {
+        reply.await.expect("it ends").expect("a reply");
+    }
+}
+
+#[tokio::test]
+async fn a_lost_connection_is_made_anew() {
+    let (engine, ends) = engine();
+    let first = ask(&engine);
+    yield_now().await;
+    drop(next(&ends));
+    let error = first.await.expect("it ends").expect_err("nobody has answered");
+    assert!(matches!(error, ServiceError::Unknown(_)), "{error}");
+    let second = ask(&engine);
+    yield_now().await;
+    let mut end = next(&ends);
+    take(&mut end, 1).await;
+    end.write_all(b"+PONG\r\n").await.expect("it is taken");
+    second.await.expect("it ends").expect("a reply");
+}
+
+#[tokio::test]
+async fn an_engine_that_takes_no_more_connections_is_asked_over_those_that_there_are() {
+    let (ours, theirs) = UnixStream::pair().expect("a pair");
+    ours.set_nonblocking(true).expect("it is ours");
+    theirs.set_nonblocking(true).expect("it is ours");
+    let only = Mutex::new(Some(ours));
+    let connect = move || only.lock().unwrap().take().ok_or(io::ErrorKind::WouldBlock.into());
+    let engine = Arc::new(Engine::new(connect, PATIENCE));
+    let first = ask(&engine);
+    let mut end = tokio::net::UnixStream::from_std(theirs).expect("it can be waited for");
+    take(&mut end, 1).await;
+    let second = ask(&engine);
+    take(&mut end, 1).await;
+    end.write_all(&b"+PONG\r\n".repeat(2)).await.expect("it is taken");
+    for reply in [first, second] {
+        reply.await.expect("it ends").expect("a reply");
+    }
+}

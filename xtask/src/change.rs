@@ -1,0 +1,138 @@
+//! The packages that a change touches, and clippy for them alone.
+
+use crate::host::Host;
+use crate::steps::Outcome;
+use anyhow::{Context, Result};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// A package of the workspace.
+struct Package {
+    name: String,
+    /// The directory, from the root on.
+    directory: String,
+    /// The packages of the workspace that it depends on, in tests too.
+    needs: Vec<String>,
+}
+
+/// Everything of the packages that have changed since the branch left `main`; of those that depend on
+/// them the libraries and programs, since their tests, which are most of the work, were not touched.
+pub(crate) fn clippy(host: &Host) -> Result<Outcome> {
+    let files = files(host)?;
+    let packages = packages(host)?;
+    if files.iter().any(|file| file == "Cargo.toml" || file == "clippy.toml") {
+        host.cargo(&[
+            "clippy",
+            "--workspace",
+            "--all-targets",
+            "--locked",
+            "--",
+            "-D",
+            "warnings",
+        ])?;
+        return Ok(Outcome::Passed);
+    }
+    let touched = touched(&packages, &files);
+    if touched.is_empty() {
+        println!("no package has changed");
+        return Ok(Outcome::Passed);
+    }
+    for (names, more) in
+        [(dependents(&packages, &touched), None), (touched.clone(), Some("--all-targets"))]
+    {
+        if !names.is_empty() {
+            let names = names.iter().flat_map(|name| ["-p", name]);
+            let words = ["clippy", "--locked"].into_iter().chain(names).chain(more);
+            host.cargo(&words.chain(["--", "-D", "warnings"]).collect::<Vec<_>>())?;
+        }
+    }
+    Ok(Outcome::Passed)
+}
+
+/// Files that differ from where this branch left `main`, and those that git does not know yet. Without a
+/// `main`, or on it, those that differ from the last commit.
+fn files(host: &Host) -> Result<BTreeSet<String>> {
+    let main = ["rev-parse", "--verify", "--quiet", "main"];
+    let base = match host.git_output(&main) {
+        Ok(_) => host.git_output(&["merge-base", "HEAD", "main"])?.trim().to_owned(),
+        Err(_) => "HEAD".to_owned(),
+    };
+    let changed = host.git_output(&["diff", "--no-ext-diff", "--name-only", &base])?;
+    let new = host.git_output(&["ls-files", "--others", "--exclude-standard"])?;
+    Ok(changed.lines().chain(new.lines()).map(str::to_owned).collect())
+}
+
+fn packages(host: &Host) -> Result<Vec<Package>> {
+    let text = host.cargo_output(&["metadata", "--no-deps", "--format-version", "1"])?;
+    let metadata: Value = serde_json::from_str(&text)?;
+    let listed = metadata["packages"].as_array().context("cargo named no packages")?;
+    let package = |package: &Value| -> Option<Package> {
+        let manifest = Path::new(package["manifest_path"].as_str()?);
+        let directory = manifest.parent()?.strip_prefix(&host.root).ok()?;
+        let needs = package["dependencies"].as_array()?.iter();
+        let needs = needs.filter(|dependency| dependency["path"].is_string());
+        Some(Package {
+            name: package["name"].as_str()?.to_owned(),
+            directory: directory.to_str()?.to_owned(),
+            needs: needs.filter_map(|own| Some(own["name"].as_str()?.to_owned())).collect(),
+        })
+    };
+    Ok(listed.iter().filter_map(package).collect())
+}
+
+fn touched<'a>(packages: &'a [Package], files: &BTreeSet<String>) -> BTreeSet<&'a str> {
+    let is_in = |file: &str, package: &Package| {
+        file.strip_prefix(package.directory.as_str()).is_some_and(|rest| rest.starts_with('/'))
+    };
+    packages
+        .iter()
+        .filter(|package| files.iter().any(|file| is_in(file, package)))
+        .map(|package| package.name.as_str())
+        .collect()
+}
+
+/// Packages that depend on these, through others too, without these.
+fn dependents<'a>(packages: &'a [Package], of: &BTreeSet<&'a str>) -> BTreeSet<&'a str> {
+    let mut all = of.clone();
+    loop {
+        let found = packages.iter().filter(|package| {
+            !all.contains(package.name.as_str())
+                && package.needs.iter().any(|need| all.contains(need.as_str()))
+        });
+        let found: Vec<&str> = found.map(|package| package.name.as_str()).collect();
+        if found.is_empty() {
+            return all.difference(of).copied().collect();
+        }
+        all.extend(found);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packages() -> Vec<Package> {
+        [("a", "crates/a", vec![]), ("ab", "crates/ab", vec!["a"]), ("c", "lab", vec!["ab"])]
+            .map(|(name, directory, needs)| Package {
+                name: name.to_owned(),
+                directory: directory.to_owned(),
+                needs: needs.into_iter().map(str::to_owned).collect(),
+            })
+            .into()
+    }
+
+    fn of_file(file: &str) -> (Vec<&'static str>, Vec<&'static str>) {
+        let packages: &'static [Package] = packages().leak();
+        let touched = touched(packages, &BTreeSet::from([file.to_owned()]));
+        (touched.iter().copied().collect(), dependents(packages, &touched).into_iter().collect())
+    }
+
+    #[test]
+    fn a_file_touches_its_package_and_what_depends_on_that() {
+        assert_eq!(of_file("crates/a/src/lib.rs"), (vec!["a"], vec!["ab", "c"]));
+        assert_eq!(of_file("crates/ab/src/lib.rs"), (vec!["ab"], vec!["c"]));
+        assert_eq!(of_file("lab/tests/a.rs"), (vec!["c"], vec![]));
+        assert_eq!(of_file("docs/ledger.md"), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,291 @@
+//! The three gates: which steps each has, and what these run.
+
+use crate::change;
+use crate::fuzz;
+use crate::host::Host;
+use crate::rdma;
+use crate::record::Record;
+use crate::sim;
+use crate::steps::Outcome;
+use crate::tidy;
+use anyhow::{Context, Result};
+use std::path::PathBuf;
+use std::process::Command;
+
+pub(crate) type Step = (&'static str, fn(&Host) -> Result<Outcome>);
+
+/// A gate: its steps in their order, and which of them run beside its tests.
+pub(crate) struct Gate {
+    pub(crate) steps: &'static [Step],
+    /// In a process of their own: tests of real servers mostly wait, and what is here mostly computes.
+    /// Neither needs what the others build.
+    pub(crate) aside: &'static [&'static str],
+    /// The tests that they run beside.
+    pub(crate) beside: &'static str,
+}
+
+/// Before a commit: what is quick and often wrong.
+pub(crate) const CHECK: Gate = Gate {
+    steps: &[
+        ("fmt", fmt),
+        ("tidy", tidy),
+        ("clippy-changed", change::clippy),
+        ("quick-test", quick_test),
+        ("seeds", seeds),
+    ],
+    aside: &[],
+    beside: "",
+};
+
+/// Before a merge, and what CI runs.
+pub(crate) const TEST: Gate = Gate {
+    steps: &[
+        ("fmt", fmt),
+        ("tidy", tidy),
+        ("clippy", clippy),
+        ("no-std", no_std),
+        ("test", test),
+        ("fuzz", fuzz_step),
+        ("mutants-changed", mutants_changed),
+    ],
+    aside: &["fuzz", "mutants-changed"],
+    beside: "test",
+};
+
+/// Everything there is.
+pub(crate) const ALL: Gate = Gate {
+    steps: &[
+        ("fmt", fmt),
+        ("tidy", tidy),
+        ("clippy", clippy),
+        ("no-std", no_std),
+        ("every-test", every_test),
+        ("lab", lab),
+        ("cluster-test", cluster_test),
+        ("many-seeds", many_seeds),
+        ("fuzz", fuzz_step),
+        ("mutants", mutants_step),
+        // A processor is emulated there: what runs beside it makes everything in it late.
+        ("rdma", rdma::run),
+    ],
+    aside: &["fuzz", "mutants"],
+    beside: "every-test",
+};
+
+/// A target without an operating system: what builds for it uses no `std`.
+const BARE_TARGET: &str = "thumbv7em-none-eabi";
+
+/// The packages that `make check` tests.
+const QUICK: [&str; 6] = [
+    "scurry-ledger",
+    "scurry-codec",
+    "scurry-engine",
+    "scurry-resp",
+    "scurry-model",
+    "scurry-conformance",
+];
+/// The packages of the lab.
+const LAB: [&str; 2] = ["scurry-lab", "scurry-io-bench"];
+
+/// Seeds of each theme of the simulator in `make check`, and in `make test-all`.
+const SEEDS: &str = "20";
+const MANY_SEEDS: &str = "2000";
+
+/// `make test` begins no mutant later than this.
+const MUTANT_MINUTES: &str = "4";
+
+/// The steps of all gates, each once.
+pub(crate) fn all_steps() -> Vec<Step> {
+    let mut all: Vec<Step> = Vec::new();
+    for step in [CHECK, TEST, ALL].iter().flat_map(|gate| gate.steps) {
+        if !all.iter().any(|known| known.0 == step.0) {
+            all.push(*step);
+        }
+    }
+    all
+}
+
+/// Seeds all known bugs, or a part of them.
+pub(crate) fn mutants(host: &Host, words: &[&str]) -> Result<()> {
+    let run = ["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants", "--"];
+    host.cargo(&[&run[..], words].concat())
+}
+
+fn fmt(host: &Host) -> Result<Outcome> {
+    host.cargo(&["fmt", "--all", "--check"]).context("repair with cargo xtask fix")?;
+    Ok(Outcome::Passed)
+}
+
+fn clippy(host: &Host) -> Result<Outcome> {
+    host.cargo(&["clippy", "--workspace", "--all-targets", "--locked", "--", "-D", "warnings"])?;
+    Ok(Outcome::Passed)
+}
+
+fn tidy(host: &Host) -> Result<Outcome> {
+    tidy::run(host)?;
+    Ok(Outcome::Passed)
+}
+
+/// tidy reads the attribute; this proves it, also for what the pure crates depend on.
+fn no_std(host: &Host) -> Result<Outcome> {
+    let libraries = host.output(Command::new("rustc").args([
+        "--print",
+        "target-libdir",
+        "--target",
+        BARE_TARGET,
+    ]))?;
+    if !std::path::Path::new(libraries.trim()).is_dir() {
+        return Ok(Outcome::Skipped(format!(
+            "tidy has read the attributes; to prove them: rustup target add {BARE_TARGET}"
+        )));
+    }
+    host.cargo(&[
+        "build",
+        "--locked",
+        "--target",
+        BARE_TARGET,
+        "-p",
+        "scurry-ledger",
+        "-p",
+        "scurry-codec",
+    ])?;
+    Ok(Outcome::Passed)
+}
+
+/// The pure crates, the models, and the scripts; the server that these want is built first.
+fn quick_test(host: &Host) -> Result<Outcome> {
+    host.cargo(&["build", "--locked", "-p", "scurry-cli", "--bin", "scurry"])?;
+    let packages = QUICK.iter().flat_map(|name| ["-p", name]);
+    let words = ["--profile", "check"].into_iter().chain(packages);
+    host.show(&mut nextest(host, &words.collect::<Vec<_>>())?)?;
+    Ok(Outcome::Passed)
+}
+
+fn seeds(host: &Host) -> Result<Outcome> {
+    sim::run(host, sim::DURABILITY, &["--seeds".to_owned(), SEEDS.to_owned()])?;
+    Ok(Outcome::Passed)
+}
+
+fn many_seeds(host: &Host) -> Result<Outcome> {
+    sim::run(host, sim::DURABILITY, &["--seeds".to_owned(), MANY_SEEDS.to_owned()])?;
+    sim::run(host, sim::RDMA, &[])?;
+    Ok(Outcome::Passed)
+}
+
+fn test(host: &Host) -> Result<Outcome> {
+    product_tests(host, "default")
+}
+
+fn every_test(host: &Host) -> Result<Outcome> {
+    product_tests(host, "all")
+}
+
+/// The tests of a profile of `.config/nextest.toml`, with the module that a server of users would load and
+/// the one with a clock for tests.
+fn product_tests(host: &Host, profile: &str) -> Result<Outcome> {
+    let clock = module(host, "libscurry-test-clock.so", &["--features", "test-clock"])?;
+    let plain = module(host, "libscurry.so", &[])?;
+    let without = LAB.iter().flat_map(|name| ["--exclude", name]);
+    let words = ["--workspace", "--profile", profile].into_iter().chain(without);
+    let mut nextest = nextest(host, &words.collect::<Vec<_>>())?;
+    host.show(nextest.env("SCURRY_MODULE", plain).env("SCURRY_MODULE_TEST_CLOCK", clock))?;
+    Ok(Outcome::Passed)
+}
+
+/// Builds the module and sets a copy aside: with other features it would have the same name.
+fn module(host: &Host, name: &str, features: &[&str]) -> Result<PathBuf> {
+    let build = ["build", "--locked", "-p", "scurry-valkey-module", "--lib", "--profile", "module"];
+    host.cargo(&[&build[..], features].concat())?;
+    let built = host.target_dir()?.join("module");
+    let copy = built.join("gate").join(name);
+    std::fs::create_dir_all(built.join("gate"))?;
+    std::fs::copy(built.join("libscurry.so"), &copy)
+        .with_context(|| format!("cannot write {}", copy.display()))?;
+    Ok(copy)
+}
+
+/// The runner: each test has a process of its own, which builds none of what it shares with others.
+fn nextest(host: &Host, words: &[&str]) -> Result<Command> {
+    let mut nextest = host.nextest(&[&["run", "--locked"], words].concat())?;
+    // It is built with the tests, before the first of them runs. Tests of other packages would build it
+    // alone, with other features of what it depends on: all of that a second time.
+    nextest.env("SCURRY_BIN", host.target_dir()?.join("debug/scurry"));
+    Ok(nextest)
+}
+
+fn lab(host: &Host) -> Result<Outcome> {
+    let scurry = host.binaries(&["scurry"])?.join("scurry");
+    let mut cargo = host.cargo_command();
+    cargo.args(["test", "--locked", "--no-fail-fast"]).env("SCURRY_BIN", scurry);
+    cargo.args(LAB.iter().flat_map(|name| ["-p", name]));
+    host.show(&mut cargo)?;
+    Ok(Outcome::Passed)
+}
+
+/// A real cluster: a primary killed, one paused, slots moved.
+fn cluster_test(host: &Host) -> Result<Outcome> {
+    const NAME: &str = "scurry-cluster-test";
+    let built = host.binaries(&[NAME])?.join(NAME);
+    host.show(Command::new(built).arg("--short"))?;
+    Ok(Outcome::Passed)
+}
+
+fn fuzz_step(host: &Host) -> Result<Outcome> {
+    fuzz::run(host, fuzz::SECONDS_DEFAULT)
+}
+
+fn mutants_step(host: &Host) -> Result<Outcome> {
+    mutants(host, &[])?;
+    Ok(Outcome::Passed)
+}
+
+/// Mutants of files that have changed since everything was tested, the newest change first.
+fn mutants_changed(host: &Host) -> Result<Outcome> {
+    let record = Record::load(&host.root)?;
+    let since = record.filter(|record| record.is_here(host)).map(|record| record.commit);
+    match &since {
+        Some(commit) => println!("the change: what differs from {commit}, the last full run"),
+        None => println!("the change: everything, for no commit here is known to be fully tested"),
+    }
+    let since = since.iter().flat_map(|commit| ["--since", commit.as_str()]);
+    mutants(host, &["--minutes", MUTANT_MINUTES].into_iter().chain(since).collect::<Vec<_>>())?;
+    Ok(Outcome::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(steps: &[Step]) -> Vec<&str> {
+        steps.iter().map(|step| step.0).collect()
+    }
+
+    #[test]
+    fn each_step_is_listed_once() {
+        let steps = all_steps();
+        let mut names = names(&steps);
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), steps.len());
+    }
+
+    #[test]
+    fn what_runs_aside_is_a_step_and_so_is_what_it_runs_beside() {
+        for gate in [TEST, ALL] {
+            for name in gate.aside.iter().chain([&gate.beside]) {
+                assert!(names(gate.steps).contains(name), "{name}");
+            }
+        }
+        assert!(CHECK.aside.is_empty());
+    }
+
+    #[test]
+    fn a_longer_gate_leaves_out_only_what_it_has_a_fuller_form_of() {
+        let fuller = ["clippy-changed", "quick-test", "seeds", "test", "mutants-changed"];
+        for (shorter, longer) in [(CHECK, TEST), (TEST, ALL)] {
+            for name in names(shorter.steps) {
+                assert!(names(longer.steps).contains(&name) || fuller.contains(&name), "{name}");
+            }
+        }
+    }
+}
