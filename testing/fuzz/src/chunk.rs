@@ -2,9 +2,7 @@
 //! has one form.
 
 use crate::frame::{LOG_ID, mended};
-use scurry_codec::{
-    Chunk, ChunkWriter, Chunked, Seal, decode_account, read_chunk,
-};
+use scurry_codec::{Chunk, ChunkWriter, Chunked, Seal, decode_account, read_chunk};
 use scurry_ledger::{Account, Status};
 
 fn seal() -> Seal {

@@ -180,7 +180,9 @@ impl Store {
                 }
             }
             CommandId::Key(KeyId::Del) => assert_eq!(self.shard.del(now, key).is_err(), is_account),
-            CommandId::Hot(HotId::Get) => assert_eq!(self.shard.value(now, key).is_err(), is_account),
+            CommandId::Hot(HotId::Get) => {
+                assert_eq!(self.shard.value(now, key).is_err(), is_account)
+            }
             _ => {}
         }
     }

@@ -97,7 +97,7 @@ fn what_has_expired_since_it_was_exported_stops_no_import() {
     let mut target = store(&to.address());
     assert_eq!(
         (ask(&mut target, "EXISTS short1"), ask(&mut target, "DBSIZE")),
-        ("0".into(), "12".into())
+        ("0".into(), "10".into())
     );
 }
 
