@@ -72,20 +72,34 @@ const fn build() -> Index {
     }
 }
 
-/// A name of at most 16 bytes, padded with zeros. Most have eight or more: two words hold them,
-/// of which the second one begins within the first.
+/// A name of at most 16 bytes as two words, padded with zeros. Reads overlap where the name is no
+/// whole number of words: a copy of so few bytes would be a call.
 #[inline]
-fn load(name: &[u8]) -> [u8; NAME_LEN_MAX] {
-    let mut padded = [0u8; NAME_LEN_MAX];
+fn load(name: &[u8]) -> (u64, u64) {
     if let (Some(first), Some(last)) = (name.first_chunk::<8>(), name.last_chunk::<8>()) {
         let beyond = 8 * (NAME_LEN_MAX - name.len()) as u32;
         let rest = u64::from_le_bytes(*last).checked_shr(beyond).unwrap_or(0);
-        padded[..8].copy_from_slice(first);
-        padded[8..].copy_from_slice(&rest.to_le_bytes());
-    } else {
-        padded[..name.len()].copy_from_slice(name);
+        return (u64::from_le_bytes(*first), rest);
     }
-    padded
+    if let (Some(first), Some(last)) = (name.first_chunk::<4>(), name.last_chunk::<4>()) {
+        let last = u64::from(u32::from_le_bytes(*last)) << (8 * (name.len() - 4));
+        return (u64::from(u32::from_le_bytes(*first)) | last, 0);
+    }
+    let byte = |at: usize| u64::from(name.get(at).copied().unwrap_or(0)) << (8 * at);
+    (byte(0) | byte(1) | byte(2), 0)
+}
+
+/// Eight bytes at once as [`u8::to_ascii_uppercase`] has each of them.
+#[inline]
+const fn upper_case(word: u64) -> u64 {
+    const EACH: u64 = u64::MAX / 0xff;
+    const HIGH: u64 = 0x80 * EACH;
+    let low = word & !HIGH;
+    // The high bit of each byte that is at least `a`, and of each that is beyond `z`.
+    let from_a = low + (0x80 - b'a' as u64) * EACH;
+    let beyond_z = low + (0x7f - b'z' as u64) * EACH;
+    let lower_case = (from_a ^ beyond_z) & !word & HIGH;
+    word ^ (lower_case >> 2)
 }
 
 /// The command of this name, in any case. Subcommands are found in their container.
@@ -98,12 +112,71 @@ pub fn find(name: &[u8]) -> Option<&'static Spec> {
     if name.last() == Some(&0) {
         return None;
     }
-    let mut padded = load(name);
-    padded.make_ascii_uppercase();
-    let packed = u128::from_le_bytes(padded);
+    let (first, rest) = load(name);
+    let packed = u128::from(upper_case(first)) | u128::from(upper_case(rest)) << 64;
     let index = usize::from(INDEX.slots[slot(packed, INDEX.multiplier)]);
     if INDEX.packed.get(index) != Some(&packed) {
         return None;
     }
     ALL.get(index)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_upper_case_byte_by_byte() {
+        for byte in 0..=u8::MAX {
+            for at in 0..8 {
+                for around in [0, b'a' - 1, b'a', b'z', b'z' + 1, 0x7f, 0x80, u8::MAX] {
+                    let mut bytes = [around; 8];
+                    bytes[at] = byte;
+                    let upper = upper_case(u64::from_le_bytes(bytes)).to_le_bytes();
+                    assert_eq!(upper, bytes.map(|byte| byte.to_ascii_uppercase()), "{bytes:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_of_any_length_is_padded_with_zeros() {
+        let bytes: [u8; NAME_LEN_MAX] = std::array::from_fn(|at| at as u8 + 1);
+        for len in 0..=NAME_LEN_MAX {
+            let mut padded = [0; NAME_LEN_MAX];
+            padded[..len].copy_from_slice(&bytes[..len]);
+            let (first, rest) = load(&bytes[..len]);
+            let loaded = u128::from(first) | u128::from(rest) << 64;
+            assert_eq!(loaded, u128::from_le_bytes(padded), "{len} bytes");
+        }
+    }
+
+    /// Each name in three cases, and with each of its bytes changed, added or left out.
+    #[test]
+    fn names_are_found_in_any_case_and_nothing_else_is() {
+        let linear = |name: &[u8]| {
+            ALL.iter().find(|spec| spec.name.as_bytes().eq_ignore_ascii_case(name)).map(|s| s.id)
+        };
+        for spec in ALL {
+            let (upper, lower) = (spec.name.to_ascii_uppercase(), spec.name.to_ascii_lowercase());
+            let mut mixed = lower.clone().into_bytes();
+            mixed[0].make_ascii_uppercase();
+            for name in [upper.as_bytes(), lower.as_bytes(), &mixed] {
+                assert_eq!(find(name).map(|spec| spec.id), Some(spec.id), "{}", spec.name);
+                for at in 0..name.len() {
+                    for byte in 0..=u8::MAX {
+                        let mut other = name.to_vec();
+                        other[at] = byte;
+                        assert_eq!(find(&other).map(|spec| spec.id), linear(&other), "{other:?}");
+                        other[at] = name[at];
+                        other.insert(at + 1, byte);
+                        assert_eq!(find(&other).map(|spec| spec.id), linear(&other), "{other:?}");
+                    }
+                    let mut other = name.to_vec();
+                    other.remove(at);
+                    assert_eq!(find(&other).map(|spec| spec.id), linear(&other), "{other:?}");
+                }
+            }
+        }
+    }
 }

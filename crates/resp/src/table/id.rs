@@ -20,13 +20,8 @@ macro_rules! family {
 }
 
 family! {
-    /// The values that come in pipelines: a host puts no call between.
-    HotId after 0;
-    Get, Set,
-}
-family! {
     /// Plain values, all but [`HotId`].
-    StringId after HotId::END;
+    StringId after 0;
     SetNx, SetEx, PSetEx, GetSet, GetDel, GetEx, MGet, MSet, MSetNx, Incr, IncrBy, Decr, DecrBy,
     Append, StrLen, GetRange, SetRange,
 }
@@ -113,6 +108,11 @@ family! {
     NodeId after ContainerId::END;
     ScurApply, EntityApply,
 }
+family! {
+    /// The values that come in pipelines: a host puts no call between.
+    HotId after NodeId::END;
+    Get, Set,
+}
 
 /// One per entry of the table, subcommands included.
 #[expect(missing_docs, reason = "each is the family with its name")]
@@ -139,7 +139,7 @@ pub enum CommandId {
 
 impl CommandId {
     /// How many there are: each [`index`](CommandId::index) is below it.
-    pub const COUNT: usize = NodeId::END as usize;
+    pub const COUNT: usize = HotId::END as usize;
 
     /// The place of what is counted by command: no two ids have the same. It is the second byte of
     /// the id, whatever the family: families count on from each other.

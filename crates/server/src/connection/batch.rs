@@ -53,7 +53,7 @@ impl Next {
 
 impl Batch<'_> {
     /// Executes a request, or sees to it that another core does; those who watch see it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn request(
         &mut self,
         node: &mut Node,

@@ -272,6 +272,7 @@ pub(crate) fn run_here(
 }
 
 /// Counts a command that is answered like that, as far as it is answered yet.
+#[inline(always)]
 pub(crate) fn count(node: &mut Node, spec: Option<&Spec>, reply: &[u8]) {
     let is_error = reply.first() == Some(&b'-');
     node.counters.commands += 1;
