@@ -1,7 +1,6 @@
 //! One connection: reads a bounded amount, executes every complete request, sends the replies
 //! with one call, and remembers what is left to do.
 
-pub(crate) mod batch;
 pub(crate) mod gather;
 mod memory;
 pub(crate) mod pool;
@@ -9,6 +8,7 @@ pub(crate) mod reader;
 mod requests;
 mod state;
 mod told;
+pub(crate) mod turn_requests;
 pub(crate) mod web;
 
 pub(crate) use state::{Executed, Turn};
@@ -48,7 +48,7 @@ pub(crate) struct Connection<T> {
     doing: Doing,
     inlet: Inlet,
     outlet: Outlet,
-    /// What it was shown as a watcher and has no place for yet.
+    /// What it was shown as a monitor and has no place for yet.
     lines: Vec<u8>,
     /// Keys of the request at the front that were asked for already, and whose reply is under way:
     /// nothing more is read meanwhile.
@@ -191,7 +191,7 @@ impl<T: Transport> Connection<T> {
         if self.waits_since_ms.is_some() {
             self.transport.economize(&mut pool.buffers);
         } else {
-            self.transport.settle(&mut pool.buffers);
+            self.transport.release(&mut pool.buffers);
         }
         self.give_reader(pool);
         // What pauses comes back with a message.
@@ -314,7 +314,7 @@ impl<T: Transport> Connection<T> {
         let arrival = self.transport.progress(&mut pool.buffers, usize::MAX)?;
         let len = self.transport.input().len();
         self.transport.consume(len);
-        self.transport.settle(&mut pool.buffers);
+        self.transport.release(&mut pool.buffers);
         *discarded += len;
         self.inlet.took(arrival);
         Ok(match arrival {

@@ -26,8 +26,8 @@ use crate::measures::latency::Event;
 use crate::net::acceptor::Acceptor;
 use crate::net::fault::Fault;
 use crate::net::listener;
-use crate::net::port::{Door, Port};
-use crate::net::rdma::Place;
+use crate::net::port::{Port, PortKind};
+use crate::net::rdma::CoreRdma;
 use crate::net::socket::Socket;
 use crate::net::transport::Transport;
 use crate::ticket::Sender;
@@ -74,7 +74,7 @@ pub(crate) struct Core {
     /// The core that serves the next connection of a main port.
     next_core: u16,
     /// None without RDMA.
-    rdma: Option<Place>,
+    rdma: Option<CoreRdma>,
     node: Node,
     pool: Pool,
     connections: Slab<Connection<Socket>>,
@@ -110,7 +110,7 @@ impl Core {
         poll: Poll,
         mut acceptors: Vec<Acceptor>,
         mut signals: Option<Signals>,
-        rdma: Option<Place>,
+        rdma: Option<CoreRdma>,
         node: Node,
     ) -> io::Result<Core> {
         let registry = poll.registry();
@@ -118,8 +118,8 @@ impl Core {
         for (acceptor, token) in acceptors.iter_mut().zip(PORTS) {
             acceptor.register(registry, token)?;
         }
-        if let Some(place) = &rdma {
-            place.register(registry, rdma::TOKENS)?;
+        if let Some(own) = &rdma {
+            own.register(registry, rdma::TOKENS)?;
         }
         if let Some(signals) = &mut signals {
             registry.register(signals.source(), SIGNALS, Interest::READABLE)?;
@@ -215,7 +215,7 @@ impl Core {
             self.node.commit();
             self.release();
             self.take_turns();
-            self.tell_watchers();
+            self.tell_monitors();
             self.tick();
             self.tell_trackers();
             self.node.commit();
@@ -304,9 +304,9 @@ impl Core {
         let own = self.answer(question);
         let Some(connection) = self.connections.get_mut(key) else { return false };
         let sender = connection.sender(self.node.core);
-        let others: Vec<u16> = match connection.client.door {
-            Door::Main => self.node.mesh.others().collect(),
-            Door::Core => Vec::new(),
+        let others: Vec<u16> = match connection.client.port {
+            PortKind::Main => self.node.mesh.others().collect(),
+            PortKind::Core => Vec::new(),
         };
         connection.asks(others.len() + 1);
         for core in others {
@@ -319,7 +319,7 @@ impl Core {
         match question {
             Question::Report => Answer::Report(Box::new(self.node.report(self.rdma_report()))),
             Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
-            Question::Latency => Answer::Latency(Box::new(self.node.watch.latency.clone())),
+            Question::Latency => Answer::Latency(Box::new(self.node.slowness.latency.clone())),
             Question::Clients => {
                 let mut text = String::new();
                 for (_, connection) in &self.connections {
@@ -387,17 +387,17 @@ impl Core {
             }
             Message::Monitor(lines) => self.show(&lines),
             Message::Invalidate(news) => self.invalidate(&news),
-            Message::Watch(ask) => self.node.durable.watch(ask, self.node.now.uptime_ms),
-            Message::Watched(sender, reply) => self.hand_over(sender, &reply),
-            Message::Unwatch(sender) => self.node.durable.unwatch(sender),
+            Message::Follow(ask) => self.node.durable.follow(ask, self.node.now.uptime_ms),
+            Message::Followed(sender, reply) => self.hand_over(sender, &reply),
+            Message::Unfollow(sender) => self.node.durable.unfollow(sender),
             // Who has asked may have gone away.
             Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
             Message::Drain => self.drain(),
         }
     }
 
-    /// Commands of this turn's clients go to those who watch, on every core.
-    fn tell_watchers(&mut self) {
+    /// Commands of this turn's clients go to those who monitor, on every core.
+    fn tell_monitors(&mut self) {
         let Some(lines) = self.node.monitor.take() else { return };
         for core in self.node.mesh.others() {
             self.node.mesh.send(core, Message::Monitor(lines.clone()));
@@ -405,7 +405,7 @@ impl Core {
         self.show(&lines);
     }
 
-    /// Shows lines to those who watch here. Who does not read fast enough is let go.
+    /// Shows lines to those who monitor here. Who does not read fast enough is let go.
     fn show(&mut self, lines: &[u8]) {
         let mut late = Vec::new();
         for (key, connection) in &mut self.connections {
@@ -460,7 +460,7 @@ impl Core {
         if let Some(since_ms) = connection.waits_since_ms {
             self.leave_lobby(connection.client.ticket, since_ms);
         }
-        if let Some(thread) = connection.client.watching {
+        if let Some(thread) = connection.client.following {
             self.forget_reader(connection.sender(self.node.core), thread);
         }
         if connection.client.monitors {
@@ -508,11 +508,11 @@ impl Core {
             }
             return;
         }
-        let core = match port.door {
-            Door::Main => self.next_core,
-            Door::Core => self.node.core,
+        let core = match port.kind {
+            PortKind::Main => self.next_core,
+            PortKind::Core => self.node.core,
         };
-        if port.door == Door::Main {
+        if port.kind == PortKind::Main {
             self.next_core = (core + 1) % self.node.shared.slots.cores();
         }
         if core == self.node.core {
@@ -565,7 +565,7 @@ impl Core {
         }
         let ticket = Ticket { key, client: self.node.shared.next_client() };
         let users = &self.node.settings.users;
-        let mut client = Client::new(ticket, (peer, local), port.door, users, self.node.now);
+        let mut client = Client::new(ticket, (peer, local), port.kind, users, self.node.now);
         if let Some(roles) = port.inside {
             client.become_user(Arc::new(User::inside(roles)));
             client.inside = true;
@@ -585,8 +585,7 @@ impl Core {
         let now = self.node.now.time;
         let due = self.node.durable.takes_commits()
             && self.node.shard.next_due().is_some_and(|due| due <= now);
-        self.ticking =
-            due && self.node.watched(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
+        self.ticking = due && self.node.timed(Event::ExpireCycle, |node| node.shard.tick(now)) > 0;
         self.node.tell_long_probes();
     }
 

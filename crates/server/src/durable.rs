@@ -339,23 +339,23 @@ impl Durable {
         [retry, shortage, events].into_iter().flatten().min()
     }
 
-    /// Somebody wants to read events; the reply comes with [`Durable::watched`]. Without a log
+    /// Somebody wants to read events; the reply comes with [`Durable::followed`]. Without a log
     /// nobody gets as far as here.
-    pub(crate) fn watch(&mut self, ask: Box<Ask>, uptime_ms: i64) {
+    pub(crate) fn follow(&mut self, ask: Box<Ask>, uptime_ms: i64) {
         if let Some(events) = &mut self.events {
             events.ask(ask, self.commits.durable(), uptime_ms);
         }
     }
 
     /// Who has wanted to read events is gone.
-    pub(crate) fn unwatch(&mut self, sender: Sender) {
+    pub(crate) fn unfollow(&mut self, sender: Sender) {
         if let Some(events) = &mut self.events {
             events.forget(sender);
         }
     }
 
     /// Events for one who has asked, as a reply.
-    pub(crate) fn watched(&mut self) -> Option<(Sender, Vec<u8>)> {
+    pub(crate) fn followed(&mut self) -> Option<(Sender, Vec<u8>)> {
         self.events.as_mut()?.reply()
     }
 

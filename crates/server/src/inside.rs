@@ -6,7 +6,7 @@ use crate::mail::mesh::Letterbox;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
 use crate::metrics::Measurement;
-use crate::net::port::{Door, Port};
+use crate::net::port::{Port, PortKind};
 use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::{Roles, Users};
@@ -93,7 +93,7 @@ impl Inside {
             return Err(InsideError::TooMany);
         }
         let core = self.next.fetch_add(1, Ordering::Relaxed) % self.letterboxes.len();
-        let port = Port { door: Door::Main, tls: None, inside: Some(roles) };
+        let port = Port { kind: PortKind::Main, tls: None, inside: Some(roles) };
         let peer = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         if self.letterboxes[core].post(Message::Welcome { stream, peer, port }).is_err() {
             self.shared.give_place(true);

@@ -5,8 +5,8 @@ pub(crate) mod counters;
 pub(crate) mod histogram;
 pub(crate) mod latency;
 pub(crate) mod slowlog;
+pub(crate) mod slowness;
 pub(crate) mod stopwatch;
-pub(crate) mod watch;
 
 use crate::measures::histogram::Histogram;
 use scurry_resp::table::{CommandId, Spec};

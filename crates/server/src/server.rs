@@ -9,7 +9,7 @@ use crate::hash_key::draw_hash_key;
 use crate::inside::Inside;
 use crate::mail::mesh;
 use crate::mail::mesh::Mesh;
-use crate::net::port::{Door, Port};
+use crate::net::port::{Port, PortKind};
 use crate::net::ports::Ports;
 use crate::net::rdma;
 use crate::open_files;
@@ -51,11 +51,11 @@ impl Server {
         let ports = Ports::open(&settings)?;
         let tls_address = ports.tls_address();
         let rdma = settings.rdma.map(|wanted| {
-            let port = Port { door: Door::Main, tls: None, inside: None };
-            rdma::Door::open(wanted, port, &settings)
+            let port = Port { kind: PortKind::Main, tls: None, inside: None };
+            rdma::RdmaSetup::open(wanted, port, &settings)
         });
         let rdma = rdma.transpose()?;
-        let rdma_address = rdma.as_ref().map(rdma::Door::address);
+        let rdma_address = rdma.as_ref().map(rdma::RdmaSetup::address);
         let run_id =
             getrandom::u64().map_err(|error| system("a random number")(io::Error::other(error)))?;
         settings.clients_max = open_files::make_room(settings.clients_max);
@@ -112,7 +112,7 @@ impl Server {
         let meshes = Mesh::places(wakers);
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
         let inside = Inside::new(letterboxes, Arc::clone(&shared), &settings);
-        let rdma = rdma.map(|door| door.places(settings.threads, settings.clients_max));
+        let rdma = rdma.map(|setup| setup.cores(settings.threads, settings.clients_max));
         let mut rdma = rdma.transpose()?.unwrap_or_default().into_iter();
         let places = polls.into_iter().zip(meshes).zip(desks);
         let cores = (0..settings.threads).zip(places).map(|(core, ((poll, mesh), desk))| {
@@ -160,7 +160,7 @@ impl Server {
 
     /// Where each core listens for clients that know clusters; with one core the same address.
     pub fn core_addrs(&self) -> &[SocketAddr] {
-        &self.shared.doors
+        &self.shared.core_addresses
     }
 
     /// Runs until SIGTERM or SIGINT, then answers what was sent and returns. The calling thread

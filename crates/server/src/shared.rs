@@ -15,7 +15,7 @@ pub(crate) struct Shared {
     /// Where plain clients connect.
     pub(crate) main: SocketAddr,
     /// Where cluster-aware clients reach each core.
-    pub(crate) doors: Vec<SocketAddr>,
+    pub(crate) core_addresses: Vec<SocketAddr>,
     /// Names this run of the server.
     pub(crate) run_id: u64,
     /// Open connections of all cores, without those from within the process.
@@ -45,12 +45,12 @@ struct Gauge {
 }
 
 impl Shared {
-    pub(crate) fn new(main: SocketAddr, doors: Vec<SocketAddr>, run_id: u64) -> Shared {
-        let cores = doors.len();
+    pub(crate) fn new(main: SocketAddr, core_addresses: Vec<SocketAddr>, run_id: u64) -> Shared {
+        let cores = core_addresses.len();
         Shared {
             slots: Slots::new(u16::try_from(cores).unwrap_or(u16::MAX)),
             main,
-            doors,
+            core_addresses,
             run_id,
             clients: AtomicUsize::new(0),
             waiting: AtomicUsize::new(0),

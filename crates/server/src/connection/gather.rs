@@ -9,8 +9,8 @@ use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
 
-/// Pieces of output of one batch at most: what it takes does not grow with what a client sends. What
-/// is beyond comes with the next batch, also the rest of one long command.
+/// Pieces of output of one gathering at most: its memory does not grow with what a client sends. What
+/// is beyond comes with the next one, also the rest of one long command.
 const STEPS_MAX: usize = 4096;
 
 /// The next piece of the connection's output.
@@ -45,7 +45,7 @@ pub(crate) enum Merged {
     Cut(u16),
 }
 
-/// One batch of a connection.
+/// Requests of a connection that were gathered for their cores, until all their replies are written.
 #[derive(Debug, Default)]
 pub(crate) struct Gather {
     steps: VecDeque<Step>,
@@ -61,7 +61,7 @@ pub(crate) struct Gather {
     pub(crate) guards: Vec<Guard>,
 }
 
-/// Where requests of a batch come from and go to.
+/// The caller whose requests are gathered, and the cores that they are spread over.
 pub(crate) struct Spreader<'n> {
     pub(crate) spare: &'n mut Spare,
     pub(crate) caller: Caller,
@@ -105,7 +105,7 @@ impl Spreader<'_> {
         gather.steps.push_back(Step::Guards(core));
     }
 
-    /// A transaction, the only thing that its core is asked for in this batch.
+    /// A transaction, the only thing that its core is asked for in this gathering.
     pub(crate) fn transaction(
         &mut self,
         gather: &mut Gather,
@@ -128,7 +128,7 @@ impl Spreader<'_> {
     }
 
     /// A request whose keys lie on several cores. `owner` says where. So many of its keys were asked
-    /// for by batches before; how many are when there is more to ask for than this batch takes.
+    /// for by gatherings before; how many are when there is more to ask for than this one takes.
     pub(crate) fn keys(
         &mut self,
         gather: &mut Gather,
@@ -308,8 +308,8 @@ mod tests {
     use crate::execute::dispatch;
     use scurry_resp::{Parsed, Parser, RequestLimits};
 
-    /// A batch of these inline requests on three cores, where the first byte of a key is its core.
-    fn batch(requests: &[&str]) -> Gather {
+    /// These inline requests on three cores, where the first byte of a key is its core.
+    fn gathered(requests: &[&str]) -> Gather {
         let (mut gather, mut spare) = (Gather::default(), Spare::default());
         let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
         let owner = |key: &[u8]| u16::from(key[0] - b'0');
@@ -367,7 +367,7 @@ mod tests {
     fn replies_come_in_the_order_of_the_requests_however_few_come_at_once() {
         for (at_once, len_max) in [(100, 1_000), (1, 1_000), (2, 1), (1, 1)] {
             let mut gather =
-                batch(&["GET 1a", "GET 0a", "MGET 2a 1b 2b", "GET 1c", "DEL 0b 1d 2c"]);
+                gathered(&["GET 1a", "GET 0a", "MGET 2a 1b 2b", "GET 1c", "DEL 0b 1d 2c"]);
             let replies: [&[&str]; 3] = [
                 &["$1\r\nA\r\n", ":1\r\n"],
                 &["$1\r\nB\r\n", "*1\r\n$1\r\nC\r\n", "$-1\r\n", ":0\r\n"],
@@ -380,9 +380,9 @@ mod tests {
     }
 
     #[test]
-    fn a_long_command_is_gathered_a_batch_after_another() {
+    fn a_long_command_is_gathered_a_part_after_another() {
         const KEYS: usize = 10_000;
-        /// Elements of a batch, and the head of the reply.
+        /// Elements of a gathering, and the head of the reply.
         const STEPS: usize = 4_096 + 1;
         let request = format!("*{}\r\n$4\r\nMGET\r\n{}", KEYS + 1, "$2\r\n1k\r\n".repeat(KEYS));
         let mut parser = Parser::default();
@@ -390,20 +390,20 @@ mod tests {
         assert_eq!(parsed, Parsed::Request(request.len()));
         let args = parser.args(request.as_bytes(), 0);
         let spec = dispatch::look_up(args).expect("a command");
-        let (mut begun, mut batches) = (Some(0), 0);
+        let (mut begun, mut rounds) = (Some(0), 0);
         while let Some(from) = begun {
             let (mut gather, mut spare) = (Gather::default(), Spare::default());
             let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };
             begun = spreader.keys(&mut gather, spec, (args, from), |_| 1);
             assert!(gather.steps.len() <= STEPS, "{} steps from key {from}", gather.steps.len());
-            batches += 1;
+            rounds += 1;
         }
-        assert_eq!(batches, 3);
+        assert_eq!(rounds, 3);
     }
 
     #[test]
     fn one_error_of_a_part_is_the_reply_and_the_next_command_is_counted_anew() {
-        let mut gather = batch(&["EXISTS 0a 1a", "MSET 0a x 2a y", "DBSIZE", "MSET 1a x 2a y"]);
+        let mut gather = gathered(&["EXISTS 0a 1a", "MSET 0a x 2a y", "DBSIZE", "MSET 1a x 2a y"]);
         let replies: [&[&str]; 3] = [
             &[":1\r\n", "+OK\r\n", ":10\r\n"],
             &["-ERR no\r\n", ":20\r\n", "+OK\r\n"],

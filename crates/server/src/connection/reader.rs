@@ -1,22 +1,22 @@
-//! The requests of a connection between arriving and being executed: found in batches, so that
+//! The requests of a connection between arriving and being executed: found several at a time, so that
 //! what all of them need can be loaded ahead of the first.
 
 use crate::execute::client::Client;
 use crate::execute::dispatch;
-use crate::execute::node::BATCH_MAX;
+use crate::execute::node::LOOKAHEAD_MAX;
 use crate::execute::node::Node;
 use crate::kept::Room;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Parsed, Parser};
 
-/// A parser, and what the table says about each request of its batch.
+/// A parser, and what the table says about each request that it has found.
 #[derive(Debug)]
 pub(crate) struct Reader {
     parser: Parser,
-    specs: [Option<&'static Spec>; BATCH_MAX],
+    specs: [Option<&'static Spec>; LOOKAHEAD_MAX],
     /// The hash of each request's first argument, where it is a key.
-    hashes: [Option<u64>; BATCH_MAX],
-    /// How the search for the batch has ended, until the batch is executed.
+    hashes: [Option<u64>; LOOKAHEAD_MAX],
+    /// How the search for requests has ended, until those found are executed.
     ahead: Option<Parsed>,
 }
 
@@ -24,8 +24,8 @@ impl Default for Reader {
     fn default() -> Reader {
         Reader {
             parser: Parser::default(),
-            specs: [None; BATCH_MAX],
-            hashes: [None; BATCH_MAX],
+            specs: [None; LOOKAHEAD_MAX],
+            hashes: [None; LOOKAHEAD_MAX],
             ahead: None,
         }
     }
@@ -45,7 +45,7 @@ impl Reader {
             return;
         }
         // Before AUTH each request is bounded by what the ones before it have changed.
-        let most = if client.authenticated { BATCH_MAX } else { 1 };
+        let most = if client.authenticated { LOOKAHEAD_MAX } else { 1 };
         let mut at = 0;
         let parsed = loop {
             let rest = &input[at..];
@@ -67,12 +67,12 @@ impl Reader {
         self.ahead = Some(parsed);
     }
 
-    /// True when the batch is found and not executed.
+    /// True when requests are found and not executed.
     pub(crate) fn is_ahead(&self) -> bool {
         self.ahead.is_some()
     }
 
-    /// Requests of the batch.
+    /// Requests that are found.
     pub(crate) fn found(&self) -> usize {
         self.parser.found()
     }
@@ -103,8 +103,8 @@ impl Reader {
         self.hashes[..self.found()].iter().flatten().copied()
     }
 
-    /// So many requests of the batch were executed: how many bytes they had, and how the search
-    /// for the batch had ended. What was not executed has to be found again.
+    /// So many of the found requests were executed: how many bytes they had, and how the search
+    /// for more had ended. What was not executed has to be found again.
     pub(crate) fn executed(&mut self, count: usize) -> (usize, Option<Parsed>) {
         let len = count.checked_sub(1).map_or(0, |last| self.parser.end(last));
         if count == self.found() {

@@ -2,9 +2,9 @@
 //! come back from there.
 
 use super::{Connection, Doing, Executed};
-use crate::connection::batch::{Batch, Next};
 use crate::connection::gather::{Gather, Merged};
 use crate::connection::pool::Pool;
+use crate::connection::turn_requests::{Next, TurnRequests};
 use crate::connection::web;
 use crate::execute::node::Node;
 use crate::execute::timing::Origin;
@@ -34,7 +34,7 @@ impl<T: Transport> Connection<T> {
         let room = self.unsent_len_max(node).saturating_sub(self.transport.unsent());
         let (input, out) = self.transport.parts(&mut pool.buffers);
         let begin = out.len();
-        let mut batch = Batch {
+        let mut requests = TurnRequests {
             core: node.core,
             out_len_max: begin + room,
             out,
@@ -43,7 +43,7 @@ impl<T: Transport> Connection<T> {
             spare: &mut pool.bundles,
         };
         let (mut done, mut closes) = (0, false);
-        node.batch_began();
+        node.requests_began();
         let turn = loop {
             if closes {
                 reader.restart();
@@ -69,7 +69,7 @@ impl<T: Transport> Connection<T> {
                     break;
                 }
                 node.first_hash = reader.hash(executed);
-                match batch.request(node, &mut self.client, spec, args) {
+                match requests.request(node, &mut self.client, spec, args) {
                     Next::Go => executed += 1,
                     Next::Again => stop = Some(Executed::Again),
                     Next::Wait | Next::Part => stop = Some(Executed::Wait),
@@ -100,13 +100,14 @@ impl<T: Transport> Connection<T> {
             match (stop, parsed) {
                 (Some(turn), _) => break turn,
                 // Its place is behind the replies that other cores have still to give.
-                (None, Some(Parsed::Error(_))) if found == 0 && !batch.gather.is_empty() => {
+                (None, Some(Parsed::Error(_))) if found == 0 && !requests.gather.is_empty() => {
                     reader.restart();
                     break Executed::Wait;
                 }
                 (None, Some(Parsed::Error(error))) if found == 0 => {
                     node.counters.protocol_errors += 1;
-                    Reply::new(batch.out, self.client.protocol).error(format_args!("ERR {error}"));
+                    Reply::new(requests.out, self.client.protocol)
+                        .error(format_args!("ERR {error}"));
                     closes = true;
                 }
                 // Nothing more has arrived in full.
@@ -117,10 +118,10 @@ impl<T: Transport> Connection<T> {
             }
         };
         node.first_hash = None;
-        node.batch_ended(Origin::Client(&self.client));
-        self.answered |= batch.out.len() > begin;
-        let gather = batch.gather;
-        self.begun = batch.begun;
+        node.requests_ended(Origin::Client(&self.client));
+        self.answered |= requests.out.len() > begin;
+        let gather = requests.gather;
+        self.begun = requests.begun;
         self.reader = Some(reader);
         if done > 0 {
             self.client.active_ms = node.now.uptime_ms;

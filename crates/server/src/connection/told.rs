@@ -1,4 +1,4 @@
-//! What a connection is told by others: replies that it waits for, and what it follows as a watcher or by
+//! What a connection is told by others: replies that it waits for, and what it follows as a monitor or by
 //! tracking.
 
 use super::{Connection, Doing};
@@ -61,11 +61,11 @@ impl<T: Transport> Connection<T> {
         out.extend_from_slice(reply);
         self.transport.commit();
         self.answered = true;
-        self.client.watching = None;
+        self.client.following = None;
         self.doing = Doing::Serving;
     }
 
-    /// Takes what a watcher gets, for its next turn. False when it does not read fast enough.
+    /// Takes what a monitoring client gets, for its next turn. False when it does not read fast enough.
     pub(crate) fn show(&mut self, lines: &[u8], node: &Node) -> bool {
         if self.lines.len() + lines.len() > node.settings.unsent_len_max {
             return false;

@@ -7,11 +7,11 @@ use crate::ticket::Sender;
 impl Core {
     /// Replies that are there go to their connections, here or on another core.
     pub(super) fn tell_readers(&mut self) {
-        while let Some((sender, reply)) = self.node.durable.watched() {
+        while let Some((sender, reply)) = self.node.durable.followed() {
             if sender.core == self.node.core {
                 self.hand_over(sender, &reply);
             } else {
-                self.node.mesh.send(sender.core, Message::Watched(sender, reply));
+                self.node.mesh.send(sender.core, Message::Followed(sender, reply));
             }
         }
     }
@@ -28,9 +28,9 @@ impl Core {
     /// Nobody waits for a connection that is closed.
     pub(super) fn forget_reader(&mut self, sender: Sender, thread: u16) {
         if thread == self.node.core {
-            self.node.durable.unwatch(sender);
+            self.node.durable.unfollow(sender);
         } else {
-            self.node.mesh.send(thread, Message::Unwatch(sender));
+            self.node.mesh.send(thread, Message::Unfollow(sender));
         }
     }
 }

@@ -5,7 +5,7 @@ use super::Core;
 use crate::connection::Connection;
 use crate::execute::client::Client;
 use crate::mail::message::Message;
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use crate::net::rdma::{Rdma, RdmaReport, Welcome};
 use crate::net::socket::Socket;
 use crate::ticket::Ticket;
@@ -42,16 +42,16 @@ fn tell(
 impl Core {
     /// The poller says something about RDMA.
     pub(super) fn notice_rdma(&mut self, token: Token) -> io::Result<()> {
-        let Some(place) = &mut self.rdma else { return Ok(()) };
+        let Some(own) = &mut self.rdma else { return Ok(()) };
         let now_ms = self.node.now.uptime_ms;
         let (connections, queue) = (&mut self.connections, &mut self.queue);
         match TOKENS.iter().position(|own| *own == token) {
-            Some(0) => place.notified(),
+            Some(0) => own.notified(),
             Some(1) => {
-                place.poll_connections(|key, notice| tell(connections, queue, now_ms, key, notice))
+                own.poll_connections(|key, notice| tell(connections, queue, now_ms, key, notice))
             }
             _ => {
-                for welcome in place.requests() {
+                for welcome in own.requests() {
                     self.deal_out_rdma(welcome);
                 }
                 Ok(())
@@ -61,29 +61,29 @@ impl Core {
 
     /// Takes what has come.
     pub(super) fn take_completions(&mut self) -> io::Result<()> {
-        let Some(place) = &mut self.rdma else { return Ok(()) };
+        let Some(own) = &mut self.rdma else { return Ok(()) };
         let now_ms = self.node.now.uptime_ms;
         let (connections, queue) = (&mut self.connections, &mut self.queue);
-        place.poll(self.node.clock.monotonic_ns(), |key, notice| {
+        own.poll(self.node.clock.monotonic_ns(), |key, notice| {
             tell(connections, queue, now_ms, key, notice);
         })
     }
 
     /// True when the loop may wait: there is nothing to take, and waiting pays.
     pub(super) fn rdma_may_wait(&mut self) -> io::Result<bool> {
-        let Some(place) = &mut self.rdma else { return Ok(true) };
+        let Some(own) = &mut self.rdma else { return Ok(true) };
         let now_ms = self.node.now.uptime_ms;
         let (connections, queue) = (&mut self.connections, &mut self.queue);
-        place.may_wait(self.node.clock.monotonic_ns(), |key, notice| {
+        own.may_wait(self.node.clock.monotonic_ns(), |key, notice| {
             tell(connections, queue, now_ms, key, notice);
         })
     }
 
     /// Keepalives, and peers that have died.
     pub(super) fn tick_rdma(&mut self) {
-        let Some(place) = &mut self.rdma else { return };
+        let Some(own) = &mut self.rdma else { return };
         let now_ms = self.node.now.uptime_ms;
-        for key in place.due(now_ms) {
+        for key in own.due(now_ms) {
             let Some(connection) = self.connections.get_mut(key) else { continue };
             let Socket::Rdma(rdma) = &mut connection.transport else { continue };
             if rdma.tick(now_ms) {
@@ -118,18 +118,18 @@ impl Core {
     }
 
     fn register_rdma(&mut self, welcome: Welcome) -> io::Result<()> {
-        let Some(place) = self.rdma.as_mut().filter(|_| self.drain_until_ms.is_none()) else {
+        let Some(own) = self.rdma.as_mut().filter(|_| self.drain_until_ms.is_none()) else {
             // It came between the signal and the end of listening.
             return Err(io::ErrorKind::ConnectionAborted.into());
         };
         let Welcome { request, peer, port } = welcome;
         let entry = self.connections.vacant_entry();
         let key = entry.key();
-        let endpoint = place.accept(request, key, self.node.now.uptime_ms)?;
+        let endpoint = own.accept(request, key, self.node.now.uptime_ms)?;
         let ticket = Ticket { key, client: self.node.shared.next_client() };
         let users = &self.node.settings.users;
-        let ends = (peer, place.local);
-        let client = Client::new(ticket, ends, Door::Main, users, self.node.now);
+        let ends = (peer, own.local);
+        let client = Client::new(ticket, ends, PortKind::Main, users, self.node.now);
         debug_assert!(port.inside.is_none() && port.tls.is_none(), "neither is spoken over RDMA");
         entry.insert(Connection::new(key, Socket::Rdma(Box::new(Rdma::new(endpoint))), client));
         self.begin(ticket);
@@ -138,8 +138,8 @@ impl Core {
 
     /// What was counted, open connections included.
     pub(super) fn rdma_report(&self) -> RdmaReport {
-        let Some(place) = &self.rdma else { return RdmaReport::default() };
-        let mut report = place.report();
+        let Some(own) = &self.rdma else { return RdmaReport::default() };
+        let mut report = own.report();
         for (_, connection) in &self.connections {
             if let Socket::Rdma(rdma) = &connection.transport {
                 report.take_in(rdma.endpoint.pinned_bytes(), rdma.endpoint.counts());

@@ -6,13 +6,13 @@
 use super::{Core, ENDED_MS_MAX, LINGER_MS_MAX};
 use crate::connection::{Connection, Executed, Turn};
 use crate::durable::Held;
-use crate::execute::node::BATCH_MAX;
+use crate::execute::node::LOOKAHEAD_MAX;
 use std::io;
 
 /// Connections of a group at most. Their buffers and what their requests need fit into the cache.
 const CONNECTIONS_MAX: usize = 32;
 /// A group that has found so many requests takes in no more connections.
-const REQUESTS_ENOUGH: usize = BATCH_MAX;
+const REQUESTS_ENOUGH: usize = LOOKAHEAD_MAX;
 
 /// The connections of the group, each with what its execution said.
 pub(super) type Group = Vec<(usize, Executed)>;

@@ -5,7 +5,7 @@ use crate::execute::tracking::Mode;
 use crate::execute::transaction::Transaction;
 use crate::mail::caller::{Caller, Tracker};
 use crate::mail::report::Answer;
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use crate::ticket::Ticket;
 use crate::users::{Roles, User, Users};
 use scurry_resp::Protocol;
@@ -35,7 +35,7 @@ pub(crate) struct Client {
     pub(crate) peer: SocketAddr,
     /// The server's end of the connection.
     pub(crate) local: SocketAddr,
-    pub(crate) door: Door,
+    pub(crate) port: PortKind,
     pub(crate) protocol: Protocol,
     pub(crate) authenticated: bool,
     /// It comes from within this process.
@@ -48,7 +48,7 @@ pub(crate) struct Client {
     /// An AUTH or HELLO that waits for its verdict.
     pub(crate) entry: Option<Box<Entry>>,
     /// The thread whose events it waits for.
-    pub(crate) watching: Option<u16>,
+    pub(crate) following: Option<u16>,
     /// It watches what clients send.
     pub(crate) monitors: bool,
     /// CLIENT TRACKING, while it is on.
@@ -71,7 +71,7 @@ impl Client {
     pub(crate) fn new(
         ticket: Ticket,
         (peer, local): (SocketAddr, SocketAddr),
-        door: Door,
+        port: PortKind,
         users: &Users,
         now: Reading,
     ) -> Client {
@@ -80,10 +80,10 @@ impl Client {
             id: ticket.client,
             peer,
             local,
-            door,
+            port,
             ticket,
             entry: None,
-            watching: None,
+            following: None,
             monitors: false,
             tracking: None,
             told: None,

@@ -12,7 +12,7 @@ use crate::execute::node::Node;
 use crate::execute::timing::Origin;
 use crate::mail::caller::Caller;
 use crate::measures::stopwatch;
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use crate::users::User;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{
@@ -58,7 +58,7 @@ pub(crate) fn look_up(args: Args<'_>) -> Option<&'static Spec> {
 pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Route {
     let slots = node.shared.slots;
     if spec.keys.0 == 0 {
-        if slots.cores() == 1 || client.door == Door::Core {
+        if slots.cores() == 1 || client.port == PortKind::Core {
             return Route::Alone;
         }
         return match spec.id {
@@ -71,7 +71,7 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
             _ => Route::Alone,
         };
     }
-    if slots.cores() == 1 || client.door == Door::Core {
+    if slots.cores() == 1 || client.port == PortKind::Core {
         return Route::Here;
     }
     let first = slots.owner_of(args.at(usize::try_from(spec.keys.0).unwrap_or(1)));
@@ -121,7 +121,7 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
 fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> bool {
     let owner = |position| node.shared.slots.owner_of(args.at(position));
     spec.keys.0 == 0
-        || client.door == Door::Core
+        || client.port == PortKind::Core
         || spec.key_positions(args.len()).any(|position| owner(position) == node.core)
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn execute(
     let effect = match (spec, refusal) {
         (Some(spec), None) => {
             let alone = stopwatch::is_alone(spec.id, args.len());
-            if node.watch.stopwatch.ends_before(alone) {
+            if node.slowness.stopwatch.ends_before(alone) {
                 node.span_ended(Origin::Client(client), None);
             }
             client.command = spec.name;
@@ -166,7 +166,7 @@ pub(crate) fn execute(
             };
             // A command that others have a part in is measured when it is executed again, or there.
             if !matches!(effect, Effect::Ask(_) | Effect::Every)
-                && node.watch.stopwatch.ends_after(alone, spec)
+                && node.slowness.stopwatch.ends_after(alone, spec)
             {
                 node.span_ended(Origin::Client(client), Some((spec, args)));
             }
@@ -252,7 +252,7 @@ pub(crate) fn run_here(
 ) {
     let begin = out.len();
     let alone = stopwatch::is_alone(spec.id, args.len());
-    if node.watch.stopwatch.ends_before(alone) {
+    if node.slowness.stopwatch.ends_before(alone) {
         node.span_ended(Origin::Core(caller), None);
     }
     let mut reply = Reply::new(out, caller.protocol);
@@ -265,7 +265,7 @@ pub(crate) fn run_here(
             }
         }
     }
-    if node.watch.stopwatch.ends_after(alone, spec) {
+    if node.slowness.stopwatch.ends_after(alone, spec) {
         node.span_ended(Origin::Core(caller), Some((spec, args)));
     }
     count(node, Some(spec), &out[begin..]);
@@ -402,14 +402,14 @@ fn run_for_client(
         CommandId::Connection(id) => Some(run_connection(id, node, client, args, reply)),
         CommandId::Server(id) => Some(run_server(id, node, client, args, reply)),
         CommandId::Store(StoreId::Totals) => Some(scur::totals(client, reply)),
-        CommandId::Store(StoreId::Watch) => Some(events::watch(node, client, args, reply)),
+        CommandId::Store(StoreId::Watch) => Some(events::follow(node, client, args, reply)),
         CommandId::Flush(_) => Some(keys::flush(node, client, args, reply)),
         // A port of one core stands for that core's keys.
-        CommandId::Key(KeyId::Scan) if client.door == Door::Core => {
+        CommandId::Key(KeyId::Scan) if client.port == PortKind::Core => {
             scan::scan_core(node, args, reply);
             Some(Effect::None)
         }
-        CommandId::Entity(EntityId::Find) if client.door == Door::Core => {
+        CommandId::Entity(EntityId::Find) if client.port == PortKind::Core => {
             entity::find_core(node, args, reply);
             Some(Effect::None)
         }

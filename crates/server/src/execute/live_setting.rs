@@ -53,9 +53,9 @@ impl LiveSetting {
                 node.share();
             }
             LiveSetting::ClientsMax(clients_max) => node.settings.clients_max = clients_max,
-            LiveSetting::SlowerThanUs(us) => node.watch.set_slower_than_us(us),
-            LiveSetting::SlowlogLenMax(len_max) => node.watch.slowlog.set_len_max(len_max),
-            LiveSetting::LatencyThresholdMs(ms) => node.watch.set_latency_threshold_ms(ms),
+            LiveSetting::SlowerThanUs(us) => node.slowness.set_slower_than_us(us),
+            LiveSetting::SlowlogLenMax(len_max) => node.slowness.slowlog.set_len_max(len_max),
+            LiveSetting::LatencyThresholdMs(ms) => node.slowness.set_latency_threshold_ms(ms),
             LiveSetting::TrackedKeysMax(keys_max) => node.tracking.set_keys_max(keys_max),
         }
     }

@@ -1,4 +1,4 @@
-//! MONITOR: the commands of every client as lines for those who watch. Bounded everywhere: long
+//! MONITOR: the commands of every client as lines for those who monitor. Bounded everywhere: long
 //! arguments are cut, what one turn may write has an end, and who does not read is let go.
 
 use crate::mail::message::Lines;

@@ -11,7 +11,7 @@ use crate::mail::message::Message;
 use crate::mail::report::{CoreReport, Report};
 use crate::measures::Measures;
 use crate::measures::counters::Counters;
-use crate::measures::watch::Watch;
+use crate::measures::slowness::Slowness;
 use crate::net::fault::Faults;
 use crate::net::rdma::RdmaReport;
 use crate::settings::Settings;
@@ -23,7 +23,7 @@ use scurry_resp::{Args, Scratch};
 use std::sync::Arc;
 
 /// Requests that are looked at together at most.
-pub(crate) const BATCH_MAX: usize = 64;
+pub(crate) const LOOKAHEAD_MAX: usize = 64;
 
 /// One core's state, apart from its connections.
 pub(crate) struct Node {
@@ -54,7 +54,7 @@ pub(crate) struct Node {
     /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
     pub(crate) faults: Faults,
     /// What took long.
-    pub(crate) watch: Watch,
+    pub(crate) slowness: Slowness,
     /// The log has said that keys collide.
     told_of_probes: bool,
     /// When this core began to answer what was sent before the server stops, ms of uptime.
@@ -106,7 +106,7 @@ impl Node {
             scratch: Scratch::default(),
             desk,
             faults: Faults::default(),
-            watch: Watch::default(),
+            slowness: Slowness::default(),
             told_of_probes: false,
             draining_since_ms: None,
             stop_asked: false,
@@ -127,12 +127,12 @@ impl Node {
 
     /// Asks memory for what requests will need, before the first of them is executed.
     pub(crate) fn touch(&self, hashes: impl Iterator<Item = u64>) {
-        let mut ahead = [0; BATCH_MAX];
+        let mut ahead = [0; LOOKAHEAD_MAX];
         let mut len = 0;
         for hash in hashes {
             ahead[len] = hash;
             len += 1;
-            if len == BATCH_MAX {
+            if len == LOOKAHEAD_MAX {
                 self.shard.touch(&ahead);
                 len = 0;
             }
@@ -273,7 +273,7 @@ impl Node {
             .set_memory_max(Some(max.saturating_sub(beside + self.connections_memory_bytes())));
     }
 
-    /// Lets those who watch see a command. Passwords are not for them.
+    /// Lets those who monitor see a command. Passwords are not for them.
     #[cold]
     pub(crate) fn monitor(&mut self, client: &Client, spec: Option<&Spec>, args: Args<'_>) {
         let hidden = [

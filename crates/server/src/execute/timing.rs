@@ -38,28 +38,28 @@ impl Origin<'_> {
 impl Node {
     /// Requests of a connection are about to be executed.
     #[inline]
-    pub(crate) fn batch_began(&mut self) {
-        if self.watch.stopwatch.is_on() {
-            self.watch.stopwatch.begin(self.clock.monotonic_ns());
+    pub(crate) fn requests_began(&mut self) {
+        if self.slowness.stopwatch.is_on() {
+            self.slowness.stopwatch.begin(self.clock.monotonic_ns());
         }
     }
 
-    /// The last request of a batch has been executed.
+    /// The last of the requests that are executed together has been executed.
     #[inline]
-    pub(crate) fn batch_ended(&mut self, origin: Origin<'_>) {
+    pub(crate) fn requests_ended(&mut self, origin: Origin<'_>) {
         self.span_ended(origin, None);
     }
 
     /// A span of commands ends now; the last one, where its arguments are still there.
     pub(crate) fn span_ended(&mut self, origin: Origin<'_>, last: Option<(&Spec, Args<'_>)>) {
-        if !self.watch.stopwatch.is_on() {
+        if !self.slowness.stopwatch.is_on() {
             return;
         }
-        if let Some(span) = self.watch.stopwatch.end(self.clock.monotonic_ns()) {
+        if let Some(span) = self.slowness.stopwatch.end(self.clock.monotonic_ns()) {
             self.measures.executions.note_together(span.duration_ns, span.commands);
-            self.measures.note_execution(self.watch.stopwatch.specs(span), span.duration_ns);
-            let slow = self.watch.slowlog.wants(span.duration_us);
-            let late = self.watch.latency.is_on();
+            self.measures.note_execution(self.slowness.stopwatch.specs(span), span.duration_ns);
+            let slow = self.slowness.slowlog.wants(span.duration_us);
+            let late = self.slowness.latency.is_on();
             if slow || late {
                 self.slow_span(origin, last, span, slow);
             }
@@ -76,20 +76,20 @@ impl Node {
     ) {
         let time_s = self.now.time.0 / 1_000;
         let sample = Sample { time_s, ms: span.duration_us / 1_000 };
-        self.watch.latency.note(Event::Command, sample);
+        self.slowness.latency.note(Event::Command, sample);
         if !slow {
             return;
         }
         let arguments = match last {
             Some((spec, args)) if span.commands == 1 => kept(spec, args),
             _ => {
-                self.watch.stopwatch.look_closer();
-                let last = self.watch.stopwatch.specs(span).last().copied().flatten();
+                self.slowness.stopwatch.look_closer();
+                let last = self.slowness.stopwatch.specs(span).last().copied().flatten();
                 let name = last.map(Spec::lower_name).unwrap_or_default().into_bytes();
                 vec![name, format!("... (the last of {} commands)", span.commands).into_bytes()]
             }
         };
-        self.watch.slowlog.push(SlowCommand {
+        self.slowness.slowlog.push(SlowCommand {
             id: 0,
             time_s,
             duration_us: span.duration_us,
@@ -106,25 +106,25 @@ impl Node {
             let id = entry.id * cores + u64::from(self.core);
             SlowCommand { id, ..entry.clone() }
         };
-        self.watch.slowlog.entries().map(own).collect()
+        self.slowness.slowlog.entries().map(own).collect()
     }
 
     /// A turn of the event loop begins.
     pub(crate) fn turn_began(&mut self) {
         self.now_ns = self.clock.monotonic_ns();
-        self.watch.turn_began_ns = self.watch.latency.is_on().then_some(self.now_ns);
+        self.slowness.turn_began_ns = self.slowness.latency.is_on().then_some(self.now_ns);
     }
 
     /// A turn of the event loop has ended, before it waits.
     pub(crate) fn turn_ended(&mut self) {
-        if let Some(began_ns) = self.watch.turn_began_ns.take() {
+        if let Some(began_ns) = self.slowness.turn_began_ns.take() {
             self.took_since(Event::LoopTurn, began_ns);
         }
     }
 
     /// Does something that may take long and is not a command.
-    pub(crate) fn watched<R>(&mut self, event: Event, act: impl FnOnce(&mut Node) -> R) -> R {
-        if !self.watch.latency.is_on() {
+    pub(crate) fn timed<R>(&mut self, event: Event, act: impl FnOnce(&mut Node) -> R) -> R {
+        if !self.slowness.latency.is_on() {
             return act(self);
         }
         let began_ns = self.clock.monotonic_ns();
@@ -135,7 +135,7 @@ impl Node {
 
     fn took_since(&mut self, event: Event, began_ns: u64) {
         let ms = self.clock.monotonic_ns().saturating_sub(began_ns) / 1_000_000;
-        self.watch.latency.note(event, Sample { time_s: self.now.time.0 / 1_000, ms });
+        self.slowness.latency.note(event, Sample { time_s: self.now.time.0 / 1_000, ms });
     }
 }
 

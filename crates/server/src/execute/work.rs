@@ -1,7 +1,7 @@
 //! Executing the requests of a bundle, which a connection of this core or of another has put together.
 
 use crate::execute::dispatch;
-use crate::execute::node::{BATCH_MAX, Node};
+use crate::execute::node::{LOOKAHEAD_MAX, Node};
 use crate::execute::timing::Origin;
 use crate::mail::bundle::{Bundle, Guard, Transaction};
 use scurry_resp::table::{CommandId, Spec, TransactionId};
@@ -37,11 +37,11 @@ impl Bundle {
                 self.executed = self.requests.len();
             }
         }
-        node.batch_began();
+        node.requests_began();
         'all: while self.executed < self.requests.len() && self.replies.len() < most {
             let first = self.executed;
-            let last = self.requests.len().min(first + BATCH_MAX);
-            let mut hashes = [None; BATCH_MAX];
+            let last = self.requests.len().min(first + LOOKAHEAD_MAX);
+            let mut hashes = [None; LOOKAHEAD_MAX];
             for (hash, index) in hashes.iter_mut().zip(first..last) {
                 *hash = node.hash_ahead(self.specs[index], self.requests.get(index));
             }
@@ -64,7 +64,7 @@ impl Bundle {
             }
         }
         node.first_hash = None;
-        node.batch_ended(Origin::Core(&self.caller));
+        node.requests_ended(Origin::Core(&self.caller));
         node.look_at_commits();
     }
 

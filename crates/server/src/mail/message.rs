@@ -29,16 +29,16 @@ pub(crate) enum Message {
     /// The end of a wait: what was asked for shows changes that the log has failed to take: nobody will ever know
     /// whether it is true.
     Lost(Sender),
-    /// Commands that clients of another core have sent, for those who watch here.
+    /// Commands that clients of another core have sent, for those who monitor here.
     Monitor(Lines),
     /// Keys that clients of this core have read have changed.
     Invalidate(Box<News>),
     /// Somebody wants to read this core's events.
-    Watch(Box<Ask>),
+    Follow(Box<Ask>),
     /// Events of another core, as a reply.
-    Watched(Sender, Vec<u8>),
+    Followed(Sender, Vec<u8>),
     /// A reader of this core's events is gone.
-    Unwatch(Sender),
+    Unfollow(Sender),
     /// Somebody outside wants to know what this core has counted.
     Measure(mpsc::Sender<CoreReport>),
     /// The server stops.
@@ -88,5 +88,5 @@ pub(crate) struct News {
     pub(crate) keys: Vec<(Box<[u8]>, Vec<Ticket>)>,
 }
 
-/// Lines that watchers on every core get.
+/// Lines of MONITOR, which monitoring clients of every core get.
 pub(crate) type Lines = Arc<[u8]>;

@@ -48,7 +48,7 @@ impl Stopwatch {
         !self.off
     }
 
-    /// A span begins: the first of a batch, or what follows another one.
+    /// A span begins: the first of those executed together, or what follows another one.
     pub(crate) fn begin(&mut self, now_ns: u64) {
         self.began_ns = now_ns;
         self.commands = 0;
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
     use scurry_resp::table;
 
-    /// Runs commands of these durations through the watch, each alone or not; the spans.
+    /// Runs commands of these durations through the stopwatch, each alone or not; the spans.
     fn spans(watch: &mut Stopwatch, commands: &[(bool, u64)]) -> Vec<(u32, u64)> {
         let (mut now_ns, mut spans) = (1_000_000, Vec::new());
         let get = table::find(b"GET").expect("a command");

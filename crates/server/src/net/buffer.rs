@@ -71,7 +71,7 @@ impl Buffer {
     }
 
     /// Gives the buffer back when it is empty.
-    pub(crate) fn settle(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn release(&mut self, buffers: &mut Buffers) {
         if self.start == self.end && !self.bytes.is_empty() {
             buffers.give_input(std::mem::take(&mut self.bytes));
             (self.start, self.end) = (0, 0);
@@ -106,7 +106,7 @@ mod tests {
                 let len = buffer.filled().len();
                 assert!(len > SHELVED_LEN_MAX || buffer.capacity() == len, "{round}: {len} bytes");
             }
-            buffer.settle(&mut buffers);
+            buffer.release(&mut buffers);
         }
         assert_eq!(read, written);
     }

@@ -48,7 +48,7 @@ impl Output {
     }
 
     /// Gives the buffer back when it is empty.
-    pub(crate) fn settle(&mut self, buffers: &mut Buffers) {
+    pub(crate) fn release(&mut self, buffers: &mut Buffers) {
         if self.bytes.is_empty() && self.bytes.capacity() > 0 {
             buffers.give_output(std::mem::take(&mut self.bytes));
         } else if self.left > self.bytes.len() / 2 {
@@ -83,13 +83,13 @@ mod tests {
         output.leave(1);
         assert_eq!(output.leaving(), b"bcd");
         output.leave(3);
-        output.settle(&mut buffers);
+        output.release(&mut buffers);
         output.shelve(&mut buffers);
         assert_eq!((output.leaving(), output.capacity()), (&b""[..], 2));
         output.commit();
         assert_eq!(output.leaving(), b"ef");
         output.leave(2);
-        output.settle(&mut buffers);
+        output.release(&mut buffers);
         assert_eq!((output.leaving(), output.capacity()), (&b""[..], 0));
     }
 }

@@ -1,4 +1,4 @@
-//! A port of the server: through which door it leads, what is spoken there, and whether it may be
+//! A port of the server: whose keys are served there, what is spoken there, and whether it may be
 //! open to everybody.
 
 use crate::net::tls::Handshaker;
@@ -6,9 +6,9 @@ use crate::settings::{Settings, StartError};
 use crate::users::Roles;
 use std::net::SocketAddr;
 
-/// Through which port a client came.
+/// Kinds of ports that a client comes in by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Door {
+pub(crate) enum PortKind {
     /// The main port: every key is served, here or by another core.
     Main,
     /// A core's own port: only its keys are served, as by a node of a cluster.
@@ -19,7 +19,7 @@ pub(crate) enum Door {
 /// core that serves it.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
-    pub(crate) door: Door,
+    pub(crate) kind: PortKind,
     /// None for plain TCP.
     pub(crate) tls: Option<Handshaker>,
     /// A connection from within this process, and the roles that it has.

@@ -2,7 +2,7 @@
 
 use crate::net::acceptor::Acceptor;
 use crate::net::listener;
-use crate::net::port::{Door, Port};
+use crate::net::port::{Port, PortKind};
 use crate::net::tls::Handshaker;
 use crate::settings::{Settings, StartError};
 use std::net::SocketAddr;
@@ -24,16 +24,16 @@ impl Ports {
         let tls = settings.tls.as_ref().map(Handshaker::new).transpose()?;
         let beside = settings.tls.as_ref().and_then(|tls| tls.listen);
         let first = if beside.is_some() { None } else { tls.clone() };
-        let open = |address, door, tls| {
-            Acceptor::open(address, Port { door, tls, inside: None }, settings)
+        let open = |address, kind, tls| {
+            Acceptor::open(address, Port { kind, tls, inside: None }, settings)
         };
-        let mut main = vec![open(settings.listen, Door::Main, first.clone())?];
+        let mut main = vec![open(settings.listen, PortKind::Main, first.clone())?];
         let main_address = main[0].address;
         let own = listener::core_addresses(settings, main_address)?.into_iter();
-        let own = own.map(|address| open(address, Door::Core, first.clone()));
+        let own = own.map(|address| open(address, PortKind::Core, first.clone()));
         let own = own.collect::<Result<_, _>>()?;
         if let Some(address) = beside {
-            main.push(open(address, Door::Main, tls)?);
+            main.push(open(address, PortKind::Main, tls)?);
         }
         Ok(Ports { main, own })
     }

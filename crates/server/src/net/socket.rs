@@ -108,8 +108,8 @@ impl Transport for Socket {
     }
 
     #[inline]
-    fn settle(&mut self, buffers: &mut Buffers) {
-        any!(self, transport => transport.settle(buffers));
+    fn release(&mut self, buffers: &mut Buffers) {
+        any!(self, transport => transport.release(buffers));
     }
 
     fn economize(&mut self, buffers: &mut Buffers) {

@@ -75,7 +75,7 @@ impl Transport for Tcp {
     }
 
     fn shelve(&mut self, buffers: &mut Buffers) {
-        self.settle(buffers);
+        self.release(buffers);
         self.output.shelve(buffers);
     }
 
@@ -84,9 +84,9 @@ impl Transport for Tcp {
         self.input.shelve(buffers);
     }
 
-    fn settle(&mut self, buffers: &mut Buffers) {
-        self.input.settle(buffers);
-        self.output.settle(buffers);
+    fn release(&mut self, buffers: &mut Buffers) {
+        self.input.release(buffers);
+        self.output.release(buffers);
     }
 
     fn finish(&mut self) {

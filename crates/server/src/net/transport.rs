@@ -42,13 +42,13 @@ pub(crate) trait Transport {
     /// Gives back what is not needed while replies wait for the log: there may be as many waiting
     /// as there are connections.
     fn shelve(&mut self, buffers: &mut Buffers) {
-        self.settle(buffers);
+        self.release(buffers);
     }
     /// Gives back buffers that are empty.
-    fn settle(&mut self, buffers: &mut Buffers);
+    fn release(&mut self, buffers: &mut Buffers);
     /// Gives back all room that holds nothing: there may be many peers that have not come in.
     fn economize(&mut self, buffers: &mut Buffers) {
-        self.settle(buffers);
+        self.release(buffers);
     }
     /// Tells the peer that nothing more will come.
     fn finish(&mut self);

@@ -6,7 +6,7 @@ use crate::execute::client::{Client, Entry, Greeting};
 use crate::execute::commands::connection;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use crate::users::{Judgement, User};
 use scurry_resp::table::Role;
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
@@ -175,7 +175,7 @@ fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
     reply.text("id");
     reply.unsigned(client.id);
     reply.text("mode");
-    reply.text(if client.door == Door::Core { "cluster" } else { "standalone" });
+    reply.text(if client.port == PortKind::Core { "cluster" } else { "standalone" });
     reply.text("role");
     reply.text("master");
     reply.text("modules");

@@ -3,7 +3,7 @@
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use crate::shared::Shared;
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Reply, SLOTS, slot};
@@ -24,7 +24,7 @@ pub(crate) fn redirection(
     let mut slots = spec.key_positions(args.len()).map(|position| slot(args.at(position)));
     let first = slots.next()?;
     let map = node.shared.slots;
-    if client.door == Door::Main {
+    if client.port == PortKind::Main {
         let crosses =
             spec.spread == Spread::One && slots.any(|slot| map.owner(slot) != map.owner(first));
         return crosses.then(|| CROSS_SLOT.to_owned());
@@ -48,7 +48,7 @@ fn address(node: &Node, client: &Client) -> String {
 }
 
 fn port(shared: &Shared, core: u16) -> u16 {
-    shared.doors.get(usize::from(core)).map_or(0, std::net::SocketAddr::port)
+    shared.core_addresses.get(usize::from(core)).map_or(0, std::net::SocketAddr::port)
 }
 
 /// 40 hexadecimal digits, the same for as long as the server runs.
@@ -62,10 +62,10 @@ fn cores(node: &Node) -> std::ops::Range<u16> {
 
 /// The core that a command about "this node" is about.
 fn own(node: &Node, client: &Client) -> u16 {
-    match client.door {
-        Door::Core => node.core,
+    match client.port {
+        PortKind::Core => node.core,
         // The main port belongs to all; its clients see the first as theirs.
-        Door::Main => 0,
+        PortKind::Main => 0,
     }
 }
 

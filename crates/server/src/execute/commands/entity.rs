@@ -1,6 +1,6 @@
 //! ENTITY commands: grammar, engine, reply.
 
-use super::scan::{List, Place};
+use super::scan::{List, ScanPosition};
 use super::write_error;
 use crate::execute::node::Node;
 use scurry_engine::{
@@ -87,7 +87,7 @@ pub(crate) fn get(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
 
 /// The core that an ENTITY.FIND is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
-    Place::core_of(parse_entity_find(args).ok().map(|request| request.cursor), node)
+    ScanPosition::core_of(parse_entity_find(args).ok().map(|request| request.cursor), node)
 }
 
 /// One step through the entities of this core, of a walk through those of all cores.
@@ -106,15 +106,15 @@ fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
         Err(fault) => return reply.error(fault),
     };
     let mut list = List::new(node.settings.reply_len_max);
-    let place = Place::of(request.cursor);
-    if place.core > 0 && place.core != u64::from(node.core) {
+    let position = ScanPosition::of(request.cursor);
+    if position.core > 0 && position.core != u64::from(node.core) {
         // A cursor that was not given here: there is nothing behind it.
         return list.write(0, reply);
     }
     let now = node.now.time;
     let (value, count) = (request.value, request.count);
-    match node.shard.entities_with_value(now, value, place.cursor, count, |id| list.push(id)) {
-        Ok(cursor) => list.write(place.then(cursor, cores), reply),
+    match node.shard.entities_with_value(now, value, position.cursor, count, |id| list.push(id)) {
+        Ok(cursor) => list.write(position.then(cursor, cores), reply),
         Err(_) => reply.error(NO_INDEX),
     }
 }

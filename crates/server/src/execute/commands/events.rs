@@ -4,7 +4,7 @@ use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::mail::message::{Ask, Message};
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use crate::ticket::Sender;
 use scurry_engine::{Durability, Low};
 use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start};
@@ -13,7 +13,7 @@ const NO_LOG: &str = "ERR events are read from the log, and this server keeps no
                       --durability write or fsync";
 
 /// The reply comes from the thread that reads events.
-pub(crate) fn watch(
+pub(crate) fn follow(
     node: &mut Node,
     client: &mut Client,
     args: Args<'_>,
@@ -25,9 +25,9 @@ pub(crate) fn watch(
     }
     let mut scratch: Scratch<'_> = std::mem::take(&mut node.scratch).reuse();
     let effect = match scurry_resp::parse_follow(args, &mut scratch) {
-        Ok(watch) => match thread(node, client, &watch) {
+        Ok(request) => match thread(node, client, &request) {
             Ok(thread) => {
-                begin(node, client, &watch, thread);
+                begin(node, client, &request, thread);
                 Effect::Wait
             }
             Err(text) => {
@@ -44,38 +44,38 @@ pub(crate) fn watch(
     effect
 }
 
-fn begin(node: &mut Node, client: &mut Client, watch: &FollowRequest<'_>, thread: u16) {
+fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thread: u16) {
     let ticket = client.ticket;
     let sender = Sender { core: node.core, connection: ticket.key, client: ticket.client };
     let low = |&(unit, threshold): &(_, i64)| Low { unit, threshold };
     let ask = Box::new(Ask {
         sender,
         protocol: client.protocol,
-        start: watch.start,
-        count: watch.count,
-        block_ms: watch.block_ms,
-        lows: watch.lows.iter().map(low).collect(),
-        account: watch.account.map(Into::into),
+        start: request.start,
+        count: request.count,
+        block_ms: request.block_ms,
+        lows: request.lows.iter().map(low).collect(),
+        account: request.account.map(Into::into),
     });
-    client.watching = Some(thread);
+    client.following = Some(thread);
     if thread == node.core {
-        node.durable.watch(ask, node.now.uptime_ms);
+        node.durable.follow(ask, node.now.uptime_ms);
     } else {
-        node.mesh.send(thread, Message::Watch(ask));
+        node.mesh.send(thread, Message::Follow(ask));
     }
 }
 
 /// The thread whose events are meant, or what to say instead.
-fn thread(node: &Node, client: &Client, watch: &FollowRequest<'_>) -> Result<u16, String> {
+fn thread(node: &Node, client: &Client, request: &FollowRequest<'_>) -> Result<u16, String> {
     let slots = node.shared.slots;
     let last = slots.cores() - 1;
-    let of_position = match watch.start {
+    let of_position = match request.start {
         Start::At(position) => Some(position.thread),
         Start::Oldest | Start::Newest => None,
     };
-    let of_port = (client.door == Door::Core || last == 0).then_some(node.core);
-    let of_account = || watch.account.map(|account| slots.owner_of(account));
-    let chosen = watch.thread.or(of_port).or(of_position).or_else(of_account);
+    let of_port = (client.port == PortKind::Core || last == 0).then_some(node.core);
+    let of_account = || request.account.map(|account| slots.owner_of(account));
+    let chosen = request.thread.or(of_port).or(of_position).or_else(of_account);
     let Some(thread) = chosen else {
         return Err(format!("ERR each thread has events of its own: add THREAD 0 to {last}"));
     };
@@ -91,7 +91,7 @@ fn thread(node: &Node, client: &Client, watch: &FollowRequest<'_>) -> Result<u16
              changed each begins at 0"
         ));
     }
-    if client.door == Door::Core && last > 0 && thread != node.core {
+    if client.port == PortKind::Core && last > 0 && thread != node.core {
         return Err(format!(
             "ERR this port is that of thread {}: ask the main port for thread {thread}",
             node.core

@@ -8,7 +8,7 @@ use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::mail::report::{Question, Report};
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeValLike;
 use scurry_engine::Durability;
@@ -75,7 +75,7 @@ pub(crate) fn info(
 
 fn server(source: &Source<'_>, lines: &mut Lines) {
     let node = source.node;
-    let cluster = source.client.door == Door::Core;
+    let cluster = source.client.port == PortKind::Core;
     // The level of the generic commands that clients may assume; our own version follows.
     lines.line("redis_version", "7.2.4");
     lines.line("server_name", "scurry");

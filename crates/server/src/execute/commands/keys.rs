@@ -7,7 +7,7 @@ use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::mail::report::{Question, Report};
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use scurry_engine::{Expiry, KEY_LEN_MAX, KeyKind, WriteError};
 use scurry_resp::{Args, Reply};
 
@@ -110,7 +110,7 @@ pub(crate) fn flush(
         reply.error(SYNTAX_ERROR);
         return Effect::None;
     };
-    if client.door == Door::Core {
+    if client.port == PortKind::Core {
         // A port of one core stands for that core's keys.
         flush_shard(node, args, reply);
         return Effect::None;

@@ -63,7 +63,7 @@ pub(crate) fn reset(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     for event in Event::ALL {
         let wanted =
             args.len() == 2 || args.iter_from(2).any(|name| Event::named(name) == Some(event));
-        forgotten += u64::from(wanted && node.watch.latency.reset(event));
+        forgotten += u64::from(wanted && node.slowness.latency.reset(event));
     }
     reply.unsigned(forgotten);
 }

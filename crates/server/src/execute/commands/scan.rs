@@ -12,20 +12,21 @@ const CORE_SHIFT: u32 = 48;
 
 /// Where a walk over all cores is: cores are walked one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ScanPosition {
     pub(crate) core: u64,
     /// Within the core.
     pub(crate) cursor: u64,
 }
 
-impl Place {
-    pub(crate) fn of(cursor: u64) -> Place {
-        Place { core: cursor >> CORE_SHIFT, cursor: cursor & ((1 << CORE_SHIFT) - 1) }
+impl ScanPosition {
+    pub(crate) fn of(cursor: u64) -> ScanPosition {
+        ScanPosition { core: cursor >> CORE_SHIFT, cursor: cursor & ((1 << CORE_SHIFT) - 1) }
     }
 
     /// The core to ask; one that there is not is the first, and finds out.
     pub(crate) fn core_of(cursor: Option<u64>, node: &Node) -> u16 {
-        let core = u16::try_from(cursor.map_or(0, |cursor| Place::of(cursor).core)).unwrap_or(0);
+        let core =
+            u16::try_from(cursor.map_or(0, |cursor| ScanPosition::of(cursor).core)).unwrap_or(0);
         if core < node.shared.slots.cores() { core } else { 0 }
     }
 
@@ -41,7 +42,7 @@ impl Place {
 
 /// The core that a SCAN is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
-    Place::core_of(parse_scan(args).ok().map(|request| request.cursor), node)
+    ScanPosition::core_of(parse_scan(args).ok().map(|request| request.cursor), node)
 }
 
 /// One step through the keys of this core, of a walk through those of all cores.
@@ -60,8 +61,8 @@ fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
         Err(fault) => return fault.write(reply),
     };
     let mut list = List::new(node.settings.reply_len_max);
-    let place = Place::of(request.cursor);
-    if place.core > 0 && place.core != u64::from(node.core) {
+    let position = ScanPosition::of(request.cursor);
+    if position.core > 0 && position.core != u64::from(node.core) {
         // A cursor that was not given here: there is nothing behind it.
         return list.write(0, reply);
     }
@@ -72,15 +73,15 @@ fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
         }
     };
     let cursor = if request.kind == Some(ScanKind::Tombstone) {
-        node.shard.scan_tombstones(now, place.cursor, count, take)
+        node.shard.scan_tombstones(now, position.cursor, count, take)
     } else {
-        node.shard.scan(now, place.cursor, count, |key, kind| {
+        node.shard.scan(now, position.cursor, count, |key, kind| {
             if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
                 take(key);
             }
         })
     };
-    list.write(place.then(cursor, cores), reply);
+    list.write(position.then(cursor, cores), reply);
 }
 
 fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
@@ -132,12 +133,12 @@ mod tests {
 
     #[test]
     fn a_walk_goes_from_core_to_core_and_ends() {
-        assert_eq!(Place::of(0), Place { core: 0, cursor: 0 });
-        assert_eq!(Place::of(0).then(0, 1), 0);
-        assert_eq!(Place::of(0).then(7, 3), 7);
-        assert_eq!(Place::of(7).then(0, 3), 1 << CORE_SHIFT);
-        assert_eq!(Place::of(1 << CORE_SHIFT | 9), Place { core: 1, cursor: 9 });
-        assert_eq!(Place::of(1 << CORE_SHIFT | 9).then(12, 3), 1 << CORE_SHIFT | 12);
-        assert_eq!(Place::of(2 << CORE_SHIFT | 9).then(0, 3), 0);
+        assert_eq!(ScanPosition::of(0), ScanPosition { core: 0, cursor: 0 });
+        assert_eq!(ScanPosition::of(0).then(0, 1), 0);
+        assert_eq!(ScanPosition::of(0).then(7, 3), 7);
+        assert_eq!(ScanPosition::of(7).then(0, 3), 1 << CORE_SHIFT);
+        assert_eq!(ScanPosition::of(1 << CORE_SHIFT | 9), ScanPosition { core: 1, cursor: 9 });
+        assert_eq!(ScanPosition::of(1 << CORE_SHIFT | 9).then(12, 3), 1 << CORE_SHIFT | 12);
+        assert_eq!(ScanPosition::of(2 << CORE_SHIFT | 9).then(0, 3), 0);
     }
 }

@@ -58,10 +58,10 @@ fn show(entry: &SlowCommand, reply: &mut Reply<'_>) {
 }
 
 pub(crate) fn len(node: &Node, reply: &mut Reply<'_>) {
-    reply.unsigned(node.watch.slowlog.entries().len() as u64);
+    reply.unsigned(node.slowness.slowlog.entries().len() as u64);
 }
 
 pub(crate) fn reset(node: &mut Node, reply: &mut Reply<'_>) {
-    node.watch.slowlog.clear();
+    node.slowness.slowlog.clear();
     reply.ok();
 }

@@ -10,12 +10,12 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 
-/// A door, a core's place, a connection or who wants one: nobody can make any of them.
+/// A setup, a core's share, a connection or a request for one: nobody can make any of them.
 #[derive(Debug)]
 pub(crate) enum Absent {}
 
-pub(crate) use Absent as Door;
-pub(crate) use Absent as Place;
+pub(crate) use Absent as RdmaSetup;
+pub(crate) use Absent as CoreRdma;
 pub(crate) use Absent as Rdma;
 pub(crate) use Absent as Welcome;
 
@@ -32,7 +32,7 @@ impl Absent {
         match *self {}
     }
 
-    pub(crate) fn places(self, _: u16, _: usize) -> Result<Vec<Absent>, StartError> {
+    pub(crate) fn cores(self, _: u16, _: usize) -> Result<Vec<Absent>, StartError> {
         match self {}
     }
 
@@ -101,7 +101,7 @@ impl Transport for Absent {
         match *self {}
     }
 
-    fn settle(&mut self, _: &mut Buffers) {
+    fn release(&mut self, _: &mut Buffers) {
         match *self {}
     }
 

@@ -101,7 +101,7 @@ impl Transport for Rdma {
         self.endpoint.memory_bytes()
     }
 
-    fn settle(&mut self, _: &mut Buffers) {
+    fn release(&mut self, _: &mut Buffers) {
         self.endpoint.release_memory();
     }
 

@@ -156,15 +156,15 @@ impl Transport for Tls {
         (SESSION_LEN + self.input.capacity() + self.output.capacity()) as u64
     }
 
-    fn settle(&mut self, buffers: &mut Buffers) {
-        self.input.settle(buffers);
-        self.output.settle(buffers);
+    fn release(&mut self, buffers: &mut Buffers) {
+        self.input.release(buffers);
+        self.output.release(buffers);
     }
 
     fn economize(&mut self, buffers: &mut Buffers) {
         // The first may only empty a buffer, which the second then gives back.
-        self.settle(buffers);
-        self.settle(buffers);
+        self.release(buffers);
+        self.release(buffers);
         self.input.shelve(buffers);
     }
 

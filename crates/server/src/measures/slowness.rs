@@ -7,7 +7,7 @@ use crate::measures::stopwatch::Stopwatch;
 
 /// One core's slow log, latency monitor and stopwatch.
 #[derive(Debug)]
-pub(crate) struct Watch {
+pub(crate) struct Slowness {
     pub(crate) slowlog: Slowlog,
     pub(crate) latency: Latency,
     pub(crate) stopwatch: Stopwatch,
@@ -15,20 +15,20 @@ pub(crate) struct Watch {
     pub(crate) turn_began_ns: Option<u64>,
 }
 
-impl Default for Watch {
-    fn default() -> Watch {
-        let mut watch = Watch {
+impl Default for Slowness {
+    fn default() -> Slowness {
+        let mut slowness = Slowness {
             slowlog: Slowlog::default(),
             latency: Latency::default(),
             stopwatch: Stopwatch::default(),
             turn_began_ns: None,
         };
-        watch.adjust();
-        watch
+        slowness.adjust();
+        slowness
     }
 }
 
-impl Watch {
+impl Slowness {
     /// Commands that take this long are kept, microseconds; negative for none.
     pub(crate) fn set_slower_than_us(&mut self, us: i64) {
         self.slowlog.slower_than_us = us;

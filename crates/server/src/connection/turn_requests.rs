@@ -13,13 +13,13 @@ use scurry_resp::Args;
 use scurry_resp::table::{Spec, Spread};
 
 /// Requests of one turn.
-pub(crate) struct Batch<'t> {
+pub(crate) struct TurnRequests<'t> {
     pub(crate) core: u16,
     pub(crate) out: &'t mut Vec<u8>,
     pub(crate) out_len_max: usize,
     /// Requests since the first one that another core has to execute.
     pub(crate) gather: Gather,
-    /// Keys of the first request that batches before have asked for: it is a long one.
+    /// Keys of the first request that turns before have asked for: it is a long one.
     pub(crate) begun: usize,
     pub(crate) spare: &'t mut Spare,
 }
@@ -51,7 +51,7 @@ impl Next {
     }
 }
 
-impl Batch<'_> {
+impl TurnRequests<'_> {
     /// Executes a request, or sees to it that another core does; those who watch see it.
     #[inline(always)]
     pub(crate) fn request(
@@ -120,7 +120,7 @@ impl Batch<'_> {
             }
         } else if self.gather.is_full()
             || dispatch::is_refused(node, client, spec, args)
-            // What the requests of a batch read is tracked, or nothing of it.
+            // What gathered requests read is tracked, or nothing of it.
             || client.tracking.is_some() && !self.gather.is_of(client.tracker(self.core))
         {
             return Next::Wait;

@@ -29,8 +29,8 @@ pub(crate) struct Welcome {
     pub(crate) port: Port,
 }
 
-/// What every core's place is made from, and where the server listens.
-pub(crate) struct Door {
+/// The listener, device and budget that every core's RDMA is made from.
+pub(crate) struct RdmaSetup {
     listener: Listener,
     address: SocketAddr,
     device: Device,
@@ -39,13 +39,13 @@ pub(crate) struct Door {
     port: Port,
 }
 
-impl Door {
+impl RdmaSetup {
     /// Listens, where that is safe and there is a device.
     pub(crate) fn open(
         settings: RdmaSettings,
         port: Port,
         all: &Settings,
-    ) -> Result<Door, StartError> {
+    ) -> Result<RdmaSetup, StartError> {
         port.check_access(settings.listen, all)?;
         let wrong = |reason: String| StartError::Rdma { address: settings.listen, reason };
         let device = Device::of(settings.listen).map_err(|error| wrong(error.to_string()))?;
@@ -53,7 +53,7 @@ impl Door {
             Listener::bind(settings.listen, BACKLOG).map_err(|error| wrong(error.to_string()))?;
         let address = listener.local_address().unwrap_or(settings.listen);
         let budget = Budget::new(settings.pinned_max);
-        Ok(Door { listener, address, device, budget, settings, port })
+        Ok(RdmaSetup { listener, address, device, budget, settings, port })
     }
 
     /// Where it listens, with the port that was chosen.
@@ -61,21 +61,21 @@ impl Door {
         self.address
     }
 
-    /// A place for each of so many cores; the first listens.
-    pub(crate) fn places(self, cores: u16, clients_max: usize) -> Result<Vec<Place>, StartError> {
+    /// RDMA of each of so many cores; the first one listens.
+    pub(crate) fn cores(self, cores: u16, clients_max: usize) -> Result<Vec<CoreRdma>, StartError> {
         let address = self.address;
         let wrong = |error: io::Error| StartError::Rdma { address, reason: error.to_string() };
         let each = queues(&self.settings);
         let wanted = u64::from(each.receive_entries) + u64::from(each.send_entries);
         let wanted = wanted.saturating_mul(clients_max as u64);
         let mut listener = Some((self.listener, self.port));
-        let place = |_| {
+        let own = |_| {
             let hub = Hub::new(
                 self.device,
                 u32::try_from(wanted).unwrap_or(u32::MAX),
                 Arc::clone(&self.budget),
             );
-            Ok(Place {
+            Ok(CoreRdma {
                 hub: hub.map_err(wrong)?,
                 listener: listener.take(),
                 local: address,
@@ -86,7 +86,7 @@ impl Door {
                 closed: Counts::default(),
             })
         };
-        (0..cores).map(place).collect()
+        (0..cores).map(own).collect()
     }
 }
 
@@ -101,7 +101,7 @@ fn queues(settings: &RdmaSettings) -> scurry_rdma::Settings {
 }
 
 /// One core's.
-pub(crate) struct Place {
+pub(crate) struct CoreRdma {
     hub: Hub,
     /// The first core's alone; none while stopping.
     listener: Option<(Listener, Port)>,
@@ -116,7 +116,7 @@ pub(crate) struct Place {
     closed: Counts,
 }
 
-impl Place {
+impl CoreRdma {
     /// From now on the poller tells of completions, of connections and of who wants to connect.
     pub(crate) fn register(&self, registry: &Registry, tokens: [Token; 3]) -> io::Result<()> {
         let listener = self.listener.as_ref().map(|(listener, _)| listener.as_raw_fd());
@@ -159,7 +159,7 @@ impl Place {
         }
     }
 
-    /// Accepts a connection that will be in this place of the core.
+    /// Accepts a connection that will be at this position of the core.
     pub(crate) fn accept(
         &mut self,
         request: Request,
@@ -186,13 +186,13 @@ impl Place {
         self.hub.notified()
     }
 
-    /// Hands out what has come, with the connection's place on the core.
+    /// Hands out what has come, with the connection's position on the core.
     pub(crate) fn poll(
         &mut self,
         now_ns: u64,
         mut f: impl FnMut(usize, Notice<'_>),
     ) -> io::Result<()> {
-        let Place { hub, keys, spin, .. } = self;
+        let CoreRdma { hub, keys, spin, .. } = self;
         let count = hub.poll(|number, notice| {
             if let Some(&key) = keys.get(&number) {
                 f(key, notice);
@@ -209,7 +209,7 @@ impl Place {
         &mut self,
         mut f: impl FnMut(usize, Notice<'_>),
     ) -> io::Result<()> {
-        let Place { hub, keys, .. } = self;
+        let CoreRdma { hub, keys, .. } = self;
         hub.poll_connections(|number, notice| {
             if let Some(&key) = keys.get(&number) {
                 f(key, notice);
@@ -224,7 +224,7 @@ impl Place {
         now_ns: u64,
         mut f: impl FnMut(usize, Notice<'_>),
     ) -> io::Result<bool> {
-        let Place { hub, keys, spin, .. } = self;
+        let CoreRdma { hub, keys, spin, .. } = self;
         if spin.is_worth_it(now_ns) {
             return Ok(false);
         }

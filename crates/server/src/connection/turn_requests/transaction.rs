@@ -1,6 +1,6 @@
 //! What a request does while its connection has begun a transaction, or as a command of one.
 
-use super::{Batch, Next};
+use super::{Next, TurnRequests};
 use crate::connection::gather::Spreader;
 use crate::connection::pool::Spare;
 use crate::execute::client::Client;
@@ -8,7 +8,7 @@ use crate::execute::dispatch;
 use crate::execute::node::Node;
 use crate::execute::transaction::Transaction;
 use crate::mail::bundle::TRANSACTION_LEN_MAX;
-use crate::net::port::Door;
+use crate::net::port::PortKind;
 use scurry_resp::table::{self, CommandId, ConnectionId, EchoId, Spec, Spread, TransactionId};
 use scurry_resp::{Args, Reply};
 
@@ -17,7 +17,7 @@ const SPOILT: &str = "EXECABORT Transaction discarded because of previous errors
 const CROSS_CORE: &str = "CROSSSLOT Keys of a transaction have to be on one thread: give them one hash \
                           tag, or serve with --threads 1";
 
-impl Batch<'_> {
+impl TurnRequests<'_> {
     /// Queues a request, or executes a command of transactions; none for what is executed as ever.
     #[cold]
     pub(super) fn in_transaction(
@@ -200,9 +200,9 @@ fn core_of(
     let slots = node.shared.slots;
     let mut core = transaction.core;
     for position in spec.key_positions(args.len()) {
-        let owner = match client.door {
-            Door::Main => slots.owner_of(args.at(position)),
-            Door::Core => node.core,
+        let owner = match client.port {
+            PortKind::Main => slots.owner_of(args.at(position)),
+            PortKind::Core => node.core,
         };
         if *core.get_or_insert(owner) != owner {
             return Err(CROSS_CORE);
