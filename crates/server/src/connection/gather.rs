@@ -28,8 +28,6 @@ enum Step {
     Sum,
     /// The first error that was counted, else OK.
     Success,
-    /// The reply of this core as it is; it has found what the keys of a WATCH hold.
-    Guards(u16),
     /// This core's replies to so many commands as one array; null when it has refused all of them.
     Transaction(u16, u32),
 }
@@ -57,8 +55,6 @@ pub(crate) struct Gather {
     away_bytes: usize,
     sum: i64,
     error: Option<Vec<u8>>,
-    /// What watched keys hold.
-    pub(crate) guards: Vec<Guard>,
 }
 
 /// The caller whose requests are gathered, and the cores that they are spread over.
@@ -91,18 +87,6 @@ impl Spreader<'_> {
     ) {
         self.bundle(gather, core).push(spec, args.iter_from(0));
         gather.steps.push_back(Step::Whole(core));
-    }
-
-    /// A WATCH: the core finds what its keys hold.
-    pub(crate) fn guards(
-        &mut self,
-        gather: &mut Gather,
-        core: u16,
-        spec: &'static Spec,
-        args: Args<'_>,
-    ) {
-        self.bundle(gather, core).push(spec, args.iter_from(0));
-        gather.steps.push_back(Step::Guards(core));
     }
 
     /// A transaction, the only thing that its core is asked for in this gathering.
@@ -252,16 +236,12 @@ impl Gather {
                         None => Reply::new(out, protocol).null_array(),
                     }
                 }
-                Step::Whole(core) | Step::Element(core) | Step::Part(core) | Step::Guards(core) => {
+                Step::Whole(core) | Step::Element(core) | Step::Part(core) => {
                     let bundle = self.bundles.get_mut(usize::from(core)).and_then(Option::as_mut);
-                    let Some((reply, guards)) = bundle.and_then(|bundle| bundle.take()) else {
+                    let Some(reply) = bundle.and_then(|bundle| bundle.take()) else {
                         return Merged::Cut(core);
                     };
                     match step {
-                        Step::Guards(_) => {
-                            out.extend_from_slice(reply);
-                            self.guards.append(guards);
-                        }
                         Step::Element(_) => {
                             out.extend_from_slice(reply.strip_prefix(b"*1\r\n").unwrap_or(reply));
                         }
@@ -290,6 +270,11 @@ impl Gather {
             self.steps.pop_front();
         }
         Merged::Done
+    }
+
+    /// Guards that the cores have made of watched keys, once all replies are written.
+    pub(crate) fn guards(&mut self) -> impl Iterator<Item = Guard> + '_ {
+        self.bundles.iter_mut().flatten().flat_map(|bundle| bundle.guards.drain(..))
     }
 
     /// Gives the bundles back.

@@ -8,6 +8,7 @@ use crate::connection::turn_requests::{Next, TurnRequests};
 use crate::connection::web;
 use crate::execute::node::Node;
 use crate::execute::timing::Origin;
+use crate::mail::bundle::Guard;
 use crate::mail::message::Message;
 use crate::net::fault::Fault;
 use crate::net::transport::Transport;
@@ -184,9 +185,10 @@ impl<T: Transport> Connection<T> {
                     if let Doing::Gathering { mut gather, .. } =
                         std::mem::replace(&mut self.doing, next)
                     {
-                        if !gather.guards.is_empty() {
+                        let guards: Vec<Guard> = gather.guards().collect();
+                        if !guards.is_empty() {
                             let transaction = self.client.transaction.get_or_insert_default();
-                            transaction.guard(&mut gather.guards);
+                            transaction.guard(guards);
                         }
                         gather.end(&mut pool.bundles);
                     }

@@ -58,9 +58,9 @@ impl Transaction {
         true
     }
 
-    /// Adds what watched keys hold.
-    pub(crate) fn guard(&mut self, guards: &mut Vec<Guard>) {
-        self.guards.append(guards);
+    /// Adds guards of watched keys.
+    pub(crate) fn guard(&mut self, guards: Vec<Guard>) {
+        self.guards.extend(guards);
     }
 
     /// What EXEC executes, and on what it depends.

@@ -93,13 +93,12 @@ impl Bundle {
         &self.replies
     }
 
-    /// The next reply, and what watched keys were found to hold; none when there is none, or none
-    /// yet.
-    pub(crate) fn take(&mut self) -> Option<(&[u8], &mut Vec<Guard>)> {
+    /// The next reply; none when there is none, or none yet.
+    pub(crate) fn take(&mut self) -> Option<&[u8]> {
         let end = *self.ends.get(self.taken)?;
         let start = self.taken.checked_sub(1).map_or(0, |before| self.ends[before]);
         self.taken += 1;
-        Some((&self.replies[start..end], &mut self.guards))
+        Some(&self.replies[start..end])
     }
 
     /// Empties it, and says whether it is small enough to be used again.

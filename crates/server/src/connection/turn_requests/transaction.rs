@@ -119,7 +119,7 @@ impl TurnRequests<'_> {
             Ok(core) => {
                 transaction.core = core;
                 let core = core.unwrap_or(self.core);
-                spreader(self.spare, node, client).guards(&mut self.gather, core, spec, args);
+                spreader(self.spare, node, client).one(&mut self.gather, core, spec, args);
             }
         }
         client.transaction = Some(transaction);
