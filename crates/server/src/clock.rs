@@ -15,9 +15,9 @@ const READINGS_MAX: usize = 4;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     started: Instant,
-    /// What the ledger's time was at the start, at least: what was written before.
+    /// Time of the latest write before the start; the ledger never shows an earlier one.
     floor: Time,
-    /// What the wall clock was behind that.
+    /// How far the wall clock stood behind the floor at the start, ms; none when it did not.
     behind_ms: Option<i64>,
 }
 

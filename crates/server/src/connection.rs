@@ -35,7 +35,7 @@ const DRAIN_READING_MS_MAX: i64 = 1_000;
 
 /// A transport, a reader and a client.
 pub(crate) struct Connection<T> {
-    /// Its number on its core.
+    /// The connection's number on its core.
     key: usize,
     pub(crate) transport: T,
     pub(crate) client: Client,
@@ -48,7 +48,7 @@ pub(crate) struct Connection<T> {
     doing: Doing,
     inlet: Inlet,
     outlet: Outlet,
-    /// What it was shown as a monitor and has no place for yet.
+    /// Lines of MONITOR that the output has no room for yet.
     lines: Vec<u8>,
     /// Keys of the request at the front that were asked for already, and whose reply is under way:
     /// nothing more is read meanwhile.
@@ -63,7 +63,7 @@ pub(crate) struct Connection<T> {
     since_ns: u64,
     /// Requests that were executed and whose replies are not sent.
     unanswered: u64,
-    /// What the core counts of its memory.
+    /// Bytes of the connection that the core's count of memory has.
     counted_bytes: u64,
 }
 

@@ -101,7 +101,7 @@ pub(crate) struct Core {
     undelivered: bool,
     /// When draining ends at the latest.
     drain_until_ms: Option<i64>,
-    /// Its clients have their replies; it goes on for those of other cores.
+    /// True once the core's own clients have their replies; the loop goes on for those of other cores.
     drained: bool,
 }
 

@@ -53,7 +53,8 @@ const MARK_LEN_MAX: u64 = 256;
 /// In `write` mode the log is synced behind the clients so often, ms.
 const SYNC_BEHIND_MS: i64 = 1_000;
 
-/// What a warning begins with. Until it is noted a file that goes missing may not be missed.
+/// Beginning of the warning about a failed note. Until the next note a file that goes missing may not
+/// be missed.
 const NOT_NOTED: &str = "how far the log has come was not noted beside it";
 
 /// Where batches go.
@@ -66,15 +67,15 @@ enum Way {
     There(Clerk),
 }
 
-/// One core's.
+/// The log of one core, its snapshots, and all that waits for them.
 pub(crate) struct Durable {
     commits: Commits,
     way: Way,
     keeper: Option<Keeper>,
     snapshots: Snapshots,
-    /// Who reads along; none without a log.
+    /// Readers of committed changes; none without a log.
     events: Option<Events>,
-    /// What shows sequences that are not durable yet.
+    /// Replies and mail that show sequences which are not durable yet.
     held: held::Queue,
     trouble: Option<Trouble>,
     /// The log has failed, and all that shows what it has not taken is gone.
@@ -92,9 +93,9 @@ pub(crate) struct Durable {
     syncing_behind: bool,
     /// How far the log has come cannot be noted beside it.
     is_unsaid: bool,
-    /// It was noted at the end of the run.
+    /// True once the reach was noted at the end of the run.
     has_ended: bool,
-    /// What measures batches; none without a log.
+    /// The clock by which batches are measured; none without a log.
     clock: Option<Clock>,
     /// When the batch that is under way was given to the log.
     given_ns: u64,
@@ -132,7 +133,7 @@ impl Durable {
         }
     }
 
-    /// What recovery has left goes on: threads are started that ring this bell.
+    /// Starts the threads that carry on where recovery has stopped; they ring this bell.
     pub(crate) fn start(
         start: CoreStart,
         bell: &Arc<Bell>,
@@ -174,8 +175,8 @@ impl Durable {
         self.commits.durability()
     }
 
-    /// What shows the shard as it is now may leave when this holds of the sequence. Once a failed
-    /// log was given up nothing shows the shard any more, and replies need not wait for it.
+    /// The sequence up to which replies may leave. Once a failed log was given up nothing shows the
+    /// shard any more, and no reply needs to wait.
     #[inline]
     pub(crate) fn durable(&self) -> u64 {
         if self.is_given_up { u64::MAX } else { self.commits.durable() }
@@ -292,7 +293,7 @@ impl Durable {
         }
     }
 
-    /// What is done between turns: marks, syncs behind, snapshots.
+    /// Work between turns: marks, syncs behind, snapshots.
     pub(crate) fn look_after(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
         if matches!(self.way, Way::None) {
             return;
@@ -347,7 +348,7 @@ impl Durable {
         }
     }
 
-    /// Who has wanted to read events is gone.
+    /// Forgets a reader of events whose connection is gone.
     pub(crate) fn unfollow(&mut self, sender: Sender) {
         if let Some(events) = &mut self.events {
             events.forget(sender);
@@ -383,7 +384,7 @@ impl Durable {
         self.held.push(sequence, held);
     }
 
-    /// What the mail that waits takes, bytes.
+    /// Memory of the mail that waits for the log, bytes.
     pub(crate) fn held_bytes(&self) -> u64 {
         self.held.memory_bytes()
     }
@@ -410,7 +411,7 @@ impl Durable {
             || self.events.as_mut().is_some_and(Events::has_news)
     }
 
-    /// What INFO shows.
+    /// The durability part of INFO.
     pub(crate) fn report(&self, shard: &Shard) -> DurableReport {
         let (bytes, batches) = self.commits.given();
         DurableReport {

@@ -43,7 +43,7 @@ pub enum InsideError {
         Inside::CONNECTIONS_MAX
     )]
     TooMany,
-    /// It is busy, or has ended.
+    /// The server is busy, or has ended.
     #[error("the server takes no connection at present: it is busy, or stops")]
     Busy,
     /// The system has none.

@@ -86,7 +86,7 @@ impl Measures {
         }
     }
 
-    /// These commands together were executed for so long.
+    /// Counts commands that were executed one after the other in a span of this duration.
     pub(crate) fn note_execution(&mut self, specs: &[Option<&'static Spec>], duration_ns: u64) {
         let share_ns = duration_ns / specs.len().max(1) as u64;
         for spec in specs.iter().flatten() {

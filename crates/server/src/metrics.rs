@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use parts::{accounts, commands, log, memory, process, rdma, totals};
 use std::sync::Arc;
 
-/// What the cores have said.
+/// Reports of the cores for one page of metrics.
 pub struct Measurement {
     /// By core; none for one that has not answered in time.
     pub(crate) cores: Vec<Option<CoreReport>>,
@@ -53,10 +53,10 @@ fn page(measurement: &Measurement) -> Exposition {
     page
 }
 
-/// What is shown, and names of cores as labels have them.
+/// The page's reports, and the names of cores as labels have them.
 struct Source<'a> {
     measurement: &'a Measurement,
-    /// Those that have answered.
+    /// Cores that have answered, with their labels.
     cores: Vec<(String, &'a CoreReport)>,
 }
 

@@ -143,7 +143,7 @@ impl Server {
         self.inside.clone()
     }
 
-    /// What was recovered, when there is a store.
+    /// The report of recovery, when there is a store.
     pub fn recovered(&self) -> Option<&RecoveryReport> {
         self.recovered.as_ref()
     }

@@ -32,9 +32,9 @@ pub struct Settings {
     /// Port of the first core; each further one has the next. None takes those behind the main
     /// port (free ones when that is 0). One thread has no port but the main one.
     pub core_port: Option<u16>,
-    /// What MOVED and CLUSTER name as this machine; none names the address that the client reached.
+    /// Address that MOVED and CLUSTER name as this machine; none names the one that the client reached.
     pub announce_ip: Option<IpAddr>,
-    /// Who may come in, and what they may do.
+    /// Users, and what each may do.
     pub users: Arc<Users>,
     /// TLS on the main address, or on one beside it; none for plain TCP alone.
     pub tls: Option<TlsSettings>,

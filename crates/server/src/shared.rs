@@ -20,7 +20,7 @@ pub(crate) struct Shared {
     pub(crate) run_id: u64,
     /// Open connections of all cores, without those from within the process.
     pub(crate) clients: AtomicUsize,
-    /// Those of them that are not in.
+    /// Clients among them that are not in.
     pub(crate) waiting: AtomicUsize,
     /// Open connections from within the process.
     pub(crate) inside: AtomicUsize,
@@ -36,8 +36,8 @@ pub(crate) struct Shared {
     faults_after_ms: AtomicI64,
 }
 
-/// What one core holds, as it last said. On a cache line of its own, so that writing it does not
-/// disturb the others.
+/// Sizes that one core has last published. A cache line of its own keeps the writing core from
+/// disturbing the others.
 #[derive(Debug, Default)]
 #[repr(align(128))]
 struct Gauge {

@@ -44,31 +44,31 @@ pub struct UserEntry {
     pub roles: Vec<String>,
 }
 
-/// What can be said at once about a name and a password.
+/// Verdict on a name and a password that needs no hash.
 pub(crate) enum Judgement {
-    /// They are right.
+    /// Name and password are right.
     Admitted(Arc<User>),
-    /// They are wrong.
+    /// Name or password is wrong.
     Refused,
     /// Only [`Users::check`] can tell.
     Unknown,
 }
 
-/// Who has come in through another door than RESP.
+/// A user who has come in through another door than RESP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Admitted {
     /// The user's name.
     pub name: String,
-    /// What the user may do.
+    /// Roles of the user.
     pub roles: Roles,
 }
 
-/// What can be said at once about a name and a password, to another door than RESP.
+/// Verdict on a name and a password that needs no hash, for another door than RESP.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Admission {
-    /// They are right.
+    /// Name and password are right.
     Granted(Admitted),
-    /// They are wrong.
+    /// Name or password is wrong.
     Refused,
     /// [`Users::check_slowly`] can tell.
     Unknown,
@@ -77,11 +77,11 @@ pub enum Admission {
 /// All users. They do not change while the server runs.
 pub struct Users {
     default: Arc<User>,
-    /// Those with a hash, perhaps the default user among them.
+    /// Users with a hash, perhaps the default user among them.
     hashed: BTreeMap<String, Arc<User>>,
-    /// Those with a token.
+    /// Users with a token.
     tokens: Vec<(TokenHash, Arc<User>)>,
-    /// What unknown names are checked against; none when no user has a hash.
+    /// Hash that passwords of unknown names are checked against; none when no user has a hash.
     decoy: Option<PasswordHash>,
     key: ConfirmationKey,
     computed: AtomicU64,
@@ -133,7 +133,7 @@ impl Users {
         matches!(self.default.secret, Secret::Nothing)
     }
 
-    /// Who comes in and how, for people.
+    /// The ways to come in, as a sentence for people.
     pub fn in_words(&self) -> String {
         if self.is_open() {
             return "without a password, with every role".to_owned();
@@ -145,13 +145,13 @@ impl Users {
         }
     }
 
-    /// Who comes without saying a name; none where that is nobody.
+    /// The user of clients that say no name; none where nobody comes in so.
     pub fn anyone(&self) -> Option<Admitted> {
         self.is_open().then(|| Admitted::from(&*self.default))
     }
 
-    /// Whose token it is. Compares it with every one, in a time that does not depend on how much of
-    /// it is right.
+    /// The user of a token. Every hash is compared, in a time that does not depend on how much of the
+    /// token is right.
     pub fn of_token(&self, token: &[u8]) -> Option<Admitted> {
         let given = TokenHash::of(token);
         let mut found = None;
@@ -163,7 +163,7 @@ impl Users {
         found.map(|user| Admitted::from(&**user))
     }
 
-    /// What can be told about a name and a password without computing a hash.
+    /// Judges a name and a password without computing a hash.
     pub fn admit(&self, name: &[u8], password: &[u8]) -> Admission {
         match self.judge(name, password) {
             Judgement::Admitted(user) => Admission::Granted(Admitted::from(&*user)),
@@ -172,8 +172,8 @@ impl Users {
         }
     }
 
-    /// Who it is, where only a hash can tell. Takes tens of milliseconds and 19 MiB: call it where
-    /// it holds nobody up, and not more than once at a time.
+    /// Computes the hash of a password and finds its user. Takes tens of milliseconds and 19 MiB: call
+    /// it where it holds nobody up, and not more than once at a time.
     pub fn check_slowly(&self, name: &[u8], password: &[u8]) -> Option<Admitted> {
         let user = self.check(name, password, &mut Workspace::default())?;
         Some(Admitted::from(&*user))
@@ -196,7 +196,7 @@ impl Users {
         self.computed.load(Ordering::Relaxed)
     }
 
-    /// What can be told without computing a hash. Quick.
+    /// Judges a name and a password without computing a hash. Quick.
     pub(crate) fn judge(&self, name: &[u8], password: &[u8]) -> Judgement {
         if password.len() > Password::LEN_MAX {
             return Judgement::Refused;

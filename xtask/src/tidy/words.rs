@@ -27,7 +27,6 @@ const OPENINGS_MAX: &[(&str, usize)] = &[
     ("crates/cluster-client", 11),
     ("crates/http", 83),
     ("crates/resp", 6),
-    ("crates/server", 192),
     ("lab", 225),
 ];
 

@@ -28,7 +28,7 @@ enum Step {
     Sum,
     /// The first error that was counted, else OK.
     Success,
-    /// This core's replies to so many commands as one array; null when it has refused all of them.
+    /// A core's replies to so many commands as one array; null when the core has refused all of them.
     Transaction(u16, u32),
 }
 
@@ -39,7 +39,7 @@ pub(crate) enum Merged {
     Done,
     /// There are enough replies for now.
     Full,
-    /// This core has to execute more first.
+    /// A core that has to execute more before its next reply is there.
     Cut(u16),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Gather {
     bundles: Vec<Option<Box<Bundle>>>,
     /// Bundles that are away.
     pub(crate) away: usize,
-    /// What those took when they left, bytes.
+    /// Memory of the bundles that are away, as they left, bytes.
     away_bytes: usize,
     sum: i64,
     error: Option<Vec<u8>>,
@@ -170,7 +170,7 @@ impl Gather {
         self.steps.len() >= STEPS_MAX
     }
 
-    /// What it takes, those that are away as they left, bytes.
+    /// Memory of the steps and of all bundles, those that are away as they left, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         let here = self.bundles.iter().flatten().map(Room::room).sum::<usize>();
         let steps = size_of::<Step>() * self.steps.capacity();
@@ -194,7 +194,7 @@ impl Gather {
         })
     }
 
-    /// This core's bundle, to be sent again.
+    /// The bundle of a core, to be sent again.
     pub(crate) fn again(&mut self, core: u16) -> Option<Box<Bundle>> {
         let mut bundle = self.bundles.get_mut(usize::from(core))?.take()?;
         bundle.room_away = bundle.room();
@@ -293,7 +293,7 @@ mod tests {
     use crate::execute::dispatch;
     use scurry_resp::{Parsed, Parser, RequestLimits};
 
-    /// These inline requests on three cores, where the first byte of a key is its core.
+    /// Gathers inline requests for three cores, where the first byte of a key is its core.
     fn gathered(requests: &[&str]) -> Gather {
         let (mut gather, mut spare) = (Gather::default(), Spare::default());
         let mut spreader = Spreader { spare: &mut spare, caller: Caller::default(), cores: 3 };

@@ -9,7 +9,7 @@ use crate::net::buffers::Buffers;
 /// Bundles that are empty; they travel as pointers.
 pub(crate) type Spare = Kept<Box<Bundle>>;
 
-/// One core's.
+/// Buffers, readers and bundles that one core's connections share.
 #[derive(Debug, Default)]
 pub(crate) struct Pool {
     pub(crate) buffers: Buffers,
@@ -29,8 +29,9 @@ impl Pool {
         self.readers.give(reader);
     }
 
-    /// What it keeps on behalf of those who are in, bytes. Buffers and readers are kept for anybody who
-    /// connects, few and bounded, and so they are not counted: nobody makes commands get OOM by that.
+    /// Memory kept on behalf of connections that are in, bytes. Buffers and readers are kept for
+    /// anybody who connects, few and bounded, and so they are not counted: nobody makes commands get
+    /// OOM by that.
     pub(crate) fn memory_bytes(&self) -> u64 {
         self.bundles.bytes as u64
     }

@@ -24,7 +24,7 @@ pub(crate) struct TurnRequests<'t> {
     pub(crate) spare: &'t mut Spare,
 }
 
-/// What comes after a request.
+/// The step that comes after a request.
 pub(crate) enum Next {
     /// The next one.
     Go,

@@ -12,7 +12,7 @@ pub(crate) struct Deadlines {
 }
 
 impl Deadlines {
-    /// This connection has until then, ms of uptime.
+    /// Adds a connection whose time ends then, ms of uptime.
     pub(crate) fn push(&mut self, connection: Ticket, until_ms: i64) {
         self.waiting.push_back((connection, until_ms));
     }

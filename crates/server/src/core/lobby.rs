@@ -27,12 +27,12 @@ impl Lobby {
         Lobby { waiting: BTreeMap::new(), places }
     }
 
-    /// This connection is not in, since then.
+    /// Takes in a connection that waits since then.
     pub(crate) fn enter(&mut self, connection: Ticket, since_ms: i64) {
         self.waiting.insert((since_ms, connection.client), connection.key);
     }
 
-    /// It is in, or gone.
+    /// Lets a connection go that is in, or gone.
     pub(crate) fn leave(&mut self, connection: Ticket, since_ms: i64) {
         self.waiting.remove(&(since_ms, connection.client));
     }
@@ -43,7 +43,7 @@ impl Lobby {
         Some((Ticket { key, client }, since_ms))
     }
 
-    /// Who has to give way, because there are more than there are places.
+    /// The connection that has to give way, because there are more than the lobby has room for.
     pub(crate) fn surplus(&self) -> Option<Ticket> {
         let oldest = self.oldest().filter(|_| self.waiting.len() > self.places);
         oldest.map(|(ticket, _)| ticket)

@@ -136,7 +136,7 @@ impl Core {
         Ok(())
     }
 
-    /// What was counted, open connections included.
+    /// Counts of RDMA, open connections included.
     pub(super) fn rdma_report(&self) -> RdmaReport {
         let Some(own) = &self.rdma else { return RdmaReport::default() };
         let mut report = own.report();

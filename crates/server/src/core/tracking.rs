@@ -4,7 +4,7 @@ use super::Core;
 use crate::mail::message::{Message, News};
 
 impl Core {
-    /// What this core's keys have to tell goes to the cores of those who have read them.
+    /// Sends what has changed of this core's keys to the cores of the clients that have read them.
     pub(super) fn tell_trackers(&mut self) {
         if !self.node.tracking.is_active() {
             return;

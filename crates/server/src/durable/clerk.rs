@@ -9,14 +9,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What it is asked to do. One batch is under way at most, and one try.
+/// Orders to the log's thread. One batch is under way at most, and one try.
 enum Order {
     Write(Batch),
     /// The next segment could not be set aside: once more.
     SetAhead,
 }
 
-/// What it says.
+/// Reports of the log's thread.
 pub(super) enum Said {
     /// A batch was written and synced, or not.
     Done(Batch, io::Result<()>),

@@ -16,7 +16,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-/// Whose positions these are.
+/// The log that positions belong to.
 #[derive(Clone, Copy, Debug)]
 struct Log {
     generation: u32,
@@ -30,14 +30,14 @@ impl Log {
     }
 }
 
-/// One core's.
+/// Readers of one core's events: their jobs, and the thread that reads for them.
 pub(crate) struct Events {
     log: Log,
     jobs: mpsc::Sender<Job>,
     done: mpsc::Receiver<Done>,
-    /// Those whose jobs the thread has.
+    /// Readers whose jobs the thread has.
     under_way: Vec<Sender>,
-    /// Those that are at the end of what is durable.
+    /// Jobs at the end of what is durable.
     waiting: Vec<Job>,
     replies: VecDeque<(Sender, Vec<u8>)>,
     /// The server stops: nobody waits any more.

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
-/// What it is asked to do. Few tasks are under way: the core waits for pieces to be written.
+/// Tasks for the keeper's thread. Few are under way: the core waits for pieces to be written.
 pub(super) enum Task {
     Begin {
         begun: u64,
@@ -34,7 +34,7 @@ pub(super) enum Task {
     },
 }
 
-/// What it says.
+/// Reports of the keeper's thread.
 pub(super) enum News {
     Synced { to: u64 },
     NotSynced(io::Error),
@@ -42,7 +42,7 @@ pub(super) enum News {
     Ended,
 }
 
-/// What it says of a snapshot.
+/// Reports about a snapshot.
 pub(super) enum SnapshotNews {
     Written(Vec<u8>),
     Finished,
@@ -98,7 +98,7 @@ impl Keeper {
     }
 }
 
-/// What the thread has.
+/// State of the keeper's thread.
 pub(super) struct Hand {
     path: PathBuf,
     directory: Directory,

@@ -3,14 +3,14 @@
 use scurry_engine::is_want_of_room;
 use std::io;
 
-/// It is tried again after this, ms.
+/// Pause before room is looked for again, ms.
 const RETRY_MS: i64 = 500;
 
 /// None, or one that lasts.
 #[derive(Default)]
 pub(super) struct Shortage {
     why: Option<String>,
-    /// It is tried again then, ms of uptime.
+    /// Time of the next look for room, ms of uptime.
     retry_ms: i64,
     /// A try is under way.
     is_tried: bool,
@@ -24,7 +24,7 @@ impl Shortage {
         self.why = outcome.as_ref().err().map(describe);
     }
 
-    /// What a command is told that finds no room; none where there is no shortage.
+    /// Reason that a command without room is told; none where there is no shortage.
     #[inline]
     pub(super) fn why(&self) -> Option<&str> {
         self.why.as_deref()
@@ -44,7 +44,7 @@ impl Shortage {
     }
 }
 
-/// What a log without room is to those who want to write.
+/// An error of a log without room, in words for clients that want to write.
 pub(super) fn describe(error: &io::Error) -> String {
     if is_want_of_room(error) {
         format!("the disk is full and nothing can be written: make room ({error})")

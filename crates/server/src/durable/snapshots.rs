@@ -8,7 +8,7 @@ use scurry_ledger::Time;
 /// Pieces under way at most: what a snapshot needs of memory.
 const PIECES_MAX: usize = 2;
 
-/// One that failed is begun again after this, ms: perhaps there is room by then.
+/// Pause after a failed snapshot, ms: perhaps there is room by then.
 const RETRY_MS: i64 = 60_000;
 
 /// Where the snapshot that is written stands.
@@ -19,11 +19,11 @@ enum Stage {
     Finishing { begun: u64, as_of: u64 },
     /// The log has to be durable up to `as_of`.
     Waiting { begun: u64, as_of: u64 },
-    /// It gets its name.
+    /// The snapshot is durable and gets its name.
     Publishing { begun: u64 },
 }
 
-/// One core's.
+/// Snapshots of one core: when the next one begins, and how far the present one is.
 pub(super) struct Snapshots {
     log: Option<LogId>,
     /// One is begun when the log has grown by so much.

@@ -35,13 +35,12 @@ pub struct RecoveryProgress {
     pub log_bytes_all: u64,
 }
 
-/// What recovery has found, over all threads that wrote.
+/// Findings of recovery, over all threads that wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RecoveryReport {
     /// How far it came: all of it.
     pub read: RecoveryProgress,
-    /// What an operator should know: ends of logs that were cut off, snapshots that were passed
-    /// over.
+    /// Notes for the operator: ends of logs that were cut off, snapshots that were passed over.
     pub notes: Vec<String>,
 }
 
@@ -54,18 +53,18 @@ pub(crate) struct Retention {
     pub(crate) log_bytes: u64,
 }
 
-/// What a core begins with.
+/// The shard, the log and the files that a core begins with.
 pub(crate) struct CoreStart {
     pub(crate) shard: Shard,
     pub(crate) log: LogId,
     /// The sequence of the next record.
     pub(crate) next: u64,
     pub(crate) durability: Durability,
-    /// What positions of events begin with.
+    /// Generation of the log, which positions of events begin with.
     pub(crate) generation: u32,
     /// For the log, for what is done beside, and for those who read along.
     pub(crate) directories: [Directory; 3],
-    /// What says how far the log has come: for the log, and for what is done beside. None where it
+    /// Notes of how far the log has come: one for the log, one for what is done beside. None where it
     /// cannot be had, which was reported.
     pub(crate) reaches: [Option<LogReach<DiskFile>>; 2],
     pub(crate) retention: Retention,
@@ -82,7 +81,7 @@ pub(crate) struct Opened {
     pub(crate) report: RecoveryReport,
 }
 
-/// What is to be opened, and how.
+/// The store to open, and the settings to open it with.
 pub(crate) struct Plan<'p> {
     pub(crate) path: &'p Path,
     pub(crate) threads: u16,

@@ -38,22 +38,22 @@ pub(crate) struct Client {
     pub(crate) port: PortKind,
     pub(crate) protocol: Protocol,
     pub(crate) authenticated: bool,
-    /// It comes from within this process.
+    /// True for a connection from within this process.
     pub(crate) inside: bool,
     pub(crate) user: Arc<User>,
-    /// Those of `user`, where dispatch finds them without following a pointer.
+    /// Roles of `user`, where dispatch finds them without following a pointer.
     pub(crate) roles: Roles,
-    /// What its verdict on a password is sent to.
+    /// Address that the verdict on a password is sent to.
     pub(crate) ticket: Ticket,
     /// An AUTH or HELLO that waits for its verdict.
     pub(crate) entry: Option<Box<Entry>>,
     /// The thread whose events it waits for.
     pub(crate) following: Option<u16>,
-    /// It watches what clients send.
+    /// True while MONITOR shows the client what others send.
     pub(crate) monitors: bool,
     /// CLIENT TRACKING, while it is on.
     pub(crate) tracking: Option<Box<Mode>>,
-    /// What the cores have said to the question that the next command asked.
+    /// Answers of the cores to the question that the next command asked.
     pub(crate) told: Option<Vec<Answer>>,
     /// Since MULTI or WATCH.
     pub(crate) transaction: Option<Box<Transaction>>,
@@ -108,7 +108,7 @@ impl Client {
         Caller { protocol: self.protocol, peer: Some(self.peer), tracker }
     }
 
-    /// What is to be known of its tracking where its next command is executed.
+    /// The tracker of the client's next command, for the core that executes it.
     pub(crate) fn tracker(&self, core: u16) -> Option<Tracker> {
         self.tracking.as_ref().map(|mode| mode.tracker(core, self.ticket))
     }
@@ -150,7 +150,8 @@ impl Client {
         }
     }
 
-    /// Its line of CLIENT LIST, without the line break. Names are printable: they were checked.
+    /// The client's line of CLIENT LIST, without the line break. Names are printable: they were
+    /// checked.
     pub(crate) fn describe(&self, now: Reading, out: &mut String) {
         let text = String::from_utf8_lossy;
         // Writing to a string cannot fail.

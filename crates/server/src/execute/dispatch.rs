@@ -191,8 +191,8 @@ pub(crate) fn execute(
     effect
 }
 
-/// Those who have read what a command has changed are told, and what it has read is tracked;
-/// pushes for the client itself come right behind the reply.
+/// Tells the readers of keys that a command has changed, and tracks the keys that it has read; pushes
+/// for the client itself come right behind the reply.
 #[cold]
 fn track(node: &mut Node, client: &Client, spec: &'static Spec, args: Args<'_>, out: &mut Vec<u8>) {
     let tracker = client.tracker(node.core);
@@ -301,11 +301,11 @@ enum Refusal<'a> {
     },
     WrongArity(&'static Spec),
     NotAuthenticated,
-    /// Its user has not the role.
+    /// The user has not the command's role.
     NoPermission(String),
     /// The log cannot take it.
     Trouble(String),
-    /// Its keys are not this core's.
+    /// The keys are not this core's.
     Elsewhere(String),
 }
 
@@ -362,7 +362,7 @@ fn no_permission(spec: &Spec, client: &Client) -> String {
     format!("NOPERM User {user} has no permissions to run the '{command}' command")
 }
 
-/// What Redis quotes of an argument: up to a zero byte, and so many bytes.
+/// The part of an argument that Redis quotes: up to a zero byte, and so many bytes.
 fn quoted(bytes: &[u8], len_max: usize) -> &[u8] {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     &bytes[..end.min(len_max)]

@@ -31,7 +31,7 @@ pub(crate) struct Node {
     pub(crate) shard: Shard,
     /// The hash of the first key of the request that is executed, where it was made ahead.
     pub(crate) first_hash: Option<u64>,
-    /// What of it is durable.
+    /// The shard's log, and all that waits for it.
     pub(crate) durable: Durable,
     pub(crate) settings: Settings,
     pub(crate) shared: Arc<Shared>,
@@ -40,20 +40,20 @@ pub(crate) struct Node {
     /// The time of this turn of the loop: every command of a turn sees the same.
     pub(crate) now: Reading,
     pub(crate) counters: Counters,
-    /// What is counted by command and by duration.
+    /// Counts by command and by duration.
     pub(crate) measures: Measures,
     /// When the present part of the turn began, for what requests take.
     pub(crate) now_ns: u64,
     /// Open connections of this core.
     pub(crate) clients: usize,
-    /// Those of them that are not in.
+    /// Connections among them that are not in.
     pub(crate) waiting: usize,
     pub(crate) scratch: Scratch<'static>,
     /// Where passwords are given to be checked.
     pub(crate) desk: Desk,
     /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
     pub(crate) faults: Faults,
-    /// What took long.
+    /// Commands and events that took long.
     pub(crate) slowness: Slowness,
     /// The log has said that keys collide.
     told_of_probes: bool,
@@ -67,11 +67,11 @@ pub(crate) struct Node {
     pub(crate) pooled_bytes: u64,
     /// Of the others. It is not the store's: it takes nothing from what keys may have.
     pub(crate) lobby_bytes: u64,
-    /// What this turn's clients have sent, while somebody watches.
+    /// Commands of this turn's clients, while somebody monitors.
     pub(crate) monitor: Monitor,
     /// For what watched keys hold.
     pub(crate) fingerprint_seeds: FingerprintSeeds,
-    /// Who has read which keys, while somebody tracks.
+    /// Readers of each key, while somebody tracks.
     pub(crate) tracking: Tracking,
 }
 
@@ -181,7 +181,7 @@ impl Node {
         }
     }
 
-    /// What this core knows for commands that show the whole server.
+    /// Part of this core in commands that show the whole server.
     pub(crate) fn report(&self, rdma: RdmaReport) -> Report {
         Report {
             stats: self.shard.stats(),
@@ -198,8 +198,8 @@ impl Node {
         }
     }
 
-    /// What this core knows for `/metrics`. It is told at once, also what is not durable yet, and also
-    /// when the log has failed: it is no promise.
+    /// Part of this core in `/metrics`. It is told at once, also what is not durable yet, and also when
+    /// the log has failed: it is no promise.
     pub(crate) fn core_report(&self, rdma: RdmaReport) -> CoreReport {
         CoreReport {
             core: self.core,
@@ -248,7 +248,7 @@ impl Node {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
     }
 
-    /// What is done between turns.
+    /// Work of the log between turns.
     pub(crate) fn look_after_log(&mut self) {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
     }

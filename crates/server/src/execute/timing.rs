@@ -10,7 +10,7 @@ use scurry_resp::Args;
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
 use std::net::SocketAddr;
 
-/// Whose commands are measured.
+/// The sender of the commands that are measured.
 #[derive(Clone, Copy)]
 pub(crate) enum Origin<'a> {
     /// A connection of this core.

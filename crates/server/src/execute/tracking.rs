@@ -27,7 +27,7 @@ pub(crate) struct Tracking {
     cores: u16,
     /// Of all cores together.
     keys_max: usize,
-    /// What was not told yet, by core.
+    /// News that were not told yet, by core.
     news: Vec<News>,
 }
 
@@ -72,7 +72,7 @@ impl Tracking {
         }
     }
 
-    /// What the clients of each core are to be told.
+    /// News for the clients of each core.
     pub(crate) fn take_news(&mut self) -> Vec<(u16, News)> {
         let has_some = |news: &News| news.flushed || !news.keys.is_empty();
         let cores = (0..self.cores).zip(&mut self.news).filter(|(_, news)| has_some(news));
@@ -114,7 +114,7 @@ impl Tracking {
     }
 }
 
-/// What a client is told: a key has changed, or all of them.
+/// A push to a client: a key has changed, or all of them.
 fn push(key: Option<&[u8]>, reply: &mut Reply<'_>) {
     reply.push(2);
     reply.text("invalidate");

@@ -12,13 +12,13 @@ use scurry_resp::Args;
 use scurry_resp::table::Spec;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// What a connection has begun with MULTI or WATCH.
+/// Commands and watched keys of a connection since MULTI or WATCH.
 #[derive(Debug, Default)]
 pub(crate) struct Transaction {
     /// The core of all its keys; none before the first.
     pub(crate) core: Option<u16>,
     guards: Vec<Guard>,
-    /// What counts against [`TRANSACTION_LEN_MAX`] of the guards.
+    /// Bytes of the guards that count against [`TRANSACTION_LEN_MAX`].
     guards_len: usize,
     /// None before MULTI.
     queue: Option<Queue>,
@@ -63,7 +63,7 @@ impl Transaction {
         self.guards.extend(guards);
     }
 
-    /// What EXEC executes, and on what it depends.
+    /// Commands that EXEC executes, and the guards on which that depends.
     pub(crate) fn into_parts(self) -> (Queue, Vec<Guard>) {
         (self.queue.unwrap_or_default(), self.guards)
     }
@@ -80,7 +80,7 @@ impl Transaction {
 pub(crate) struct FingerprintSeeds([RandomState; 2]);
 
 impl FingerprintSeeds {
-    /// What a key holds at a time.
+    /// Fingerprint of a key's state at a time.
     pub(crate) fn fingerprint(&self, shard: &mut Shard, now: Time, key: Key<'_>) -> Fingerprint {
         let mut hashers = self.0.each_ref().map(RandomState::build_hasher);
         for hasher in &mut hashers {

@@ -114,7 +114,7 @@ impl Bundle {
         self.requests.room() + self.replies.capacity() <= ROOM_MAX
     }
 
-    /// What `execute` would do if these were the replies to all requests.
+    /// Does as `execute` would if these were the replies to all requests.
     #[cfg(test)]
     pub(crate) fn answer_with(&mut self, replies: &[&str], at_once: usize) {
         assert_eq!(self.requests.len(), replies.len());

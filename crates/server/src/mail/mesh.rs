@@ -107,7 +107,7 @@ impl Mesh {
         self.peers.iter().map(way).collect()
     }
 
-    /// What wakes this core.
+    /// The bell that wakes this core.
     pub(crate) fn bell(&self) -> Arc<Bell> {
         self.bell.clone()
     }

@@ -26,7 +26,7 @@ pub(crate) enum Message {
     Ask(Sender, Question),
     /// The answer.
     Tell(Sender, Answer),
-    /// The end of a wait: what was asked for shows changes that the log has failed to take: nobody will ever know
+    /// The end of a wait: the answer shows changes that the log has failed to take, so nobody will ever know
     /// whether it is true.
     Lost(Sender),
     /// Commands that clients of another core have sent, for those who monitor here.

@@ -77,7 +77,7 @@ pub(crate) struct CoreReport {
     pub(crate) cpu_ns: u64,
     /// From when a batch was given to the log until it was as durable as it had to be.
     pub(crate) log_writes: Histogram,
-    /// Its time.
+    /// The core's time.
     pub(crate) now: Reading,
 }
 

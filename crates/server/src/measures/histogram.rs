@@ -15,7 +15,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// One that took so long.
+    /// Counts one duration.
     #[inline]
     pub fn note(&mut self, duration_ns: u64) {
         self.note_each(duration_ns, 1);

@@ -5,12 +5,12 @@ use std::collections::VecDeque;
 /// Samples kept of each event, one for each second, as in Redis.
 const SAMPLES_MAX: usize = 160;
 
-/// What can take long.
+/// Events that can take long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// A command, or up to 16 that are measured together.
     Command,
-    /// What was due was expired.
+    /// Expiry of what was due.
     ExpireCycle,
     /// One turn of the event loop, all of it.
     LoopTurn,
@@ -41,7 +41,7 @@ pub(crate) struct Sample {
     pub(crate) ms: u64,
 }
 
-/// What is known of one event.
+/// Samples of one event.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct History {
     /// Oldest first.
@@ -85,7 +85,7 @@ impl History {
 /// All events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Latency {
-    /// What takes this long is kept, ms; 0 for nothing.
+    /// Duration from which events are kept, ms; 0 for none.
     pub(crate) threshold_ms: u64,
     histories: [History; Event::ALL.len()],
 }

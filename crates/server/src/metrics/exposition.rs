@@ -3,7 +3,7 @@
 
 use std::fmt::{Display, Write};
 
-/// What a metric is.
+/// Kinds of metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Only grows, until a restart; its name ends in `_total`.

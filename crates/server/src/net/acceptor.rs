@@ -20,7 +20,7 @@ pub(crate) struct Acceptor {
     /// Where it listens, with the port that was chosen.
     pub(crate) address: SocketAddr,
     listener: TcpListener,
-    /// It may have more connections.
+    /// True while more connections may be waiting to be accepted.
     ready: bool,
     /// When to try again after accepting has failed, ms of uptime.
     again_ms: Option<i64>,

@@ -2,7 +2,7 @@
 
 use crate::net::buffers::{BUFFER_LEN, Buffers};
 
-/// What is kept apart from a whole buffer at most, bytes: copying more costs more than it spares.
+/// Bytes kept apart from a whole buffer at most: copying more costs more than it spares.
 const SHELVED_LEN_MAX: usize = BUFFER_LEN / 2;
 
 /// Holds a buffer of the buffers while it holds bytes.
@@ -14,7 +14,7 @@ pub(crate) struct Buffer {
 }
 
 impl Buffer {
-    /// What has arrived and is not consumed.
+    /// Bytes that have arrived and are not consumed.
     pub(crate) fn filled(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
     }
@@ -36,7 +36,7 @@ impl Buffer {
         &mut self.bytes[self.end..]
     }
 
-    /// This many bytes of the room were filled.
+    /// Counts so many bytes of the room as arrived.
     pub(crate) fn fill(&mut self, len: usize) {
         self.end = (self.end + len).min(self.bytes.len());
     }

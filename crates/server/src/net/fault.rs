@@ -9,7 +9,7 @@ pub(crate) enum Fault {
     /// The two have not come to an agreement.
     #[error("TLS handshake failed: {error}{hint}", error = .0, hint = hint(.0))]
     Handshake(rustls::Error),
-    /// What came after the handshake was not from this peer.
+    /// Bytes after the handshake that were not from this peer.
     #[error("TLS session failed: {0}")]
     Session(rustls::Error),
     /// The handshake was not done in time.
@@ -26,10 +26,10 @@ pub(crate) enum Fault {
         "possible attack: HTTP on a RESP port, perhaps from a web page; nothing of it was executed"
     )]
     Http,
-    /// It was not in when its time was over.
+    /// The time to come in was over.
     #[error("a client did not authenticate in time (auth_ms_max)")]
     NotIn,
-    /// It was not in, and others came.
+    /// Others came before the connection was in.
     #[error("too many clients that have not authenticated: the oldest give way")]
     GaveWay,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Faults {
     last: Option<(SocketAddr, Fault)>,
     /// AUTH and HELLO with a wrong user or password.
     logins: u64,
-    /// Who has come last, and as whom.
+    /// Peer and user of the last failed login.
     last_login: Option<(SocketAddr, String)>,
 }
 

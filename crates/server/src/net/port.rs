@@ -15,8 +15,8 @@ pub(crate) enum PortKind {
     Core,
 }
 
-/// What is known of a connection by the port that it came to. It goes with the connection to the
-/// core that serves it.
+/// The port that a connection came in by, with what is spoken there. A copy goes with the connection to
+/// the core that serves it.
 #[derive(Clone, Debug)]
 pub(crate) struct Port {
     pub(crate) kind: PortKind,

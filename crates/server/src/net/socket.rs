@@ -19,7 +19,7 @@ pub(crate) enum Socket {
 }
 
 impl Socket {
-    /// What is spoken with a connection that has come in by this port.
+    /// The transport of a connection that has come in by this port.
     pub(crate) fn accept(stream: TcpStream, port: &Port) -> io::Result<Socket> {
         match &port.tls {
             None => Ok(Socket::Tcp(Tcp::new(stream))),
@@ -27,7 +27,8 @@ impl Socket {
         }
     }
 
-    /// What the poller watches for it; what is behind a completion queue has none of its own.
+    /// The stream that the poller listens to; a connection behind a completion queue has none of its
+    /// own.
     pub(crate) fn stream(&mut self) -> Option<&mut TcpStream> {
         match self {
             Socket::Tcp(tcp) => Some(&mut tcp.stream),

@@ -5,7 +5,7 @@
 use crate::net::buffers::Buffers;
 use std::io;
 
-/// What [`Transport::progress`] found.
+/// Findings of [`Transport::progress`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Arrival {
     /// Bytes, and there may be more.
@@ -25,13 +25,14 @@ pub(crate) trait Transport {
     /// Takes in what has arrived, a bounded amount at a time, and not more than `len_max` bytes; over
     /// RDMA what has arrived lies in the connection's own window.
     fn progress(&mut self, buffers: &mut Buffers, len_max: usize) -> io::Result<Arrival>;
-    /// What has arrived and is not consumed, contiguous.
+    /// Bytes that have arrived and are not consumed, contiguous.
     fn input(&self) -> &[u8];
     /// The same, and the staging to append replies to.
     fn parts(&mut self, buffers: &mut Buffers) -> (&[u8], &mut Vec<u8>);
     /// The first bytes of the input are done with.
     fn consume(&mut self, len: usize);
-    /// What was appended to the staging is formed; it is not visible to the peer yet.
+    /// Ends the replies that were appended to the staging: they are formed, and not visible to the peer
+    /// yet.
     fn commit(&mut self);
     /// Sends what is committed, with one call. False when the peer must take some first.
     fn publish(&mut self) -> io::Result<bool>;

@@ -32,7 +32,7 @@ pub enum StartError {
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// RDMA was asked for and cannot be had.
@@ -53,20 +53,20 @@ pub enum StartError {
     /// The directory of the store.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// What the store holds cannot be trusted.
+    /// The store cannot be trusted.
     #[error("{place}: {source}")]
     Recovery {
         /// The directory within the store.
         place: String,
-        /// What is wrong.
+        /// The fault that recovery has found.
         source: Box<RecoveryError>,
     },
     /// Something else that the loop needs.
     #[error("cannot set up {what}: {source}")]
     System {
-        /// What it was.
+        /// The step that has failed.
         what: &'static str,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }

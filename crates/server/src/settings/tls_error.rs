@@ -6,24 +6,24 @@ use std::path::PathBuf;
 /// A file of [`crate::TlsSettings`] that does not serve.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("cannot read {what} in {path}: {source}. Check the path and who may read it")]
     Read {
         /// Certificate, key or client CA.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// It holds something else.
+    /// The file holds something else.
     #[error("{path} holds no {what} in PEM: it must have a line -----BEGIN {begin}-----")]
     Empty {
         /// Certificate or private key.
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the line says.
+        /// The line that is looked for.
         begin: &'static str,
     },
     /// The two files are not a pair.
@@ -44,7 +44,7 @@ pub enum TlsError {
         what: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the library says.
+        /// The library's error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

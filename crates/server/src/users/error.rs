@@ -14,9 +14,9 @@ pub enum UserError {
          space"
     )]
     Name {
-        /// Its place in the file, counted from 1.
+        /// Position of the user in the file, counted from 1.
         place: usize,
-        /// What was given.
+        /// The name that was given.
         name: String,
     },
     /// A name was given twice.
@@ -30,17 +30,17 @@ pub enum UserError {
     /// A role that does not exist.
     #[error("user {user}: {role:?} is not a role: use read, charge, provision, admin")]
     Role {
-        /// Whose.
+        /// The user with that role.
         user: String,
-        /// What was given.
+        /// The role that was given.
         role: String,
     },
     /// The hash of the password.
     #[error("user {user}: the password_hash {fault}: make one with `scurry hash-password`")]
     Hash {
-        /// Whose.
+        /// The user with that hash.
         user: String,
-        /// What is wrong with it.
+        /// The fault of the hash.
         fault: HashFault,
     },
     /// Neither a password nor a token.
@@ -60,13 +60,13 @@ pub enum UserError {
     Randomness(#[from] getrandom::Error),
 }
 
-/// What is wrong with a password or with its hash.
+/// Faults of a password or of its hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum HashFault {
     /// No hash of Argon2.
     #[error("is not an Argon2 hash in PHC form ($argon2id$v=19$m=..,t=..,p=..$salt$hash)")]
     NotArgon2,
-    /// It would take too long, or too much memory, for each AUTH.
+    /// The hash would take too long, or too much memory, for each AUTH.
     #[error("costs too much: at most m=262144 (256 MiB), t=16 and p=16 are taken")]
     TooCostly,
     /// A password that AUTH could not be given.

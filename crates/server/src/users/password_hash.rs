@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Block, Params, Version};
 use std::fmt;
 use subtle::ConstantTimeEq;
 
-/// What a hash may cost at most: each AUTH pays it.
+/// Memory of a hash at most, KiB: each AUTH pays it.
 const MEMORY_KIB_MAX: u32 = 256 * 1024;
 const PASSES_MAX: u32 = 16;
 const LANES_MAX: u32 = 16;
@@ -15,8 +15,9 @@ const LANES_MAX: u32 = 16;
 const SALT_LEN: usize = 16;
 const OUTPUT_LEN: usize = 32;
 
-/// What a computation works in. Kept from one to the next: the allocator would not give megabytes
-/// that come and go back to the system, and the process would grow to ten times of what one takes.
+/// Memory that a computation works in. Kept from one to the next: the allocator would not give
+/// megabytes that come and go back to the system, and the process would grow to ten times of what one
+/// takes.
 #[derive(Default)]
 pub(crate) struct Workspace(Vec<Block>);
 
@@ -56,7 +57,7 @@ impl PasswordHash {
         })
     }
 
-    /// One that costs as much as this one and that no password has.
+    /// A hash that costs as much as this one and that no password has.
     pub(crate) fn decoy(&self) -> Result<PasswordHash, getrandom::Error> {
         let mut decoy = self.clone();
         getrandom::fill(&mut decoy.salt)?;

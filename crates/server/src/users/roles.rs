@@ -25,7 +25,7 @@ impl Roles {
     pub const ALL: Roles =
         Roles(bit(Role::Read) | bit(Role::Charge) | bit(Role::Provision) | bit(Role::Admin));
 
-    /// These and this one.
+    /// The roles and one more.
     pub const fn with(self, role: Role) -> Roles {
         Roles(self.0 | bit(role))
     }

@@ -28,7 +28,7 @@ fn check(users: &Users, name: &[u8], password: &[u8]) -> Option<Arc<User>> {
     users.check(name, password, &mut Workspace::default())
 }
 
-/// What judging, and checking where that is needed, comes to.
+/// Name of the user that judging, and checking where that is needed, lets in.
 fn admits(users: &Users, name: &str, password: &str) -> Option<String> {
     let user = match users.judge(name.as_bytes(), password.as_bytes()) {
         Judgement::Admitted(user) => Some(user),

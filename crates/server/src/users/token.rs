@@ -6,7 +6,7 @@ use subtle::ConstantTimeEq;
 
 /// Random bytes of a token.
 const RANDOM_LEN: usize = 32;
-/// What hashes begin with in the settings.
+/// Beginning of hashes in the settings.
 const PREFIX: &str = "sha256:";
 
 /// SHA-256 of a token.
@@ -28,7 +28,7 @@ impl TokenHash {
         Some(TokenHash(hash))
     }
 
-    /// That of a token.
+    /// The hash of a token.
     pub(crate) fn of(token: &[u8]) -> TokenHash {
         TokenHash(Sha256::digest(token).into())
     }
@@ -42,9 +42,9 @@ impl TokenHash {
 /// A new token.
 #[derive(Clone, Debug)]
 pub struct MadeToken {
-    /// What the client sends: `Authorization: Bearer TOKEN`.
+    /// The token that the client sends: `Authorization: Bearer TOKEN`.
     pub token: String,
-    /// What the settings keep of it.
+    /// The hash that the settings keep.
     pub hash: String,
 }
 

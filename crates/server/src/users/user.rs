@@ -17,13 +17,13 @@ pub(crate) struct User {
 }
 
 impl User {
-    /// Who comes from within this process, with these roles.
+    /// A user from within this process, with these roles.
     pub(crate) fn inside(roles: Roles) -> User {
         User { name: "(http)".to_owned(), roles, secret: Secret::Never }
     }
 }
 
-/// What a user must show.
+/// The proof that a user must show.
 pub(crate) enum Secret {
     /// Nothing: every connection begins as this user.
     Nothing,
@@ -31,7 +31,7 @@ pub(crate) enum Secret {
     Word(Password),
     /// A password of which only the hash is known.
     Hash(PasswordHash, Confirmation),
-    /// This user is off, or comes with a token alone.
+    /// No proof is enough: the user is off, or comes with a token alone.
     Never,
 }
 

@@ -15,13 +15,13 @@ use std::thread;
 /// Events of one reply, bytes: it ends behind the one that takes it beyond.
 const REPLY_LEN_ENOUGH: usize = 1 << 20;
 
-/// What is to be read.
+/// A reading of the log for one reader.
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) ask: Box<Ask>,
     /// From where; none for what is oldest.
     pub(super) at: Option<EventAt>,
-    /// What was asked for, when no log has it any more.
+    /// The position that was asked for, when no log has it any more.
     pub(super) missed_from: Option<Position>,
     /// How long to wait for an event, ms of uptime.
     pub(super) until_ms: i64,
@@ -31,7 +31,7 @@ pub(super) struct Job {
     pub(super) may_wait: bool,
 }
 
-/// What has become of a job.
+/// Outcome of a job.
 pub(super) enum Done {
     Reply(Sender, Vec<u8>),
     /// There is no event yet.

@@ -18,7 +18,7 @@ pub(super) fn head(reply: &mut Reply<'_>, log: Log, read: &Read, durable: u64) {
     reply.text("events");
 }
 
-/// What a reader is told that has come too late. The id is of this gap alone: the events at both its
+/// The reply to a reader that has come too late. The id is of this gap alone: the events at both its
 /// ends have their positions as ids, and effects that are keyed by the id must not mix them up.
 pub(super) fn missed(reply: &mut Reply<'_>, from: Position, to: Position) {
     reply.array(2);

@@ -146,8 +146,8 @@ fn conclude(
     }
 }
 
-/// What another user has begun goes on only as far as this one may see what it shows: MONITOR what
-/// clients send, tracking and watched keys that what was read has changed.
+/// Ends what another user has begun and this one may not see: MONITOR shows what clients send, tracking
+/// and watched keys show that what was read has changed.
 fn end_what_is_not_permitted(node: &Node, client: &mut Client) {
     if !client.roles.permit(Role::Admin) {
         connection::stop_monitoring(node, client);

@@ -14,14 +14,14 @@ use nix::sys::time::TimeValLike;
 use scurry_engine::Durability;
 use scurry_resp::{Args, Reply};
 
-/// What sections are written from: this core's settings and what all cores have said.
+/// Settings of this core and reports of all cores, from which sections are written.
 struct Source<'a> {
     node: &'a Node,
     client: &'a Client,
     all: Report,
 }
 
-/// Its title, what writes it, and whether nobody has to ask for it.
+/// A section's title, its writer, and whether nobody has to ask for it.
 type Section = (&'static str, fn(&Source<'_>, &mut Lines), bool);
 
 const SECTIONS: &[Section] = &[

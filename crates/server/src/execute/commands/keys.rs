@@ -131,7 +131,7 @@ pub(crate) fn flush(
     Effect::Every
 }
 
-/// This core's part of it. An account may have been created meanwhile.
+/// Flushes this core's part of the keys. An account may have been created meanwhile.
 pub(crate) fn flush_shard(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     if node.shard.stats().accounts > 0 && is_forced(args) != Some(true) {
         return refuse_flush(args, reply);

@@ -11,7 +11,7 @@ use std::fmt::Write;
 const OFF: &str = "Nothing is watched: CONFIG SET latency-monitor-threshold <milliseconds> to keep what takes so long.\n";
 const NOTHING: &str = "Nothing took as long as latency-monitor-threshold.\n";
 
-/// What all cores know, when they have been asked.
+/// Latencies of all cores, when they have been asked.
 fn told(client: &mut Client) -> Option<Latency> {
     let mut all = Latency::default();
     for answer in client.told.take()? {

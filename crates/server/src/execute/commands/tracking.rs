@@ -21,7 +21,7 @@ const NOT_OPTIN: &str =
 const NOT_OPTOUT: &str =
     "ERR CLIENT CACHING NO is only valid when tracking is enabled in OPTOUT mode.";
 
-/// What stands behind ON or OFF.
+/// Options that stand behind ON or OFF.
 #[derive(Default)]
 struct Options {
     optin: bool,
@@ -106,7 +106,7 @@ fn start(node: &mut Node, client: &mut Client, options: &Options) -> Result<(), 
     Ok(())
 }
 
-/// It is told nothing more. What it has read is let go when it changes.
+/// Ends the tracking of a client. Keys that were read are let go when they change.
 pub(crate) fn stop(node: &Node, client: &mut Client) {
     if client.tracking.take().is_some() {
         node.shared.trackers.fetch_sub(1, Ordering::Relaxed);

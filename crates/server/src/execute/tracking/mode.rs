@@ -6,23 +6,23 @@ use crate::ticket::Sender;
 use crate::ticket::Ticket;
 use scurry_resp::table::Spec;
 
-/// Which reads are tracked.
+/// Choice of the reads that are tracked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Choice {
     /// All.
     #[default]
     All,
-    /// That of the command behind CLIENT CACHING YES.
+    /// Reads of the command behind CLIENT CACHING YES.
     OptIn,
     /// All but that of the command behind CLIENT CACHING NO.
     OptOut,
 }
 
-/// What a connection has asked for, and what it was not told yet.
+/// Options of CLIENT TRACKING that a connection has set, and the pushes that it was not sent yet.
 #[derive(Debug, Default)]
 pub(crate) struct Mode {
     pub(crate) choice: Choice,
-    /// It is not told what it has changed itself.
+    /// True when the client is not told what it has changed itself.
     pub(crate) noloop: bool,
     /// CLIENT CACHING was said of the next command.
     pub(crate) caching: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Mode {
 }
 
 impl Mode {
-    /// What a core that executes the next command needs to know.
+    /// The tracker of the next command, for the core that executes it.
     pub(crate) fn tracker(&self, core: u16, ticket: Ticket) -> Tracker {
         let tracks = match self.choice {
             Choice::All => true,
@@ -57,12 +57,12 @@ impl Mode {
         append_push(key, &mut self.pushes);
     }
 
-    /// What waits, if anything does.
+    /// Pushes that wait, if there are any.
     pub(crate) fn take(&mut self) -> Option<Vec<u8>> {
         (!self.pushes.is_empty()).then(|| std::mem::take(&mut self.pushes))
     }
 
-    /// What it holds, bytes.
+    /// Memory of the mode and its pushes, bytes.
     pub(crate) fn memory_bytes(&self) -> u64 {
         (size_of::<Mode>() + self.pushes.capacity()) as u64
     }

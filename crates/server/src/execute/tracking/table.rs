@@ -8,8 +8,8 @@ use std::ops::Bound;
 
 /// Memory for each key that there may be, bytes: more is taken by long keys or many clients.
 const BYTES_PER_KEY: usize = 256;
-/// What an entry takes beside the key's bytes and its clients: its part of a node of the tree, and
-/// two allocations.
+/// Memory of an entry beside the key's bytes and its clients: its part of a node of the tree, and two
+/// allocations.
 const ENTRY_BYTES: usize = 96;
 
 /// Clients by key, in the order of their numbers.

@@ -100,7 +100,7 @@ fn queues(settings: &RdmaSettings) -> scurry_rdma::Settings {
     }
 }
 
-/// One core's.
+/// RDMA of one core: its hub, its connections by their queue pairs, and the listener on the first core.
 pub(crate) struct CoreRdma {
     hub: Hub,
     /// The first core's alone; none while stopping.
@@ -112,7 +112,7 @@ pub(crate) struct CoreRdma {
     settings: RdmaSettings,
     spin: Spin,
     tick_ms: i64,
-    /// What connections have done that are closed.
+    /// Counts of connections that are closed.
     closed: Counts,
 }
 
@@ -130,7 +130,7 @@ impl CoreRdma {
         Ok(())
     }
 
-    /// Who wants to connect; a bounded number.
+    /// Requests for connections; a bounded number.
     pub(crate) fn requests(&self) -> Vec<Welcome> {
         let Some((listener, port)) = &self.listener else { return Vec::new() };
         let mut requests = Vec::new();
@@ -248,7 +248,7 @@ impl CoreRdma {
         self.keys.values().copied().collect()
     }
 
-    /// What was counted, but for what open connections have done.
+    /// Counts without those of open connections.
     pub(crate) fn report(&self) -> RdmaReport {
         RdmaReport { counts: self.closed, device: self.hub.counters(), ..RdmaReport::default() }
     }

@@ -10,9 +10,9 @@ pub(crate) struct RdmaReport {
     pub(crate) connections: u64,
     /// Memory that is pinned for them, bytes.
     pub(crate) pinned_bytes: u64,
-    /// What connections have done, those that are closed included.
+    /// Counts of connections, those that are closed included.
     pub(crate) counts: Counts,
-    /// What the device was asked.
+    /// Counts of requests to the device.
     pub(crate) device: Counters,
 }
 

@@ -76,7 +76,7 @@ impl Handshaker {
 }
 
 impl TlsSettings {
-    /// What other doors of the process speak TLS with: the same certificate, the same demands.
+    /// Configuration for other doors of the process: the same certificate, the same demands.
     /// `protocols` is what ALPN offers.
     ///
     /// # Errors

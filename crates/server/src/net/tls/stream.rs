@@ -15,7 +15,7 @@ use std::net::Shutdown;
 /// Records that wait within the session to be sent, at most, bytes.
 const RECORDS_LEN_MAX: usize = 64 * 1024;
 
-/// What a session holds, bytes, as measured over a thousand of them.
+/// Memory of a session, bytes, as measured over a thousand of them.
 const SESSION_LEN: usize = 8 * 1024;
 
 /// A socket, a session, and the plain bytes on their way in and out.
