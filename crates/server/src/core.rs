@@ -1,46 +1,34 @@
 //! The event loop of a core: waits, reads its mail, accepts, gives each connection its turn, runs
 //! what is due. A core owns all that it touches; more cores are more of these, each with its own.
 
-pub(crate) mod deadlines;
+mod closing;
 mod entering;
-mod events;
-pub(crate) mod lobby;
+mod followers;
+mod lobby;
+mod mail;
 #[cfg_attr(not(feature = "rdma"), path = "core/rdma_absent.rs")]
 mod rdma;
-pub(crate) mod signals;
-mod tracking;
+mod stopping;
 mod turns;
+
+pub(crate) use stopping::{Signals, survive_file_limit};
 
 use crate::connection::Connection;
 use crate::connection::pool::Pool;
-use crate::core::deadlines::Deadlines;
-use crate::core::lobby::Lobby;
-use crate::core::signals::Signals;
 use crate::durable::{Fate, Held};
-use crate::execute::client::Client;
 use crate::execute::node::Node;
 use crate::mail::bundle::Bundle;
-use crate::mail::message::Message;
-use crate::mail::report::{Answer, Question};
 use crate::measures::latency::Event;
 use crate::net::acceptor::Acceptor;
-use crate::net::fault::Fault;
-use crate::net::listener;
-use crate::net::port::{Port, PortKind};
 use crate::net::rdma::CoreRdma;
 use crate::net::socket::Socket;
-use crate::net::transport::Transport;
-use crate::ticket::Sender;
-use crate::ticket::Ticket;
-use crate::users::User;
-use mio::net::TcpStream;
+use crate::ticket::{Sender, Ticket};
+use closing::Deadlines;
+use lobby::Lobby;
 use mio::{Events, Interest, Poll, Token};
 use slab::Slab;
 use std::collections::VecDeque;
 use std::io;
-use std::net::SocketAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 use turns::Group;
 
@@ -50,8 +38,6 @@ const WAKE_MS_MAX: i64 = 100;
 const DRAIN_WAKE_MS: i64 = 10;
 /// Events taken from the poller at once.
 const EVENTS_MAX: usize = 1024;
-/// Packets of mail read in one turn.
-const MAIL_PACKETS_MAX: usize = 256;
 /// How long a closing connection may wait for its peer's end, ms.
 const LINGER_MS_MAX: i64 = 2_000;
 /// How long a reply may take whose peer has said that nothing more comes, ms. It may have closed, or
@@ -299,142 +285,6 @@ impl Core {
         self.node.durable.give_up();
     }
 
-    /// Asks every core that the connection's port stands for. True when all have answered.
-    fn ask(&mut self, key: usize, question: Question) -> bool {
-        let own = self.answer(question);
-        let Some(connection) = self.connections.get_mut(key) else { return false };
-        let sender = connection.sender(self.node.core);
-        let others: Vec<u16> = match connection.client.port {
-            PortKind::Main => self.node.mesh.others().collect(),
-            PortKind::Core => Vec::new(),
-        };
-        connection.asks(others.len() + 1);
-        for core in others {
-            self.node.mesh.send(core, Message::Ask(sender, question));
-        }
-        connection.told(own)
-    }
-
-    fn answer(&self, question: Question) -> Answer {
-        match question {
-            Question::Report => Answer::Report(Box::new(self.node.report(self.rdma_report()))),
-            Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
-            Question::Latency => Answer::Latency(Box::new(self.node.slowness.latency.clone())),
-            Question::Clients => {
-                let mut text = String::new();
-                for (_, connection) in &self.connections {
-                    connection.client.describe(self.node.now, &mut text);
-                    text.push('\n');
-                }
-                Answer::Clients(text)
-            }
-        }
-    }
-
-    /// Reads what other cores have sent.
-    fn mail(&mut self) {
-        while !self.node.is_congested()
-            && let Some((sender, bundle)) = self.postponed.pop_front()
-        {
-            self.work(sender, bundle);
-        }
-        // Not more than was there when the turn began, or nearly so: clients have their turns.
-        for _ in 0..MAIL_PACKETS_MAX {
-            let Some(mut packet) = self.node.mesh.receive() else { return };
-            for message in packet.drain(..) {
-                self.read(message);
-            }
-            self.node.mesh.recycle(packet);
-        }
-    }
-
-    /// Executes requests of another core's connection.
-    fn work(&mut self, sender: Sender, mut bundle: Box<Bundle>) {
-        bundle.execute(&mut self.node);
-        let done = Sender { core: self.node.core, ..sender };
-        self.node.send_when_durable(sender.core, Message::Done(done, bundle));
-    }
-
-    fn read(&mut self, message: Message) {
-        match message {
-            Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
-            Message::WelcomeRdma(welcome) => self.welcome_rdma(*welcome),
-            Message::Work(sender, bundle) if self.node.is_congested() => {
-                self.postponed.push_back((sender, bundle));
-            }
-            Message::Work(sender, bundle) => self.work(sender, bundle),
-            Message::Done(sender, bundle) => {
-                if let Some(connection) = self.addressee(sender) {
-                    connection.returned(sender.core, bundle);
-                    self.enqueue(sender.connection);
-                }
-            }
-            Message::Ask(sender, question) => {
-                let answer = self.answer(question);
-                self.node.send_when_durable(sender.core, Message::Tell(sender, answer));
-            }
-            Message::Tell(sender, answer) => {
-                if let Some(connection) = self.addressee(sender)
-                    && connection.told(answer)
-                {
-                    self.enqueue(sender.connection);
-                }
-            }
-            Message::Lost(sender) => {
-                if self.addressee(sender).is_some() {
-                    self.close(sender.connection);
-                }
-            }
-            Message::Monitor(lines) => self.show(&lines),
-            Message::Invalidate(news) => self.invalidate(&news),
-            Message::Follow(ask) => self.node.durable.follow(ask, self.node.now.uptime_ms),
-            Message::Followed(sender, reply) => self.hand_over(sender, &reply),
-            Message::Unfollow(sender) => self.node.durable.unfollow(sender),
-            // Who has asked may have gone away.
-            Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
-            Message::Drain => self.drain(),
-        }
-    }
-
-    /// Commands of this turn's clients go to those who monitor, on every core.
-    fn tell_monitors(&mut self) {
-        let Some(lines) = self.node.monitor.take() else { return };
-        for core in self.node.mesh.others() {
-            self.node.mesh.send(core, Message::Monitor(lines.clone()));
-        }
-        self.show(&lines);
-    }
-
-    /// Shows lines to those who monitor here. Who does not read fast enough is let go.
-    fn show(&mut self, lines: &[u8]) {
-        let mut late = Vec::new();
-        for (key, connection) in &mut self.connections {
-            if !connection.client.monitors {
-                continue;
-            }
-            if connection.show(lines, &self.node) {
-                if !connection.queued {
-                    connection.queued = true;
-                    self.queue.push_back(key);
-                }
-            } else {
-                late.push(key);
-            }
-        }
-        for key in late {
-            tracing::warn!(
-                client = self.connections[key].client.id,
-                "MONITOR reads too slowly: closed"
-            );
-            self.close(key);
-        }
-    }
-
-    /// The connection that a message is for, when it still exists.
-    fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Socket>> {
-        self.connection(Ticket { key: sender.connection, client: sender.client })
-    }
-
     /// The connection, unless it is gone.
     fn connection(&mut self, ticket: Ticket) -> Option<&mut Connection<Socket>> {
         let connection = self.connections.get_mut(ticket.key)?;
@@ -454,132 +304,6 @@ impl Core {
         }
     }
 
-    fn close(&mut self, key: usize) {
-        let mut connection = self.connections.remove(key);
-        connection.forget_memory(&mut self.node);
-        if let Some(since_ms) = connection.waits_since_ms {
-            self.leave_lobby(connection.client.ticket, since_ms);
-        }
-        if let Some(thread) = connection.client.following {
-            self.forget_reader(connection.sender(self.node.core), thread);
-        }
-        if connection.client.monitors {
-            self.node.shared.monitors.fetch_sub(1, Ordering::Relaxed);
-        }
-        if connection.client.tracking.is_some() {
-            self.node.shared.trackers.fetch_sub(1, Ordering::Relaxed);
-        }
-        if let Some(fault) = connection.transport.take_fault() {
-            self.node.faults.note(connection.client.peer, fault);
-        }
-        if let Some(stream) = connection.transport.stream() {
-            // Closing the socket ends its registration as well.
-            let _ = self.poll.registry().deregister(stream);
-        }
-        if let (Some(place), Socket::Rdma(rdma)) = (&mut self.rdma, &mut connection.transport) {
-            place.forget(rdma);
-        }
-        self.node.clients = self.connections.len();
-        self.node.shared.give_place(connection.client.inside);
-    }
-
-    fn accept(&mut self) {
-        let now_ms = self.node.now.uptime_ms;
-        for place in 0..self.acceptors.len() {
-            let acceptor = &mut self.acceptors[place];
-            let accepted = acceptor.accept(now_ms);
-            if accepted.is_empty() {
-                continue;
-            }
-            let port = acceptor.port.clone();
-            for (stream, peer) in accepted {
-                self.deal_out(stream, peer, &port);
-            }
-        }
-    }
-
-    /// Connections of the main ports are dealt out among the cores.
-    fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
-        self.node.counters.connections_accepted += 1;
-        if !self.has_room_for_client() {
-            // Who speaks TLS could not read why.
-            if port.tls.is_none() {
-                listener::refuse(stream);
-            }
-            return;
-        }
-        let core = match port.kind {
-            PortKind::Main => self.next_core,
-            PortKind::Core => self.node.core,
-        };
-        if port.kind == PortKind::Main {
-            self.next_core = (core + 1) % self.node.shared.slots.cores();
-        }
-        if core == self.node.core {
-            self.welcome(stream, peer, port);
-        } else {
-            let port = port.clone();
-            self.node.mesh.send(core, Message::Welcome { stream, peer, port });
-        }
-    }
-
-    /// Counts one more client, when there may be one, or when somebody of a lobby can give way to it.
-    fn has_room_for_client(&mut self) -> bool {
-        let shared = &self.node.shared;
-        let most = self.node.settings.clients_max + shared.waiting.load(Ordering::Relaxed);
-        if shared.clients.fetch_add(1, Ordering::Relaxed) < most {
-            return true;
-        }
-        shared.clients.fetch_sub(1, Ordering::Relaxed);
-        self.node.counters.connections_refused += 1;
-        false
-    }
-
-    /// Takes a connection in, which is counted already.
-    fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
-        let outcome = match self.drain_until_ms {
-            // It came between the signal and the end of listening.
-            Some(_) => Err(io::ErrorKind::ConnectionAborted.into()),
-            None => self.register(stream, peer, port),
-        };
-        if let Err(error) = outcome {
-            tracing::debug!(%peer, "connection lost: {error}");
-            self.node.shared.give_place(port.inside.is_some());
-        }
-    }
-
-    fn register(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) -> io::Result<()> {
-        let local = match port.inside {
-            Some(_) => self.node.shared.main,
-            None => {
-                listener::tune(&stream)?;
-                stream.local_addr()?
-            }
-        };
-        let mut transport = Socket::accept(stream, port)?;
-        let entry = self.connections.vacant_entry();
-        let key = entry.key();
-        let interest = Interest::READABLE | Interest::WRITABLE;
-        if let Some(stream) = transport.stream() {
-            self.poll.registry().register(stream, Token(key), interest)?;
-        }
-        let ticket = Ticket { key, client: self.node.shared.next_client() };
-        let users = &self.node.settings.users;
-        let mut client = Client::new(ticket, (peer, local), port.kind, users, self.node.now);
-        if let Some(roles) = port.inside {
-            client.become_user(Arc::new(User::inside(roles)));
-            client.inside = true;
-        }
-        if transport.is_handshaking()
-            && let Some(tls) = &self.node.settings.tls
-        {
-            self.handshaking.push(ticket, self.node.now.uptime_ms + tls.handshake_ms_max);
-        }
-        entry.insert(Connection::new(key, transport, client));
-        self.begin(ticket);
-        Ok(())
-    }
-
     /// Runs what is due: one batch, bounded by the engine, between two rounds of connections.
     fn tick(&mut self) {
         let now = self.node.now.time;
@@ -589,115 +313,11 @@ impl Core {
         self.node.tell_long_probes();
     }
 
-    /// Closes what has waited long enough: for a peer's end, for its handshake, to come in, or for a
-    /// reply that perhaps nobody takes.
-    fn end_late(&mut self) {
-        self.empty_lobby();
-        let now_ms = self.node.now.uptime_ms;
-        while let Some(ticket) = self.ended.pop_due(now_ms) {
-            if self.connection(ticket).is_some_and(|connection| connection.has_waited(now_ms)) {
-                self.close(ticket.key);
-            }
-        }
-        while let Some(ticket) = self.lingering.pop_due(now_ms) {
-            if self.connection(ticket).is_some() {
-                self.close(ticket.key);
-            }
-        }
-        while let Some(ticket) = self.handshaking.pop_due(now_ms) {
-            let Some(connection) = self.connection(ticket) else { continue };
-            if connection.transport.is_handshaking() {
-                let peer = connection.client.peer;
-                self.node.faults.note(peer, Fault::Late);
-                self.close(ticket.key);
-            }
-        }
-    }
-
     /// At most a line a second for the whole server, however many connections fail.
     fn tell_faults(&mut self) {
         let now_ms = self.node.now.uptime_ms;
         if !self.node.faults.is_empty() && self.node.shared.may_tell_faults(now_ms) {
             self.node.faults.tell();
-        }
-    }
-
-    fn signalled(&mut self) {
-        let pending = self.signals.as_mut().map_or(0, Signals::pending);
-        for _ in 0..pending {
-            if self.drain_until_ms.is_some() {
-                tracing::warn!("stopping at once: a second signal came");
-                std::process::exit(1);
-            }
-            self.stop();
-        }
-    }
-
-    /// The server stops: every core answers what its clients have sent.
-    fn stop(&mut self) {
-        let clients = self.node.shared.clients.load(Ordering::Relaxed);
-        tracing::info!(clients, "stopping: answering what was sent");
-        self.drain();
-        self.tell_others_to_drain();
-    }
-
-    fn tell_others_to_drain(&mut self) {
-        for core in self.node.mesh.others() {
-            self.node.mesh.send(core, Message::Drain);
-        }
-    }
-
-    /// Stops listening and lets connections end.
-    fn drain(&mut self) {
-        if self.drain_until_ms.is_some() {
-            return;
-        }
-        self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
-        self.acceptors.clear();
-        if let Some(place) = &mut self.rdma {
-            place.stop_listening(self.poll.registry());
-        }
-        self.node.draining_since_ms = Some(self.node.now.uptime_ms);
-        self.node.durable.end_watches();
-        for (_, connection) in &mut self.connections {
-            connection.drain();
-        }
-    }
-
-    /// While stopping every connection has its turn each time, to find out that it is quiet.
-    fn enqueue_all(&mut self) {
-        for (key, connection) in &mut self.connections {
-            if !connection.queued {
-                connection.queued = true;
-                self.queue.push_back(key);
-            }
-        }
-    }
-
-    /// True when this core and all others are done with their clients.
-    fn has_ended(&mut self) -> bool {
-        let Some(until_ms) = self.drain_until_ms else { return false };
-        if !self.drained {
-            let late = self.node.now.uptime_ms >= until_ms;
-            if !self.connections.is_empty() && !late {
-                return false;
-            }
-            if late {
-                let clients = self.connections.len();
-                tracing::warn!(clients, "stopped: some clients did not take their replies in time");
-            }
-            self.end_drain();
-        }
-        self.node.shared.draining.load(Ordering::Acquire) == 0
-    }
-
-    fn end_drain(&mut self) {
-        if !self.drained {
-            self.drained = true;
-            let left = self.node.shared.draining.fetch_sub(1, Ordering::AcqRel) - 1;
-            if left == 0 && self.connections.is_empty() {
-                tracing::info!("stopped: every client has its replies");
-            }
         }
     }
 }

@@ -7,10 +7,10 @@ pub(crate) mod events;
 mod finish;
 mod held;
 mod keeper;
-mod shortage;
 mod snapshots;
 mod start;
 mod trouble;
+mod writing;
 
 pub(crate) use held::{Fate, Held};
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
@@ -19,31 +19,19 @@ pub(crate) use trouble::{LOG_FAILED, Trouble};
 
 use crate::clock::Clock;
 use crate::durable::events::Events;
-use crate::mail::bundle::TRANSACTION_LEN_MAX;
 use crate::mail::mesh::Bell;
-use crate::mail::message::Ask;
 use crate::mail::report::DurableReport;
 use crate::measures::histogram::Histogram;
-use crate::ticket::Sender;
-use clerk::{Clerk, Said};
-use keeper::{Hand, Keeper, News, Task};
+use clerk::Clerk;
+use keeper::{Hand, Keeper, Task};
 use scurry_disk::Directory;
-use scurry_engine::{Commits, Durability, LogWriter, Room, Shard};
+use scurry_engine::{Commits, Durability, LogWriter, Shard};
 use scurry_ledger::Time;
-use shortage::{Shortage, describe};
 use snapshots::Snapshots;
 use std::io;
 use std::sync::Arc;
+use trouble::Shortage;
 
-/// Bytes of a frame before it is closed, and another begun in the same batch.
-const FRAME_LEN: usize = 4 << 20;
-/// Bytes that are given to the log without waiting for the end of the turn.
-const BATCH_LEN: usize = 64 << 10;
-/// Bytes that may wait for the log; above it nothing more is executed until some are written.
-const WAITING_LEN_MAX: usize = 64 << 20;
-/// Room that the log keeps for what is executed before anybody looks again: a frame that is as good
-/// as long, then a request, or a transaction, and what the last one of its commands may become.
-const ROOM_MIN: u64 = 24 << 20;
 /// A batch that found no room is tried again after this, ms.
 const FULL_RETRY_MS: i64 = 200;
 /// The log says how far it is synced when nothing was written for this long, ms.
@@ -182,99 +170,6 @@ impl Durable {
         if self.is_given_up { u64::MAX } else { self.commits.durable() }
     }
 
-    /// The log has failed, and every reply that shows what it has not taken was dealt with: those
-    /// that are formed from now on are refusals, or show nothing of the shard.
-    pub(crate) fn give_up(&mut self) {
-        debug_assert!(self.trouble_is_final() && self.held.is_empty());
-        self.is_given_up = true;
-    }
-
-    /// True from the failure of the log until it is given up.
-    pub(crate) fn is_to_be_given_up(&self) -> bool {
-        self.trouble_is_final() && !self.is_given_up
-    }
-
-    /// Why commands are refused, if they are.
-    #[inline]
-    pub(crate) fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
-    }
-
-    /// True when the open frame is long. Nothing more is executed then before somebody has looked
-    /// at the commits: a short request may write a long record.
-    #[inline]
-    pub(crate) fn is_frame_long(&self, shard: &mut Shard) -> bool {
-        shard.journal().is_some_and(|journal| journal.open_len() > FRAME_LEN)
-    }
-
-    /// True when a transaction, which stays in the open frame, has room there for another command of
-    /// so many bytes. There is room for all its commands as long as their records are no longer than
-    /// they are.
-    pub(crate) fn has_transaction_room(&self, shard: &mut Shard, len: usize) -> bool {
-        let most = FRAME_LEN + TRANSACTION_LEN_MAX;
-        shard.journal().is_none_or(|journal| journal.open_len() + len <= most)
-    }
-
-    /// True when no more may be executed before something was written.
-    pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
-        self.trouble.is_none()
-            && (self.commits.room_left(shard) < ROOM_MIN && self.shortage.why().is_none()
-                || shard.journal().is_some_and(|journal| journal.len() > WAITING_LEN_MAX))
-    }
-
-    /// True when as much waits as is worth a write of its own; less waits for the end of the
-    /// turn, because each write costs system calls, and each sync a wait for the device.
-    #[inline]
-    pub(crate) fn is_batch_full(&self, shard: &mut Shard) -> bool {
-        shard.journal().is_some_and(|journal| journal.len() >= BATCH_LEN)
-    }
-
-    /// Looks at what was committed: a frame that has become long is closed, and a log that has no
-    /// room for more takes no more.
-    #[inline]
-    pub(crate) fn look_at(&mut self, shard: &mut Shard, now: Time) {
-        let synced = self.commits.synced();
-        if let Some(journal) = shard.journal()
-            && journal.open_len() > FRAME_LEN
-        {
-            journal.seal(synced, now);
-        }
-        self.judge(shard);
-    }
-
-    /// Is there trouble, or no more?
-    #[inline]
-    fn judge(&mut self, shard: &mut Shard) {
-        let is_calm = self.shortage.why().is_none() && self.full.is_none();
-        let is_known = is_calm && self.trouble.is_none() || self.trouble_is_final();
-        if !is_known {
-            self.judge_room(shard);
-        }
-    }
-
-    #[cold]
-    fn judge_room(&mut self, shard: &mut Shard) {
-        let lacks = self.commits.room_left(shard) < ROOM_MIN;
-        let soft = self.shortage.why().filter(|_| lacks);
-        match (self.full.as_deref().or(soft), &self.trouble) {
-            (Some(why), None) => {
-                tracing::error!("{why}. Writes are refused meanwhile");
-                self.trouble = Some(Trouble::Full(why.to_owned()));
-            }
-            (None, Some(_)) => {
-                tracing::info!("the log has room again");
-                self.trouble = None;
-            }
-            _ => {}
-        }
-    }
-
-    /// True when what is due may be committed by itself. Late does no harm, and what the log has
-    /// no room for would.
-    pub(crate) fn takes_commits(&self) -> bool {
-        self.trouble.is_none()
-    }
-
     /// Writes what was committed, or sees to it that it is; learns what has become durable.
     pub(crate) fn commit(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
         if matches!(self.way, Way::None) {
@@ -340,33 +235,6 @@ impl Durable {
         [retry, shortage, events].into_iter().flatten().min()
     }
 
-    /// Somebody wants to read events; the reply comes with [`Durable::followed`]. Without a log
-    /// nobody gets as far as here.
-    pub(crate) fn follow(&mut self, ask: Box<Ask>, uptime_ms: i64) {
-        if let Some(events) = &mut self.events {
-            events.ask(ask, self.commits.durable(), uptime_ms);
-        }
-    }
-
-    /// Forgets a reader of events whose connection is gone.
-    pub(crate) fn unfollow(&mut self, sender: Sender) {
-        if let Some(events) = &mut self.events {
-            events.forget(sender);
-        }
-    }
-
-    /// Events for one who has asked, as a reply.
-    pub(crate) fn followed(&mut self) -> Option<(Sender, Vec<u8>)> {
-        self.events.as_mut()?.reply()
-    }
-
-    /// The server stops: nobody waits for events any more.
-    pub(crate) fn end_watches(&mut self) {
-        if let Some(events) = &mut self.events {
-            events.end_waits();
-        }
-    }
-
     /// Begins a snapshot; false when one is being written, or there is no log.
     pub(crate) fn begin_snapshot(&mut self) -> Result<(), &'static str> {
         if matches!(self.way, Way::None) {
@@ -394,12 +262,6 @@ impl Durable {
         self.held.pop(self.durable(), self.trouble_is_final())
     }
 
-    /// True when nothing that waits will ever be durable.
-    #[inline]
-    pub(crate) fn trouble_is_final(&self) -> bool {
-        matches!(self.trouble, Some(Trouble::Failed(_)))
-    }
-
     /// True when a thread has something to tell.
     pub(crate) fn has_news(&mut self) -> bool {
         let clerk = match &mut self.way {
@@ -423,104 +285,6 @@ impl Durable {
             full: matches!(self.trouble, Some(Trouble::Full(_))),
             failed: self.commits.has_failed(),
             ..self.snapshots.report()
-        }
-    }
-
-    fn may_write(&self, uptime_ms: i64) -> bool {
-        !self.commits.is_full() || uptime_ms >= self.retry_ms
-    }
-
-    fn send(&mut self, mut batch: scurry_engine::Batch, uptime_ms: i64) {
-        self.given_ns = self.clock.map_or(0, |clock| clock.monotonic_ns());
-        match &mut self.way {
-            Way::None => {}
-            Way::Here(writer) => {
-                let outcome = batch.run(writer);
-                self.done(batch, outcome, uptime_ms);
-                if !self.commits.is_ahead() && self.shortage.why().is_none() {
-                    self.set_ahead(uptime_ms);
-                }
-            }
-            Way::There(clerk) => clerk.give(batch),
-        }
-    }
-
-    /// Sets the next segment aside, or sees to it that it is.
-    fn set_ahead(&mut self, uptime_ms: i64) {
-        match &mut self.way {
-            Way::None => {}
-            Way::Here(writer) => {
-                let outcome = writer.set_ahead();
-                let room = writer.room();
-                self.ahead(room, &outcome, uptime_ms);
-            }
-            Way::There(clerk) => clerk.set_ahead(),
-        }
-    }
-
-    /// The next segment was set aside, or cannot be.
-    fn ahead(&mut self, room: Room, outcome: &io::Result<()>, uptime_ms: i64) {
-        self.commits.note_room(room);
-        if let Err(error) = outcome
-            && self.shortage.why().is_none()
-        {
-            tracing::warn!("no segment of the log was made ready ahead: {error}");
-        }
-        self.shortage.note(outcome, uptime_ms);
-    }
-
-    fn done(&mut self, batch: scurry_engine::Batch, outcome: io::Result<()>, uptime_ms: i64) {
-        let said = outcome.as_ref().err().map(describe);
-        if let Some(error) = batch.unsaid()
-            && !self.is_unsaid
-        {
-            tracing::warn!("{NOT_NOTED}: {error}");
-        }
-        self.is_unsaid = batch.unsaid().is_some();
-        match self.commits.done(batch, outcome) {
-            Err(failed) => {
-                tracing::error!(
-                    "the log cannot be trusted any more: {failed}. Nothing is answered until the \
-                     server was started again"
-                );
-                self.trouble = Some(Trouble::Failed(failed.to_string()));
-            }
-            Ok(()) => {
-                if said.is_none()
-                    && let Some(clock) = self.clock
-                {
-                    self.writes.note(clock.monotonic_ns().saturating_sub(self.given_ns));
-                }
-                self.full = said;
-                self.retry_ms = uptime_ms + FULL_RETRY_MS;
-            }
-        }
-    }
-
-    /// Takes in what threads have done.
-    fn learn(&mut self, uptime_ms: i64) {
-        while let Way::There(clerk) = &mut self.way
-            && let Some(said) = clerk.news()
-        {
-            match said {
-                Said::Done(batch, outcome) => self.done(batch, outcome, uptime_ms),
-                Said::Ahead(room, outcome) => self.ahead(room, &outcome, uptime_ms),
-            }
-        }
-        while let Some(news) = self.keeper.as_mut().and_then(Keeper::news) {
-            match news {
-                News::Synced { to } => {
-                    self.syncing_behind = false;
-                    self.commits.note_synced(to);
-                }
-                News::NotSynced(error) => {
-                    tracing::error!("the log cannot be synced: {error}");
-                    self.commits.fail();
-                    self.trouble = Some(Trouble::Failed(error.to_string()));
-                }
-                News::Snapshot(event) => self.snapshots.learn(event),
-                News::Ended => self.has_ended = true,
-            }
         }
     }
 }

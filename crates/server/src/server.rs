@@ -1,8 +1,8 @@
 //! A server: bound first, so that its address is known, then run, a thread per core.
 
 use crate::clock::Clock;
-use crate::core::signals::{Signals, survive_file_limit};
-use crate::core::{self, Core};
+
+use crate::core::{self, Core, Signals, survive_file_limit};
 use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
 use crate::execute::node::Node;
 use crate::hash_key::draw_hash_key;

@@ -1,11 +1,122 @@
-//! Who is let into the lobby of a core, who leaves it, and who is shown out.
+//! Connections that come in: accepted, dealt out among the cores, registered, in the lobby until they are
+//! in, or shown out of it.
 
 use super::Core;
+use crate::connection::Connection;
+use crate::execute::client::Client;
+use crate::mail::message::Message;
 use crate::net::fault::Fault;
+use crate::net::listener;
+use crate::net::port::{Port, PortKind};
+use crate::net::socket::Socket;
+use crate::net::transport::Transport;
 use crate::ticket::Ticket;
+use crate::users::User;
+use mio::net::TcpStream;
+use mio::{Interest, Token};
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 impl Core {
+    pub(super) fn accept(&mut self) {
+        let now_ms = self.node.now.uptime_ms;
+        for index in 0..self.acceptors.len() {
+            let acceptor = &mut self.acceptors[index];
+            let accepted = acceptor.accept(now_ms);
+            if accepted.is_empty() {
+                continue;
+            }
+            let port = acceptor.port.clone();
+            for (stream, peer) in accepted {
+                self.deal_out(stream, peer, &port);
+            }
+        }
+    }
+
+    /// Connections of the main ports are dealt out among the cores.
+    fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
+        self.node.counters.connections_accepted += 1;
+        if !self.has_room_for_client() {
+            // Who speaks TLS could not read why.
+            if port.tls.is_none() {
+                listener::refuse(stream);
+            }
+            return;
+        }
+        let core = match port.kind {
+            PortKind::Main => self.next_core,
+            PortKind::Core => self.node.core,
+        };
+        if port.kind == PortKind::Main {
+            self.next_core = (core + 1) % self.node.shared.slots.cores();
+        }
+        if core == self.node.core {
+            self.welcome(stream, peer, port);
+        } else {
+            let port = port.clone();
+            self.node.mesh.send(core, Message::Welcome { stream, peer, port });
+        }
+    }
+
+    /// Counts one more client, when there may be one, or when somebody of a lobby can give way to it.
+    pub(super) fn has_room_for_client(&mut self) -> bool {
+        let shared = &self.node.shared;
+        let most = self.node.settings.clients_max + shared.waiting.load(Ordering::Relaxed);
+        if shared.clients.fetch_add(1, Ordering::Relaxed) < most {
+            return true;
+        }
+        shared.clients.fetch_sub(1, Ordering::Relaxed);
+        self.node.counters.connections_refused += 1;
+        false
+    }
+
+    /// Takes a connection in, which is counted already.
+    pub(super) fn welcome(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
+        let outcome = match self.drain_until_ms {
+            // It came between the signal and the end of listening.
+            Some(_) => Err(io::ErrorKind::ConnectionAborted.into()),
+            None => self.register(stream, peer, port),
+        };
+        if let Err(error) = outcome {
+            tracing::debug!(%peer, "connection lost: {error}");
+            self.node.shared.give_place(port.inside.is_some());
+        }
+    }
+
+    fn register(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) -> io::Result<()> {
+        let local = match port.inside {
+            Some(_) => self.node.shared.main,
+            None => {
+                listener::tune(&stream)?;
+                stream.local_addr()?
+            }
+        };
+        let mut transport = Socket::accept(stream, port)?;
+        let entry = self.connections.vacant_entry();
+        let key = entry.key();
+        let interest = Interest::READABLE | Interest::WRITABLE;
+        if let Some(stream) = transport.stream() {
+            self.poll.registry().register(stream, Token(key), interest)?;
+        }
+        let ticket = Ticket { key, client: self.node.shared.next_client() };
+        let users = &self.node.settings.users;
+        let mut client = Client::new(ticket, (peer, local), port.kind, users, self.node.now);
+        if let Some(roles) = port.inside {
+            client.become_user(Arc::new(User::inside(roles)));
+            client.inside = true;
+        }
+        if transport.is_handshaking()
+            && let Some(tls) = &self.node.settings.tls
+        {
+            self.handshaking.push(ticket, self.node.now.uptime_ms + tls.handshake_ms_max);
+        }
+        entry.insert(Connection::new(key, transport, client));
+        self.begin(ticket);
+        Ok(())
+    }
+
     /// A connection that was registered, and counted, begins. When there are too many of them
     /// somebody of the lobby gives way; when nobody is there, the new one.
     pub(super) fn begin(&mut self, ticket: Ticket) {

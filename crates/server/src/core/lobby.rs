@@ -14,7 +14,7 @@ const SHARE: usize = 4;
 
 /// The connections of one core that are not in. Bounded by its places.
 #[derive(Debug)]
-pub(crate) struct Lobby {
+pub(super) struct Lobby {
     /// By when they came, ms of uptime, and by the client.
     waiting: BTreeMap<(i64, u64), usize>,
     places: usize,
@@ -22,34 +22,34 @@ pub(crate) struct Lobby {
 
 impl Lobby {
     /// The part of one of so many cores; there is always a place.
-    pub(crate) fn new(clients_max: usize, cores: u16) -> Lobby {
+    pub(super) fn new(clients_max: usize, cores: u16) -> Lobby {
         let places = (clients_max / SHARE / usize::from(cores)).max(1);
         Lobby { waiting: BTreeMap::new(), places }
     }
 
     /// Takes in a connection that waits since then.
-    pub(crate) fn enter(&mut self, connection: Ticket, since_ms: i64) {
+    pub(super) fn enter(&mut self, connection: Ticket, since_ms: i64) {
         self.waiting.insert((since_ms, connection.client), connection.key);
     }
 
     /// Lets a connection go that is in, or gone.
-    pub(crate) fn leave(&mut self, connection: Ticket, since_ms: i64) {
+    pub(super) fn leave(&mut self, connection: Ticket, since_ms: i64) {
         self.waiting.remove(&(since_ms, connection.client));
     }
 
     /// The one that came first, and when.
-    pub(crate) fn oldest(&self) -> Option<(Ticket, i64)> {
+    pub(super) fn oldest(&self) -> Option<(Ticket, i64)> {
         let (&(since_ms, client), &key) = self.waiting.first_key_value()?;
         Some((Ticket { key, client }, since_ms))
     }
 
     /// The connection that has to give way, because there are more than the lobby has room for.
-    pub(crate) fn surplus(&self) -> Option<Ticket> {
+    pub(super) fn surplus(&self) -> Option<Ticket> {
         let oldest = self.oldest().filter(|_| self.waiting.len() > self.places);
         oldest.map(|(ticket, _)| ticket)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.waiting.len()
     }
 }

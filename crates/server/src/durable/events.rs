@@ -4,6 +4,7 @@
 mod reading;
 mod render;
 
+use super::Durable;
 use crate::mail::mesh::Bell;
 use crate::mail::message::Ask;
 use crate::ticket::Sender;
@@ -168,5 +169,34 @@ impl Events {
     /// Milliseconds until somebody has waited long enough.
     pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
         self.waiting.iter().map(|job| (job.until_ms - uptime_ms).max(1)).min()
+    }
+}
+
+impl Durable {
+    /// Somebody wants to read events; the reply comes with [`Durable::followed`]. Without a log
+    /// nobody gets as far as here.
+    pub(crate) fn follow(&mut self, ask: Box<Ask>, uptime_ms: i64) {
+        if let Some(events) = &mut self.events {
+            events.ask(ask, self.commits.durable(), uptime_ms);
+        }
+    }
+
+    /// Forgets a reader of events whose connection is gone.
+    pub(crate) fn unfollow(&mut self, sender: Sender) {
+        if let Some(events) = &mut self.events {
+            events.forget(sender);
+        }
+    }
+
+    /// Events for one who has asked, as a reply.
+    pub(crate) fn followed(&mut self) -> Option<(Sender, Vec<u8>)> {
+        self.events.as_mut()?.reply()
+    }
+
+    /// The server stops: nobody waits for events any more.
+    pub(crate) fn end_watches(&mut self) {
+        if let Some(events) = &mut self.events {
+            events.end_waits();
+        }
     }
 }

@@ -1,6 +1,23 @@
-//! What a log's troubles mean to commands.
+//! Troubles of the log: it has no room or has failed. When that is so, and what it means to commands.
 
+use super::Durable;
+use crate::mail::bundle::TRANSACTION_LEN_MAX;
+use scurry_engine::{Shard, is_want_of_room};
+use scurry_ledger::Time;
 use scurry_resp::table::Spec;
+use std::io;
+
+/// Bytes of a frame before it is closed, and another begun in the same batch.
+const FRAME_LEN: usize = 4 << 20;
+/// Bytes that are given to the log without waiting for the end of the turn.
+const BATCH_LEN: usize = 64 << 10;
+/// Bytes that may wait for the log; above it nothing more is executed until some are written.
+const WAITING_LEN_MAX: usize = 64 << 20;
+/// Room that the log keeps for what is executed before anybody looks again: a frame that is as good
+/// as long, then a request, or a transaction, and what the last one of its commands may become.
+const ROOM_MIN: u64 = 24 << 20;
+/// Pause before room is looked for again, ms.
+const RETRY_MS: i64 = 500;
 
 /// The error of a command that needs every core, and the log of another has failed.
 pub(crate) const LOG_FAILED: &str = "MISCONF the log of a thread has failed and nothing of it is \
@@ -34,5 +51,153 @@ impl Trouble {
                 })
             }
         }
+    }
+}
+
+impl Durable {
+    /// True when the open frame is long. Nothing more is executed then before somebody has looked
+    /// at the commits: a short request may write a long record.
+    #[inline]
+    pub(crate) fn is_frame_long(&self, shard: &mut Shard) -> bool {
+        shard.journal().is_some_and(|journal| journal.open_len() > FRAME_LEN)
+    }
+
+    /// True when a transaction, which stays in the open frame, has room there for another command of
+    /// so many bytes. There is room for all its commands as long as their records are no longer than
+    /// they are.
+    pub(crate) fn has_transaction_room(&self, shard: &mut Shard, len: usize) -> bool {
+        let most = FRAME_LEN + TRANSACTION_LEN_MAX;
+        shard.journal().is_none_or(|journal| journal.open_len() + len <= most)
+    }
+
+    /// True when no more may be executed before something was written.
+    pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
+        self.trouble.is_none()
+            && (self.commits.room_left(shard) < ROOM_MIN && self.shortage.why().is_none()
+                || shard.journal().is_some_and(|journal| journal.len() > WAITING_LEN_MAX))
+    }
+
+    /// True when as much waits as is worth a write of its own; less waits for the end of the
+    /// turn, because each write costs system calls, and each sync a wait for the device.
+    #[inline]
+    pub(crate) fn is_batch_full(&self, shard: &mut Shard) -> bool {
+        shard.journal().is_some_and(|journal| journal.len() >= BATCH_LEN)
+    }
+
+    /// Looks at what was committed: a frame that has become long is closed, and a log that has no
+    /// room for more takes no more.
+    #[inline]
+    pub(crate) fn look_at(&mut self, shard: &mut Shard, now: Time) {
+        let synced = self.commits.synced();
+        if let Some(journal) = shard.journal()
+            && journal.open_len() > FRAME_LEN
+        {
+            journal.seal(synced, now);
+        }
+        self.judge(shard);
+    }
+
+    /// Is there trouble, or no more?
+    #[inline]
+    pub(super) fn judge(&mut self, shard: &mut Shard) {
+        let is_calm = self.shortage.why().is_none() && self.full.is_none();
+        let is_known = is_calm && self.trouble.is_none() || self.trouble_is_final();
+        if !is_known {
+            self.judge_room(shard);
+        }
+    }
+
+    #[cold]
+    fn judge_room(&mut self, shard: &mut Shard) {
+        let lacks = self.commits.room_left(shard) < ROOM_MIN;
+        let soft = self.shortage.why().filter(|_| lacks);
+        match (self.full.as_deref().or(soft), &self.trouble) {
+            (Some(why), None) => {
+                tracing::error!("{why}. Writes are refused meanwhile");
+                self.trouble = Some(Trouble::Full(why.to_owned()));
+            }
+            (None, Some(_)) => {
+                tracing::info!("the log has room again");
+                self.trouble = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// True when what is due may be committed by itself. Late does no harm, and what the log has
+    /// no room for would.
+    pub(crate) fn takes_commits(&self) -> bool {
+        self.trouble.is_none()
+    }
+
+    /// Why commands are refused, if they are.
+    #[inline]
+    pub(crate) fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// True when nothing that waits will ever be durable.
+    #[inline]
+    pub(crate) fn trouble_is_final(&self) -> bool {
+        matches!(self.trouble, Some(Trouble::Failed(_)))
+    }
+
+    /// The log has failed, and every reply that shows what it has not taken was dealt with: those
+    /// that are formed from now on are refusals, or show nothing of the shard.
+    pub(crate) fn give_up(&mut self) {
+        debug_assert!(self.trouble_is_final() && self.held.is_empty());
+        self.is_given_up = true;
+    }
+
+    /// True from the failure of the log until it is given up.
+    pub(crate) fn is_to_be_given_up(&self) -> bool {
+        self.trouble_is_final() && !self.is_given_up
+    }
+}
+
+/// None, or one that lasts.
+#[derive(Default)]
+pub(super) struct Shortage {
+    why: Option<String>,
+    /// Time of the next look for room, ms of uptime.
+    retry_ms: i64,
+    /// A try is under way.
+    is_tried: bool,
+}
+
+impl Shortage {
+    /// How a try has ended.
+    pub(super) fn note(&mut self, outcome: &io::Result<()>, uptime_ms: i64) {
+        self.is_tried = false;
+        self.retry_ms = uptime_ms + RETRY_MS;
+        self.why = outcome.as_ref().err().map(describe);
+    }
+
+    /// Reason that a command without room is told; none where there is no shortage.
+    #[inline]
+    pub(super) fn why(&self) -> Option<&str> {
+        self.why.as_deref()
+    }
+
+    /// True when it is time for another try, which begins with that.
+    pub(super) fn begin_try(&mut self, uptime_ms: i64) -> bool {
+        let is_due = self.why.is_some() && !self.is_tried && uptime_ms >= self.retry_ms;
+        self.is_tried |= is_due;
+        is_due
+    }
+
+    /// Milliseconds until then.
+    pub(super) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
+        let waits = self.why.is_some() && !self.is_tried;
+        waits.then(|| (self.retry_ms - uptime_ms).max(0))
+    }
+}
+
+/// An error of a log without room, in words for clients that want to write.
+pub(super) fn describe(error: &io::Error) -> String {
+    if is_want_of_room(error) {
+        format!("the disk is full and nothing can be written: make room ({error})")
+    } else {
+        format!("the log cannot go on and nothing can be written: look at the disk ({error})")
     }
 }

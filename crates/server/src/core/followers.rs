@@ -1,0 +1,114 @@
+//! Clients that are told what others do: lines of MONITOR, committed changes, keys that they have read and
+//! that have changed. Each has its mail to other cores, and is told at the end of a turn.
+
+use super::Core;
+use crate::mail::message::{Message, News};
+use crate::ticket::Sender;
+
+impl Core {
+    /// Commands of this turn's clients go to those who monitor, on every core.
+    pub(super) fn tell_monitors(&mut self) {
+        let Some(lines) = self.node.monitor.take() else { return };
+        for core in self.node.mesh.others() {
+            self.node.mesh.send(core, Message::Monitor(lines.clone()));
+        }
+        self.show(&lines);
+    }
+
+    /// Shows lines to those who monitor here. Who does not read fast enough is let go.
+    pub(super) fn show(&mut self, lines: &[u8]) {
+        let mut late = Vec::new();
+        for (key, connection) in &mut self.connections {
+            if !connection.client.monitors {
+                continue;
+            }
+            if connection.show(lines, &self.node) {
+                if !connection.queued {
+                    connection.queued = true;
+                    self.queue.push_back(key);
+                }
+            } else {
+                late.push(key);
+            }
+        }
+        for key in late {
+            tracing::warn!(
+                client = self.connections[key].client.id,
+                "MONITOR reads too slowly: closed"
+            );
+            self.close(key);
+        }
+    }
+
+    /// Replies that are there go to their connections, here or on another core.
+    pub(super) fn tell_readers(&mut self) {
+        while let Some((sender, reply)) = self.node.durable.followed() {
+            if sender.core == self.node.core {
+                self.hand_over(sender, &reply);
+            } else {
+                self.node.mesh.send(sender.core, Message::Followed(sender, reply));
+            }
+        }
+    }
+
+    /// The reply of a connection that has waited for it, unless it is gone.
+    pub(super) fn hand_over(&mut self, sender: Sender, reply: &[u8]) {
+        let Some(connection) = self.connections.get_mut(sender.connection) else { return };
+        if connection.client.id == sender.client {
+            connection.hand_over(reply, &mut self.pool);
+            self.enqueue(sender.connection);
+        }
+    }
+
+    /// Nobody waits for a connection that is closed.
+    pub(super) fn forget_reader(&mut self, sender: Sender, thread: u16) {
+        if thread == self.node.core {
+            self.node.durable.unfollow(sender);
+        } else {
+            self.node.mesh.send(thread, Message::Unfollow(sender));
+        }
+    }
+
+    /// Sends what has changed of this core's keys to the cores of the clients that have read them.
+    pub(super) fn tell_trackers(&mut self) {
+        if !self.node.tracking.is_active() {
+            return;
+        }
+        // Timers have changed some.
+        self.node.tell_changes(None, None);
+        for (core, news) in self.node.tracking.take_news() {
+            if core == self.node.core {
+                self.invalidate(&news);
+            } else {
+                self.node.mesh.send(core, Message::Invalidate(Box::new(news)));
+            }
+        }
+        self.node.end_tracking();
+    }
+
+    /// Tells those who are served here.
+    pub(super) fn invalidate(&mut self, news: &News) {
+        if news.flushed {
+            for (key, connection) in &mut self.connections {
+                if connection.client.tracking.is_some() {
+                    connection.tell(None, &self.node);
+                    if !connection.queued {
+                        connection.queued = true;
+                        self.queue.push_back(key);
+                    }
+                }
+            }
+        }
+        for (changed, tickets) in &news.keys {
+            for ticket in tickets {
+                // Who has read it may be gone, and another have its place.
+                if let Some(connection) = self.connections.get_mut(ticket.key)
+                    && connection.client.id == ticket.client
+                {
+                    connection.tell(Some(changed), &self.node);
+                    self.enqueue(ticket.key);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Mail between cores: requests to execute here and their replies, questions that every core answers,
+//! connections to serve.
+
+use super::Core;
+use crate::connection::Connection;
+use crate::mail::bundle::Bundle;
+use crate::mail::message::Message;
+use crate::mail::report::{Answer, Question};
+use crate::net::port::PortKind;
+use crate::net::socket::Socket;
+use crate::ticket::{Sender, Ticket};
+
+/// Packets of mail read in one turn.
+const MAIL_PACKETS_MAX: usize = 256;
+
+impl Core {
+    /// Reads what other cores have sent.
+    pub(super) fn mail(&mut self) {
+        while !self.node.is_congested()
+            && let Some((sender, bundle)) = self.postponed.pop_front()
+        {
+            self.work(sender, bundle);
+        }
+        // Not more than was there when the turn began, or nearly so: clients have their turns.
+        for _ in 0..MAIL_PACKETS_MAX {
+            let Some(mut packet) = self.node.mesh.receive() else { return };
+            for message in packet.drain(..) {
+                self.read(message);
+            }
+            self.node.mesh.recycle(packet);
+        }
+    }
+
+    fn read(&mut self, message: Message) {
+        match message {
+            Message::Welcome { stream, peer, port } => self.welcome(stream, peer, &port),
+            Message::WelcomeRdma(welcome) => self.welcome_rdma(*welcome),
+            Message::Work(sender, bundle) if self.node.is_congested() => {
+                self.postponed.push_back((sender, bundle));
+            }
+            Message::Work(sender, bundle) => self.work(sender, bundle),
+            Message::Done(sender, bundle) => {
+                if let Some(connection) = self.addressee(sender) {
+                    connection.returned(sender.core, bundle);
+                    self.enqueue(sender.connection);
+                }
+            }
+            Message::Ask(sender, question) => {
+                let answer = self.answer(question);
+                self.node.send_when_durable(sender.core, Message::Tell(sender, answer));
+            }
+            Message::Tell(sender, answer) => {
+                if let Some(connection) = self.addressee(sender)
+                    && connection.told(answer)
+                {
+                    self.enqueue(sender.connection);
+                }
+            }
+            Message::Lost(sender) => {
+                if self.addressee(sender).is_some() {
+                    self.close(sender.connection);
+                }
+            }
+            Message::Monitor(lines) => self.show(&lines),
+            Message::Invalidate(news) => self.invalidate(&news),
+            Message::Follow(ask) => self.node.durable.follow(ask, self.node.now.uptime_ms),
+            Message::Followed(sender, reply) => self.hand_over(sender, &reply),
+            Message::Unfollow(sender) => self.node.durable.unfollow(sender),
+            // Who has asked may have gone away.
+            Message::Measure(asker) => drop(asker.send(self.node.core_report(self.rdma_report()))),
+            Message::Drain => self.drain(),
+        }
+    }
+
+    /// Executes requests of another core's connection.
+    fn work(&mut self, sender: Sender, mut bundle: Box<Bundle>) {
+        bundle.execute(&mut self.node);
+        let done = Sender { core: self.node.core, ..sender };
+        self.node.send_when_durable(sender.core, Message::Done(done, bundle));
+    }
+
+    /// Asks every core that the connection's port stands for. True when all have answered.
+    pub(super) fn ask(&mut self, key: usize, question: Question) -> bool {
+        let own = self.answer(question);
+        let Some(connection) = self.connections.get_mut(key) else { return false };
+        let sender = connection.sender(self.node.core);
+        let others: Vec<u16> = match connection.client.port {
+            PortKind::Main => self.node.mesh.others().collect(),
+            PortKind::Core => Vec::new(),
+        };
+        connection.asks(others.len() + 1);
+        for core in others {
+            self.node.mesh.send(core, Message::Ask(sender, question));
+        }
+        connection.told(own)
+    }
+
+    fn answer(&self, question: Question) -> Answer {
+        match question {
+            Question::Report => Answer::Report(Box::new(self.node.report(self.rdma_report()))),
+            Question::Slowlog => Answer::Slowlog(self.node.slow_commands()),
+            Question::Latency => Answer::Latency(Box::new(self.node.slowness.latency.clone())),
+            Question::Clients => {
+                let mut text = String::new();
+                for (_, connection) in &self.connections {
+                    connection.client.describe(self.node.now, &mut text);
+                    text.push('\n');
+                }
+                Answer::Clients(text)
+            }
+        }
+    }
+
+    /// The connection that a message is for, when it still exists.
+    fn addressee(&mut self, sender: Sender) -> Option<&mut Connection<Socket>> {
+        self.connection(Ticket { key: sender.connection, client: sender.client })
+    }
+}

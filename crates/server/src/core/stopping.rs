@@ -1,0 +1,116 @@
+//! The end of a server: SIGTERM and SIGINT are events of the loop, the first one drains, the second one
+//! ends at once (SIGXFSZ is nothing). To drain is to answer what clients have sent, and to listen no more.
+
+use super::Core;
+use crate::mail::message::Message;
+use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A file that would grow beyond its limit (`ulimit -f`) fails as on a full disk, and does not end
+/// the process.
+pub(crate) fn survive_file_limit() -> io::Result<()> {
+    // Nobody looks at the flag: what counts is that there is a handler.
+    signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))).map(drop)
+}
+
+/// A source of events for the poller.
+pub(crate) struct Signals(signal_hook_mio::v1_0::Signals);
+
+impl Signals {
+    /// From now on the process no longer ends by these signals alone.
+    pub(crate) fn new() -> io::Result<Signals> {
+        signal_hook_mio::v1_0::Signals::new([SIGTERM, SIGINT]).map(Signals)
+    }
+
+    pub(crate) fn source(&mut self) -> &mut impl mio::event::Source {
+        &mut self.0
+    }
+
+    /// How many have arrived since the last call.
+    pub(crate) fn pending(&mut self) -> usize {
+        self.0.pending().count()
+    }
+}
+
+impl Core {
+    pub(super) fn signalled(&mut self) {
+        let pending = self.signals.as_mut().map_or(0, Signals::pending);
+        for _ in 0..pending {
+            if self.drain_until_ms.is_some() {
+                tracing::warn!("stopping at once: a second signal came");
+                std::process::exit(1);
+            }
+            self.stop();
+        }
+    }
+
+    /// The server stops: every core answers what its clients have sent.
+    pub(super) fn stop(&mut self) {
+        let clients = self.node.shared.clients.load(Ordering::Relaxed);
+        tracing::info!(clients, "stopping: answering what was sent");
+        self.drain();
+        self.tell_others_to_drain();
+    }
+
+    pub(super) fn tell_others_to_drain(&mut self) {
+        for core in self.node.mesh.others() {
+            self.node.mesh.send(core, Message::Drain);
+        }
+    }
+
+    /// Stops listening and lets connections end.
+    pub(super) fn drain(&mut self) {
+        if self.drain_until_ms.is_some() {
+            return;
+        }
+        self.drain_until_ms = Some(self.node.now.uptime_ms + self.node.settings.drain_ms_max);
+        self.acceptors.clear();
+        if let Some(own) = &mut self.rdma {
+            own.stop_listening(self.poll.registry());
+        }
+        self.node.draining_since_ms = Some(self.node.now.uptime_ms);
+        self.node.durable.end_watches();
+        for (_, connection) in &mut self.connections {
+            connection.drain();
+        }
+    }
+
+    /// While stopping every connection has its turn each time, to find out that it is quiet.
+    pub(super) fn enqueue_all(&mut self) {
+        for (key, connection) in &mut self.connections {
+            if !connection.queued {
+                connection.queued = true;
+                self.queue.push_back(key);
+            }
+        }
+    }
+
+    /// True when this core and all others are done with their clients.
+    pub(super) fn has_ended(&mut self) -> bool {
+        let Some(until_ms) = self.drain_until_ms else { return false };
+        if !self.drained {
+            let late = self.node.now.uptime_ms >= until_ms;
+            if !self.connections.is_empty() && !late {
+                return false;
+            }
+            if late {
+                let clients = self.connections.len();
+                tracing::warn!(clients, "stopped: some clients did not take their replies in time");
+            }
+            self.end_drain();
+        }
+        self.node.shared.draining.load(Ordering::Acquire) == 0
+    }
+
+    pub(super) fn end_drain(&mut self) {
+        if !self.drained {
+            self.drained = true;
+            let left = self.node.shared.draining.fetch_sub(1, Ordering::AcqRel) - 1;
+            if left == 0 && self.connections.is_empty() {
+                tracing::info!("stopped: every client has its replies");
+            }
+        }
+    }
+}

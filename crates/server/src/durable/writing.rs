@@ -1,0 +1,108 @@
+//! Batches on their way to the log: written by the core or given to a thread, and what has become of them.
+
+use super::clerk::Said;
+use super::keeper::{Keeper, News};
+use super::trouble::{Trouble, describe};
+use super::{Durable, FULL_RETRY_MS, NOT_NOTED, Way};
+use scurry_engine::{Batch, Room};
+use std::io;
+
+impl Durable {
+    pub(super) fn may_write(&self, uptime_ms: i64) -> bool {
+        !self.commits.is_full() || uptime_ms >= self.retry_ms
+    }
+
+    pub(super) fn send(&mut self, mut batch: Batch, uptime_ms: i64) {
+        self.given_ns = self.clock.map_or(0, |clock| clock.monotonic_ns());
+        match &mut self.way {
+            Way::None => {}
+            Way::Here(writer) => {
+                let outcome = batch.run(writer);
+                self.done(batch, outcome, uptime_ms);
+                if !self.commits.is_ahead() && self.shortage.why().is_none() {
+                    self.set_ahead(uptime_ms);
+                }
+            }
+            Way::There(clerk) => clerk.give(batch),
+        }
+    }
+
+    /// Sets the next segment aside, or sees to it that it is.
+    pub(super) fn set_ahead(&mut self, uptime_ms: i64) {
+        match &mut self.way {
+            Way::None => {}
+            Way::Here(writer) => {
+                let outcome = writer.set_ahead();
+                let room = writer.room();
+                self.ahead(room, &outcome, uptime_ms);
+            }
+            Way::There(clerk) => clerk.set_ahead(),
+        }
+    }
+
+    /// The next segment was set aside, or cannot be.
+    fn ahead(&mut self, room: Room, outcome: &io::Result<()>, uptime_ms: i64) {
+        self.commits.note_room(room);
+        if let Err(error) = outcome
+            && self.shortage.why().is_none()
+        {
+            tracing::warn!("no segment of the log was made ready ahead: {error}");
+        }
+        self.shortage.note(outcome, uptime_ms);
+    }
+
+    fn done(&mut self, batch: Batch, outcome: io::Result<()>, uptime_ms: i64) {
+        let said = outcome.as_ref().err().map(describe);
+        if let Some(error) = batch.unsaid()
+            && !self.is_unsaid
+        {
+            tracing::warn!("{NOT_NOTED}: {error}");
+        }
+        self.is_unsaid = batch.unsaid().is_some();
+        match self.commits.done(batch, outcome) {
+            Err(failed) => {
+                tracing::error!(
+                    "the log cannot be trusted any more: {failed}. Nothing is answered until the \
+                     server was started again"
+                );
+                self.trouble = Some(Trouble::Failed(failed.to_string()));
+            }
+            Ok(()) => {
+                if said.is_none()
+                    && let Some(clock) = self.clock
+                {
+                    self.writes.note(clock.monotonic_ns().saturating_sub(self.given_ns));
+                }
+                self.full = said;
+                self.retry_ms = uptime_ms + FULL_RETRY_MS;
+            }
+        }
+    }
+
+    /// Takes in what threads have done.
+    pub(super) fn learn(&mut self, uptime_ms: i64) {
+        while let Way::There(clerk) = &mut self.way
+            && let Some(said) = clerk.news()
+        {
+            match said {
+                Said::Done(batch, outcome) => self.done(batch, outcome, uptime_ms),
+                Said::Ahead(room, outcome) => self.ahead(room, &outcome, uptime_ms),
+            }
+        }
+        while let Some(news) = self.keeper.as_mut().and_then(Keeper::news) {
+            match news {
+                News::Synced { to } => {
+                    self.syncing_behind = false;
+                    self.commits.note_synced(to);
+                }
+                News::NotSynced(error) => {
+                    tracing::error!("the log cannot be synced: {error}");
+                    self.commits.fail();
+                    self.trouble = Some(Trouble::Failed(error.to_string()));
+                }
+                News::Snapshot(event) => self.snapshots.learn(event),
+                News::Ended => self.has_ended = true,
+            }
+        }
+    }
+}
