@@ -2,18 +2,16 @@
 //! with one call, and remembers what is left to do.
 
 pub(crate) mod gather;
-mod memory;
-pub(crate) mod pool;
+pub(crate) mod memory;
 pub(crate) mod reader;
 mod requests;
 mod state;
 mod told;
 pub(crate) mod turn_requests;
-pub(crate) mod web;
 
 pub(crate) use state::{Executed, Turn};
 
-use crate::connection::pool::Pool;
+use crate::connection::memory::Pool;
 use crate::connection::reader::Reader;
 use crate::execute::client::Client;
 use crate::execute::node::Node;

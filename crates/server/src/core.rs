@@ -14,7 +14,7 @@ mod turns;
 pub(crate) use stopping::{Signals, survive_file_limit};
 
 use crate::connection::Connection;
-use crate::connection::pool::Pool;
+use crate::connection::memory::Pool;
 use crate::durable::{Fate, Held};
 use crate::execute::node::Node;
 use crate::mail::bundle::Bundle;

@@ -2,7 +2,6 @@
 //! and replies are as bytes, and executes none.
 
 pub(crate) mod bundle;
-pub(crate) mod caller;
 pub(crate) mod mesh;
 pub(crate) mod message;
 pub(crate) mod report;

@@ -2,7 +2,6 @@
 
 pub(crate) mod acceptor;
 pub(crate) mod buffer;
-pub(crate) mod buffers;
 pub(crate) mod fault;
 pub(crate) mod listener;
 pub(crate) mod output;

@@ -4,12 +4,10 @@
 mod rdma;
 mod start_error;
 mod tls;
-mod tls_error;
 
 pub use rdma::RdmaSettings;
 pub use start_error::StartError;
-pub use tls::TlsSettings;
-pub use tls_error::TlsError;
+pub use tls::{TlsError, TlsSettings};
 
 use crate::users::Users;
 use scurry_engine::Durability;

@@ -1,10 +1,9 @@
 //! Requests of one connection that other cores execute, and the order in which their replies
 //! become the connection's replies again.
 
-use crate::connection::pool::Spare;
+use crate::connection::memory::Spare;
 use crate::kept::Room;
-use crate::mail::bundle::{Bundle, Guard, Queue};
-use crate::mail::caller::{Caller, Tracker};
+use crate::mail::bundle::{Bundle, Caller, Guard, Queue, Tracker};
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;

@@ -1,8 +1,12 @@
-//! What a connection's memory is, and whose: the store's, or the lobby's while it is not in.
+//! Memory of connections: what one holds, and whose it is (the store's, or the lobby's while it is not in);
+//! and what the connections of a core lend each other for as long as something is under way.
 
 use super::Connection;
+use crate::connection::reader::Reader;
 use crate::execute::node::Node;
-use crate::kept::Room;
+use crate::kept::{Kept, Room};
+use crate::mail::bundle::Bundle;
+use crate::net::buffer::Buffers;
 use crate::net::transport::Transport;
 
 impl<T: Transport> Connection<T> {
@@ -52,5 +56,36 @@ impl<T: Transport> Connection<T> {
         *self.counted_in(node) -= self.counted_bytes;
         self.waits_since_ms = since_ms;
         *self.counted_in(node) += self.counted_bytes;
+    }
+}
+
+/// Bundles that are empty; they travel as pointers.
+pub(crate) type Spare = Kept<Box<Bundle>>;
+
+/// Buffers, readers and bundles that one core's connections share.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    pub(crate) buffers: Buffers,
+    readers: Kept<Box<Reader>>,
+    /// Empty; see [`crate::connection::gather::Gather::end`].
+    pub(crate) bundles: Spare,
+}
+
+impl Pool {
+    pub(crate) fn take_reader(&mut self) -> Box<Reader> {
+        self.readers.take().unwrap_or_default()
+    }
+
+    /// The reader must be idle.
+    pub(crate) fn give_reader(&mut self, mut reader: Box<Reader>) {
+        reader.shrink();
+        self.readers.give(reader);
+    }
+
+    /// Memory kept on behalf of connections that are in, bytes. Buffers and readers are kept for
+    /// anybody who connects, few and bounded, and so they are not counted: nobody makes commands get
+    /// OOM by that.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.bundles.bytes as u64
     }
 }

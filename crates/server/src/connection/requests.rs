@@ -1,18 +1,23 @@
 //! The requests of a connection: executed here or sent to where they are executed, and the replies that
-//! come back from there.
+//! come back from there. What looks like HTTP closes the connection, as in Redis and Valkey: any web page
+//! can make a browser send a POST to any port that the browser reaches, with a body of the page's choice,
+//! and RESP would answer the lines of its head with errors and execute its body.
 
 use super::{Connection, Doing, Executed};
 use crate::connection::gather::{Gather, Merged};
-use crate::connection::pool::Pool;
+use crate::connection::memory::Pool;
 use crate::connection::turn_requests::{Next, TurnRequests};
-use crate::connection::web;
 use crate::execute::node::Node;
 use crate::execute::timing::Origin;
 use crate::mail::bundle::Guard;
 use crate::mail::message::Message;
 use crate::net::fault::Fault;
 use crate::net::transport::Transport;
+use scurry_resp::Args;
 use scurry_resp::{Parsed, Reply};
+
+/// Words that close a connection wherever a command should be: Valkey's. No command has such a name.
+const WORDS: [&[u8]; 2] = [b"POST", b"Host:"];
 
 impl<T: Transport> Connection<T> {
     /// A turn's middle part: executes complete requests until there is none (`Wait`), until there
@@ -62,8 +67,7 @@ impl<T: Transport> Connection<T> {
             let mut executed = 0;
             while executed < found && stop.is_none() {
                 let (spec, args) = reader.request(rest, executed);
-                if (spec.is_none() || inline) && web::is_http(args, inline && executed + 1 == found)
-                {
+                if (spec.is_none() || inline) && is_http(args, inline && executed + 1 == found) {
                     node.counters.protocol_errors += 1;
                     node.faults.note(self.client.peer, Fault::Http);
                     closes = true;
@@ -211,4 +215,16 @@ impl<T: Transport> Connection<T> {
         self.transport.commit();
         self.answered = true;
     }
+}
+
+/// True for a request that is a line of HTTP; `inline` when it is a line at all. A request line ends
+/// with the version, whatever its method is: GET is also the name of a command, and others may become
+/// one. No value of ours begins like that when it is typed by hand.
+#[cold]
+fn is_http(args: Args<'_>, inline: bool) -> bool {
+    let name = args.at(0);
+    if WORDS.iter().any(|word| name.eq_ignore_ascii_case(word)) {
+        return true;
+    }
+    inline && args.len() == 3 && args.at(2).get(..5).is_some_and(|begin| begin == b"HTTP/")
 }

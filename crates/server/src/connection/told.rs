@@ -2,7 +2,7 @@
 //! tracking.
 
 use super::{Connection, Doing};
-use crate::connection::pool::Pool;
+use crate::connection::memory::Pool;
 use crate::execute::dispatch;
 use crate::execute::node::Node;
 use crate::mail::bundle::Bundle;

@@ -3,7 +3,7 @@
 mod transaction;
 
 use crate::connection::gather::{Gather, Spreader};
-use crate::connection::pool::Spare;
+use crate::connection::memory::Spare;
 use crate::execute::client::Client;
 use crate::execute::dispatch::{self, Route};
 use crate::execute::effect::Effect;

@@ -3,7 +3,7 @@
 use crate::clock::Reading;
 use crate::execute::tracking::Mode;
 use crate::execute::transaction::Transaction;
-use crate::mail::caller::{Caller, Tracker};
+use crate::mail::bundle::{Caller, Tracker};
 use crate::mail::report::Answer;
 use crate::net::port::PortKind;
 use crate::ticket::Ticket;

@@ -1,7 +1,6 @@
 //! The handlers of commands, by what they are about.
 
 pub(crate) mod about;
-pub(crate) mod acl;
 pub(crate) mod auth;
 pub(crate) mod cluster;
 pub(crate) mod config;
@@ -9,7 +8,6 @@ pub(crate) mod connection;
 pub(crate) mod entity;
 pub(crate) mod events;
 pub(crate) mod expiry;
-pub(crate) mod images;
 pub(crate) mod info;
 pub(crate) mod keys;
 pub(crate) mod latency;

@@ -3,14 +3,13 @@
 use crate::execute::client::Client;
 use crate::execute::commands::expiry::Shown;
 use crate::execute::commands::{
-    about, acl, auth, cluster, config, connection, entity, events, expiry, images, info, keys,
-    latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
-    wrong_arity,
+    about, auth, cluster, config, connection, entity, events, expiry, info, keys, latency, numbers,
+    object, replication, scan, scur, shutdown, slowlog, tracking, values, wrong_arity,
 };
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::execute::timing::Origin;
-use crate::mail::caller::Caller;
+use crate::mail::bundle::Caller;
 use crate::measures::stopwatch;
 use crate::net::port::PortKind;
 use crate::users::User;
@@ -492,8 +491,8 @@ fn run_server(
         ServerId::CommandInfo => about::info(args, reply),
         ServerId::CommandList => about::list(args, reply),
         ServerId::ConfigGet => config::get(node, args, reply),
-        ServerId::AclWhoAmI => acl::who_am_i(client, reply),
-        ServerId::AclUsers => acl::users(node, reply),
+        ServerId::AclWhoAmI => auth::who_am_i(client, reply),
+        ServerId::AclUsers => auth::users(node, reply),
         ServerId::ClusterInfo => cluster::info(node, reply),
         ServerId::ClusterKeySlot => cluster::key_slot(args, reply),
         ServerId::ClusterMyId => cluster::my_id(node, client, reply),
@@ -527,8 +526,8 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Entity(id) => run_entity(id, node, args, reply),
         CommandId::ScurRead(id) => scur::read(node, id, args, reply),
         CommandId::ScurWrite(id) => scur::write(node, id, spec.memory, args, reply),
-        CommandId::Image(ImageId::Dump) => images::dump(node, args, reply),
-        CommandId::Image(ImageId::Load) => images::load(node, args, reply),
+        CommandId::Image(ImageId::Dump) => scur::dump(node, args, reply),
+        CommandId::Image(ImageId::Load) => scur::load(node, args, reply),
         CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),
         CommandId::Flush(_) => keys::flush_shard(node, args, reply),
         CommandId::Part(id) => run_part(id, node, args, reply),

@@ -2,7 +2,7 @@
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
-use crate::mail::caller::Caller;
+use crate::mail::bundle::Caller;
 use crate::measures::latency::{Event, Sample};
 use crate::measures::slowlog::{SlowCommand, shorten};
 use crate::measures::stopwatch::Span;

@@ -1,7 +1,7 @@
 //! What commands have read is tracked, and who has read what they have changed is told.
 
 use crate::execute::node::Node;
-use crate::mail::caller::Tracker;
+use crate::mail::bundle::Tracker;
 use scurry_engine::KEY_LEN_MAX;
 use scurry_resp::table::Spec;
 use scurry_resp::{Args, Reply};

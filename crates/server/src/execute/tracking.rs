@@ -5,7 +5,7 @@
 mod mode;
 mod table;
 
-use crate::mail::caller::Tracker;
+use crate::mail::bundle::Tracker;
 use crate::mail::message::News;
 use crate::mail::report::Tracked;
 use crate::ticket::Sender;

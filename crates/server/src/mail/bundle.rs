@@ -1,9 +1,10 @@
-//! Requests of one connection for one core, and their replies.
+//! Requests of one connection for one core, who sent them, and their replies.
 
 use crate::kept::Room;
-use crate::mail::caller::Caller;
+use crate::ticket::Sender;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Requests};
+use scurry_resp::{Args, Protocol, Requests};
+use std::net::SocketAddr;
 
 /// Commands of one transaction at most, bytes; so are watched keys.
 pub(crate) const TRANSACTION_LEN_MAX: usize = 16 * 1024 * 1024;
@@ -175,4 +176,23 @@ impl Guard {
     pub(crate) fn room(&self) -> usize {
         size_of::<Guard>() + self.key.len()
     }
+}
+
+/// The sender of a request, as far as a core that executes it for another needs to know.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Caller {
+    pub(crate) protocol: Protocol,
+    pub(crate) peer: Option<SocketAddr>,
+    /// None for a client that does not track.
+    pub(crate) tracker: Option<Tracker>,
+}
+
+/// A client that tracks, as far as cores that execute its requests need to know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Tracker {
+    pub(crate) sender: Sender,
+    /// True when what the request reads is tracked.
+    pub(crate) tracks: bool,
+    /// True when it is not told what it has changed itself.
+    pub(crate) noloop: bool,
 }

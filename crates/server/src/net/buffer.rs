@@ -1,6 +1,7 @@
-//! The input of a connection: contiguous bytes, appended behind and consumed in front.
+//! The input of a connection, and the buffers that connections borrow for as long as they hold bytes, so that
+//! idle connections hold none and busy ones use memory that is warm.
 
-use crate::net::buffers::{BUFFER_LEN, Buffers};
+use crate::kept::Kept;
 
 /// Bytes kept apart from a whole buffer at most: copying more costs more than it spares.
 const SHELVED_LEN_MAX: usize = BUFFER_LEN / 2;
@@ -75,6 +76,40 @@ impl Buffer {
         if self.start == self.end && !self.bytes.is_empty() {
             buffers.give_input(std::mem::take(&mut self.bytes));
             (self.start, self.end) = (0, 0);
+        }
+    }
+}
+
+/// A borrowed buffer's size, bytes: what is read from a connection in one turn.
+pub(crate) const BUFFER_LEN: usize = 64 * 1024;
+/// Input buffers are filled in full (so that reading needs no zeroing), output buffers are empty.
+#[derive(Debug, Default)]
+pub(crate) struct Buffers {
+    inputs: Kept<Vec<u8>>,
+    outputs: Kept<Vec<u8>>,
+}
+
+impl Buffers {
+    pub(crate) fn take_input(&mut self) -> Vec<u8> {
+        self.inputs.take().unwrap_or_else(|| vec![0; BUFFER_LEN])
+    }
+
+    /// A buffer that has grown is not kept.
+    pub(crate) fn give_input(&mut self, buffer: Vec<u8>) {
+        if buffer.len() == BUFFER_LEN {
+            self.inputs.give(buffer);
+        }
+    }
+
+    pub(crate) fn take_output(&mut self) -> Vec<u8> {
+        self.outputs.take().unwrap_or_else(|| Vec::with_capacity(BUFFER_LEN))
+    }
+
+    /// A buffer that has grown is not kept.
+    pub(crate) fn give_output(&mut self, mut buffer: Vec<u8>) {
+        if (BUFFER_LEN..=2 * BUFFER_LEN).contains(&buffer.capacity()) {
+            buffer.clear();
+            self.outputs.give(buffer);
         }
     }
 }

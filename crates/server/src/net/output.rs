@@ -1,6 +1,6 @@
 //! The output of a connection: replies are appended, committed, and leave in front.
 
-use crate::net::buffers::Buffers;
+use crate::net::buffer::Buffers;
 
 /// A buffer that is filled less than this part is exchanged for a small one while it waits.
 const SHELVED_SHARE: usize = 16;

@@ -1,6 +1,6 @@
 //! What a connection of this server speaks over: TCP, TLS over it, or RDMA.
 
-use crate::net::buffers::Buffers;
+use crate::net::buffer::Buffers;
 use crate::net::fault::Fault;
 use crate::net::port::Port;
 use crate::net::rdma::Rdma;

@@ -1,7 +1,6 @@
 //! The transport over TCP.
 
-use crate::net::buffer::Buffer;
-use crate::net::buffers::Buffers;
+use crate::net::buffer::{Buffer, Buffers};
 use crate::net::output::Output;
 use crate::net::transport::{Arrival, Transport, attempt};
 use mio::net::TcpStream;

@@ -2,7 +2,7 @@
 //! shaped so that RDMA fits: input is borrowed in place, and replies are formed (`commit`)
 //! apart from leaving (`publish`), so that they can wait for a group commit in between.
 
-use crate::net::buffers::Buffers;
+use crate::net::buffer::Buffers;
 use std::io;
 
 /// Findings of [`Transport::progress`].

@@ -2,7 +2,7 @@
 
 use super::{Next, TurnRequests};
 use crate::connection::gather::Spreader;
-use crate::connection::pool::Spare;
+use crate::connection::memory::Spare;
 use crate::execute::client::Client;
 use crate::execute::dispatch;
 use crate::execute::node::Node;

@@ -1,5 +1,6 @@
 //! AUTH and HELLO, in Redis's words. A password that is known by its hash only is checked
-//! elsewhere, and the connection waits meanwhile.
+//! elsewhere, and the connection waits meanwhile. ACL shows users and changes none: they are set in the
+//! settings file.
 
 use super::{SYNTAX_ERROR, tracking};
 use crate::execute::client::{Client, Entry, Greeting};
@@ -180,4 +181,16 @@ fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
     reply.text("master");
     reply.text("modules");
     reply.array(0);
+}
+
+pub(crate) fn who_am_i(client: &Client, reply: &mut Reply<'_>) {
+    reply.text(&client.user.name);
+}
+
+pub(crate) fn users(node: &Node, reply: &mut Reply<'_>) {
+    let users = &node.settings.users;
+    reply.array(users.all().count());
+    for user in users.all() {
+        reply.text(&user.name);
+    }
 }

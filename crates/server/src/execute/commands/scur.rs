@@ -1,14 +1,17 @@
-//! SCUR commands: grammar, engine, reply.
+//! SCUR commands: grammar, engine, reply. DUMP and LOAD are among them: accounts on their way from one store
+//! to another.
 
 use crate::durable::LOG_FAILED;
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::mail::report::{Question, Report};
-use scurry_engine::{Outcome, ReadError};
+use scurry_engine::{LoadError, Outcome, ReadError};
+use scurry_ledger::Code;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
-    Args, OUT_OF_MEMORY, Reply, Scratch, WRONG_TYPE, Write, parse_read, parse_write,
+    Args, OUT_OF_MEMORY, Reply, Scratch, WRONG_TYPE, Write, parse_dump, parse_load, parse_read,
+    parse_write, reject, unknown_account,
 };
 
 /// A SCUR command that the ledger decides.
@@ -67,5 +70,32 @@ pub(crate) fn read(node: &mut Node, id: ScurReadId, args: Args<'_>, reply: &mut 
         Ok(account) => request.answer(reply, account, now),
         Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),
         Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
+    }
+}
+
+pub(crate) fn dump(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let account = match parse_dump(args) {
+        Ok(account) => account,
+        Err(fault) => return reply.error(fault),
+    };
+    match node.shard.image(node.now.time, node.shard.key(account)) {
+        Ok(image) => reply.bulk(image),
+        Err(ReadError::UnknownAccount) => unknown_account(reply),
+        Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
+    }
+}
+
+pub(crate) fn load(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let request = match parse_load(args) {
+        Ok(request) => request,
+        Err(fault) => return reply.error(fault),
+    };
+    let key = node.shard.key(request.account);
+    match node.shard.load_image(node.now.time, key, request.image, request.replace) {
+        Ok(()) => reply.ok(),
+        Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
+        Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
+        Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),
+        Err(error @ LoadError::Image(_)) => reject(reply, Code::Invalid, error.to_string()),
     }
 }

@@ -1,7 +1,7 @@
 //! CLIENT TRACKING as one connection has switched it on.
 
 use super::append_push;
-use crate::mail::caller::Tracker;
+use crate::mail::bundle::Tracker;
 use crate::ticket::Sender;
 use crate::ticket::Ticket;
 use scurry_resp::table::Spec;

@@ -1,7 +1,7 @@
 //! RDMA in a build without the feature `rdma`: the names of `crate::net::rdma`, and no value of any of them, so
 //! that nothing else of the server has to know how it was built.
 
-use crate::net::buffers::Buffers;
+use crate::net::buffer::Buffers;
 use crate::net::port::Port;
 use crate::net::transport::{Arrival, Transport};
 use crate::settings::{RdmaSettings, Settings, StartError};

@@ -1,7 +1,7 @@
 //! The transport over RDMA. Requests are read where the peer has written them, and replies leave from
 //! where they were formed, unless the settings say otherwise.
 
-use crate::net::buffers::Buffers;
+use crate::net::buffer::Buffers;
 use crate::net::transport::{Arrival, Transport};
 use scurry_rdma::{Connection, Notice};
 use scurry_rdma_proto::{Endpoint, Fault, Progress};

@@ -2,8 +2,7 @@
 //! was read goes through the session from a borrowed buffer, and replies leave in one call with
 //! as many records as they need, up to 64 KiB; longer ones take a call for each 64 KiB.
 
-use crate::net::buffer::Buffer;
-use crate::net::buffers::Buffers;
+use crate::net::buffer::{Buffer, Buffers};
 use crate::net::fault::Fault;
 use crate::net::output::Output;
 use crate::net::transport::{Arrival, Transport, attempt};
