@@ -112,7 +112,7 @@ pub struct Least {
 /// How far a recovery goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// To the end of the log, which is settled: what is cut is cut on the disk.
+    /// To the end of the log, which is repaired: what is cut is cut on the disk.
     End(Least),
     /// To a sequence; nothing is written.
     Sequence(u64),
@@ -163,7 +163,7 @@ pub fn recover<D: Disk>(
     let next = reader.next();
     let is_whole = matches!(until, Until::End(_));
     if is_whole {
-        reader.settle()?;
+        reader.repair()?;
     }
     let Base { begun, version_last, passed_over, .. } = base;
     if is_whole {
