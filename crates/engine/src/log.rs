@@ -4,8 +4,6 @@
 //! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
 //! damage. [`LogFollower`] reads along while it is written.
 
-use scurry_codec::Seal;
-
 mod ahead;
 mod commits;
 mod error;
@@ -26,26 +24,6 @@ pub use reader::{Cut, LogReader};
 pub use room::Room;
 pub use spare::{give_up_spares, is_spare};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
-
-/// The name that tells one log from all others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogId {
-    /// Drawn at random for each log: frames of another log do not pass for frames of this one.
-    pub id: u64,
-    /// The core that writes it.
-    pub core: u32,
-}
-
-impl LogId {
-    pub(crate) fn seal(self) -> Seal {
-        Seal::new(checksum, self.id)
-    }
-}
-
-/// crc32c, by the processor where it can: what everything of a log is checked with.
-pub fn checksum(before: u32, bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(before, bytes)
-}
 
 const PREFIX: &str = "log-";
 

@@ -4,7 +4,8 @@ mod error;
 mod gathered;
 mod replay;
 
-use crate::log::{Cut, LogError, LogId, LogReader};
+use crate::log::{Cut, LogError, LogReader};
+use crate::log_id::LogId;
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 pub use error::RecoveryError;

@@ -1,7 +1,8 @@
 //! Follows a log that is being written: frames from any sequence on, as far as they are durable.
 //! It never writes, and looks at nothing behind what is durable: what is there may change.
 
-use super::{LogId, checksum, segment_name, segment_of};
+use super::{segment_name, segment_of};
+use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{Frame, Framed, SegmentHeader, read_frame};
 use std::collections::VecDeque;

@@ -7,7 +7,8 @@
 use super::spare;
 use super::tail::{Span, Tail, rewrite};
 use super::window::Window;
-use super::{LogError, LogId, checksum, segment_name, segment_of};
+use super::{LogError, segment_name, segment_of};
+use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{Frame, HeaderError, SegmentHeader};
 use std::io;
