@@ -30,7 +30,6 @@ pub use command::*;
 pub use decide::{decide, decide_in_place, decide_with, next_due, tick, tick_in_place};
 pub use limits::*;
 pub use name::{ID_LEN_MAX, Id, NAME_LEN_MAX, Name, is_printable};
-
 pub use remembered::*;
 pub use time::{Period, Time};
 pub use totals::*;
