@@ -35,7 +35,7 @@ const SLACK: usize = 20;
 
 /// How many types of the product may still have a name of one meaning; one that is not here has one.
 const TYPES_MAX: &[(&str, usize)] =
-    &[("Account", 2), ("Bucket", 2), ("Counter", 2), ("Door", 2), ("Place", 4), ("Reach", 2)];
+    &[("Account", 2), ("Bucket", 2), ("Counter", 2), ("Door", 2), ("Place", 3), ("Reach", 2)];
 
 /// Doc comments that open with a pronoun, crate by crate.
 pub(crate) fn openings(tree: &Tree) -> Vec<Finding> {
