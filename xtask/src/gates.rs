@@ -94,13 +94,14 @@ pub(crate) const ALL: Gate = Gate {
 const BARE_TARGET: &str = "thumbv7em-none-eabi";
 
 /// The packages that `make check` tests.
-const QUICK: [&str; 6] = [
+const QUICK: [&str; 7] = [
     "scurry-ledger",
     "scurry-codec",
     "scurry-engine",
     "scurry-resp",
     "scurry-model",
     "scurry-conformance",
+    "scurry-crash",
 ];
 
 /// Seeds of each theme of the simulator in `make check`, and in `make test-all`.
@@ -177,7 +178,7 @@ fn no_std(host: &Host) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// The pure crates, the models, and the scripts; the server that these want is built first.
+/// The pure crates, the models, the scripts, and a smoke; the server that these want is built first.
 fn quick_test(host: &Host) -> Result<Outcome> {
     host.cargo(&["build", "--locked", "-p", "scurry-cli", "--bin", "scurry"])?;
     let packages = QUICK.iter().flat_map(|name| ["-p", name]);

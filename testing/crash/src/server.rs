@@ -83,3 +83,48 @@ impl Drop for Server {
         let _ = self.child.wait();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plan::Mode;
+    use crate::wire::{Wire, words};
+
+    /// Sends the requests one after another; each must get its reply.
+    fn talk(server: &mut Server, said: &[(&str, &str)]) {
+        let mut wire = Wire::connect(server.port().unwrap()).unwrap();
+        for (request, reply) in said {
+            assert_eq!(wire.ask(&words(request)).unwrap().to_string(), *reply, "{request}");
+        }
+    }
+
+    /// The smoke of the quick gate: one call, and a restart that has forgotten nothing of it.
+    #[test]
+    fn a_call_is_charged_once_whatever_becomes_of_the_server() {
+        let (binary, home) = (Binary::find().unwrap(), tempfile::tempdir().unwrap());
+        let start = Start { durability: Mode::Fsync, threads: 2 };
+        let last = "SCUR.TERMINATE alice call 2 ITEM 1 cent USED 80";
+        let mut server = Server::spawn(&binary, home.path(), start).unwrap();
+        talk(
+            &mut server,
+            &[
+                ("SCUR.CREATE alice BUCKET main cent 1000", "[OK, 1]"),
+                (
+                    "SCUR.RESERVE alice call 0 ITEM 1 cent REQUESTED 200",
+                    "[OK, 0, 1, [[1, OK, 200, 0, 0]]]",
+                ),
+                (
+                    "SCUR.UPDATE alice call 1 ITEM 1 cent USED 150 REQUESTED 200",
+                    "[OK, 0, 2, [[1, OK, 200, 0, 0]]]",
+                ),
+                (last, "[OK, 0, 0, [[1, OK, 0, 0, 0]]]"),
+            ],
+        );
+        server.kill().unwrap();
+        let mut again = Server::spawn(&binary, home.path(), start).unwrap();
+        let account = "{status: active, version: 4, identities: [], \
+                       buckets: [[main, cent, 770, 0, 0, 0, 0, nil]], counters: [], sessions: []}";
+        let replayed = "[OK, 1, 0, [[1, OK, 0, 0, 0]]]";
+        talk(&mut again, &[("SCUR.GET alice", account), (last, replayed)]);
+    }
+}
