@@ -80,7 +80,7 @@ impl Request {
         Request { method, path, body }
     }
 
-    /// What a report groups by.
+    /// Tag by which a report groups requests.
     fn tag(&self) -> String {
         self.method.to_lowercase()
     }

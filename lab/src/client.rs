@@ -22,7 +22,7 @@ const BATCH: usize = 256;
 #[derive(Debug)]
 pub struct Client {
     lines: Vec<Line>,
-    /// Who owns which key, of a cluster.
+    /// Owners of the keys, of a cluster.
     routes: Option<Routes>,
 }
 

@@ -33,10 +33,10 @@ const WAIT_NS_MAX: u64 = 100_000_000;
 const SILENCE_NS_MAX: u64 = 20_000_000_000;
 const READ_BUFFER: usize = 262_144;
 
-/// What to do.
+/// Load to carry out.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// What it speaks.
+    /// Protocol of the target.
     pub wire: Wire,
     /// Where the server listens; connections are dealt out to several ports in turn.
     pub addresses: Vec<SocketAddr>,
@@ -59,7 +59,7 @@ pub struct LoadPlan {
     pub copies: Option<u32>,
 }
 
-/// Who wants to know how the load goes.
+/// Listener to the progress of the load.
 pub trait Observer {
     /// Called as the measured interval begins and as it ends.
     ///

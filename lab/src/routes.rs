@@ -13,7 +13,7 @@ const SLOTS: usize = 16_384;
 /// Cores that one byte can tell apart.
 const NODES_MAX: usize = 256;
 
-/// Which ports of a server the load goes to.
+/// Ports of a server that get the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Door {
     /// The main port, which passes on what another core owns.
@@ -33,7 +33,7 @@ impl Door {
     }
 }
 
-/// Who owns which key.
+/// Owners of the keys, by hash slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     addresses: Vec<SocketAddr>,

@@ -239,7 +239,7 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// One that keeps nothing.
+    /// Bench of a run that keeps nothing.
     fn bench<'b>(
         &'b self,
         target: Target,

@@ -37,12 +37,12 @@ pub use run::{Choice, RunArguments};
 #[derive(Debug, Parser)]
 #[command(name = "scurry-lab", version, arg_required_else_help = true)]
 pub struct Arguments {
-    /// What to do.
+    /// Command to carry out.
     #[command(subcommand)]
     pub command: LabCommand,
 }
 
-/// What the lab can do.
+/// Commands of the lab.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Load targets with a scenario, audit each, and print one table.

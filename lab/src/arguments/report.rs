@@ -15,7 +15,7 @@ pub struct ReportArguments {
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     pub out: PathBuf,
 
-    /// Its title.
+    /// Title of the page.
     #[arg(long, value_name = "TEXT", default_value = "Scurry measured")]
     pub title: String,
 }

@@ -17,7 +17,7 @@ use crate::stand::StandKind;
 use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
-/// What is measured where neither the command line nor the scenario says.
+/// Targets where neither the command line nor the scenario names any.
 const TARGETS: &[&str] = &["scurry", "valkey+lua"];
 /// Threads of one server at most, as many as a core's number can tell apart.
 const THREADS_MAX: u32 = 1_024;
@@ -131,7 +131,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t)]
     pub stand: StandKind,
 
-    /// What carries the load; filling and the audit go over TCP. `rdma` reaches scurry and, with
+    /// Transport of the load; filling and the audit go over TCP. `rdma` reaches scurry and, with
     /// --valkey-rdma-module, Valkey; the server and the loader are on this machine.
     #[arg(long, value_enum, default_value_t)]
     pub transport: TransportKind,
@@ -144,7 +144,7 @@ pub struct RunArguments {
     #[arg(long, value_name = "PATH")]
     pub valkey_rdma_module: Option<PathBuf>,
 
-    /// Which ports of scurry are used: `main`, the one that plain clients know; or `cores`, as a
+    /// Ports of scurry that get the load: `main`, the one that plain clients know; or `cores`, as a
     /// client of a cluster does, each request to the core that owns its key. Give both to compare.
     #[arg(long = "door", value_name = "main|cores", default_values = ["main"])]
     pub doors: Vec<Door>,

@@ -25,7 +25,7 @@ pub struct Difference {
 pub struct Change {
     /// Scenario, target and load.
     pub row: String,
-    /// Which figure.
+    /// Name of the figure.
     pub figure: &'static str,
     /// Median of the runs before.
     pub before: Option<f64>,
@@ -41,13 +41,13 @@ pub struct Change {
     pub ratio_max: Option<f64>,
     /// How probable such a difference is by chance (Mann-Whitney, exact, two-sided).
     pub p: Option<f64>,
-    /// What follows.
+    /// Conclusion from the runs.
     pub verdict: Verdict,
-    /// What a reader must know about it.
+    /// Remark that a reader of the verdict needs.
     pub why: Option<String>,
 }
 
-/// What follows from a comparison.
+/// Conclusion from a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {

@@ -12,7 +12,7 @@ use crate::resp::{Value, encode};
 /// Far enough to outlast a probe, near enough to be gone before the load, ms.
 const PROBE_MS: i64 = 60_000;
 
-/// What falls due.
+/// Kind of thing that falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExpiryKind {
     /// Plain keys with PXAT.

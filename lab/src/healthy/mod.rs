@@ -33,7 +33,7 @@ const SILENCE_NS_MAX: u64 = 60_000_000_000;
 const SECOND_NS: f64 = 1e9;
 const SEED: u64 = 1;
 
-/// What the client does.
+/// Load of the healthy client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HealthyPlan {
     /// Requests per second over all connections.
@@ -44,7 +44,7 @@ pub struct HealthyPlan {
     pub accounts: u32,
 }
 
-/// What the client felt in one phase.
+/// Service that the client got in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Phase {
     /// Requests that were meant to be sent in it.
@@ -56,7 +56,7 @@ pub struct Phase {
     pub own_delay_us: LatencySummary,
 }
 
-/// What came of the whole run.
+/// Result of the whole run.
 #[derive(Debug)]
 pub struct Healthy {
     /// Each phase.
@@ -71,7 +71,7 @@ pub struct HealthyClient {
     shared: Arc<Shared>,
 }
 
-/// What the thread and its owner have in common.
+/// State that the thread and its owner share.
 #[derive(Debug)]
 struct Shared {
     clock: Clock,
@@ -179,7 +179,7 @@ struct Lines {
     latencies: Vec<LatencyRecorder>,
     own_delays: Vec<LatencyRecorder>,
     out: Vec<u8>,
-    /// What is sent now only tidies up.
+    /// Whether requests that are sent now only tidy up.
     closing: bool,
 }
 

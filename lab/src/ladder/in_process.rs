@@ -34,7 +34,7 @@ struct Batch {
     replies: Vec<u8>,
 }
 
-/// What stands between two sockets.
+/// Parser, table, grammar and shard between two sockets.
 #[derive(Debug)]
 struct Door {
     store: Store,

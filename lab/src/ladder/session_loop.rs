@@ -96,7 +96,7 @@ impl SessionLoop {
         Request { step, account, session: id, last: session.step == 0 }
     }
 
-    /// What all operations so far have used.
+    /// Units that all operations so far have used.
     pub(crate) fn consumed(&self) -> i128 {
         self.consumed
     }
@@ -125,7 +125,7 @@ impl Request {
         }
     }
 
-    /// What the item must be granted.
+    /// Units that the item must be granted.
     #[inline]
     pub(crate) fn granted(&self) -> i64 {
         self.step.items[0].requested.unwrap_or(0)

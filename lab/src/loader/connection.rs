@@ -31,7 +31,7 @@ pub(super) struct Request {
 /// In the place of a session: the request asks how many copies there are of those before it.
 pub(super) const COPIES: u32 = u32::MAX;
 
-/// What carries a connection's bytes.
+/// Carrier of a connection's bytes.
 #[derive(Debug)]
 enum Carrier {
     Tcp(TcpStream),
@@ -66,7 +66,7 @@ impl Connection {
         Ok(Connection::over(Carrier::Tcp(stream), wire, sessions))
     }
 
-    /// One that is open over RDMA.
+    /// Connection that is open over RDMA.
     pub(super) fn over_rdma(
         endpoint: Endpoint<scurry_rdma::Connection>,
         wire: Wire,
@@ -89,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// What it is over RDMA; none over TCP.
+    /// RDMA's side of the connection; none over TCP.
     pub(super) fn endpoint(&mut self) -> Option<&mut Endpoint<scurry_rdma::Connection>> {
         match &mut self.carrier {
             Carrier::Tcp(_) => None,

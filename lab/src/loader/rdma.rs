@@ -27,7 +27,7 @@ const TICK_MS: i64 = 500;
 const COMPLETIONS: u64 = u64::MAX;
 const ENDS: u64 = u64::MAX - 1;
 
-/// What the loader has for RDMA.
+/// Device and budget of the loader for RDMA.
 #[derive(Debug)]
 pub(super) struct Place {
     hub: Hub,

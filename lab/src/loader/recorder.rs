@@ -29,11 +29,11 @@ pub struct Second {
 /// Latencies of one kind of operation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OperationResult {
-    /// Its name.
+    /// Name of the operation.
     pub operation: String,
     /// How many were answered.
     pub count: u64,
-    /// Their latencies, microseconds.
+    /// Latencies of the operation, microseconds.
     pub latency_us: LatencySummary,
 }
 
@@ -59,7 +59,7 @@ pub struct LoadResult {
     pub uncorrected_us: Option<LatencySummary>,
     /// All latencies: [`LatencyRecorder::encode`].
     pub histogram: Option<String>,
-    /// It was ended early.
+    /// Whether the load was ended early.
     pub stopped: bool,
 }
 

@@ -120,7 +120,7 @@ fn pass(path: &std::path::Path, written: &Written, number: u32) -> Result<Pass> 
     })
 }
 
-/// What has come back is what was there.
+/// Comparison of the recovered accounts with the written ones.
 fn check(shard: &mut Shard, found: &Recovered, written: &Written) -> Result<()> {
     ensure!(found.read.records == written.records, "{} records came back", found.read.records);
     ensure!(found.next == written.next, "the next sequence is {}", found.next);

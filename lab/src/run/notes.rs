@@ -142,7 +142,7 @@ impl Session<'_> {
     }
 }
 
-/// What ran on the cores of the loader and of the target beside these two, 100 per core; none where it
+/// Use of the cores of the loader and of the target by anything else, 100 per core; none where it
 /// is little, or not known.
 fn other_work(row: &Row) -> Option<f64> {
     let figures = &row.figures;
@@ -158,7 +158,7 @@ fn other_work(row: &Row) -> Option<f64> {
     (other > OTHER_PERCENT_MAX).then_some(other)
 }
 
-/// What the median run says beside its figures, in words.
+/// Findings of the median run beside its figures, in words.
 fn findings(row: &Row) -> Vec<String> {
     let shown = row.figures.business_ops_per_s;
     let median = row.runs.iter().find(|run| run.figures.business_ops_per_s == shown);

@@ -22,7 +22,7 @@ pub struct Live {
     pub used_percent: u32,
     /// Seconds from one request of a session to its next: sessions / think_seconds is the rate.
     pub think_seconds: f64,
-    /// Which account a session takes.
+    /// Choice of a session's account.
     pub accounts: Choice,
     /// Exponent of the distribution of Zipf.
     #[serde(default = "zipf_exponent")]
@@ -34,7 +34,7 @@ pub struct Live {
     pub duplicates_per_mille: u32,
 }
 
-/// Which account a session takes.
+/// Choice of a session's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Choice {

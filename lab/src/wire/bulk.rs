@@ -19,7 +19,7 @@ pub(super) struct Bulk {
     fresh: Vec<Request>,
     /// Accounts that are to be written back.
     writes: Vec<Write>,
-    /// What the target has not answered, oldest first, by number.
+    /// Requests that the target has not answered, oldest first, by number.
     sent: VecDeque<(u32, Sent)>,
     number: u32,
     /// Answers that have not been handed out, and how long the reply is that they came with.
@@ -47,7 +47,7 @@ struct Write {
 
 #[derive(Debug)]
 enum Sent {
-    /// It is no charging command: the target's answer is the answer.
+    /// Request that is no charging command: the target's answer is the answer.
     Passed(u32),
     Reads(Vec<Request>),
     Writes(Vec<Write>),

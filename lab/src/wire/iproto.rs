@@ -11,7 +11,7 @@ use rmp::encode::{write_array_len, write_map_len, write_str, write_u64, write_ui
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, words};
 
-/// What the server says first.
+/// Length of the server's greeting.
 const GREETING_LEN: usize = 128;
 /// Bytes of a packet's length: a marker and 32 bits.
 const PREFIX_LEN: usize = 5;
@@ -41,7 +41,7 @@ mod key {
     pub(super) const ERROR: u64 = 0x31;
 }
 
-/// What was asked. It stands in the upper half of the number that a reply repeats, the session in
+/// Kind of request. It stands in the upper half of the number that a reply repeats, the session in
 /// the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Request {
@@ -67,7 +67,7 @@ impl Request {
         all.into_iter().find(|one| *one as u64 == sync >> 32)
     }
 
-    /// What the target calls it.
+    /// Code of the request in the target's protocol.
     fn code(self) -> u64 {
         match self {
             Request::Find => Request::Select as u64,

@@ -42,7 +42,7 @@ struct Pending {
 
 #[derive(Debug)]
 enum Stage {
-    /// It is no charging command: the target's answer is the answer.
+    /// Request that is no charging command: the target's answer is the answer.
     Passed,
     /// The account has been asked for.
     Reading,
@@ -50,7 +50,7 @@ enum Stage {
     Writing(Vec<u8>),
 }
 
-/// What a decision needs.
+/// Buffers that a decision needs.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     parser: Parser,
@@ -61,7 +61,7 @@ pub(super) struct Desk {
     scratch: Scratch<'static>,
 }
 
-/// What became of a command.
+/// Outcome of a command.
 enum Decided {
     /// Nothing is to be written.
     Answered,
@@ -170,7 +170,7 @@ impl Translator for Logic {
     }
 }
 
-/// What becomes of a value that was read.
+/// Outcome of a value that was read.
 pub(super) enum Verdict {
     /// Nothing: the answer is written.
     Answered,

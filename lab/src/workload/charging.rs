@@ -12,7 +12,7 @@ use crate::resp::{Stop, Template, read_write_reply, skip};
 use crate::routes::Owners;
 use crate::scenario::{Charging, Operation};
 
-/// What the workload needs to know.
+/// Settings of the workload.
 #[derive(Clone, Debug)]
 pub struct ChargingPlan<'a> {
     /// The scenario's own part.
@@ -27,7 +27,7 @@ pub struct ChargingPlan<'a> {
     pub seed: u64,
     /// The replies are filler, as the echo server's are: they are only skipped.
     pub opaque: bool,
-    /// Which accounts a session may use, where its connection goes to one core of several.
+    /// Accounts that a session may use, where its connection goes to one core of several.
     pub routes: Option<Owners>,
 }
 
@@ -58,7 +58,7 @@ struct Step {
     effect: Effect,
 }
 
-/// What the acknowledgement of a step means for the tally.
+/// Meaning of a step's acknowledgement for the tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     Read,
@@ -122,12 +122,12 @@ impl ChargingWorkload {
         })
     }
 
-    /// What the store acknowledged as consumed, per account.
+    /// Units that the store acknowledged as consumed, per account.
     pub fn consumed(&self) -> &[i64] {
         &self.consumed
     }
 
-    /// What the store acknowledged as consumed, in all.
+    /// Units that the store acknowledged as consumed, in all.
     pub fn consumed_total(&self) -> i128 {
         self.consumed_total
     }

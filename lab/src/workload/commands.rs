@@ -15,7 +15,7 @@ pub(super) struct Commands {
     bucket: String,
 }
 
-/// What stands before the account, encoded.
+/// Encoded bytes of a command before its account.
 #[derive(Debug)]
 struct Head {
     words: u64,

@@ -21,7 +21,7 @@ const TERMINATE: u8 = 2;
 
 const PER_MILLE: u32 = 1_000;
 
-/// What came of the requests, over the whole load.
+/// Counts of the requests over the whole load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveCounts {
     /// Answers that denied for want of credit.
@@ -67,7 +67,7 @@ struct Session {
     last: Request,
     /// The last request goes once more.
     again: bool,
-    /// It is on its way once more.
+    /// Whether the request is on its way once more.
     is_again: bool,
     granted: i64,
 }
@@ -109,12 +109,12 @@ impl LiveWorkload {
         self.routes = Some(owners);
     }
 
-    /// What the store acknowledged as consumed, by account.
+    /// Units that the store acknowledged as consumed, by account.
     pub fn consumed(&self) -> &[i64] {
         &self.consumed
     }
 
-    /// What came of the requests.
+    /// Counts of the requests.
     pub fn counts(&self) -> LiveCounts {
         self.counts
     }

@@ -36,14 +36,14 @@ pub struct UsageWorkload {
     routes: Option<Owners>,
 }
 
-/// What is known of one user. There are many of them.
+/// State of one user. There are many of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// Credit that was added.
     pub refilled: i64,
-    /// What was consumed.
+    /// Units that were consumed.
     pub consumed: i64,
-    /// What is held.
+    /// Units that are held.
     pub held: u32,
     /// The session's next request number; 0 before it is open.
     next_request: u32,
@@ -88,7 +88,7 @@ impl UsageWorkload {
         self.routes = Some(owners);
     }
 
-    /// What the store must hold, by account.
+    /// State that the store must hold, by account.
     pub fn users(&self) -> &[User] {
         &self.users
     }
