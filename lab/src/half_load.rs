@@ -4,8 +4,8 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::measure::{Bench, Copies};
-use crate::progress::Step;
-use crate::routes::Door;
+use crate::progress::RunCount;
+use crate::routes::Ports;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
 use crate::stand::Stand;
@@ -111,13 +111,13 @@ impl<'a> HalfLoad<'a> {
             port: None,
             cores: testbed.cores.as_ref(),
             scurry: &testbed.scurry,
-            door: Door::Main,
+            ports: Ports::Main,
             rdma: None,
             copies: Copies::default(),
             echo_sizes: "",
             library: None,
             interrupted: &testbed.interrupted,
-            step: Step::default(),
+            step: RunCount::default(),
             quiet: testbed.quiet,
         };
         let run = bench.measure(number, runs)?.run;

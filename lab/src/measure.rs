@@ -24,14 +24,14 @@ use crate::filling::Filling;
 use crate::fleet::{Fleet, Plan};
 use crate::over_rdma::OverRdma;
 use crate::process::ServerCommand;
-use crate::progress::{Progress, Step};
-use crate::routes::{Door, Routes};
+use crate::progress::{Progress, RunCount};
+use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::scenario::{Kind, Quorum, Scenario};
 use crate::stand::Stand;
 use crate::target::{Durability, Identity, ScurryOptions, Start, Target};
 use crate::wire::{HttpTarget, Wire};
-use load::{Watch, figures};
+use load::{Sampling, figures};
 pub use system::Standing;
 use system::System;
 
@@ -66,7 +66,7 @@ pub struct Bench<'a> {
     /// How scurry is started.
     pub scurry: &'a ScurryOptions,
     /// Ports of scurry that get the load.
-    pub door: Door,
+    pub ports: Ports,
     /// How the load goes over RDMA; none over TCP.
     pub rdma: Option<&'a OverRdma>,
     /// Copies behind an acknowledgement.
@@ -78,7 +78,7 @@ pub struct Bench<'a> {
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
     /// Where this run stands among others.
-    pub step: Step,
+    pub step: RunCount,
     /// No live line.
     pub quiet: bool,
 }
@@ -293,7 +293,7 @@ impl Bench<'_> {
         if let Some(partition) = fleet.partition() {
             return Ok(Some(partition.clone()));
         }
-        let by_core = self.target == Target::Scurry && self.door == Door::Cores;
+        let by_core = self.target == Target::Scurry && self.ports == Ports::Cores;
         if !by_core && !self.target.is_cluster() {
             return Ok(None);
         }

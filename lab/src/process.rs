@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::cores::bind;
-use crate::place::temporary;
+use crate::data_directory::temporary;
 use crate::wire::Wire;
 
 /// A JVM with a cluster of one in it may take half a minute on a busy core.

@@ -15,7 +15,7 @@ const NODES_MAX: usize = 256;
 
 /// Ports of a server that get the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Door {
+pub enum Ports {
     /// The main port, which passes on what another core owns.
     #[default]
     Main,
@@ -23,12 +23,12 @@ pub enum Door {
     Cores,
 }
 
-impl Door {
+impl Ports {
     /// As on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Door::Main => "main",
-            Door::Cores => "cores",
+            Ports::Main => "main",
+            Ports::Cores => "cores",
         }
     }
 }

@@ -16,7 +16,7 @@ pub use steps::Form;
 
 pub use charging::{Bucket, Charging, Operation, Phase};
 pub use key_value::{KeyValue, Order, Quorum};
-pub use live::{Choice, Live};
+pub use live::{AccountChoice, Live};
 pub use search::Search;
 pub use usage::Usage;
 

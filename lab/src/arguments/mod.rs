@@ -31,7 +31,7 @@ pub use ladder::LadderArguments;
 pub use neighbours::NeighboursArguments;
 pub use recovery::RecoveryArguments;
 pub use report::ReportArguments;
-pub use run::{Choice, RunArguments};
+pub use run::{RunArguments, YesNo};
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
 #[derive(Debug, Parser)]

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{ExpiryKind, ExpiryPlan};
-use crate::healthy::{HealthyPlan, Phase};
+use crate::healthy::{HealthyPlan, PhaseReport};
 use crate::host::Host;
 use crate::report::{Grid, duration};
 use crate::testbed::Testbed;
@@ -38,11 +38,11 @@ pub struct ExpiryRow {
     /// Name of the kind.
     pub kind: String,
     /// Service that the healthy client got before the first thing fell due.
-    pub before: Phase,
+    pub before: PhaseReport,
     /// From then until all were gone.
-    pub during: Phase,
+    pub during: PhaseReport,
     /// After that.
-    pub after: Phase,
+    pub after: PhaseReport,
     /// From when the last fell due until all were gone, as far as asking can tell, ms.
     pub gone_after_ms: i64,
     /// Resident memory of the server when all were written, bytes.

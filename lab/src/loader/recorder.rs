@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::connection::Request;
+use super::connection::RequestInFlight;
 use super::{SECOND_NS, seconds};
 use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
@@ -108,7 +108,7 @@ impl Recorder {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, request: &Request, now: u64) {
+    pub(super) fn record(&mut self, request: &RequestInFlight, now: u64) {
         let nanos = now.saturating_sub(request.sent);
         self.interval[usize::from(request.operation)].record(nanos);
         if self.measuring

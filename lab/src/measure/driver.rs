@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use super::{Bench, System, Watch, figures};
+use super::{Bench, Sampling, System, figures};
 use crate::client::Client;
 use crate::errors::ErrorTally;
 use crate::latency::LatencySummary;
@@ -70,7 +70,7 @@ impl Bench<'_> {
         client: &mut Client,
         progress: &Progress,
     ) -> Result<(Run, Tally)> {
-        let mut watch = Watch {
+        let mut watch = Sampling {
             pids: server.pids(),
             interface: self.stand.interface(),
             replica_pids: Vec::new(),

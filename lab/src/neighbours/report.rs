@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Neighbour, Scale};
-use crate::healthy::{HealthyPlan, Phase};
+use crate::healthy::{HealthyPlan, PhaseReport};
 use crate::host::Host;
 use crate::report::Grid;
 use crate::testbed::Testbed;
@@ -59,9 +59,9 @@ pub struct NeighbourRow {
     /// How long it stayed.
     pub seconds: f64,
     /// Service that the healthy client got meanwhile.
-    pub during: Phase,
+    pub during: PhaseReport,
     /// Service that the healthy client got in the second after.
-    pub after: Phase,
+    pub after: PhaseReport,
     /// The server's memory.
     pub memory: MemoryTrace,
     /// Fate of the neighbour, in words.

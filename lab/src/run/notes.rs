@@ -1,6 +1,6 @@
 //! What a reader must know about the figures of a row, in words.
 
-use super::Session;
+use super::RunCommand;
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::echo_sizes::EchoSizes;
@@ -19,7 +19,7 @@ const OTHER_PERCENT_MAX: f64 = 25.0;
 /// Below this a JVM is measured while it still compiles.
 const JVM_WARMUP_SECONDS: f64 = 2.0;
 
-impl Session<'_> {
+impl RunCommand<'_> {
     /// Says what a reader must know about the figures.
     pub(super) fn annotate(&self, target: Target, sizes: &EchoSizes, row: &mut Row) {
         let shared = self.placement(target).is_none_or(Cores::are_shared);

@@ -23,7 +23,7 @@ pub struct Live {
     /// Seconds from one request of a session to its next: sessions / think_seconds is the rate.
     pub think_seconds: f64,
     /// Choice of a session's account.
-    pub accounts: Choice,
+    pub accounts: AccountChoice,
     /// Exponent of the distribution of Zipf.
     #[serde(default = "zipf_exponent")]
     pub zipf_exponent: f64,
@@ -37,7 +37,7 @@ pub struct Live {
 /// Choice of a session's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Choice {
+pub enum AccountChoice {
     /// Any, uniformly.
     Uniform,
     /// The n-th with a share of 1/n to the exponent.

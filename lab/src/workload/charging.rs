@@ -35,7 +35,7 @@ pub struct ChargingPlan<'a> {
 #[derive(Debug)]
 pub struct ChargingWorkload {
     operations: Vec<String>,
-    steps: Vec<Step>,
+    steps: Vec<TemplateStep>,
     sessions: Vec<SessionState>,
     random: Random,
     accounts: u32,
@@ -52,7 +52,7 @@ pub struct ChargingWorkload {
 
 /// One operation of the loop.
 #[derive(Debug)]
-struct Step {
+struct TemplateStep {
     template: Template,
     operation: u8,
     effect: Effect,
@@ -257,7 +257,7 @@ impl Workload for ChargingWorkload {
 }
 
 /// The template and the effect of one operation.
-fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> Step {
+fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> TemplateStep {
     let account = account_text(0).escape_ascii().to_string();
     let session = session_text(0).escape_ascii().to_string();
     let rest = plan.charging.arguments(operation, &session, request);
@@ -274,7 +274,7 @@ fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) 
         }
         Operation::Terminate => Effect::Close { used: charging.used_terminate },
     };
-    Step { template: Template::new(&arguments, first, second), operation: index, effect }
+    TemplateStep { template: Template::new(&arguments, first, second), operation: index, effect }
 }
 
 #[cfg(test)]

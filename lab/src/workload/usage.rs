@@ -3,7 +3,7 @@
 //! them is known to the unit: credit, what was consumed, and what is held.
 
 use super::Workload;
-use super::commands::{Commands, Place};
+use super::commands::{Commands, RequestId};
 use crate::dialect::Dialect;
 use crate::errors::ErrorTally;
 use crate::names::{account_text, digits, session_text};
@@ -164,7 +164,8 @@ impl Workload for UsageWorkload {
         let (operation, amount) = if is_report {
             let wanted = i64::from(1 + self.random.below(self.plan.wanted_max));
             let session = session_text(u64::from(number));
-            let place = Place { account: &account, session: &session, request: user.next_request };
+            let place =
+                RequestId { account: &account, session: &session, request: user.next_request };
             if user.next_request == 0 {
                 self.commands.reserve(out, &place, wanted);
                 (RESERVE, 0)
