@@ -17,9 +17,6 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// that is smaller or gone has to be taken from it.
 const KNOWN: &[(&str, &[&str])] = &[
     ("crates/cli/src/cluster", &["join", "up"]),
-    ("crates/codec/src", &["passed", "records"]),
-    ("crates/codec/src/change", &["op", "op_read", "remembered"]),
-    ("crates/engine/src", &["log", "shard"]),
     (
         "crates/http/src",
         &["beside", "door", "door_metrics", "entities", "entity", "listener", "range", "status"],
@@ -29,10 +26,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("crates/http/src", &["front", "settings"]),
     ("crates/http/src/charging", &["answer", "totals"]),
     ("crates/http/src/charging", &["codes", "refusal", "wording"]),
-    ("crates/ledger/src", &["account", "limits", "name", "period"]),
-    ("crates/ledger/src", &["decide", "view"]),
-    ("crates/rdma-proto/src", &["control", "endpoint"]),
-    ("crates/rdma/src", &["completions", "device", "domain", "id"]),
     ("crates/resp/src", &["inline", "request"]),
     ("crates/resp/src", &["follow_request", "scratch"]),
     ("crates/valkey-module/src", &["account", "account_key", "timers"]),

@@ -40,7 +40,7 @@ const TYPES_MAX: &[(&str, usize)] = &[
     ("Bucket", 2),
     ("Counter", 2),
     ("Door", 4),
-    ("Place", 6),
+    ("Place", 5),
     ("Reach", 2),
 ];
 
