@@ -35,7 +35,7 @@ fn write(arguments: &AmmoArguments, out: &mut dyn Write) -> Result<()> {
         writeln!(out, "[Host: {}]", arguments.door)?;
     }
     for number in 0..arguments.requests {
-        let request = Request::draw(arguments, number, &mut random);
+        let request = AmmoRequest::draw(arguments, number, &mut random);
         match arguments.format {
             AmmoFormat::Raw => {
                 let text = request.raw(arguments);
@@ -49,15 +49,15 @@ fn write(arguments: &AmmoArguments, out: &mut dyn Write) -> Result<()> {
     Ok(())
 }
 
-struct Request {
+struct AmmoRequest {
     method: &'static str,
     path: String,
     /// Of a PUT.
     body: Option<String>,
 }
 
-impl Request {
-    fn draw(arguments: &AmmoArguments, number: u32, random: &mut Random) -> Request {
+impl AmmoRequest {
+    fn draw(arguments: &AmmoArguments, number: u32, random: &mut Random) -> AmmoRequest {
         let AmmoArguments { get_share, put_share, delete_share, .. } = *arguments;
         let drawn = random.below(get_share + put_share + delete_share);
         let key = key_text(random.below(arguments.keys));
@@ -77,10 +77,10 @@ impl Request {
             value.truncate(arguments.value_size);
             value
         });
-        Request { method, path, body }
+        AmmoRequest { method, path, body }
     }
 
-    /// What a report groups by.
+    /// Tag by which a report groups requests.
     fn tag(&self) -> String {
         self.method.to_lowercase()
     }

@@ -18,7 +18,7 @@ pub use keys::{audit_hash_fields, audit_index, audit_key_value};
 const ACCOUNTS_ALL_MAX: u32 = 1_000_000;
 const SAMPLE: u32 = 1_000;
 
-/// What must be true.
+/// Sums that must be true of the store.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
     /// Unit of every amount.
@@ -61,7 +61,7 @@ pub struct Balance {
 }
 
 impl Balance {
-    /// What the balance must be when nothing is held.
+    /// Balance that a unit must have when nothing is held.
     pub fn settled(credited: i128, consumed: i128) -> Balance {
         Balance { available: credited - consumed, held: 0, credited, consumed }
     }

@@ -21,14 +21,14 @@ const BATCH: usize = 256;
 /// A blocking connection to a server, or one to each primary of a cluster.
 #[derive(Debug)]
 pub struct Client {
-    lines: Vec<Line>,
-    /// Who owns which key, of a cluster.
+    lines: Vec<NodeConnection>,
+    /// Owners of the keys, of a cluster.
     routes: Option<Routes>,
 }
 
 /// A connection to one node.
 #[derive(Debug)]
-struct Line {
+struct NodeConnection {
     stream: TcpStream,
     /// None where the target speaks RESP.
     translator: Option<Box<dyn Translator>>,
@@ -55,7 +55,7 @@ impl Client {
     /// # Errors
     /// When nobody listens there.
     pub fn connect_over(wire: Wire, address: SocketAddr) -> Result<Client> {
-        Ok(Client { lines: vec![Line::connect(wire, address)?], routes: None })
+        Ok(Client { lines: vec![NodeConnection::connect(wire, address)?], routes: None })
     }
 
     /// Connects to every primary of the cluster that a node is of. A request goes to the owner of
@@ -65,7 +65,8 @@ impl Client {
     /// When one cannot be reached, or the node knows no whole map of the slots.
     pub fn connect_cluster(address: SocketAddr) -> Result<Client> {
         let routes = Routes::ask(&mut Client::connect(address)?, address)?;
-        let lines = routes.addresses().iter().map(|address| Line::connect(Wire::Resp, *address));
+        let lines =
+            routes.addresses().iter().map(|address| NodeConnection::connect(Wire::Resp, *address));
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
@@ -74,7 +75,8 @@ impl Client {
     /// # Errors
     /// When one cannot be reached.
     pub fn connect_partition(routes: Routes) -> Result<Client> {
-        let lines = routes.addresses().iter().map(|address| Line::connect(Wire::Resp, *address));
+        let lines =
+            routes.addresses().iter().map(|address| NodeConnection::connect(Wire::Resp, *address));
         Ok(Client { lines: lines.collect::<Result<_>>()?, routes: Some(routes) })
     }
 
@@ -182,14 +184,14 @@ fn second_argument(request: &[u8]) -> Option<&[u8]> {
     request.get(before + head.len() + 1..)?.get(..length)
 }
 
-impl Line {
-    fn connect(wire: Wire, address: SocketAddr) -> Result<Line> {
+impl NodeConnection {
+    fn connect(wire: Wire, address: SocketAddr) -> Result<NodeConnection> {
         let stream = TcpStream::connect_timeout(&address, CONNECT_TIMEOUT)
             .with_context(|| format!("connecting to {address}"))?;
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(REPLY_TIMEOUT))?;
         stream.set_write_timeout(Some(REPLY_TIMEOUT))?;
-        Ok(Line {
+        Ok(NodeConnection {
             stream,
             translator: wire.translator(),
             sent: 0,

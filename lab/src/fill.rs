@@ -9,9 +9,9 @@ use crate::figures::rounded;
 use crate::filling::Filling;
 use crate::host::Host;
 use crate::measure::{Bench, Copies};
-use crate::progress::Step;
+use crate::progress::RunCount;
 use crate::report::{Grid, duration, grouped};
-use crate::routes::Door;
+use crate::routes::Ports;
 use crate::row::Figures;
 use crate::scenario::{Bucket, Scenario};
 use crate::stand::Stand;
@@ -95,13 +95,13 @@ fn store(testbed: &Testbed, arguments: &FillArguments, accounts: u32) -> Result<
         port: None,
         cores: testbed.cores.as_ref(),
         scurry: &testbed.scurry,
-        door: Door::Main,
+        ports: Ports::Main,
         rdma: None,
         copies: Copies::default(),
         echo_sizes: "",
         library: None,
         interrupted: &testbed.interrupted,
-        step: Step::default(),
+        step: RunCount::default(),
         quiet: testbed.quiet,
     };
     let measured = bench.measure(1, 1).with_context(|| format!("{accounts} accounts"))?;

@@ -20,8 +20,7 @@ pub struct Filling {
     pub memory_before: u64,
     /// Resident memory after, bytes.
     pub memory_after: u64,
-    /// What the server says of its memory afterwards: the lines of INFO memory; of a cluster what its
-    /// first node says.
+    /// Lines of INFO memory after the filling; of a cluster those of its first node.
     pub info: Vec<String>,
 }
 

@@ -32,7 +32,7 @@ pub struct Fleet {
     primaries: Vec<ServerProcess>,
     replicas: Vec<ServerProcess>,
     is_cluster: bool,
-    /// Who has which key, where only clients know.
+    /// Owners of the keys, where only clients know them.
     partition: Option<Routes>,
 }
 
@@ -148,7 +148,7 @@ impl Fleet {
         self.primaries.iter().map(|server| resident_bytes(server.pid())).sum()
     }
 
-    /// Who has which key, where the servers do not know it.
+    /// Owners of the keys, where the servers do not know them.
     pub fn partition(&self) -> Option<&Routes> {
         self.partition.as_ref()
     }

@@ -4,8 +4,8 @@
 use anyhow::{Context, Result, ensure};
 
 use crate::measure::{Bench, Copies};
-use crate::progress::Step;
-use crate::routes::Door;
+use crate::progress::RunCount;
+use crate::routes::Ports;
 use crate::row::{Figures, Run};
 use crate::scenario::Scenario;
 use crate::stand::Stand;
@@ -14,7 +14,7 @@ use crate::testbed::Testbed;
 
 /// The pipelined form.
 pub const SESSIONS: u32 = 3_200;
-/// Its connections.
+/// Connections of the load.
 pub const CONNECTIONS: u32 = 50;
 /// Requests in flight on each at most.
 pub const DEPTH: u32 = 64;
@@ -23,7 +23,7 @@ const SHARE: f64 = 0.5;
 /// A run that answers less than this share of its rate is no run at that rate.
 const KEPT_MIN: f64 = 0.98;
 
-/// What is run.
+/// Load and rate of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HalfLoadPlan {
     /// When scurry answers.
@@ -111,13 +111,13 @@ impl<'a> HalfLoad<'a> {
             port: None,
             cores: testbed.cores.as_ref(),
             scurry: &testbed.scurry,
-            door: Door::Main,
+            ports: Ports::Main,
             rdma: None,
             copies: Copies::default(),
             echo_sizes: "",
             library: None,
             interrupted: &testbed.interrupted,
-            step: Step::default(),
+            step: RunCount::default(),
             quiet: testbed.quiet,
         };
         let run = bench.measure(number, runs)?.run;
@@ -146,7 +146,7 @@ impl<'a> HalfLoad<'a> {
     }
 }
 
-/// What a run at the rate has shown.
+/// Latencies of a run at the rate.
 ///
 /// # Errors
 /// When it has no figures.

@@ -14,7 +14,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use crate::cores::bind;
 use crate::stand::enter;
 
-/// What to become.
+/// Command of a launched process, and where it runs.
 #[derive(Debug)]
 pub struct Launch {
     /// The cores to run on; any without.

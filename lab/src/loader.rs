@@ -33,10 +33,10 @@ const WAIT_NS_MAX: u64 = 100_000_000;
 const SILENCE_NS_MAX: u64 = 20_000_000_000;
 const READ_BUFFER: usize = 262_144;
 
-/// What to do.
+/// Load to carry out.
 #[derive(Clone, Debug)]
 pub struct LoadPlan {
-    /// What it speaks.
+    /// Protocol of the target.
     pub wire: Wire,
     /// Where the server listens; connections are dealt out to several ports in turn.
     pub addresses: Vec<SocketAddr>,
@@ -59,7 +59,7 @@ pub struct LoadPlan {
     pub copies: Option<u32>,
 }
 
-/// Who wants to know how the load goes.
+/// Listener to the progress of the load.
 pub trait Observer {
     /// Called as the measured interval begins and as it ends.
     ///
@@ -73,7 +73,7 @@ pub trait Observer {
 
 /// Where the run stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
+enum LoadStage {
     WarmUp,
     Measuring,
     /// No session sends anything new.
@@ -90,7 +90,7 @@ pub struct Loader<'a, W> {
     interrupted: &'a AtomicBool,
     connections: Vec<Connection>,
     /// None over TCP.
-    rdma: Option<rdma::Place>,
+    rdma: Option<rdma::RdmaConnections>,
     epoll: OwnedFd,
     clock: Clock,
     recorder: Recorder,
@@ -98,7 +98,7 @@ pub struct Loader<'a, W> {
     pace: Option<Pace>,
     /// The connection whose turn it is in an open loop.
     turn: usize,
-    stage: Stage,
+    stage: LoadStage,
     /// A second whose 99th percentile is above this ends the load, microseconds.
     autostop_us: Option<f64>,
     is_stopped: bool,
@@ -127,7 +127,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         let first = plan.addresses.first().and_then(over_rdma);
         let mut rdma = match first {
             None => None,
-            Some(to) => Some(rdma::Place::new(to, plan.connections, &epoll)?),
+            Some(to) => Some(rdma::RdmaConnections::new(to, plan.connections, &epoll)?),
         };
         for index in 0..plan.connections {
             let sessions = (index..plan.sessions).step_by(plan.connections as usize).collect();
@@ -154,7 +154,7 @@ impl<'a, W: Workload> Loader<'a, W> {
             recorder,
             pace: None,
             turn: 0,
-            stage: Stage::WarmUp,
+            stage: LoadStage::WarmUp,
             autostop_us: None,
             is_stopped: false,
             in_flight: 0,
@@ -190,7 +190,7 @@ impl<'a, W: Workload> Loader<'a, W> {
         if begin > 0 {
             self.run_until(begin, observer)?;
         }
-        self.stage = Stage::Measuring;
+        self.stage = LoadStage::Measuring;
         observer.measuring(true)?;
         let (started, cpu_started) = (self.clock.nanos(), thread_cpu_nanos());
         self.recorder.begin_measuring(started);
@@ -198,9 +198,9 @@ impl<'a, W: Workload> Loader<'a, W> {
         let (ended, cpu_ended) = (self.clock.nanos(), thread_cpu_nanos());
         self.recorder.end_measuring(ended, self.workload.errors().count);
         observer.measuring(false)?;
-        self.stage = Stage::Draining;
+        self.stage = LoadStage::Draining;
         self.drain()?;
-        self.stage = Stage::Closing;
+        self.stage = LoadStage::Closing;
         self.send_all()?;
         self.drain()?;
         let is_asked = self.plan.copies.is_some();

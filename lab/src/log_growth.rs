@@ -64,7 +64,7 @@ impl LogCounts {
         })
     }
 
-    /// What has come since an earlier look.
+    /// Growth since an earlier look.
     pub fn since(&self, begin: &LogCounts, seconds: f64) -> LogGrowth {
         let changes = self.sequence.saturating_sub(begin.sequence);
         let bytes = self.bytes.saturating_sub(begin.bytes);

@@ -24,14 +24,14 @@ use crate::filling::Filling;
 use crate::fleet::{Fleet, Plan};
 use crate::over_rdma::OverRdma;
 use crate::process::ServerCommand;
-use crate::progress::{Progress, Step};
-use crate::routes::{Door, Routes};
+use crate::progress::{Progress, RunCount};
+use crate::routes::{Ports, Routes};
 use crate::row::{AUDIT_NONE, AUDIT_OK, Figures, Run};
 use crate::scenario::{Kind, Quorum, Scenario};
 use crate::stand::Stand;
 use crate::target::{Durability, Identity, ScurryOptions, Start, Target};
 use crate::wire::{HttpTarget, Wire};
-use load::{Watch, figures};
+use load::{Sampling, figures};
 pub use system::Standing;
 use system::System;
 
@@ -40,12 +40,12 @@ const AUDIT_IDLE: &str = "failed: nothing was done";
 /// Servers behind the HTTP door.
 const HTTP_NODES: u16 = 3;
 
-/// What one run needs.
+/// Settings and cores of one run.
 #[derive(Clone, Debug)]
 pub struct Bench<'a> {
     /// Where it meets the loader.
     pub stand: &'a Stand,
-    /// What to run.
+    /// Scenario to run.
     pub scenario: &'a Scenario,
     /// Against what.
     pub target: Target,
@@ -57,7 +57,7 @@ pub struct Bench<'a> {
     pub snapshots: bool,
     /// Where it runs already; the lab starts it without.
     pub address: Option<SocketAddr>,
-    /// Its program.
+    /// Program of scurry.
     pub program: PathBuf,
     /// The port to use; any free one without.
     pub port: Option<u16>,
@@ -65,11 +65,11 @@ pub struct Bench<'a> {
     pub cores: Option<&'a Cores>,
     /// How scurry is started.
     pub scurry: &'a ScurryOptions,
-    /// Which of scurry's ports the load goes to.
-    pub door: Door,
+    /// Ports of scurry that get the load.
+    pub ports: Ports,
     /// How the load goes over RDMA; none over TCP.
     pub rdma: Option<&'a OverRdma>,
-    /// Who else has what is acknowledged.
+    /// Copies behind an acknowledgement.
     pub copies: Copies,
     /// The echo server's answers.
     pub echo_sizes: &'a str,
@@ -78,12 +78,12 @@ pub struct Bench<'a> {
     /// Set by Ctrl-C.
     pub interrupted: &'a AtomicBool,
     /// Where this run stands among others.
-    pub step: Step,
+    pub step: RunCount,
     /// No live line.
     pub quiet: bool,
 }
 
-/// Who else has what is acknowledged.
+/// Copies behind an acknowledgement.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Copies {
     /// Replicas of each primary.
@@ -93,12 +93,12 @@ pub struct Copies {
     pub acknowledged: Option<u32>,
 }
 
-/// What came of it.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Measured {
     /// The run.
     pub run: Run,
-    /// What the server says it is.
+    /// Product, version and durability that the server reports.
     pub identity: Identity,
     /// How it was filled; none of the echo server.
     pub filling: Option<Filling>,
@@ -225,7 +225,7 @@ impl Bench<'_> {
         }
     }
 
-    /// What the load speaks: over HTTP the quorum is a part of it.
+    /// Protocol of the load: over HTTP the quorum is a part of it.
     fn wire(&self) -> Result<Wire> {
         let quorum = self.scenario.kv.as_ref().and_then(|kv| kv.quorum.as_deref());
         match (self.target, quorum) {
@@ -288,19 +288,19 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Who owns which key, where the load goes to the owners.
+    /// Owners of the keys, where the load goes to the owners.
     fn routes(&self, fleet: &System, client: &mut Client) -> Result<Option<Routes>> {
         if let Some(partition) = fleet.partition() {
             return Ok(Some(partition.clone()));
         }
-        let by_core = self.target == Target::Scurry && self.door == Door::Cores;
+        let by_core = self.target == Target::Scurry && self.ports == Ports::Cores;
         if !by_core && !self.target.is_cluster() {
             return Ok(None);
         }
         Routes::ask(client, fleet.address()).map(Some)
     }
 
-    /// What stands in the audit's column.
+    /// Text of the audit's column.
     fn verdict(&self, errors: &ErrorTally, audit: impl FnOnce() -> Result<()>) -> String {
         if let Some(errors) = errors.describe() {
             return format!("failed audit: {errors}");

@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::target::{Missing, Target};
 
-/// What carries the load. Filling and the audit go over TCP.
+/// Transport of the load. Filling and the audit go over TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum TransportKind {
     /// TCP.
@@ -27,7 +27,7 @@ pub struct OverRdma {
 }
 
 impl OverRdma {
-    /// What the server is told beside, when it listens on this port.
+    /// Arguments that the server needs besides, when it listens on this port.
     ///
     /// # Errors
     /// [`Missing`] for a target that does not speak RDMA.

@@ -21,7 +21,7 @@ use tempfile::TempDir;
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::cores::bind;
-use crate::place::temporary;
+use crate::data_directory::temporary;
 use crate::wire::Wire;
 
 /// A JVM with a cluster of one in it may take half a minute on a busy core.
@@ -35,13 +35,13 @@ const LOG_TAIL: usize = 600;
 pub struct ServerCommand {
     /// The program.
     pub program: PathBuf,
-    /// Its arguments.
+    /// Arguments of the program.
     pub arguments: Vec<OsString>,
     /// The cores to run on; none leaves it to the kernel.
     pub cores: Vec<usize>,
     /// Where it will listen.
     pub address: SocketAddr,
-    /// What it speaks there.
+    /// Protocol that the server speaks there.
     pub wire: Wire,
     /// Where its directory is made, which goes with it.
     pub place: PathBuf,
@@ -128,7 +128,7 @@ impl ServerProcess {
         Ok(server)
     }
 
-    /// Its process id.
+    /// Process id of the server.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }

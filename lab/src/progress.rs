@@ -13,7 +13,7 @@ use crate::report::grouped;
 
 /// Where a run stands among those of one command.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Step {
+pub struct RunCount {
     /// Runs that are done.
     pub done: u32,
     /// Runs that were asked for; 0 where nobody counts.
@@ -28,7 +28,7 @@ pub struct Progress {
     prefix: String,
     quiet: bool,
     total_seconds: f64,
-    step: Step,
+    step: RunCount,
     clock: Clock,
     bar: ProgressBar,
 }
@@ -47,12 +47,12 @@ impl Progress {
         let style = ProgressStyle::with_template(TEMPLATE);
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()).progress_chars("##-"));
         bar.set_prefix(prefix.to_owned());
-        let (prefix, step, clock) = (prefix.to_owned(), Step::default(), Clock::start());
+        let (prefix, step, clock) = (prefix.to_owned(), RunCount::default(), Clock::start());
         Progress { prefix, quiet, total_seconds, step, clock, bar }
     }
 
     /// The same with the runs before and behind it.
-    pub fn with_step(self, step: Step) -> Progress {
+    pub fn with_step(self, step: RunCount) -> Progress {
         Progress { step, ..self }
     }
 
@@ -148,7 +148,7 @@ mod tests {
         let expected = "measuring 4 of 12 s, 86 187 ops/s, p99 812 us, 3 errors, 0:08 left";
         assert_eq!(alone.words(&second), expected);
         // Two are done in a minute, and three of five are left with this one.
-        let step = Step { done: 2, of: 5, taken: Duration::from_secs(60) };
+        let step = RunCount { done: 2, of: 5, taken: Duration::from_secs(60) };
         let one = alone.with_step(step);
         assert!(one.words(&second).ends_with("1:08 left"), "{}", one.words(&second));
     }

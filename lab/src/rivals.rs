@@ -17,7 +17,7 @@ pub enum Figure {
     Memory,
 }
 
-/// What follows from the runs.
+/// Conclusion from the runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Ours is better in every pair of runs.
@@ -47,7 +47,7 @@ pub struct Finding<'a> {
     pub max: f64,
     /// How many.
     pub pairs: usize,
-    /// What follows.
+    /// Conclusion from the runs.
     pub outcome: Outcome,
 }
 
@@ -109,7 +109,7 @@ pub fn is_peer(row: &Row) -> bool {
     !is_ours(row) && !["echo", "http-echo", "valkey+hset"].contains(&system)
 }
 
-/// What the durability that a server names promises, in words that all share.
+/// Promise of the durability that a server names, in words that all share.
 pub fn promise(durability: &str) -> &str {
     match durability {
         "none" => "kept in memory",

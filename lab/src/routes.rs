@@ -13,9 +13,9 @@ const SLOTS: usize = 16_384;
 /// Cores that one byte can tell apart.
 const NODES_MAX: usize = 256;
 
-/// Which ports of a server the load goes to.
+/// Ports of a server that get the load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum Door {
+pub enum Ports {
     /// The main port, which passes on what another core owns.
     #[default]
     Main,
@@ -23,17 +23,17 @@ pub enum Door {
     Cores,
 }
 
-impl Door {
+impl Ports {
     /// As on the command line.
     pub fn name(self) -> &'static str {
         match self {
-            Door::Main => "main",
-            Door::Cores => "cores",
+            Ports::Main => "main",
+            Ports::Cores => "cores",
         }
     }
 }
 
-/// Who owns which key.
+/// Owners of the keys, by hash slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     addresses: Vec<SocketAddr>,

@@ -15,9 +15,9 @@ use crate::workload::LiveCounts;
 
 /// Runs of one target that differ by more than this, in percent of the median, support no claim.
 pub const SPREAD_PERCENT_MAX: f64 = 20.0;
-/// What an audit that passed says.
+/// Text of an audit that passed.
 pub const AUDIT_OK: &str = "ok";
-/// What stands where there is nothing to audit.
+/// Text where there is nothing to audit.
 pub const AUDIT_NONE: &str = "n/a";
 
 /// Everything that `--json` writes.
@@ -54,7 +54,7 @@ pub struct Row {
     pub audit: String,
     /// Why it could not be measured.
     pub not_measured: Option<String>,
-    /// What a reader must know about the figures.
+    /// Remarks that a reader of the figures needs.
     pub notes: Vec<String>,
     /// Product and version of the system under test.
     pub version: String,
@@ -104,7 +104,7 @@ pub struct Load {
     pub batch: Option<u32>,
     /// Threads that scurry was told to use; none where it was not told.
     pub threads: Option<u32>,
-    /// Which of scurry's ports were used: `main` or `cores`; none of other targets.
+    /// Ports of scurry that got the load: `main` or `cores`; none of other targets.
     pub door: Option<String>,
     /// The cores of the system under test; none where nothing was bound.
     pub target_cores: Vec<usize>,
@@ -112,7 +112,7 @@ pub struct Load {
     pub loader_core: Option<usize>,
 }
 
-/// What was measured. All empty in a row that failed.
+/// Measured figures. All empty in a row that failed.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figures {
@@ -140,7 +140,7 @@ pub struct Figures {
     pub loader_idle_percent: Option<f64>,
     /// The loader had less than 10 % left: the figure is its limit, not the target's.
     pub loader_bound: Option<bool>,
-    /// What each core of the machine did, whoever it was for.
+    /// Use of each core of the machine, for all processes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub core_use: Vec<CoreUse>,
     /// Packets per second received over the interface.
@@ -167,10 +167,10 @@ pub struct Figures {
 pub struct Run {
     /// Counted from 1.
     pub run: u32,
-    /// Its figures.
+    /// Figures of the run.
     #[serde(flatten)]
     pub figures: Figures,
-    /// Its audit.
+    /// Verdict of the audit.
     pub audit: String,
     /// Error replies.
     pub errors: ErrorTally,
@@ -191,7 +191,7 @@ pub struct Run {
     /// Reports that were given nothing; of usage loads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub denials: Option<u64>,
-    /// What came of the requests of live sessions.
+    /// Counts of the requests of live sessions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveCounts>,
 }
@@ -228,7 +228,7 @@ impl Run {
         Run { run, audit, ..Run::default() }
     }
 
-    /// Its audit passed, or there was nothing to audit.
+    /// Whether the audit passed, or there was nothing to audit.
     pub fn is_sound(&self) -> bool {
         self.audit == AUDIT_OK || self.audit == AUDIT_NONE
     }
@@ -243,7 +243,7 @@ impl Row {
         }
     }
 
-    /// Its audit passed, or there was nothing to audit.
+    /// Whether the audit passed, or there was nothing to audit.
     pub fn is_sound(&self) -> bool {
         self.audit == AUDIT_OK || self.audit == AUDIT_NONE
     }

@@ -13,14 +13,14 @@ use anyhow::{Context, Result, bail};
 use crate::arguments::RunArguments;
 use crate::clock::Clock;
 use crate::cores::{Allowed, Cores};
+use crate::data_directory::DataDirectory;
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
 use crate::host::Host;
 use crate::measure::{Bench, Copies, Standing};
 use crate::over_rdma::OverRdma;
-use crate::place::Place;
-use crate::progress::{Step, tell};
+use crate::progress::{RunCount, tell};
 use crate::report;
-use crate::routes::Door;
+use crate::routes::Ports;
 use crate::row::{Report, Row, Run, compare};
 use crate::scenario::{Kind, Scenario};
 use crate::stand::Stand;
@@ -66,7 +66,7 @@ pub(crate) fn measure(
     let interrupted = catch_signals()?;
     // The next scenario may use the cores that this one had.
     let _allowed = Allowed::look()?;
-    let mut session = Session {
+    let mut session = RunCommand {
         arguments,
         scenario: first,
         clock: Clock::start(),
@@ -74,7 +74,7 @@ pub(crate) fn measure(
         one_core: Cores::choose(1)?,
         cores: Cores::choose(scurry.threads.or(first.target_cores).unwrap_or(1) as usize)?,
         scurry,
-        place: Place::find(arguments.common.directory.as_deref())?,
+        place: DataDirectory::find(arguments.common.directory.as_deref())?,
         stand: Stand::build(arguments.stand)?,
         rdma: arguments.over_rdma()?,
         host: Host::look(),
@@ -103,7 +103,7 @@ fn library(arguments: &RunArguments) -> Result<Option<String>> {
     text.map(Some).with_context(|| format!("reading {}", path.display()))
 }
 
-struct Session<'a> {
+struct RunCommand<'a> {
     arguments: &'a RunArguments,
     scenario: &'a Scenario,
     clock: Clock,
@@ -114,7 +114,7 @@ struct Session<'a> {
     /// The placement of scurry.
     cores: Option<Cores>,
     scurry: ScurryOptions,
-    place: Place,
+    place: DataDirectory,
     stand: Stand,
     rdma: Option<OverRdma>,
     host: Host,
@@ -129,7 +129,7 @@ struct Part<'a> {
     entries: Vec<Entry>,
 }
 
-impl<'a> Session<'a> {
+impl<'a> RunCommand<'a> {
     fn greet(&self) {
         if self.arguments.common.quiet {
             return;
@@ -156,7 +156,7 @@ impl<'a> Session<'a> {
         let targets = parts.first().map_or(0, |part| part.entries.len());
         let all = parts.iter().flat_map(|part| &part.entries);
         let measurable = u32::try_from(all.filter(|entry| entry.program.is_some()).count())?;
-        let mut step = Step { of: self.arguments.runs * measurable, ..Step::default() };
+        let mut step = RunCount { of: self.arguments.runs * measurable, ..RunCount::default() };
         let mut taken = vec![Duration::ZERO; targets];
         for number in 1..=self.arguments.runs {
             for (at, taken) in taken.iter_mut().enumerate() {
@@ -203,11 +203,11 @@ impl<'a> Session<'a> {
         number: u32,
         echo_sizes: &str,
         standing: &mut Standing,
-        step: Step,
+        step: RunCount,
     ) -> Result<()> {
         let Some(program) = entry.program.clone() else { return Ok(()) };
         let Variant { target, durability, .. } = entry.variant;
-        let bench = self.bench(target, entry.door, program, echo_sizes);
+        let bench = self.bench(target, entry.ports, program, echo_sizes);
         let copies = Copies { replicas: self.replicas(entry.variant), ..bench.copies };
         let bench = Bench { durability, copies, step, ..bench };
         let row = &mut entry.row;
@@ -239,11 +239,11 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
-    /// One that keeps nothing.
+    /// Bench of a run that keeps nothing.
     fn bench<'b>(
         &'b self,
         target: Target,
-        door: Door,
+        ports: Ports,
         program: PathBuf,
         echo_sizes: &'b str,
     ) -> Bench<'b> {
@@ -260,7 +260,7 @@ impl<'a> Session<'a> {
             port: self.arguments.port,
             cores: self.placement(target),
             scurry: &self.scurry,
-            door,
+            ports,
             copies: Copies {
                 replicas: 0,
                 acknowledged: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
@@ -268,7 +268,7 @@ impl<'a> Session<'a> {
             echo_sizes,
             library: self.library.as_deref(),
             interrupted: self.interrupted,
-            step: Step::default(),
+            step: RunCount::default(),
             quiet: self.arguments.common.quiet,
         }
     }
@@ -299,7 +299,7 @@ impl<'a> Session<'a> {
         let scurry = self.arguments.common.scurry_bin.as_deref();
         let located = Target::Scurry.locate(Kind::Charging, scurry);
         let learnt = located.map_err(anyhow::Error::from).and_then(|program| {
-            let server = self.bench(Target::Scurry, Door::Main, program, "").start()?;
+            let server = self.bench(Target::Scurry, Ports::Main, program, "").start()?;
             learn(server.first().address(), charging)
         });
         learnt.unwrap_or_else(|error| built_in(&error))

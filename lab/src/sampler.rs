@@ -24,14 +24,14 @@ pub struct Sample {
     pub rx_bytes: u64,
     /// Bytes sent over the interface.
     pub tx_bytes: u64,
-    /// What each core has done since it began.
+    /// Ticks of each core since the machine began.
     cores: Vec<CoreTicks>,
 }
 
-/// What one core did over an interval.
+/// Use of one core over an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CoreUse {
-    /// Its number.
+    /// Number of the core.
     pub core: usize,
     /// The share of the interval in which it was not idle, percent.
     pub busy_percent: f64,
@@ -70,7 +70,7 @@ impl Sample {
         Ok(sample)
     }
 
-    /// What the cores did since an earlier look.
+    /// Use of the cores since an earlier look.
     pub fn core_use(&self, earlier: &Sample) -> Vec<CoreUse> {
         let since = |now: &CoreTicks| {
             let then = earlier.cores.iter().find(|then| then.core == now.core)?;

@@ -16,7 +16,7 @@ pub use steps::Form;
 
 pub use charging::{Bucket, Charging, Operation, Phase};
 pub use key_value::{KeyValue, Order, Quorum};
-pub use live::{Choice, Live};
+pub use live::{AccountChoice, Live};
 pub use search::Search;
 pub use usage::Usage;
 
@@ -55,14 +55,14 @@ pub struct Scenario {
     /// The step of a scenario that is run in several.
     #[serde(skip)]
     pub step: Option<String>,
-    /// What kind of load it is.
+    /// Kind of load.
     pub kind: Kind,
     /// One line for `scurry-lab list`.
     pub description: String,
     /// The published tables that it reproduces, by id.
     #[serde(default)]
     pub published: Vec<String>,
-    /// What is measured unless the command line says.
+    /// Targets that are measured unless the command line names others.
     #[serde(default)]
     pub targets: Vec<String>,
     /// Servers that share the keys, each with a part of them that clients know.
@@ -107,7 +107,7 @@ fn one() -> u32 {
     1
 }
 
-/// What kind of load a scenario is.
+/// Kind of load of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {

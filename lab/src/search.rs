@@ -16,13 +16,13 @@ pub struct Trial {
     pub ops_per_s: f64,
     /// 99th percentile from when a request was meant to be sent, microseconds.
     pub p99_us: f64,
-    /// It was ended early: a second was far above the limit.
+    /// Whether the trial was ended early: a second was far above the limit.
     pub stopped: bool,
-    /// It answered what came, within the limit.
+    /// Whether the target answered what came, within the limit.
     pub kept: bool,
 }
 
-/// What a search has found.
+/// Result of a search.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Found {
     /// The limit of the 99th percentile, milliseconds.

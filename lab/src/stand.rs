@@ -27,7 +27,7 @@ const SHAPER: &[&str] = &["tbf", "rate", "1gbit", "burst", "64kb", "latency", "5
 const CURE: &str = "run the lab as root where the kernel allows it, with Debian's package iproute2, \
                     or leave --stand namespaces out";
 
-/// Which stand.
+/// Network between loader and target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum StandKind {
     /// The loopback interface, without a limit.

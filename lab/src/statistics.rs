@@ -9,7 +9,7 @@ pub const CHANCE_MAX: f64 = 0.05;
 /// Values on each side at most: the exact distribution of more takes too long.
 pub const VALUES_MAX: usize = 100;
 
-/// What two samples say of each other.
+/// Comparison of two samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
     /// B as a multiple of A: the median over all pairs of a value of each.

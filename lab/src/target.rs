@@ -27,7 +27,7 @@ pub use variant::Variant;
 
 /// The rules as a Lua library of the Redis family.
 const LIBRARY: &str = include_str!("../peers/scur.lua");
-/// What a client that decides by itself needs of the Redis family.
+/// Functions that a client needs of the Redis family when it decides by itself.
 const SWAP: &str = include_str!("../peers/swap.lua");
 /// An index on the value, of the Redis family.
 const INDEX: &str = include_str!("../peers/index.lua");
@@ -37,7 +37,7 @@ const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 /// A system and a way of doing the logic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// This project's server.
+    /// Server of this project.
     Scurry,
     /// Valkey with the rules as a Lua library.
     ValkeyLua,
@@ -85,7 +85,7 @@ pub enum Target {
     Kvrocks,
     /// Garnet, by address.
     Garnet,
-    /// This project's HTTP door, and three servers that keep the entities.
+    /// HTTP door of this project, and three servers that keep the entities.
     ScurryHttp,
     /// The same door asked for what it answers without them: the limit of the HTTP rung.
     HttpEcho,
@@ -96,7 +96,7 @@ pub enum Target {
 /// How scurry is started, beyond where it listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScurryOptions {
-    /// Its threads; its own default without.
+    /// Threads of the server; none for its own default.
     pub threads: Option<u32>,
     /// Further arguments of `scurry serve`.
     pub arguments: Vec<String>,
@@ -106,9 +106,9 @@ pub struct ScurryOptions {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}: {cure}")]
 pub struct Missing {
-    /// What is missing.
+    /// Name of the missing thing.
     pub why: String,
-    /// What the user can do.
+    /// Cure that the user can apply.
     pub cure: String,
 }
 
@@ -272,7 +272,7 @@ impl Target {
         }
     }
 
-    /// What it speaks.
+    /// Protocol of the target.
     pub fn wire(self) -> Wire {
         match self {
             Target::TarantoolLua => Wire::Iproto,
@@ -316,14 +316,14 @@ impl Target {
         !is_other && !self.is_by_address()
     }
 
-    /// Its members are each other's backups, of plain keys: the entry processors of charging are not
-    /// repeated there.
+    /// Whether the members are each other's backups, of plain keys: the entry processors of
+    /// charging are not repeated there.
     pub fn backs_up(self, kind: Kind) -> bool {
         self.jvm_system().is_some() && kind == Kind::Kv
     }
 
-    /// It has what replicas must have: what a primary keeps (Tarantool has none without a log), or
-    /// members that back each other up.
+    /// Whether the target has what replicas must have: what a primary keeps (Tarantool has none
+    /// without a log), or members that back each other up.
     pub fn replicates_with(self, durability: Durability, kind: Kind) -> bool {
         self.backs_up(kind) || self.replicates() && (!self.is_tarantool() || durability.keeps())
     }
@@ -354,17 +354,17 @@ impl Target {
         }
     }
 
-    /// It does no charging, and is loaded as if it did.
+    /// Whether the target does no charging, and is loaded as if it did.
     pub fn is_yardstick(self) -> bool {
         self == Target::ValkeyHset
     }
 
-    /// Its replies are filler, and there is nothing to audit.
+    /// Whether replies are filler, and there is nothing to audit.
     pub fn is_echo(self) -> bool {
         matches!(self, Target::Echo | Target::HttpEcho)
     }
 
-    /// It is the HTTP door, with the servers behind it.
+    /// Whether the target is the HTTP door, with the servers behind it.
     pub fn is_http(self) -> bool {
         matches!(self, Target::ScurryHttp | Target::HttpEcho)
     }

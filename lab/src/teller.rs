@@ -13,7 +13,7 @@ use crate::client::Client;
 use crate::clock::Clock;
 use crate::figures::rounded;
 
-/// What was told.
+/// Counts that were told.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Told {
     /// How often the totals were read.

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use crate::arguments::CommonArguments;
 use crate::cores::{Cores, bind_this_thread};
+use crate::data_directory::DataDirectory;
 use crate::host::Host;
-use crate::place::Place;
 use crate::process::{ServerProcess, free_address};
 use crate::scenario::Kind;
 use crate::target::{Durability, ScurryOptions, Start, Target};
@@ -28,7 +28,7 @@ pub struct Testbed {
     /// How scurry is started.
     pub scurry: ScurryOptions,
     /// Where servers keep what they keep.
-    pub place: Place,
+    pub place: DataDirectory,
     /// Set by Ctrl-C.
     pub interrupted: Arc<AtomicBool>,
     /// No live line.
@@ -46,7 +46,7 @@ impl Testbed {
             cores: Cores::choose(1)?,
             host: Host::look(),
             scurry: ScurryOptions { threads: None, arguments: common.server_arg.clone() },
-            place: Place::find(common.directory.as_deref())?,
+            place: DataDirectory::find(common.directory.as_deref())?,
             interrupted: catch_signals()?,
             quiet: common.quiet,
         })

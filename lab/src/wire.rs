@@ -15,7 +15,7 @@ pub use http::HttpTarget;
 use iproto::Iproto;
 use logic::Logic;
 
-/// What a target speaks.
+/// Protocol of a target.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Wire {
     /// RESP, which needs no translator.
@@ -35,7 +35,7 @@ pub enum Wire {
     Http(HttpTarget),
 }
 
-/// What the bytes at the start of what was received are.
+/// Meaning of the first bytes of what was received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Nothing that the lab asked for.
@@ -46,12 +46,12 @@ pub enum Step {
     Answer(u32),
 }
 
-/// What a translator makes of what the target says.
+/// Outcome of a translator's look at the target's bytes.
 #[derive(Debug)]
 pub struct Sink<'a> {
     /// The reply to the lab's request, in RESP.
     pub reply: &'a mut Vec<u8>,
-    /// What goes to the target before it has answered all that a request needs.
+    /// Requests to the target before it has answered all that a request needs.
     pub again: &'a mut Vec<u8>,
 }
 

@@ -158,7 +158,7 @@ fn a_loss_is_said_first_and_wild_runs_have_no_ratio() {
     assert!(behind.contains("Behind by the median, and the runs support no claim"));
 }
 
-/// What the browser needs, or why there is none. `SCURRY_NO_BROWSER` leaves it out.
+/// Programs that the browser's test needs, or why there is none. `SCURRY_NO_BROWSER` leaves it out.
 fn browser() -> Result<(PathBuf, PathBuf), String> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let chromium = std::env::split_paths(&path)

@@ -45,11 +45,11 @@ pub struct HealthyArguments {
     #[arg(long, value_name = "N", default_value_t = 2_000.0)]
     pub rate: f64,
 
-    /// Its connections, each with one request in flight.
+    /// Connections of the healthy client, each with one request in flight.
     #[arg(long, value_name = "N", default_value_t = 4)]
     pub connections: u32,
 
-    /// Its accounts.
+    /// Accounts of the healthy client.
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     pub accounts: u32,
 }

@@ -19,7 +19,7 @@ const LEAD_MIN: f64 = 2.0;
 /// `scurry-lab expiry`.
 #[derive(Clone, Debug, Args)]
 pub struct ExpiryArguments {
-    /// What falls due; repeat it for several [default: all of them].
+    /// Kind of thing that falls due; repeat it for several [default: all of them].
     #[arg(long = "kind", value_name = "KIND")]
     pub kinds: Vec<ExpiryKind>,
 
@@ -27,7 +27,7 @@ pub struct ExpiryArguments {
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub count: u32,
 
-    /// They fall due evenly over so many milliseconds; 0 for all in the same one.
+    /// Milliseconds over which things fall due evenly; 0 for all in the same one.
     #[arg(long, value_name = "MS", default_value_t = 1_000)]
     pub spread: u32,
 

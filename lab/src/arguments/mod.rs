@@ -4,14 +4,13 @@ mod address;
 mod ammo;
 mod common;
 mod compare;
-mod diff;
 mod expiry;
 mod fill;
 mod half_load;
 mod ladder;
 mod neighbours;
 mod recovery;
-mod report;
+mod results;
 mod run;
 
 use std::ffi::OsString;
@@ -23,26 +22,25 @@ use clap::{Parser, Subcommand};
 pub use ammo::{AmmoArguments, AmmoFormat};
 pub use common::{CommonArguments, HealthyArguments};
 pub use compare::CompareArguments;
-pub use diff::DiffArguments;
 pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
 pub use half_load::HalfLoadArguments;
 pub use ladder::LadderArguments;
 pub use neighbours::NeighboursArguments;
 pub use recovery::RecoveryArguments;
-pub use report::ReportArguments;
-pub use run::{Choice, RunArguments};
+pub use results::{DiffArguments, ReportArguments};
+pub use run::{RunArguments, YesNo};
 
 /// The load laboratory: charging and key-value workloads, side by side, audited.
 #[derive(Debug, Parser)]
 #[command(name = "scurry-lab", version, arg_required_else_help = true)]
 pub struct Arguments {
-    /// What to do.
+    /// Command to carry out.
     #[command(subcommand)]
     pub command: LabCommand,
 }
 
-/// What the lab can do.
+/// Commands of the lab.
 #[derive(Debug, Subcommand)]
 pub enum LabCommand {
     /// Load targets with a scenario, audit each, and print one table.

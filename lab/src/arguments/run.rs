@@ -11,20 +11,20 @@ use super::CommonArguments;
 use super::address::TargetAddress;
 use crate::fleet::REPLICAS_MAX;
 use crate::over_rdma::{OverRdma, TransportKind};
-use crate::routes::Door;
+use crate::routes::Ports;
 use crate::scenario::{Form, Scenario};
 use crate::stand::StandKind;
 use crate::target::{ScurryOptions, Target, Variant};
 
 const RUNS_MAX: u32 = 1_000;
-/// What is measured where neither the command line nor the scenario says.
+/// Targets where neither the command line nor the scenario names any.
 const TARGETS: &[&str] = &["scurry", "valkey+lua"];
 /// Threads of one server at most, as many as a core's number can tell apart.
 const THREADS_MAX: u32 = 1_024;
 
 /// Yes or no.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Choice {
+pub enum YesNo {
     /// Yes.
     Yes,
     /// No.
@@ -90,7 +90,7 @@ pub struct RunArguments {
     /// Keep the SESSION read before TERMINATE (8 operations per session) or leave it out as the
     /// text of the published loop does (7) [default: the scenario's, yes].
     #[arg(long, value_name = "yes|no")]
-    pub last_session: Option<Choice>,
+    pub last_session: Option<YesNo>,
 
     /// Share of GET, as a weight (kv).
     #[arg(long, value_name = "N")]
@@ -131,7 +131,7 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t)]
     pub stand: StandKind,
 
-    /// What carries the load; filling and the audit go over TCP. `rdma` reaches scurry and, with
+    /// Transport of the load; filling and the audit go over TCP. `rdma` reaches scurry and, with
     /// --valkey-rdma-module, Valkey; the server and the loader are on this machine.
     #[arg(long, value_enum, default_value_t)]
     pub transport: TransportKind,
@@ -144,10 +144,10 @@ pub struct RunArguments {
     #[arg(long, value_name = "PATH")]
     pub valkey_rdma_module: Option<PathBuf>,
 
-    /// Which ports of scurry are used: `main`, the one that plain clients know; or `cores`, as a
+    /// Ports of scurry that get the load: `main`, the one that plain clients know; or `cores`, as a
     /// client of a cluster does, each request to the core that owns its key. Give both to compare.
     #[arg(long = "door", value_name = "main|cores", default_values = ["main"])]
-    pub doors: Vec<Door>,
+    pub ports: Vec<Ports>,
 
     /// Replicas of each primary of Valkey and Redis: 0 or 1. They run on the loader's core, and their
     /// CPU is told apart. Under kv Hazelcast and Ignite get a second member on the target's core, and a
@@ -212,7 +212,7 @@ impl RunArguments {
         self.refuse_misplaced(&scenario)?;
         set(&mut scenario.accounts, self.accounts);
         if let Some(charging) = &mut scenario.charging {
-            set(&mut charging.last_session, self.last_session.map(|choice| choice == Choice::Yes));
+            set(&mut charging.last_session, self.last_session.map(|choice| choice == YesNo::Yes));
         }
         if let Some(kv) = &mut scenario.kv {
             set(&mut kv.get_share, self.get_share);
@@ -262,7 +262,7 @@ impl RunArguments {
         if let Some(threads) = self.threads {
             ensure!((1..=THREADS_MAX).contains(&threads), "--threads must be 1 to {THREADS_MAX}");
         }
-        let twice = self.doors.len() > 1 && self.doors[1..].contains(&self.doors[0]);
+        let twice = self.ports.len() > 1 && self.ports[1..].contains(&self.ports[0]);
         ensure!(!twice, "a --door is named twice: use --runs to repeat");
         Ok(ScurryOptions { threads: self.threads, arguments: self.common.server_arg.clone() })
     }
@@ -280,7 +280,7 @@ impl RunArguments {
         let address = self.rdma_address;
         let address = address.context("--transport rdma needs --rdma-address, that of a device")?;
         ensure!(
-            !self.stand.is_apart() && self.addresses.is_empty() && self.doors == [Door::Main],
+            !self.stand.is_apart() && self.addresses.is_empty() && self.ports == [Ports::Main],
             "--transport rdma reaches the main port of servers that the lab starts here: leave --stand, \
              --address and --door out"
         );
@@ -368,9 +368,9 @@ mod tests {
         let expected =
             ScurryOptions { threads: Some(2), arguments: vec!["--io".into(), "epoll".into()] };
         assert_eq!(run.scurry().unwrap(), expected);
-        assert_eq!(run.doors, [Door::Main]);
+        assert_eq!(run.ports, [Ports::Main]);
         let both = parse_run("kv --door main --door cores").unwrap();
-        assert_eq!(both.doors, [Door::Main, Door::Cores]);
+        assert_eq!(both.ports, [Ports::Main, Ports::Cores]);
     }
 
     #[test]

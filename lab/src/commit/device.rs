@@ -9,9 +9,9 @@ use serde::Serialize;
 use tempfile::TempDir;
 
 use crate::clock::Clock;
+use crate::data_directory::DataDirectory;
 use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
-use crate::place::Place;
 
 /// As long as a segment of the log.
 const LEN: usize = 64 << 20;
@@ -42,7 +42,7 @@ pub struct DeviceFigures {
 
 impl Device {
     /// Makes the file and writes all of it.
-    pub(super) fn prepare(place: &Place) -> Result<Device> {
+    pub(super) fn prepare(place: &DataDirectory) -> Result<Device> {
         let directory = place.directory()?;
         let path = directory.path().join("device");
         let mut options = File::options();
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn every_write_is_counted_and_the_file_goes() {
-        let place = Place::find(None).unwrap();
+        let place = DataDirectory::find(None).unwrap();
         let mut device = Device::prepare(&place).unwrap();
         let path = device._directory.path().to_owned();
         let found = device.measure(4_096, 0.02).unwrap();

@@ -10,7 +10,7 @@ use crate::results::Results;
 use crate::row::{Row, Run};
 use crate::statistics::{Comparison, VALUES_MAX};
 use crate::testbed::write_json;
-pub use report::{Change, Difference, Verdict};
+pub use report::{Difference, FigureChange, Verdict};
 
 /// Compares, prints, and says whether nothing fell below the bound.
 ///
@@ -32,33 +32,34 @@ pub fn diff(arguments: &DiffArguments) -> Result<bool> {
 
 /// A figure that is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Figure {
+enum ComparedFigure {
     Throughput,
     Latency,
     Cpu,
 }
 
-impl Figure {
-    const ALL: [Figure; 3] = [Figure::Throughput, Figure::Latency, Figure::Cpu];
+impl ComparedFigure {
+    const ALL: [ComparedFigure; 3] =
+        [ComparedFigure::Throughput, ComparedFigure::Latency, ComparedFigure::Cpu];
 
     fn name(self) -> &'static str {
         match self {
-            Figure::Throughput => "ops/s",
-            Figure::Latency => "p99 us",
-            Figure::Cpu => "CPU us/op",
+            ComparedFigure::Throughput => "ops/s",
+            ComparedFigure::Latency => "p99 us",
+            ComparedFigure::Cpu => "CPU us/op",
         }
     }
 
     fn is_better_when_greater(self) -> bool {
-        self == Figure::Throughput
+        self == ComparedFigure::Throughput
     }
 
     fn of(self, run: &Run) -> Option<f64> {
         let figures = &run.figures;
         match self {
-            Figure::Throughput => figures.business_ops_per_s,
-            Figure::Latency => figures.latency_us.as_ref().map(|latency| latency.p99),
-            Figure::Cpu => figures.cpu_us_per_op,
+            ComparedFigure::Throughput => figures.business_ops_per_s,
+            ComparedFigure::Latency => figures.latency_us.as_ref().map(|latency| latency.p99),
+            ComparedFigure::Cpu => figures.cpu_us_per_op,
         }
     }
 
@@ -92,7 +93,7 @@ impl Difference {
                     old.cpu, old.cores, new.cpu, new.cores
                 ));
             }
-            for figure in Figure::ALL {
+            for figure in ComparedFigure::ALL {
                 difference.changes.extend(change(figure, row, other, spread_max)?);
             }
         }
@@ -129,7 +130,12 @@ fn name(row: &Row) -> String {
     format!("{} {} {}x{}{rate}", row.title(), row.target, load.connections, load.depth)
 }
 
-fn change(figure: Figure, before: &Row, after: &Row, spread_max: f64) -> Result<Option<Change>> {
+fn change(
+    figure: ComparedFigure,
+    before: &Row,
+    after: &Row,
+    spread_max: f64,
+) -> Result<Option<FigureChange>> {
     let (old, new) = (figure.values(before), figure.values(after));
     anyhow::ensure!(
         old.len().max(new.len()) <= VALUES_MAX,
@@ -139,7 +145,9 @@ fn change(figure: Figure, before: &Row, after: &Row, spread_max: f64) -> Result<
     let verdict = match (old.is_empty(), new.is_empty()) {
         // Nothing to say where neither side has it; missing rows are told once.
         (true, true) => return Ok(None),
-        _ if (old.is_empty() || new.is_empty()) && figure != Figure::Throughput => return Ok(None),
+        _ if (old.is_empty() || new.is_empty()) && figure != ComparedFigure::Throughput => {
+            return Ok(None);
+        }
         (true, false) => Some(Verdict::New),
         (false, true) => Some(Verdict::Lost),
         (false, false) => None,
@@ -163,7 +171,7 @@ fn change(figure: Figure, before: &Row, after: &Row, spread_max: f64) -> Result<
             }
         }
     };
-    Ok(Some(Change {
+    Ok(Some(FigureChange {
         row: name(before),
         figure: figure.name(),
         before: crate::figures::median(&old),

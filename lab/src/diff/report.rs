@@ -9,7 +9,7 @@ use crate::statistics::CHANCE_MAX;
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Difference {
     /// Rows of both files, one line per figure.
-    pub changes: Vec<Change>,
+    pub changes: Vec<FigureChange>,
     /// Rows of the first file that the second has not.
     pub only_before: Vec<String>,
     /// The other way round.
@@ -22,10 +22,10 @@ pub struct Difference {
 
 /// One figure of one row.
 #[derive(Clone, Debug, Serialize)]
-pub struct Change {
+pub struct FigureChange {
     /// Scenario, target and load.
     pub row: String,
-    /// Which figure.
+    /// Name of the figure.
     pub figure: &'static str,
     /// Median of the runs before.
     pub before: Option<f64>,
@@ -41,13 +41,13 @@ pub struct Change {
     pub ratio_max: Option<f64>,
     /// How probable such a difference is by chance (Mann-Whitney, exact, two-sided).
     pub p: Option<f64>,
-    /// What follows.
+    /// Conclusion from the runs.
     pub verdict: Verdict,
-    /// What a reader must know about it.
+    /// Remark that a reader of the verdict needs.
     pub why: Option<String>,
 }
 
-/// What follows from a comparison.
+/// Conclusion from a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
@@ -137,8 +137,8 @@ impl Difference {
     /// Rows whose throughput fell below this multiple and not by chance, or that have none any
     /// more, in words. With too few runs the ratio alone decides.
     pub(super) fn below(&self, ratio: f64) -> Vec<String> {
-        let is_throughput = |change: &&Change| change.figure == "ops/s";
-        let line = |change: &Change| match (change.verdict, change.ratio) {
+        let is_throughput = |change: &&FigureChange| change.figure == "ops/s";
+        let line = |change: &FigureChange| match (change.verdict, change.ratio) {
             (Verdict::Lost, _) => Some(format!("{} has no figures any more", change.row)),
             (Verdict::NotSignificant | Verdict::New, _) => None,
             (_, Some(found)) if found < ratio => {

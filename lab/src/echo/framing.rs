@@ -3,9 +3,9 @@
 /// One complete request.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Request<'a> {
-    /// Its name. A function call is named by its function.
+    /// Name of the command. A function call is named by its function.
     pub(super) name: &'a [u8],
-    /// Its length in bytes.
+    /// Length of the request in bytes.
     pub(super) length: usize,
 }
 

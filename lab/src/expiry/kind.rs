@@ -12,7 +12,7 @@ use crate::resp::{Value, encode};
 /// Far enough to outlast a probe, near enough to be gone before the load, ms.
 const PROBE_MS: i64 = 60_000;
 
-/// What falls due.
+/// Kind of thing that falls due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum ExpiryKind {
     /// Plain keys with PXAT.
@@ -46,7 +46,7 @@ impl Schedule {
     }
 }
 
-type Progress<'a> = &'a mut dyn FnMut(usize, usize) -> Result<()>;
+type ReportProgress<'a> = &'a mut dyn FnMut(usize, usize) -> Result<()>;
 
 impl ExpiryKind {
     /// All of them, in the order of the table.
@@ -89,7 +89,12 @@ impl ExpiryKind {
     }
 
     /// Writes what must be there before anything falls due.
-    pub(super) fn prepare(self, client: &mut Client, count: u32, step: Progress<'_>) -> Result<()> {
+    pub(super) fn prepare(
+        self,
+        client: &mut Client,
+        count: u32,
+        step: ReportProgress<'_>,
+    ) -> Result<()> {
         if self != ExpiryKind::Sessions {
             return Ok(());
         }
@@ -104,7 +109,7 @@ impl ExpiryKind {
         self,
         client: &mut Client,
         schedule: &Schedule,
-        step: Progress<'_>,
+        step: ReportProgress<'_>,
     ) -> Result<()> {
         fill(client, schedule.count, step, |number, out| {
             out.extend(encode(&self.request(&id(number), schedule.due(number), unix_ms())));

@@ -36,7 +36,7 @@ const EVE_MS: i64 = 100;
 pub struct ExpiryPlan {
     /// How many.
     pub count: u32,
-    /// They fall due evenly over so many milliseconds.
+    /// Milliseconds over which things fall due evenly.
     pub spread_ms: u32,
     /// Seconds from the first write to the first falling due.
     pub lead_seconds: f64,

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{ExpiryKind, ExpiryPlan};
-use crate::healthy::{HealthyPlan, Phase};
+use crate::healthy::{HealthyPlan, PhaseReport};
 use crate::host::Host;
 use crate::report::{Grid, duration};
 use crate::testbed::Testbed;
@@ -13,9 +13,9 @@ use crate::testbed::Testbed;
 pub struct ExpiryReport {
     /// Requests per second of the healthy client.
     pub rate: f64,
-    /// Its connections.
+    /// Connections of the healthy client.
     pub connections: u32,
-    /// Its accounts.
+    /// Accounts of the healthy client.
     pub accounts: u32,
     /// How many fall due, and when.
     pub plan: Option<ExpiryPlan>,
@@ -35,14 +35,14 @@ pub struct ExpiryReport {
 /// One kind.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ExpiryRow {
-    /// Its name.
+    /// Name of the kind.
     pub kind: String,
-    /// What the healthy client felt before the first fell due.
-    pub before: Phase,
+    /// Service that the healthy client got before the first thing fell due.
+    pub before: PhaseReport,
     /// From then until all were gone.
-    pub during: Phase,
+    pub during: PhaseReport,
     /// After that.
-    pub after: Phase,
+    pub after: PhaseReport,
     /// From when the last fell due until all were gone, as far as asking can tell, ms.
     pub gone_after_ms: i64,
     /// Resident memory of the server when all were written, bytes.
@@ -53,7 +53,7 @@ pub struct ExpiryRow {
     pub rss_after: u64,
     /// Why the kind could not be measured here; none where it could.
     pub not_measured: Option<String>,
-    /// What went wrong; none where nothing did.
+    /// Reason of a failure; none where nothing failed.
     pub failed: Option<String>,
 }
 
@@ -66,7 +66,7 @@ impl ExpiryRow {
         self.not_measured.is_none() && self.failed.is_none()
     }
 
-    /// What the last column says.
+    /// Text of the last column.
     fn verdict(&self) -> String {
         match (&self.not_measured, &self.failed) {
             (Some(why), _) => format!("not measured here: {why}"),

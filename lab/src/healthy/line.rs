@@ -14,7 +14,7 @@ const CHUNK: usize = 16_384;
 
 /// The connection.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(super) struct HealthyConnection {
     stream: TcpStream,
     /// When the next request is meant to be sent.
     due: u64,
@@ -25,21 +25,28 @@ pub(super) struct Line {
     received: Vec<u8>,
 }
 
-impl Line {
+impl HealthyConnection {
     pub(super) fn open(
         address: SocketAddr,
         set: &OwnedFd,
         number: u32,
         first: u64,
         period: u64,
-    ) -> Result<Line> {
+    ) -> Result<HealthyConnection> {
         let stream = TcpStream::connect(address)
             .with_context(|| format!("connecting the healthy client to {address}"))?;
         stream.set_nodelay(true)?;
         stream.set_nonblocking(true)?;
         epoll::add(set, &stream, EventData::new_u64(u64::from(number)), EventFlags::IN)?;
         let received = Vec::with_capacity(CHUNK);
-        Ok(Line { stream, due: first, period, waiting: None, free_since: first, received })
+        Ok(HealthyConnection {
+            stream,
+            due: first,
+            period,
+            waiting: None,
+            free_since: first,
+            received,
+        })
     }
 
     pub(super) fn due(&self) -> u64 {

@@ -24,7 +24,7 @@ use crate::latency::{LatencyRecorder, LatencySummary};
 use crate::populate::create_accounts;
 use crate::scenario::Scenario;
 use crate::workload::{ChargingPlan, ChargingWorkload, Workload};
-use line::Line;
+use line::HealthyConnection;
 
 /// Longest sleep, so that the end is noticed soon.
 const WAIT_NS_MAX: u64 = 50_000_000;
@@ -33,7 +33,7 @@ const SILENCE_NS_MAX: u64 = 60_000_000_000;
 const SECOND_NS: f64 = 1e9;
 const SEED: u64 = 1;
 
-/// What the client does.
+/// Load of the healthy client.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HealthyPlan {
     /// Requests per second over all connections.
@@ -44,9 +44,9 @@ pub struct HealthyPlan {
     pub accounts: u32,
 }
 
-/// What the client felt in one phase.
+/// Service that the client got in one phase.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Phase {
+pub struct PhaseReport {
     /// Requests that were meant to be sent in it.
     pub operations: u64,
     /// From when a request was meant to be sent to its reply, microseconds.
@@ -56,11 +56,11 @@ pub struct Phase {
     pub own_delay_us: LatencySummary,
 }
 
-/// What came of the whole run.
+/// Result of the whole run.
 #[derive(Debug)]
 pub struct Healthy {
     /// Each phase.
-    pub phases: Vec<Phase>,
+    pub phases: Vec<PhaseReport>,
     workload: ChargingWorkload,
 }
 
@@ -71,7 +71,7 @@ pub struct HealthyClient {
     shared: Arc<Shared>,
 }
 
-/// What the thread and its owner have in common.
+/// State that the thread and its owner share.
 #[derive(Debug)]
 struct Shared {
     clock: Clock,
@@ -172,14 +172,14 @@ impl Healthy {
 /// The connections and what is recorded.
 #[derive(Debug)]
 struct Lines {
-    lines: Vec<Line>,
+    lines: Vec<HealthyConnection>,
     epoll: OwnedFd,
     workload: ChargingWorkload,
     shared: Arc<Shared>,
     latencies: Vec<LatencyRecorder>,
     own_delays: Vec<LatencyRecorder>,
     out: Vec<u8>,
-    /// What is sent now only tidies up.
+    /// Whether requests that are sent now only tidy up.
     closing: bool,
 }
 
@@ -202,7 +202,13 @@ impl Lines {
         for index in 0..plan.connections {
             let share = f64::from(index) / f64::from(plan.connections);
             let first = shared.clock.nanos() + whole(period * share);
-            lines.push(Line::open(address, &epoll, index, first, whole(period).max(1))?);
+            lines.push(HealthyConnection::open(
+                address,
+                &epoll,
+                index,
+                first,
+                whole(period).max(1),
+            )?);
         }
         Ok(Lines {
             lines,
@@ -303,7 +309,7 @@ impl Lines {
 
     fn finish(self) -> Healthy {
         let begun = self.shared.phases.lock().unwrap_or_else(PoisonError::into_inner).len();
-        let phase = |index: usize| Phase {
+        let phase = |index: usize| PhaseReport {
             operations: self.latencies.get(index).map_or(0, LatencyRecorder::count),
             latency_us: summary(self.latencies.get(index)),
             own_delay_us: summary(self.own_delays.get(index)),
@@ -332,7 +338,7 @@ fn whole(nanos: f64) -> u64 {
         .unwrap_or(0)
 }
 
-impl Phase {
+impl PhaseReport {
     /// The cells of a table: p50, p99, p99.9, max, and the lab's own p99.9.
     pub fn cells(&self) -> [String; 5] {
         if self.operations == 0 {

@@ -9,7 +9,7 @@ use crate::row::Row;
 #[derive(Clone, Debug)]
 pub(super) struct Curve {
     pub(super) points: Vec<(f64, f64)>,
-    /// It joins a handful of percentiles.
+    /// Whether the curve joins a handful of percentiles.
     pub(super) is_coarse: bool,
 }
 

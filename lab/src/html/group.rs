@@ -77,7 +77,7 @@ impl Group {
         })
     }
 
-    /// Those with figures, the fastest first.
+    /// Rows with figures, the fastest first.
     fn measured(&self) -> Vec<&Row> {
         let mut rows: Vec<&Row> = self.rows.iter().filter(|row| is_measured(row)).collect();
         let rate = |row: &Row| row.figures.business_ops_per_s.unwrap_or(0.0);

@@ -25,7 +25,7 @@ const STYLE: &str = include_str!("style.css");
 pub struct Source {
     /// The file's name without its directory.
     pub name: String,
-    /// What it holds.
+    /// Results in the file.
     pub results: Results,
 }
 
@@ -121,7 +121,7 @@ fn machines(groups: &[Group]) -> String {
     all.join("; ")
 }
 
-/// What follows from all of it, the losses first.
+/// Summary of all comparisons, the losses first.
 fn summary(groups: &[Group]) -> Markup {
     let failed: Vec<&Row> = groups
         .iter()

@@ -160,7 +160,7 @@ pub(super) fn measured(rows: &[Row]) -> Markup {
     }
 }
 
-/// What each core did, where the results say it.
+/// Use of each core, where the results have it.
 fn cores(row: &Row) -> Markup {
     // A machine of many cores has its figures in the JSON.
     let core = |one: &CoreUse| {
@@ -178,7 +178,7 @@ fn cores(row: &Row) -> Markup {
     html! { @if !all.is_empty() { "; " (all.join(", ")) } }
 }
 
-/// What each row ran with.
+/// Settings and machine behind each row.
 pub(super) fn behind(rows: &[Row]) -> Markup {
     let measured: Vec<&Row> = rows.iter().filter(|row| row.not_measured.is_none()).collect();
     html! {
@@ -218,7 +218,7 @@ pub(super) fn behind(rows: &[Row]) -> Markup {
     }
 }
 
-/// What others have published for these scenarios.
+/// Published tables for these scenarios.
 pub(super) fn published<'a>(scenarios: impl Iterator<Item = &'a str>) -> Result<Markup> {
     let mut tables = Vec::new();
     let mut seen: Vec<&str> = Vec::new();

@@ -6,7 +6,7 @@ use scurry_ledger::Time;
 
 use super::ledger::{answers, is_there};
 use super::meter::{Meter, Rung, TURN};
-use super::session_loop::{Population, Request, SessionLoop};
+use super::session_loop::{LoopRequest, Population, SessionLoop};
 use super::store::{BATCH, EPOCH, Outcome, Store};
 use crate::scenario::Charging;
 
@@ -16,7 +16,7 @@ pub(super) struct EngineRung {
     store: Store,
     unit: String,
     sessions: SessionLoop,
-    requests: Vec<Request>,
+    requests: Vec<LoopRequest>,
 }
 
 impl EngineRung {

@@ -18,25 +18,25 @@ use crate::workload::{ChargingPlan, ChargingWorkload, Workload};
 /// The rung.
 #[derive(Debug)]
 pub(super) struct InProcessRung {
-    door: Door,
+    pipeline: Pipeline,
     unit: String,
     workload: ChargingWorkload,
     population: Population,
     turn: u32,
-    batches: Vec<Batch>,
+    batches: Vec<Exchange>,
 }
 
 /// The requests of one connection and their replies.
 #[derive(Debug, Default)]
-struct Batch {
+struct Exchange {
     sessions: Vec<u32>,
     requests: Vec<u8>,
     replies: Vec<u8>,
 }
 
-/// What stands between two sockets.
+/// Parser, table, grammar and shard between two sockets.
 #[derive(Debug)]
-struct Door {
+struct Pipeline {
     store: Store,
     parser: Parser,
     limits: RequestLimits,
@@ -56,7 +56,7 @@ impl InProcessRung {
             routes: None,
         })?;
         Ok(InProcessRung {
-            door: Door {
+            pipeline: Pipeline {
                 store,
                 parser: Parser::default(),
                 limits: RequestLimits::default(),
@@ -66,7 +66,7 @@ impl InProcessRung {
             workload,
             population,
             turn: 0,
-            batches: (0..TURN / BATCH).map(|_| Batch::default()).collect(),
+            batches: (0..TURN / BATCH).map(|_| Exchange::default()).collect(),
         })
     }
 }
@@ -88,10 +88,10 @@ impl Rung for InProcessRung {
             }
         }
         let now = Time(EPOCH.0 + meter.elapsed_ms());
-        let (door, batches) = (&mut self.door, &mut self.batches);
+        let (pipeline, batches) = (&mut self.pipeline, &mut self.batches);
         meter.time(|| {
-            batches.iter_mut().try_for_each(|batch| door.batch(now, batch))?;
-            door.store.tick(now);
+            batches.iter_mut().try_for_each(|batch| pipeline.batch(now, batch))?;
+            pipeline.store.tick(now);
             anyhow::Ok(())
         })?;
         for batch in &self.batches {
@@ -108,12 +108,12 @@ impl Rung for InProcessRung {
 
     fn audit(&self) -> Result<()> {
         ensure!(self.workload.replays() == 0, "new requests were called replays");
-        self.door.store.audit(&self.unit, self.workload.consumed_total())
+        self.pipeline.store.audit(&self.unit, self.workload.consumed_total())
     }
 }
 
-impl Door {
-    fn batch(&mut self, now: Time, batch: &mut Batch) -> Result<()> {
+impl Pipeline {
+    fn batch(&mut self, now: Time, batch: &mut Exchange) -> Result<()> {
         let mut parser = std::mem::take(&mut self.parser);
         let mut at = 0;
         let input = &batch.requests;

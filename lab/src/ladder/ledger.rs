@@ -8,7 +8,7 @@ use scurry_ledger::{
 };
 
 use super::meter::{Meter, Rung, TURN};
-use super::session_loop::{Population, Request, SessionLoop};
+use super::session_loop::{LoopRequest, Population, SessionLoop};
 use super::store::create;
 use crate::scenario::{Charging, Operation};
 
@@ -23,7 +23,7 @@ pub(super) struct LedgerRung {
     limits: Limits,
     now: Time,
     sessions: SessionLoop,
-    requests: Vec<Request>,
+    requests: Vec<LoopRequest>,
 }
 
 impl LedgerRung {
@@ -103,7 +103,7 @@ pub(super) fn answers(answer: &Answer, granted: i64) -> bool {
 
 /// The account can be read, and the session too where it is asked for.
 #[inline]
-pub(super) fn is_there(account: Option<&Account>, request: &Request) -> bool {
+pub(super) fn is_there(account: Option<&Account>, request: &LoopRequest) -> bool {
     match (black_box(account), request.step.operation) {
         (Some(account), Operation::Session) => {
             black_box(account.session(&request.session)).is_some()

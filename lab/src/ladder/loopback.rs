@@ -7,8 +7,8 @@ use anyhow::{Context, Result, ensure};
 use super::report::Point;
 use crate::echo_sizes::learn;
 use crate::measure::{Bench, Copies};
-use crate::progress::Step;
-use crate::routes::Door;
+use crate::progress::RunCount;
+use crate::routes::Ports;
 use crate::scenario::{Kind, Scenario};
 use crate::stand::Stand;
 use crate::target::{Durability, Target};
@@ -16,7 +16,7 @@ use crate::testbed::Testbed;
 
 /// A way to spread the load over connections.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Form {
+pub(super) struct Spread {
     pub(super) name: &'static str,
     sessions: u32,
     connections: u32,
@@ -24,9 +24,9 @@ pub(super) struct Form {
 }
 
 /// The pipelined form, and the published one.
-pub(super) const FORMS: &[Form] = &[
-    Form { name: "50x64", sessions: 3_200, connections: 50, depth: 64 },
-    Form { name: "600x1", sessions: 600, connections: 600, depth: 1 },
+pub(super) const FORMS: &[Spread] = &[
+    Spread { name: "50x64", sessions: 3_200, connections: 50, depth: 64 },
+    Spread { name: "600x1", sessions: 600, connections: 600, depth: 1 },
 ];
 
 /// Both servers under both forms.
@@ -68,13 +68,13 @@ impl Loopback<'_> {
             port: None,
             cores: self.testbed.cores.as_ref(),
             scurry: &self.testbed.scurry,
-            door: Door::Main,
+            ports: Ports::Main,
             rdma: None,
             copies: Copies::default(),
             echo_sizes: &self.echo_sizes,
             library: None,
             interrupted: &self.testbed.interrupted,
-            step: Step::default(),
+            step: RunCount::default(),
             quiet: self.testbed.quiet,
         };
         let name = target.name();

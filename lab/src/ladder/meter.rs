@@ -21,7 +21,7 @@ const NANOS: f64 = 1e9;
 
 /// A part of the store that can be driven by itself.
 pub(super) trait Rung {
-    /// Its name in every table.
+    /// Name of the rung in every table.
     fn name(&self) -> &'static str;
 
     /// Carries out [`TURN`] operations, with only the work inside [`Meter::time`].

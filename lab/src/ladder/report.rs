@@ -27,7 +27,7 @@ pub struct Ladder {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RungRow {
-    /// Its name.
+    /// Name of the rung.
     pub rung: String,
     /// Operations per second of one core.
     pub operations_per_s: f64,
@@ -35,11 +35,11 @@ pub struct RungRow {
     pub cpu_ns_per_op: f64,
     /// The rung it stands on; none of the lowest and of echo.
     pub below: Option<String>,
-    /// Its throughput in percent of that rung's, the median over pairs of runs.
+    /// Throughput in percent of the rung below, the median over pairs of runs.
     pub percent_of_below: Option<f64>,
-    /// Its throughput in percent of the echo server's under the same load, likewise.
+    /// Throughput in percent of the echo server's under the same load, likewise.
     pub percent_of_echo: Option<f64>,
-    /// Its CPU per operation as a multiple of the echo server's, likewise.
+    /// CPU per operation as a multiple of the echo server's, likewise.
     pub cpu_times_echo: Option<f64>,
     /// Spread of the throughput over the runs; none of one run.
     pub spread: Option<Spread>,
@@ -59,7 +59,7 @@ pub struct Point {
     pub cpu_ns_per_op: f64,
     /// Operations that were measured.
     pub operations: u64,
-    /// What the loader left of its core; none where there is no loader.
+    /// Unused part of the loader's core; none where there is no loader.
     pub loader_idle_percent: Option<f64>,
 }
 

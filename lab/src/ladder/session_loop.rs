@@ -18,8 +18,8 @@ pub(crate) struct Population {
 /// Sessions that take turns, each at its own place in the loop.
 #[derive(Debug)]
 pub(crate) struct SessionLoop {
-    steps: Vec<Step>,
-    sessions: Vec<Session>,
+    steps: Vec<LoopStep>,
+    sessions: Vec<LoopSession>,
     turn: usize,
     population: Population,
     random: Random,
@@ -29,14 +29,14 @@ pub(crate) struct SessionLoop {
 
 /// One operation of the loop.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Step {
+pub(crate) struct LoopStep {
     pub(crate) operation: Operation,
     request: u32,
     items: [ItemRequest; 1],
 }
 
 #[derive(Clone, Debug)]
-struct Session {
+struct LoopSession {
     step: usize,
     account: AccountText,
     session: SessionText,
@@ -44,8 +44,8 @@ struct Session {
 
 /// The next operation of one session.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Request {
-    pub(crate) step: Step,
+pub(crate) struct LoopRequest {
+    pub(crate) step: LoopStep,
     pub(crate) account: AccountText,
     pub(crate) session: SessionText,
     /// The session ends with it.
@@ -65,10 +65,10 @@ impl SessionLoop {
                 Operation::Get | Operation::Session => (None, None),
             };
             let item = ItemRequest { key: charging.item_key, unit, used, requested, min: None };
-            steps.push(Step { operation, request, items: [item] });
+            steps.push(LoopStep { operation, request, items: [item] });
             request += u32::from(operation.writes());
         }
-        let idle = Session { step: 0, account: account_text(0), session: session_text(0) };
+        let idle = LoopSession { step: 0, account: account_text(0), session: session_text(0) };
         Ok(SessionLoop {
             steps,
             sessions: vec![idle; population.sessions as usize],
@@ -81,7 +81,7 @@ impl SessionLoop {
     }
 
     /// The next operation, of the next session in turn. It counts as carried out.
-    pub(crate) fn next(&mut self) -> Request {
+    pub(crate) fn next(&mut self) -> LoopRequest {
         let session = &mut self.sessions[self.turn];
         self.turn = (self.turn + 1) % self.population.sessions as usize;
         if session.step == 0 {
@@ -93,16 +93,16 @@ impl SessionLoop {
         session.step = (session.step + 1) % self.steps.len();
         self.consumed += i128::from(step.items[0].used.unwrap_or(0));
         let (account, id) = (session.account, session.session);
-        Request { step, account, session: id, last: session.step == 0 }
+        LoopRequest { step, account, session: id, last: session.step == 0 }
     }
 
-    /// What all operations so far have used.
+    /// Units that all operations so far have used.
     pub(crate) fn consumed(&self) -> i128 {
         self.consumed
     }
 }
 
-impl Request {
+impl LoopRequest {
     /// The command of an operation that writes; none of a read.
     #[inline]
     pub(crate) fn command(&self) -> Option<Command<'_>> {
@@ -125,7 +125,7 @@ impl Request {
         }
     }
 
-    /// What the item must be granted.
+    /// Units that the item must be granted.
     #[inline]
     pub(crate) fn granted(&self) -> i64 {
         self.step.items[0].requested.unwrap_or(0)
@@ -142,7 +142,7 @@ mod tests {
         let charging = Scenario::built_in("moaf-scur").unwrap().charging.unwrap();
         let population = Population { accounts: 9, sessions: 2, seed: 1 };
         let mut all = SessionLoop::new(&charging, population).unwrap();
-        let requests: Vec<Request> = (0..16).map(|_| all.next()).collect();
+        let requests: Vec<LoopRequest> = (0..16).map(|_| all.next()).collect();
         let names: Vec<&str> = requests.iter().map(|r| r.step.operation.name()).collect();
         let expected =
             ["GET", "RESERVE", "SESSION", "UPDATE", "SESSION", "UPDATE", "SESSION", "TERMINATE"];

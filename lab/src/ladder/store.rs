@@ -63,7 +63,7 @@ impl Store {
         self.shard.account(now, self.shard.key(id))
     }
 
-    /// What a host does once in a turn.
+    /// Work that a host does once in a turn.
     pub(crate) fn tick(&mut self, now: Time) {
         self.shard.tick(now);
     }

@@ -19,7 +19,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A request without its reply.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request {
+pub(super) struct RequestInFlight {
     /// When it was meant to be sent, by the clock of an open loop; when it was written in a closed one.
     pub(super) sent: u64,
     /// When it was written.
@@ -31,7 +31,7 @@ pub(super) struct Request {
 /// In the place of a session: the request asks how many copies there are of those before it.
 pub(super) const COPIES: u32 = u32::MAX;
 
-/// What carries a connection's bytes.
+/// Carrier of a connection's bytes.
 #[derive(Debug)]
 enum Carrier {
     Tcp(TcpStream),
@@ -44,9 +44,9 @@ pub(super) struct Connection {
     carrier: Carrier,
     number: u64,
     ready: VecDeque<u32>,
-    in_flight: VecDeque<Request>,
+    in_flight: VecDeque<RequestInFlight>,
     /// Answered, and not known to be on enough copies.
-    held: VecDeque<Request>,
+    held: VecDeque<RequestInFlight>,
     unread: Vec<u8>,
     unsent: Vec<u8>,
     /// None where the target speaks RESP.
@@ -66,7 +66,7 @@ impl Connection {
         Ok(Connection::over(Carrier::Tcp(stream), wire, sessions))
     }
 
-    /// One that is open over RDMA.
+    /// Connection that is open over RDMA.
     pub(super) fn over_rdma(
         endpoint: Endpoint<scurry_rdma::Connection>,
         wire: Wire,
@@ -89,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// What it is over RDMA; none over TCP.
+    /// RDMA's side of the connection; none over TCP.
     pub(super) fn endpoint(&mut self) -> Option<&mut Endpoint<scurry_rdma::Connection>> {
         match &mut self.carrier {
             Carrier::Tcp(_) => None,
@@ -115,7 +115,7 @@ impl Connection {
     }
 
     pub(super) fn sending(&mut self, session: u32, operation: u8) {
-        self.in_flight.push_back(Request { sent: 0, written: 0, session, operation });
+        self.in_flight.push_back(RequestInFlight { sent: 0, written: 0, session, operation });
     }
 
     /// Gives each of the last `count` requests, which are written `now`, the time from which its
@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn oldest(&self) -> Option<Request> {
+    pub(super) fn oldest(&self) -> Option<RequestInFlight> {
         self.in_flight.front().copied()
     }
 
@@ -139,7 +139,7 @@ impl Connection {
     }
 
     /// The request of this session has its reply, maybe before older ones.
-    pub(super) fn answered_by(&mut self, session: u32) -> Option<Request> {
+    pub(super) fn answered_by(&mut self, session: u32) -> Option<RequestInFlight> {
         let at = self.in_flight.iter().position(|request| request.session == session)?;
         let request = self.in_flight.remove(at)?;
         self.ready.push_back(session);
@@ -152,7 +152,7 @@ impl Connection {
     }
 
     /// The number of copies has come: gives those before it, whose sessions may go on.
-    pub(super) fn acknowledged(&mut self) -> impl Iterator<Item = Request> {
+    pub(super) fn acknowledged(&mut self) -> impl Iterator<Item = RequestInFlight> {
         self.in_flight.pop_front();
         self.ready.extend(self.held.iter().map(|request| request.session));
         self.held.drain(..)

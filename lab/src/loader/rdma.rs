@@ -27,9 +27,9 @@ const TICK_MS: i64 = 500;
 const COMPLETIONS: u64 = u64::MAX;
 const ENDS: u64 = u64::MAX - 1;
 
-/// What the loader has for RDMA.
+/// Device and budget of the loader for RDMA.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct RdmaConnections {
     hub: Hub,
     /// Connections by their queue pairs.
     indices: BTreeMap<u32, usize>,
@@ -38,9 +38,13 @@ pub(super) struct Place {
     tick_ms: i64,
 }
 
-impl Place {
+impl RdmaConnections {
     /// For so many connections to this address.
-    pub(super) fn new(to: SocketAddr, connections: u32, epoll: &OwnedFd) -> Result<Place> {
+    pub(super) fn new(
+        to: SocketAddr,
+        connections: u32,
+        epoll: &OwnedFd,
+    ) -> Result<RdmaConnections> {
         let device = Device::all()?.into_iter().next().context("there is no RDMA device")?;
         let each = queues();
         let completions = each.receive_entries + each.send_entries;
@@ -51,7 +55,7 @@ impl Place {
             epoll::add(epoll, fd, EventData::new_u64(number), EventFlags::IN)
                 .context("watching completions")?;
         }
-        Ok(Place { hub, indices: BTreeMap::new(), touched: Vec::new(), tick_ms: TICK_MS })
+        Ok(RdmaConnections { hub, indices: BTreeMap::new(), touched: Vec::new(), tick_ms: TICK_MS })
     }
 
     /// Connects, and announces where replies go.
@@ -70,7 +74,7 @@ impl Place {
         now_ms: i64,
         poll: impl FnOnce(&mut Hub, &mut dyn FnMut(u32, Notice<'_>)) -> io::Result<usize>,
     ) -> Result<usize> {
-        let Place { hub, indices, touched, .. } = self;
+        let RdmaConnections { hub, indices, touched, .. } = self;
         let mut outcome = Ok(());
         let count = poll(hub, &mut |number, notice| {
             let Some(&index) = indices.get(&number) else { return };

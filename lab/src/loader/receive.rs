@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use anyhow::{Context, Result, bail, ensure};
 
 use super::connection::COPIES;
-use super::{Loader, Stage};
+use super::{LoadStage, Loader};
 use crate::resp::{Stop, Value, skip};
 use crate::wire::{Sink, Step};
 use crate::workload::Workload;
@@ -48,7 +48,7 @@ impl<W: Workload> Loader<'_, W> {
             match self.workload.accept(request.session, &bytes[at..]) {
                 Ok(length) => {
                     at += length;
-                    if self.plan.copies.is_some() && self.stage != Stage::Closing {
+                    if self.plan.copies.is_some() && self.stage != LoadStage::Closing {
                         connection.hold();
                     } else {
                         self.recorder.record(&request, now);

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use super::connection::Request;
+use super::connection::RequestInFlight;
 use super::{SECOND_NS, seconds};
 use crate::figures::{per, rounded};
 use crate::latency::{LatencyRecorder, LatencySummary};
@@ -29,11 +29,11 @@ pub struct Second {
 /// Latencies of one kind of operation.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct OperationResult {
-    /// Its name.
+    /// Name of the operation.
     pub operation: String,
     /// How many were answered.
     pub count: u64,
-    /// Their latencies, microseconds.
+    /// Latencies of the operation, microseconds.
     pub latency_us: LatencySummary,
 }
 
@@ -59,7 +59,7 @@ pub struct LoadResult {
     pub uncorrected_us: Option<LatencySummary>,
     /// All latencies: [`LatencyRecorder::encode`].
     pub histogram: Option<String>,
-    /// It was ended early.
+    /// Whether the load was ended early.
     pub stopped: bool,
 }
 
@@ -108,7 +108,7 @@ impl Recorder {
     }
 
     #[inline]
-    pub(super) fn record(&mut self, request: &Request, now: u64) {
+    pub(super) fn record(&mut self, request: &RequestInFlight, now: u64) {
         let nanos = now.saturating_sub(request.sent);
         self.interval[usize::from(request.operation)].record(nanos);
         if self.measuring

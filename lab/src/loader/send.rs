@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use super::connection::COPIES;
-use super::{Loader, Stage};
+use super::{LoadStage, Loader};
 use crate::resp::encode;
 use crate::workload::Workload;
 
@@ -29,7 +29,7 @@ impl<W: Workload> Loader<'_, W> {
 
     /// Writes as many requests as the depth allows, in one go, where no clock says when.
     pub(super) fn send(&mut self, index: usize) -> Result<()> {
-        if self.pace.is_some() && self.stage != Stage::Closing {
+        if self.pace.is_some() && self.stage != LoadStage::Closing {
             return Ok(());
         }
         self.send_some(index, usize::MAX).map(drop)
@@ -38,7 +38,7 @@ impl<W: Workload> Loader<'_, W> {
     /// Writes `most` requests at most, and gives how many.
     fn send_some(&mut self, index: usize, most: usize) -> Result<usize> {
         let connection = &mut self.connections[index];
-        if self.stage == Stage::Draining || connection.is_blocked() {
+        if self.stage == LoadStage::Draining || connection.is_blocked() {
             return Ok(0);
         }
         self.out.clear();
@@ -50,7 +50,7 @@ impl<W: Workload> Loader<'_, W> {
                 Some(_) => &mut self.translated,
                 None => &mut self.out,
             };
-            let operation = if self.stage == Stage::Closing {
+            let operation = if self.stage == LoadStage::Closing {
                 self.workload.emit_closing(session, out)
             } else {
                 Some(self.workload.emit(session, out))
@@ -74,13 +74,13 @@ impl<W: Workload> Loader<'_, W> {
         self.in_flight += count as u64;
         let now = self.clock.nanos();
         match &mut self.pace {
-            Some(pace) if self.stage != Stage::Closing => {
+            Some(pace) if self.stage != LoadStage::Closing => {
                 connection.stamp(count, now, |number| pace.time_of(number));
                 pace.sent(count);
             }
             _ => connection.stamp(count, now, |_| now),
         }
-        if let Some(copies) = self.plan.copies.filter(|_| self.stage != Stage::Closing) {
+        if let Some(copies) = self.plan.copies.filter(|_| self.stage != LoadStage::Closing) {
             self.out.extend(encode(&["WAIT", &(copies - 1).to_string(), COPIES_PATIENCE_MS]));
             connection.sending(COPIES, 0);
             self.in_flight += 1;

@@ -102,7 +102,7 @@ impl Bench<'_> {
     }
 }
 
-/// What the driver is told of the loop.
+/// Words that tell the driver of the loop.
 fn charging_words(charging: &Charging) -> Vec<(&'static str, String)> {
     let operations: Vec<&str> = charging.operations().into_iter().map(Operation::name).collect();
     vec![

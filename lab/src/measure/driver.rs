@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
 
-use super::{Bench, System, Watch, figures};
+use super::{Bench, Sampling, System, figures};
 use crate::client::Client;
 use crate::errors::ErrorTally;
 use crate::latency::LatencySummary;
@@ -18,7 +18,7 @@ use crate::row::Run;
 use crate::sampler::cpu_seconds;
 use crate::target::driver;
 
-/// What the audit needs of a load.
+/// Facts of a load that the audit needs.
 #[derive(Debug)]
 pub(super) struct Tally {
     /// Of each account what was consumed; of each key the number of its last write, 0 where it is
@@ -29,7 +29,7 @@ pub(super) struct Tally {
     pub(super) wrong: u64,
 }
 
-/// What the driver says when it is done.
+/// Words of the driver when it is done.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Driven {
@@ -70,7 +70,7 @@ impl Bench<'_> {
         client: &mut Client,
         progress: &Progress,
     ) -> Result<(Run, Tally)> {
-        let mut watch = Watch {
+        let mut watch = Sampling {
             pids: server.pids(),
             interface: self.stand.interface(),
             replica_pids: Vec::new(),

@@ -72,7 +72,7 @@ impl Bench<'_> {
     }
 }
 
-/// What the driver is told of the mix.
+/// Words that tell the driver of the mix.
 pub(super) fn key_value_words(kv: &KeyValue) -> Vec<(&'static str, String)> {
     vec![
         ("value_size", kv.value_size.to_string()),

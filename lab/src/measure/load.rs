@@ -20,7 +20,7 @@ use crate::workload::Workload;
 const IDLE_PERCENT_MIN: f64 = 10.0;
 
 /// Samples the kernel's view as the measured interval begins and ends.
-pub(super) struct Watch<'a> {
+pub(super) struct Sampling<'a> {
     pub(super) pids: Vec<u32>,
     pub(super) interface: &'static str,
     pub(super) samples: Vec<Sample>,
@@ -33,7 +33,7 @@ pub(super) struct Watch<'a> {
     pub(super) progress: &'a Progress,
 }
 
-impl Observer for Watch<'_> {
+impl Observer for Sampling<'_> {
     fn measuring(&mut self, _begins: bool) -> Result<()> {
         self.samples.push(Sample::take(&self.pids, self.interface)?);
         self.replica_cpu.push(cpu_seconds(&self.replica_pids)?);
@@ -105,7 +105,7 @@ impl Bench<'_> {
             copies: self.copies.acknowledged,
         };
         let has_log = self.target == Target::Scurry && self.durability.keeps();
-        let mut watch = Watch {
+        let mut watch = Sampling {
             pids: fleet.pids(),
             interface: self.stand.interface(),
             samples: Vec::new(),

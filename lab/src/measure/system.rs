@@ -11,7 +11,7 @@ use crate::process::ServerProcess;
 use crate::routes::Routes;
 use crate::wire::Wire;
 
-/// What is left standing from one run to the next of the same target.
+/// System that stays up from one run to the next of the same target.
 #[derive(Debug, Default)]
 pub struct Standing {
     /// How it was started, and what it is.
@@ -19,7 +19,7 @@ pub struct Standing {
 }
 
 impl Standing {
-    /// What was started like this; anything else is stopped.
+    /// System that was started like this; any other is stopped.
     pub(super) fn take(&mut self, asked: &str) -> Option<System> {
         self.kept.take().filter(|(how, _)| how == asked).map(|(_, system)| system)
     }
@@ -56,7 +56,7 @@ impl System {
         }
     }
 
-    /// Who carries out the load in the lab's stead.
+    /// Process that carries out the load in the lab's stead.
     pub(super) fn driver(&self) -> Option<&ServerProcess> {
         match self {
             System::Started { driver, .. } => driver.as_ref(),
@@ -111,7 +111,7 @@ impl System {
         server.context("there is no server behind the door")?.client()
     }
 
-    /// Who has which key, where the servers do not know it.
+    /// Owners of the keys, where the servers do not know them.
     pub(super) fn partition(&self) -> Option<&Routes> {
         self.fleet().and_then(Fleet::partition)
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{Neighbour, Scale};
-use crate::healthy::{HealthyPlan, Phase};
+use crate::healthy::{HealthyPlan, PhaseReport};
 use crate::host::Host;
 use crate::report::Grid;
 use crate::testbed::Testbed;
@@ -15,9 +15,9 @@ const MB: f64 = 1e6;
 pub struct NeighboursReport {
     /// Requests per second of the healthy client.
     pub rate: f64,
-    /// Its connections.
+    /// Connections of the healthy client.
     pub connections: u32,
-    /// Its accounts.
+    /// Accounts of the healthy client.
     pub accounts: u32,
     /// How much of everything.
     pub scale: Option<Scale>,
@@ -54,17 +54,17 @@ pub struct MemoryTrace {
 /// One neighbour.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct NeighbourRow {
-    /// Its name.
+    /// Name of the neighbour.
     pub neighbour: String,
     /// How long it stayed.
     pub seconds: f64,
-    /// What the healthy client felt meanwhile.
-    pub during: Phase,
-    /// What it felt in the second after.
-    pub after: Phase,
+    /// Service that the healthy client got meanwhile.
+    pub during: PhaseReport,
+    /// Service that the healthy client got in the second after.
+    pub after: PhaseReport,
     /// The server's memory.
     pub memory: MemoryTrace,
-    /// What happened to the neighbour, in words.
+    /// Fate of the neighbour, in words.
     pub what_happened: String,
     /// Why the healthy client was not served rightly; none where it was.
     pub failed: Option<String>,

@@ -14,7 +14,7 @@ use crate::resp::encode;
 pub(super) const TRICKLE: usize = 64;
 const TRICKLE_PAUSE: Duration = Duration::from_millis(10);
 const STREAMS: u32 = 16;
-/// What the readers ask for again and again, bytes.
+/// Length of the value that the readers ask for again and again, bytes.
 const LARGE: usize = 100_000;
 const ASKED_AT_ONCE: usize = 1_000;
 /// Requests of one reader at most: more than the buffers of a socket take unread.

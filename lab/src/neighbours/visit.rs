@@ -24,10 +24,10 @@ pub(super) struct Visit {
     interrupted: Arc<AtomicBool>,
 }
 
-/// What the server has done to a connection, as a look without waiting shows.
+/// State of a connection, as a look without waiting shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// It is open, and these bytes were read.
+    /// Open connection, from which these bytes were read.
     Open(usize),
     /// The server has closed it in order.
     Closed,
@@ -40,7 +40,7 @@ impl Visit {
         Visit { address, scale, clock: Clock::start(), interrupted: Arc::clone(flag) }
     }
 
-    /// Its time is over.
+    /// Whether the time of the visit is over.
     pub(super) fn is_over(&self) -> bool {
         self.clock.elapsed().as_secs_f64() >= self.scale.seconds || self.is_interrupted()
     }

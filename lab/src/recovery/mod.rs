@@ -11,10 +11,10 @@ use scurry_engine::{Config, HashKey, Least, Progress, Recovered, Shard, Until, r
 use crate::arguments::RecoveryArguments;
 use crate::clock::{Clock, thread_cpu_nanos};
 use crate::cores::{Cores, bind_this_thread};
+use crate::data_directory::DataDirectory;
 use crate::figures::{per, rounded};
 use crate::host::Host;
 use crate::ladder::HASH_SEED;
-use crate::place::Place;
 use crate::scenario::Scenario;
 use crate::testbed::write_json;
 pub use report::{Pass, RecoveryReport, RecoveryRow};
@@ -28,7 +28,7 @@ const NANOS: f64 = 1e9;
 /// When the files cannot be written or read, or something else comes back than went in.
 pub fn recovery(arguments: &RecoveryArguments) -> Result<()> {
     arguments.check()?;
-    let place = Place::find(arguments.directory.as_deref())?;
+    let place = DataDirectory::find(arguments.directory.as_deref())?;
     let host = Host::look();
     if let Some(core) = Cores::choose(1)?.and_then(|cores| cores.target.first().copied()) {
         bind_this_thread(core)?;
@@ -36,7 +36,7 @@ pub fn recovery(arguments: &RecoveryArguments) -> Result<()> {
     let scenario = Scenario::built_in("moaf-scur")?;
     let charging = scenario.charging.as_ref().context("the scenario is no charging")?;
     let mut rows = Vec::new();
-    let log = |place: &Place| {
+    let log = |place: &DataDirectory| {
         let directory = place.directory()?;
         let written = write_log(directory.path(), charging, arguments.accounts, arguments.records)?;
         Ok::<_, anyhow::Error>((directory, written))
@@ -120,7 +120,7 @@ fn pass(path: &std::path::Path, written: &Written, number: u32) -> Result<Pass> 
     })
 }
 
-/// What has come back is what was there.
+/// Comparison of the recovered accounts with the written ones.
 fn check(shard: &mut Shard, found: &Recovered, written: &Written) -> Result<()> {
     ensure!(found.read.records == written.records, "{} records came back", found.read.records);
     ensure!(found.next == written.next, "the next sequence is {}", found.next);

@@ -14,7 +14,7 @@ pub struct RecoveryReport {
     /// The machine.
     #[serde(flatten)]
     pub host: Host,
-    /// What was recovered.
+    /// Rows, one for each kind of file that was recovered.
     pub rows: Vec<RecoveryRow>,
 }
 

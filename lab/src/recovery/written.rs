@@ -29,7 +29,7 @@ const SEED: u64 = 1;
 /// Accounts that are compared at most.
 const COMPARED_MAX: u32 = 1_000_000;
 
-/// What went in.
+/// Accounts, records and bytes that went in.
 #[derive(Debug)]
 pub(super) struct Written {
     pub(super) accounts: u32,
@@ -122,7 +122,7 @@ impl Log {
         Ok(())
     }
 
-    /// What was written is durable, and what is written next says so.
+    /// Sync of the written frames, which later frames confirm.
     fn sync(&mut self, path: &Path) -> Result<()> {
         sync_behind(&mut Directory::open(path)?, self.commits.synced())?;
         self.commits.note_synced(self.commits.written());

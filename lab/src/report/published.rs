@@ -51,12 +51,12 @@ pub(crate) fn tables(scenario: &Scenario) -> Result<Vec<Table>> {
     Ok(tables.table.into_iter().filter(is_named).collect())
 }
 
-/// Those of the built-in scenario of this name; nothing when there is none.
+/// Tables of the built-in scenario of this name; none when there is no such scenario.
 pub(crate) fn tables_of(name: &str) -> Result<Vec<Table>> {
     Scenario::built_in(name).map_or(Ok(Vec::new()), |scenario| tables(&scenario))
 }
 
-/// They as text.
+/// Tables of a scenario as text.
 pub(crate) fn render(scenario: &Scenario) -> Result<String> {
     let mut out = String::new();
     for table in &tables(scenario)? {

@@ -7,12 +7,12 @@ pub enum Stop {
     /// The rest has not arrived yet: try again with more bytes.
     #[error("the reply is incomplete")]
     Incomplete,
-    /// These bytes are not the RESP that was expected.
+    /// Bytes that are not the RESP that was expected.
     #[error("the reply is not the RESP that was expected")]
     Malformed,
 }
 
-/// What the audit needs of an answer to RESERVE, UPDATE or TERMINATE, summed over its items.
+/// Facts of an answer to RESERVE, UPDATE or TERMINATE that the audit needs, summed over its items.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WriteReply {
     /// The code is OK, of the answer and of every item.
@@ -27,7 +27,7 @@ pub struct WriteReply {
     pub uncollected: i64,
 }
 
-/// What the audit needs of an answer to TOPUP and its like.
+/// Facts of an answer to TOPUP and its like that the audit needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AmountReply {
     /// The code is OK.

@@ -2,27 +2,27 @@
 
 use std::path::PathBuf;
 
-use super::Session;
-use crate::routes::Door;
+use super::RunCommand;
+use crate::routes::Ports;
 use crate::row::{Load, Row};
 use crate::target::{Target, Variant};
 
 /// A target on its way to a row.
 pub(super) struct Entry {
     pub(super) variant: Variant,
-    pub(super) door: Door,
+    pub(super) ports: Ports,
     /// None where it cannot be measured.
     pub(super) program: Option<PathBuf>,
     pub(super) row: Row,
 }
 
-impl Session<'_> {
-    /// One of each target, and one of scurry for each door.
+impl RunCommand<'_> {
+    /// One of each target, and one of scurry for each choice of its ports.
     pub(super) fn entries(&self, variant: Variant) -> Vec<Entry> {
         let target = variant.target;
-        let doors: &[Door] =
-            if target == Target::Scurry { &self.arguments.doors } else { &[Door::Main] };
-        let entry = |door: &Door| {
+        let ports: &[Ports] =
+            if target == Target::Scurry { &self.arguments.ports } else { &[Ports::Main] };
+        let entry = |ports: &Ports| {
             let scurry = self.arguments.common.scurry_bin.as_deref();
             let there = self.arguments.address_of(target);
             let located = variant.fits(self.scenario).and_then(|()| match there {
@@ -43,17 +43,17 @@ impl Session<'_> {
                 }
                 Ok(program)
             });
-            let mut row = self.blank(variant, *door);
+            let mut row = self.blank(variant, *ports);
             if let Err(missing) = &located {
                 row.not_measured = Some(missing.to_string());
                 row.audit = format!("not measured here: {missing}");
             }
-            Entry { variant, door: *door, program: located.ok(), row }
+            Entry { variant, ports: *ports, program: located.ok(), row }
         };
-        doors.iter().map(entry).collect()
+        ports.iter().map(entry).collect()
     }
 
-    fn blank(&self, variant: Variant, door: Door) -> Row {
+    fn blank(&self, variant: Variant, ports: Ports) -> Row {
         let target = variant.target;
         let scenario = self.scenario;
         let kv = scenario.kv.as_ref();
@@ -61,9 +61,9 @@ impl Session<'_> {
         let is_scurry = target == Target::Scurry;
         let is_addressed = self.arguments.address_of(target).is_some();
         // The plain name is that of the plain way in.
-        let name = match door {
-            Door::Main => variant.name(),
-            Door::Cores => format!("{} {}", variant.name(), door.name()),
+        let name = match ports {
+            Ports::Main => variant.name(),
+            Ports::Cores => format!("{} {}", variant.name(), ports.name()),
         };
         Row {
             scenario: scenario.name.clone(),
@@ -85,7 +85,7 @@ impl Session<'_> {
                 batch: kv.and_then(|kv| kv.batch),
                 ops_per_session: scenario.charging.as_ref().map(|c| c.operations().len()),
                 threads: self.scurry.threads.filter(|_| is_scurry),
-                door: is_scurry.then(|| door.name().to_owned()),
+                door: is_scurry.then(|| ports.name().to_owned()),
                 target_cores: cores
                     .filter(|_| !is_addressed)
                     .map(|cores| cores.target.clone())

@@ -1,6 +1,6 @@
 //! What a reader must know about the figures of a row, in words.
 
-use super::Session;
+use super::RunCommand;
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::echo_sizes::EchoSizes;
@@ -19,7 +19,7 @@ const OTHER_PERCENT_MAX: f64 = 25.0;
 /// Below this a JVM is measured while it still compiles.
 const JVM_WARMUP_SECONDS: f64 = 2.0;
 
-impl Session<'_> {
+impl RunCommand<'_> {
     /// Says what a reader must know about the figures.
     pub(super) fn annotate(&self, target: Target, sizes: &EchoSizes, row: &mut Row) {
         let shared = self.placement(target).is_none_or(Cores::are_shared);
@@ -142,7 +142,7 @@ impl Session<'_> {
     }
 }
 
-/// What ran on the cores of the loader and of the target beside these two, 100 per core; none where it
+/// Use of the cores of the loader and of the target by anything else, 100 per core; none where it
 /// is little, or not known.
 fn other_work(row: &Row) -> Option<f64> {
     let figures = &row.figures;
@@ -158,7 +158,7 @@ fn other_work(row: &Row) -> Option<f64> {
     (other > OTHER_PERCENT_MAX).then_some(other)
 }
 
-/// What the median run says beside its figures, in words.
+/// Findings of the median run beside its figures, in words.
 fn findings(row: &Row) -> Vec<String> {
     let shown = row.figures.business_ops_per_s;
     let median = row.runs.iter().find(|run| run.figures.business_ops_per_s == shown);

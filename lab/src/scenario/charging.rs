@@ -35,11 +35,11 @@ pub struct Charging {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bucket {
-    /// Its id.
+    /// Id of the bucket.
     pub id: String,
-    /// Its first credit.
+    /// First credit of the bucket.
     pub amount: i64,
-    /// Its priority; the lowest burns first.
+    /// Priority of the bucket; the lowest burns first.
     pub priority: i32,
     /// So many alike, each with its number behind the id; one without a number where it is 1.
     #[serde(default = "super::one")]
@@ -60,9 +60,9 @@ impl Bucket {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
-    /// Its name.
+    /// Name of the phase.
     pub name: String,
-    /// Its business operations, in order.
+    /// Business operations of a session, in order.
     pub operations: Vec<Operation>,
     /// How often they are carried out, one round after the other.
     #[serde(default = "super::one")]
@@ -162,7 +162,7 @@ impl Charging {
         (1..=self.counters).map(counter).collect()
     }
 
-    /// What one account is credited when it is created.
+    /// Units that one account is credited when it is created.
     pub fn credited_per_account(&self) -> i64 {
         let of = |bucket: &Bucket| bucket.amount.saturating_mul(i64::from(bucket.count));
         self.bucket.iter().map(of).fold(0, i64::saturating_add)

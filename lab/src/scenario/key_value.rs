@@ -34,7 +34,7 @@ pub struct KeyValue {
     /// Keys that are set before; all without.
     #[serde(default)]
     pub filled: Option<u32>,
-    /// Which key is next.
+    /// Choice of the next key.
     #[serde(default)]
     pub order: Order,
     /// Copies of the HTTP door's `replicas=ack/from`; its default without.
@@ -42,7 +42,7 @@ pub struct KeyValue {
     pub quorum: Option<String>,
 }
 
-/// Which key is next.
+/// Choice of the next key.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Order {

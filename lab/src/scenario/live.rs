@@ -22,8 +22,8 @@ pub struct Live {
     pub used_percent: u32,
     /// Seconds from one request of a session to its next: sessions / think_seconds is the rate.
     pub think_seconds: f64,
-    /// Which account a session takes.
-    pub accounts: Choice,
+    /// Choice of a session's account.
+    pub accounts: AccountChoice,
     /// Exponent of the distribution of Zipf.
     #[serde(default = "zipf_exponent")]
     pub zipf_exponent: f64,
@@ -34,10 +34,10 @@ pub struct Live {
     pub duplicates_per_mille: u32,
 }
 
-/// Which account a session takes.
+/// Choice of a session's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Choice {
+pub enum AccountChoice {
     /// Any, uniformly.
     Uniform,
     /// The n-th with a share of 1/n to the exponent.

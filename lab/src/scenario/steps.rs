@@ -8,7 +8,7 @@ use super::{Scenario, built_in_text};
 
 /// Steps of one scenario at most.
 const STEPS_MAX: usize = 1_000;
-/// What stands beside a scenario's own values in its file.
+/// Keys that stand beside a scenario's own values in its file.
 const BASE: &str = "base";
 const AXIS: &str = "axis";
 const SHORT: &str = "short";
@@ -122,7 +122,7 @@ fn axis(value: Value) -> Result<Vec<Case>> {
     cases.iter().map(case).collect()
 }
 
-/// What `over` says stands in the place of what was there; tables are merged.
+/// Values of `over` put in the place of those that were there; tables are merged.
 fn merge(values: &mut Table, over: Table) {
     for (name, value) in over {
         match (values.get_mut(&name), value) {

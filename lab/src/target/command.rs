@@ -28,7 +28,7 @@ pub struct Start<'a> {
     pub scurry: &'a ScurryOptions,
     /// A Lua library instead of the built-in one.
     pub library: Option<&'a str>,
-    /// What it is loaded with.
+    /// Kind of load.
     pub kind: Kind,
     /// Members of a system whose members know each other.
     pub members: u32,
@@ -95,7 +95,8 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
     all
 }
 
-/// It has no file of settings: a script says them, and then what the procedures are.
+/// Arguments of Tarantool, which has no file of settings: a script says them, and then what the
+/// procedures are.
 fn tarantool(start: &Start<'_>, port: &str) -> Vec<String> {
     let mode = start.durability.word();
     let settings = format!(

@@ -2,13 +2,13 @@
 
 use super::Target;
 
-/// What has been done with a change before it is answered.
+/// State of a change when it is answered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// It is in memory alone.
+    /// Memory alone.
     #[default]
     None,
-    /// Scurry, Tarantool and Ignite (`LOG_ONLY`): it is in the page cache.
+    /// Scurry, Tarantool and Ignite (`LOG_ONLY`): the page cache.
     Write,
     /// Scurry, Tarantool and Ignite: it is on the device.
     Fsync,
@@ -36,7 +36,7 @@ impl Durability {
         self != Durability::None
     }
 
-    /// Those that a target has.
+    /// Durabilities that a target has.
     pub fn of(target: Target) -> &'static [Durability] {
         match target {
             Target::Scurry

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use super::Target;
 use crate::client::Client;
 
-/// What a server says about itself.
+/// Identity that a server reports of itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
     /// Product and version.

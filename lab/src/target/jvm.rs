@@ -13,7 +13,7 @@ const MAIN: &str = "scurry.lab.Main";
 /// The driver's port, counted from the first member's; the members and a client take those between.
 const DRIVER_PORT: u16 = 16;
 
-/// What Ignite's manual says Java 17 must open to it; Hazelcast's is a part of it.
+/// Packages that Java 17 must open, by Ignite's manual; Hazelcast's are a part of them.
 const OPENED: [&str; 18] = [
     "java.base/jdk.internal.access",
     "java.base/jdk.internal.misc",
@@ -46,7 +46,7 @@ impl Target {
     }
 }
 
-/// What was built, looked for from the working directory upwards.
+/// Directory of the built classes, looked for from the working directory upwards.
 pub(super) fn directory() -> Option<PathBuf> {
     let here = std::env::current_dir().ok()?;
     let built = |above: &Path| Some(above.join(BUILT)).filter(|path| path.join("classes").is_dir());
@@ -75,7 +75,7 @@ pub(crate) fn driver(
     (address, java(&["drive", system, &port, &server, work(target, kind)]))
 }
 
-/// What it is asked to do, in the driver's word.
+/// Driver's word for the kind of work.
 fn work(target: Target, kind: Kind) -> &'static str {
     match kind {
         Kind::Kv => "values",

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 
 use super::{Durability, Target};
 
-/// What is measured against what. A plain name is that of the target with nothing kept.
+/// Target with a durability. A plain name is that of the target with nothing kept.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// The system.

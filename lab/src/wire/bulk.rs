@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use super::logic::{Desk, Verdict};
+use super::logic::{Desk, ReadOutcome};
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, Value, append, skip};
 
@@ -16,10 +16,10 @@ pub(super) struct Bulk {
     inner: Option<Box<dyn Translator>>,
     desk: Desk,
     /// Requests whose accounts are to be read.
-    fresh: Vec<Request>,
+    fresh: Vec<QueuedRequest>,
     /// Accounts that are to be written back.
     writes: Vec<Write>,
-    /// What the target has not answered, oldest first, by number.
+    /// Requests that the target has not answered, oldest first, by number.
     sent: VecDeque<(u32, Sent)>,
     number: u32,
     /// Answers that have not been handed out, and how long the reply is that they came with.
@@ -30,14 +30,14 @@ pub(super) struct Bulk {
 }
 
 #[derive(Debug)]
-struct Request {
+struct QueuedRequest {
     session: u32,
     bytes: Vec<u8>,
 }
 
 #[derive(Debug)]
 struct Write {
-    request: Request,
+    request: QueuedRequest,
     /// The version that was read.
     version: Vec<u8>,
     value: Vec<u8>,
@@ -47,9 +47,9 @@ struct Write {
 
 #[derive(Debug)]
 enum Sent {
-    /// It is no charging command: the target's answer is the answer.
+    /// Request that is no charging command: the target's answer is the answer.
     Passed(u32),
-    Reads(Vec<Request>),
+    Reads(Vec<QueuedRequest>),
     Writes(Vec<Write>),
 }
 
@@ -127,7 +127,7 @@ impl Bulk {
     }
 
     /// Decides over the accounts that were read.
-    fn decide(&mut self, requests: Vec<Request>) -> Result<(), Stop> {
+    fn decide(&mut self, requests: Vec<QueuedRequest>) -> Result<(), Stop> {
         let (_, reply) = Value::read(&self.between)?;
         let Value::Array(held) = reply else { return self.fail(requests, &reply) };
         if held.len() != requests.len() {
@@ -136,8 +136,8 @@ impl Bulk {
         for (request, held) in requests.into_iter().zip(held) {
             let mut answer = Vec::new();
             match self.desk.judge(&request.bytes, held, &mut answer)? {
-                Verdict::Answered => self.ready.push_back((request.session, answer)),
-                Verdict::Changed { version, value } => {
+                ReadOutcome::Answered => self.ready.push_back((request.session, answer)),
+                ReadOutcome::Changed { version, value } => {
                     self.writes.push(Write { request, version, value, answer });
                 }
             }
@@ -165,7 +165,7 @@ impl Bulk {
     }
 
     /// The target has refused all of them.
-    fn fail(&mut self, requests: Vec<Request>, reply: &Value) -> Result<(), Stop> {
+    fn fail(&mut self, requests: Vec<QueuedRequest>, reply: &Value) -> Result<(), Stop> {
         let error = format!("-ERR {reply}\r\n").into_bytes();
         self.ready.extend(requests.into_iter().map(|request| (request.session, error.clone())));
         Ok(())
@@ -183,7 +183,7 @@ impl Bulk {
 impl Translator for Bulk {
     fn request(&mut self, session: u32, request: &[u8], out: &mut Vec<u8>) {
         if self.desk.is_charging(request) {
-            self.fresh.push(Request { session, bytes: request.to_vec() });
+            self.fresh.push(QueuedRequest { session, bytes: request.to_vec() });
         } else {
             self.send(Sent::Passed(session), request, out);
         }

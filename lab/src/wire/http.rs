@@ -16,14 +16,14 @@ const HEADERS_MAX: usize = 32;
 #[derive(Debug)]
 pub(super) struct Http {
     target: HttpTarget,
-    /// What was asked, oldest first: answers come in that order.
+    /// Requests without an answer, oldest first: answers come in that order.
     pending: VecDeque<(u32, Asked)>,
 }
 
-/// What requests become.
+/// Form that requests take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HttpTarget {
-    /// Those of entities, with `replicas=ack/from` where that is said.
+    /// Requests for entities, with `replicas=ack/from` where that is said.
     Entities(Option<Quorum>),
     /// GET /healthz, whatever was asked.
     Healthz,
@@ -35,7 +35,7 @@ enum Asked {
     Get,
     Put,
     Delete,
-    /// What the door has no word for.
+    /// Request that the door has no word for.
     Unknown,
 }
 

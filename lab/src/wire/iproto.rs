@@ -11,7 +11,7 @@ use rmp::encode::{write_array_len, write_map_len, write_str, write_u64, write_ui
 use super::{Sink, Step, Translator};
 use crate::resp::{Stop, words};
 
-/// What the server says first.
+/// Length of the server's greeting.
 const GREETING_LEN: usize = 128;
 /// Bytes of a packet's length: a marker and 32 bits.
 const PREFIX_LEN: usize = 5;
@@ -41,10 +41,10 @@ mod key {
     pub(super) const ERROR: u64 = 0x31;
 }
 
-/// What was asked. It stands in the upper half of the number that a reply repeats, the session in
+/// Kind of request. It stands in the upper half of the number that a reply repeats, the session in
 /// the lower.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Request {
+enum RequestKind {
     Select = 1,
     Replace = 3,
     Delete = 5,
@@ -54,23 +54,23 @@ enum Request {
     Find = 0x101,
 }
 
-impl Request {
-    fn of(sync: u64) -> Option<Request> {
+impl RequestKind {
+    fn of(sync: u64) -> Option<RequestKind> {
         let all = [
-            Request::Select,
-            Request::Replace,
-            Request::Delete,
-            Request::Call,
-            Request::Ping,
-            Request::Find,
+            RequestKind::Select,
+            RequestKind::Replace,
+            RequestKind::Delete,
+            RequestKind::Call,
+            RequestKind::Ping,
+            RequestKind::Find,
         ];
         all.into_iter().find(|one| *one as u64 == sync >> 32)
     }
 
-    /// What the target calls it.
+    /// Code of the request in the target's protocol.
     fn code(self) -> u64 {
         match self {
-            Request::Find => Request::Select as u64,
+            RequestKind::Find => RequestKind::Select as u64,
             other => other as u64,
         }
     }
@@ -89,17 +89,17 @@ impl Translator for Iproto {
         let mut arguments = words(request);
         match arguments.next().unwrap_or_default() {
             b"PING" => {
-                header(out, Request::Ping, session);
+                header(out, RequestKind::Ping, session);
                 map(out, 0);
             }
             b"SET" => replace(out, session, KEY_SPACE, arguments),
             b"ENTITY.PUT" => replace(out, session, RECORD_SPACE, arguments),
-            b"GET" => select(out, session, Request::Select, arguments),
-            b"ENTITY.FIND" => select(out, session, Request::Find, arguments),
+            b"GET" => select(out, session, RequestKind::Select, arguments),
+            b"ENTITY.FIND" => select(out, session, RequestKind::Find, arguments),
             name @ (b"MSET" | b"MGET" | b"SWAP_ALL") => {
                 // One argument, a list: a procedure takes only so many.
                 let name = name.to_ascii_lowercase();
-                header(out, Request::Call, session);
+                header(out, RequestKind::Call, session);
                 map(out, 2);
                 number(out, key::FUNCTION);
                 text(out, &name);
@@ -109,7 +109,7 @@ impl Translator for Iproto {
                 arguments.for_each(|argument| text(out, argument));
             }
             b"DEL" => {
-                header(out, Request::Delete, session);
+                header(out, RequestKind::Delete, session);
                 map(out, 3);
                 for value in [key::SPACE, KEY_SPACE, key::INDEX, 0, key::KEY] {
                     number(out, value);
@@ -149,7 +149,7 @@ impl Translator for Iproto {
     }
 }
 
-fn header(out: &mut Vec<u8>, request: Request, session: u32) {
+fn header(out: &mut Vec<u8>, request: RequestKind, session: u32) {
     map(out, 2);
     number(out, key::TYPE);
     number(out, request.code());
@@ -165,7 +165,7 @@ fn replace<'a>(
     space: u64,
     arguments: impl Iterator<Item = &'a [u8]>,
 ) {
-    header(out, Request::Replace, session);
+    header(out, RequestKind::Replace, session);
     map(out, 2);
     number(out, key::SPACE);
     number(out, space);
@@ -178,11 +178,11 @@ fn replace<'a>(
 fn select<'a>(
     out: &mut Vec<u8>,
     session: u32,
-    request: Request,
+    request: RequestKind,
     arguments: impl Iterator<Item = &'a [u8]>,
 ) {
     let (space, index, limit) = match request {
-        Request::Find => (RECORD_SPACE, VALUE_INDEX, FOUND_MAX),
+        RequestKind::Find => (RECORD_SPACE, VALUE_INDEX, FOUND_MAX),
         _ => (KEY_SPACE, 0, 1),
     };
     header(out, request, session);
@@ -208,7 +208,7 @@ fn call<'a>(
     name: &[u8],
     arguments: impl ExactSizeIterator<Item = &'a [u8]>,
 ) {
-    header(out, Request::Call, session);
+    header(out, RequestKind::Call, session);
     map(out, 2);
     number(out, key::FUNCTION);
     text(out, name);
@@ -263,8 +263,8 @@ fn read_packet(packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<u64> {
         }
     }
     let sync = sync?;
-    let request = Request::of(sync)?;
-    if request == Request::Ping {
+    let request = RequestKind::of(sync)?;
+    if request == RequestKind::Ping {
         reply.extend_from_slice(b"+PONG\r\n");
         return Some(sync);
     }
@@ -284,20 +284,20 @@ fn read_packet(packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<u64> {
 }
 
 /// The rows that a request gave back.
-fn data(request: Request, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<()> {
+fn data(request: RequestKind, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<()> {
     let rows = array_len(packet)?;
     match request {
-        Request::Call if rows == 0 => reply.extend_from_slice(b"$-1\r\n"),
-        Request::Call => value(packet, reply, 0)?,
-        Request::Select if rows == 0 => reply.extend_from_slice(b"$-1\r\n"),
-        Request::Select => {
+        RequestKind::Call if rows == 0 => reply.extend_from_slice(b"$-1\r\n"),
+        RequestKind::Call => value(packet, reply, 0)?,
+        RequestKind::Select if rows == 0 => reply.extend_from_slice(b"$-1\r\n"),
+        RequestKind::Select => {
             // The key, and what it holds.
             let fields = array_len(packet)?;
             skip(packet, reply)?;
             value(packet, reply, 0)?;
             (2..fields).try_for_each(|_| skip(packet, reply))?;
         }
-        Request::Find => {
+        RequestKind::Find => {
             line(reply, b'*', rows);
             for _ in 0..rows {
                 let fields = array_len(packet)?;
@@ -305,12 +305,12 @@ fn data(request: Request, packet: &mut &[u8], reply: &mut Vec<u8>) -> Option<()>
                 (1..fields).try_for_each(|_| skip(packet, reply))?;
             }
         }
-        Request::Delete => line(reply, b':', rows),
-        Request::Replace | Request::Ping => reply.extend_from_slice(b"+OK\r\n"),
+        RequestKind::Delete => line(reply, b':', rows),
+        RequestKind::Replace | RequestKind::Ping => reply.extend_from_slice(b"+OK\r\n"),
     }
     let taken = match request {
-        Request::Call | Request::Select => 1,
-        Request::Find => rows,
+        RequestKind::Call | RequestKind::Select => 1,
+        RequestKind::Find => rows,
         _ => 0,
     };
     (taken.min(rows)..rows).try_for_each(|_| skip(packet, reply))

@@ -42,7 +42,7 @@ struct Pending {
 
 #[derive(Debug)]
 enum Stage {
-    /// It is no charging command: the target's answer is the answer.
+    /// Request that is no charging command: the target's answer is the answer.
     Passed,
     /// The account has been asked for.
     Reading,
@@ -50,7 +50,7 @@ enum Stage {
     Writing(Vec<u8>),
 }
 
-/// What a decision needs.
+/// Buffers that a decision needs.
 #[derive(Debug, Default)]
 pub(super) struct Desk {
     parser: Parser,
@@ -61,7 +61,7 @@ pub(super) struct Desk {
     scratch: Scratch<'static>,
 }
 
-/// What became of a command.
+/// Outcome of a command.
 enum Decided {
     /// Nothing is to be written.
     Answered,
@@ -120,7 +120,9 @@ impl Logic {
     ) -> Result<Step, Stop> {
         let start = sink.reply.len();
         let verdict = self.desk.judge(&request, held, sink.reply)?;
-        let Verdict::Changed { version, value } = verdict else { return Ok(Step::Answer(session)) };
+        let ReadOutcome::Changed { version, value } = verdict else {
+            return Ok(Step::Answer(session));
+        };
         let key = self.desk.key(&request);
         self.send(session, &[b"FCALL", b"swap", b"1", &key, &version, &value], sink.again);
         let stage = Stage::Writing(sink.reply.split_off(start));
@@ -170,8 +172,8 @@ impl Translator for Logic {
     }
 }
 
-/// What becomes of a value that was read.
-pub(super) enum Verdict {
+/// Outcome of a value that was read.
+pub(super) enum ReadOutcome {
     /// Nothing: the answer is written.
     Answered,
     /// If it still is of this version, it is to be replaced, and then the answer counts.
@@ -185,7 +187,7 @@ impl Desk {
         request: &[u8],
         held: Value,
         out: &mut Vec<u8>,
-    ) -> Result<Verdict, Stop> {
+    ) -> Result<ReadOutcome, Stop> {
         let version = match held {
             Value::Nil => {
                 self.account = None;
@@ -199,16 +201,16 @@ impl Desk {
             }
             other => {
                 out.extend_from_slice(format!("-ERR {other}\r\n").as_bytes());
-                return Ok(Verdict::Answered);
+                return Ok(ReadOutcome::Answered);
             }
         };
         let decided = self.decide(request, out)?;
         let (Decided::Changed, Some(account)) = (decided, &self.account) else {
-            return Ok(Verdict::Answered);
+            return Ok(ReadOutcome::Answered);
         };
         let mut value = account.version.to_be_bytes().to_vec();
         encode_account(account, &mut value);
-        Ok(Verdict::Changed { version, value })
+        Ok(ReadOutcome::Changed { version, value })
     }
 
     /// Whether a request is one that is decided here.

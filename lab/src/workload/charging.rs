@@ -12,7 +12,7 @@ use crate::resp::{Stop, Template, read_write_reply, skip};
 use crate::routes::Owners;
 use crate::scenario::{Charging, Operation};
 
-/// What the workload needs to know.
+/// Settings of the workload.
 #[derive(Clone, Debug)]
 pub struct ChargingPlan<'a> {
     /// The scenario's own part.
@@ -27,7 +27,7 @@ pub struct ChargingPlan<'a> {
     pub seed: u64,
     /// The replies are filler, as the echo server's are: they are only skipped.
     pub opaque: bool,
-    /// Which accounts a session may use, where its connection goes to one core of several.
+    /// Accounts that a session may use, where its connection goes to one core of several.
     pub routes: Option<Owners>,
 }
 
@@ -35,7 +35,7 @@ pub struct ChargingPlan<'a> {
 #[derive(Debug)]
 pub struct ChargingWorkload {
     operations: Vec<String>,
-    steps: Vec<Step>,
+    steps: Vec<TemplateStep>,
     sessions: Vec<SessionState>,
     random: Random,
     accounts: u32,
@@ -52,13 +52,13 @@ pub struct ChargingWorkload {
 
 /// One operation of the loop.
 #[derive(Debug)]
-struct Step {
+struct TemplateStep {
     template: Template,
     operation: u8,
     effect: Effect,
 }
 
-/// What the acknowledgement of a step means for the tally.
+/// Meaning of a step's acknowledgement for the tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Effect {
     Read,
@@ -122,12 +122,12 @@ impl ChargingWorkload {
         })
     }
 
-    /// What the store acknowledged as consumed, per account.
+    /// Units that the store acknowledged as consumed, per account.
     pub fn consumed(&self) -> &[i64] {
         &self.consumed
     }
 
-    /// What the store acknowledged as consumed, in all.
+    /// Units that the store acknowledged as consumed, in all.
     pub fn consumed_total(&self) -> i128 {
         self.consumed_total
     }
@@ -257,7 +257,7 @@ impl Workload for ChargingWorkload {
 }
 
 /// The template and the effect of one operation.
-fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> Step {
+fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) -> TemplateStep {
     let account = account_text(0).escape_ascii().to_string();
     let session = session_text(0).escape_ascii().to_string();
     let rest = plan.charging.arguments(operation, &session, request);
@@ -274,7 +274,7 @@ fn step(plan: &ChargingPlan<'_>, operation: Operation, index: u8, request: u32) 
         }
         Operation::Terminate => Effect::Close { used: charging.used_terminate },
     };
-    Step { template: Template::new(&arguments, first, second), operation: index, effect }
+    TemplateStep { template: Template::new(&arguments, first, second), operation: index, effect }
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ pub(super) struct Commands {
     bucket: String,
 }
 
-/// What stands before the account, encoded.
+/// Encoded bytes of a command before its account.
 #[derive(Debug)]
 struct Head {
     words: u64,
@@ -58,7 +58,7 @@ impl Commands {
 
     /// `RESERVE account session request ITEM key unit REQUESTED n`
     #[inline]
-    pub(super) fn reserve(&self, out: &mut Vec<u8>, at: &Place<'_>, requested: i64) {
+    pub(super) fn reserve(&self, out: &mut Vec<u8>, at: &RequestId<'_>, requested: i64) {
         self.reserve.begin(out, at.account, 7);
         self.place(out, at);
         option(out, b"REQUESTED", requested);
@@ -66,7 +66,7 @@ impl Commands {
 
     /// `UPDATE account session request ITEM key unit USED n REQUESTED n`
     #[inline]
-    pub(super) fn update(&self, out: &mut Vec<u8>, at: &Place<'_>, used: i64, requested: i64) {
+    pub(super) fn update(&self, out: &mut Vec<u8>, at: &RequestId<'_>, used: i64, requested: i64) {
         self.update.begin(out, at.account, 9);
         self.place(out, at);
         option(out, b"USED", used);
@@ -75,7 +75,7 @@ impl Commands {
 
     /// `TERMINATE account session request ITEM key unit USED n`
     #[inline]
-    pub(super) fn terminate(&self, out: &mut Vec<u8>, at: &Place<'_>, used: i64) {
+    pub(super) fn terminate(&self, out: &mut Vec<u8>, at: &RequestId<'_>, used: i64) {
         self.terminate.begin(out, at.account, 7);
         self.place(out, at);
         option(out, b"USED", used);
@@ -91,7 +91,7 @@ impl Commands {
     }
 
     #[inline]
-    fn place(&self, out: &mut Vec<u8>, at: &Place<'_>) {
+    fn place(&self, out: &mut Vec<u8>, at: &RequestId<'_>) {
         write_word(out, at.session);
         write_number(out, at.request.into());
         out.extend_from_slice(&self.item);
@@ -100,7 +100,7 @@ impl Commands {
 
 /// Where a request of a session goes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Place<'a> {
+pub(super) struct RequestId<'a> {
     pub(super) account: &'a [u8],
     pub(super) session: &'a [u8],
     pub(super) request: u32,
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn the_commands_are_those_of_the_grammar() {
         let commands = Commands::new(Dialect::Scur, 1, "octets", "main");
-        let at = Place { account: b"a", session: b"s", request: 2 };
+        let at = RequestId { account: b"a", session: b"s", request: 2 };
         let mut all = [Vec::new(), Vec::new(), Vec::new(), Vec::new()];
         commands.reserve(&mut all[0], &at, 10);
         commands.update(&mut all[1], &at, 9, 10);

@@ -12,7 +12,7 @@ use crate::resp::{Stop, Template, skip};
 
 /// Digits of the write's number, in base 36.
 const STAMP_LEN: usize = 8;
-/// What an account's figures could be, as wide as those of the charging loop.
+/// Figures that an account could have, as wide as those of the charging loop.
 const AVAILABLE: &str = "999999999100";
 const HELD: &str = "1000";
 const CONSUMED: &str = "900";

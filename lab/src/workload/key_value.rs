@@ -43,12 +43,12 @@ pub struct KeyValueWorkload {
     routes: Option<Owners>,
 }
 
-/// What the store must hold for one key.
+/// Value that the store must hold for one key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum KeyCheck {
     /// Nothing.
     Absent,
-    /// This value.
+    /// Exactly this value.
     Value(Vec<u8>),
     /// Writes overlapped, so that either may have come last.
     Unknown,
@@ -115,7 +115,7 @@ impl KeyValueWorkload {
         self.writes.end(key);
     }
 
-    /// What the store must hold for a key once nothing is in flight.
+    /// Value that the store must hold for a key once nothing is in flight.
     pub fn check(&self, key: u32) -> KeyCheck {
         let number = match self.writes.last(key) {
             Last::Unknown => return KeyCheck::Unknown,

@@ -1,11 +1,11 @@
 //! Which write of each key was the last one, as far as a client can know.
 
-/// What is known of the last write of a key, once nothing is in flight.
+/// Knowledge of the last write of a key, once nothing is in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Last {
-    /// It took the key away, or there was none.
+    /// Removal of the key, or no write at all.
     Absent,
-    /// This one.
+    /// Write with this number.
     Write(u64),
     /// Writes overlapped, so that either may have come last.
     Unknown,
@@ -18,14 +18,14 @@ pub(super) struct LastWrites {
     writes: u64,
 }
 
-/// What is known of one key: the number of its last write (0: absent).
+/// Knowledge of one key: the number of its last write (0: absent).
 #[derive(Clone, Copy, Debug, Default)]
 struct KeyState {
     number: u64,
     writing: u16,
     /// A write was sent while another was on its way, and none alone since.
     overlapped: bool,
-    /// It was written or taken away, as far as is known.
+    /// Whether the key was written or taken away, as far as is known.
     changed: bool,
 }
 
@@ -48,7 +48,7 @@ impl LastWrites {
         number
     }
 
-    /// What takes a key away is sent.
+    /// Removal of a key, as it is sent.
     pub(super) fn begin_removal(&mut self, key: u32) {
         self.keys[key as usize].begin(0);
     }
@@ -77,7 +77,7 @@ impl LastWrites {
         self.keys[key as usize].writing > 0
     }
 
-    /// It was written or taken away: it may be absent all the same.
+    /// Whether the key was written or taken away: it may be absent all the same.
     pub(super) fn is_changed(&self, key: u32) -> bool {
         self.keys[key as usize].changed
     }

@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Workload;
-use super::commands::{Commands, Place};
+use super::commands::{Commands, RequestId};
 use super::pick::Pick;
 use crate::dialect::Dialect;
 use crate::errors::ErrorTally;
@@ -21,7 +21,7 @@ const TERMINATE: u8 = 2;
 
 const PER_MILLE: u32 = 1_000;
 
-/// What came of the requests, over the whole load.
+/// Counts of the requests over the whole load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiveCounts {
     /// Answers that denied for want of credit.
@@ -44,7 +44,7 @@ pub struct LiveWorkload {
     plan: Live,
     pick: Pick,
     random: Random,
-    sessions: Vec<Session>,
+    sessions: Vec<LiveSession>,
     session_counter: u64,
     consumed: Vec<i64>,
     counts: LiveCounts,
@@ -56,7 +56,7 @@ pub struct LiveWorkload {
 
 /// One session of the load: the charging session that it has now, and its last request.
 #[derive(Clone, Copy, Debug, Default)]
-struct Session {
+struct LiveSession {
     account: u32,
     number: u64,
     is_open: bool,
@@ -64,16 +64,16 @@ struct Session {
     is_ending: bool,
     held: i64,
     next_request: u32,
-    last: Request,
+    last: LiveRequest,
     /// The last request goes once more.
     again: bool,
-    /// It is on its way once more.
+    /// Whether the request is on its way once more.
     is_again: bool,
     granted: i64,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
-struct Request {
+struct LiveRequest {
     operation: u8,
     number: u32,
     used: i64,
@@ -94,7 +94,7 @@ impl LiveWorkload {
             plan: plan.clone(),
             pick: Pick::new(plan, accounts),
             random: Random::seeded(seed),
-            sessions: vec![Session::default(); sessions as usize],
+            sessions: vec![LiveSession::default(); sessions as usize],
             session_counter: 0,
             consumed: vec![0; accounts as usize],
             counts: LiveCounts::default(),
@@ -109,12 +109,12 @@ impl LiveWorkload {
         self.routes = Some(owners);
     }
 
-    /// What the store acknowledged as consumed, by account.
+    /// Units that the store acknowledged as consumed, by account.
     pub fn consumed(&self) -> &[i64] {
         &self.consumed
     }
 
-    /// What came of the requests.
+    /// Counts of the requests.
     pub fn counts(&self) -> LiveCounts {
         self.counts
     }
@@ -136,26 +136,26 @@ impl LiveWorkload {
     }
 
     /// The request that a session sends when nothing is to be sent again.
-    fn next(&mut self, session: u32) -> Request {
+    fn next(&mut self, session: u32) -> LiveRequest {
         let index = session as usize;
         if !self.sessions[index].is_open {
             let account = self.account(session);
             let number = self.session_counter;
             self.session_counter += 1;
-            self.sessions[index] = Session { account, number, ..Session::default() };
-            return Request { operation: RESERVE, number: 0, used: 0 };
+            self.sessions[index] = LiveSession { account, number, ..LiveSession::default() };
+            return LiveRequest { operation: RESERVE, number: 0, used: 0 };
         }
         let state = &self.sessions[index];
         let ends = state.is_ending || state.next_request > self.plan.updates;
         let used = state.held * i64::from(self.plan.used_percent) / 100;
         let operation = if ends { TERMINATE } else { UPDATE };
-        Request { operation, number: state.next_request, used }
+        LiveRequest { operation, number: state.next_request, used }
     }
 
-    fn write(&self, session: u32, request: Request, out: &mut Vec<u8>) {
+    fn write(&self, session: u32, request: LiveRequest, out: &mut Vec<u8>) {
         let state = &self.sessions[session as usize];
         let (account, text) = (account_text(state.account), session_text(state.number));
-        let place = Place { account: &account, session: &text, request: request.number };
+        let place = RequestId { account: &account, session: &text, request: request.number };
         match request.operation {
             RESERVE => self.commands.reserve(out, &place, self.plan.requested),
             UPDATE => self.commands.update(out, &place, request.used, self.plan.requested),
@@ -173,7 +173,7 @@ impl LiveWorkload {
             return Ok(length);
         }
         self.wrong += u64::from(reply.replayed);
-        let Request { operation, number, used } = state.last;
+        let LiveRequest { operation, number, used } = state.last;
         let settled = used - reply.uncollected;
         self.consumed[state.account as usize] += settled;
         self.counts.denials += u64::from(!reply.ok);
@@ -229,7 +229,7 @@ impl Workload for LiveWorkload {
         } else {
             self.errors.add(bytes);
         }
-        *state = Session::default();
+        *state = LiveSession::default();
         Ok(length)
     }
 
@@ -242,12 +242,12 @@ impl Workload for LiveWorkload {
 mod tests {
     use super::*;
     use crate::resp::words;
-    use crate::scenario::{Choice, Scenario};
+    use crate::scenario::{AccountChoice, Scenario};
 
     fn workload(duplicates_per_mille: u32) -> LiveWorkload {
         let mut plan = Scenario::built_in("charging-live").unwrap().live.unwrap();
         (plan.updates, plan.requested, plan.used_percent) = (1, 100, 90);
-        (plan.accounts, plan.duplicates_per_mille) = (Choice::Uniform, duplicates_per_mille);
+        (plan.accounts, plan.duplicates_per_mille) = (AccountChoice::Uniform, duplicates_per_mille);
         LiveWorkload::new(&plan, Dialect::Scur, 1, 1, 1)
     }
 

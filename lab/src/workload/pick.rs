@@ -1,7 +1,7 @@
 //! Which account a session takes.
 
 use crate::random::Random;
-use crate::scenario::{Choice, Live};
+use crate::scenario::{AccountChoice, Live};
 
 const PER_MILLE: u32 = 1_000;
 
@@ -25,9 +25,9 @@ pub(super) enum Pick {
 impl Pick {
     pub(super) fn new(plan: &Live, count: u32) -> Pick {
         match plan.accounts {
-            Choice::Uniform => Pick::Uniform { count },
-            Choice::Hot => Pick::Hot { count, per_mille: plan.hot_per_mille },
-            Choice::Zipf => {
+            AccountChoice::Uniform => Pick::Uniform { count },
+            AccountChoice::Hot => Pick::Hot { count, per_mille: plan.hot_per_mille },
+            AccountChoice::Zipf => {
                 let mut sum = 0.0;
                 let mut shares: Vec<f64> = (1..=count)
                     .map(|rank| {
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
     use crate::scenario::Scenario;
 
-    fn counts(accounts: Choice) -> Vec<u32> {
+    fn counts(accounts: AccountChoice) -> Vec<u32> {
         let mut plan = Scenario::built_in("charging-live").unwrap().live.unwrap();
         (plan.accounts, plan.zipf_exponent, plan.hot_per_mille) = (accounts, 1.0, 500);
         let pick = Pick::new(&plan, 4);
@@ -83,12 +83,12 @@ mod tests {
 
     #[test]
     fn draws_follow_their_distribution() {
-        let uniform = counts(Choice::Uniform);
+        let uniform = counts(AccountChoice::Uniform);
         assert!(near(&uniform, [6_000; 4]), "{uniform:?}");
         // 1, 1/2, 1/3, 1/4 of their sum, 25/12.
-        let zipf = counts(Choice::Zipf);
+        let zipf = counts(AccountChoice::Zipf);
         assert!(near(&zipf, [11_520, 5_760, 3_840, 2_880]), "{zipf:?}");
-        let hot = counts(Choice::Hot);
+        let hot = counts(AccountChoice::Hot);
         assert!(near(&hot, [15_000, 3_000, 3_000, 3_000]), "{hot:?}");
     }
 }

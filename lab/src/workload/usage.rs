@@ -3,7 +3,7 @@
 //! them is known to the unit: credit, what was consumed, and what is held.
 
 use super::Workload;
-use super::commands::{Commands, Place};
+use super::commands::{Commands, RequestId};
 use crate::dialect::Dialect;
 use crate::errors::ErrorTally;
 use crate::names::{account_text, digits, session_text};
@@ -36,14 +36,14 @@ pub struct UsageWorkload {
     routes: Option<Owners>,
 }
 
-/// What is known of one user. There are many of them.
+/// State of one user. There are many of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct User {
     /// Credit that was added.
     pub refilled: i64,
-    /// What was consumed.
+    /// Units that were consumed.
     pub consumed: i64,
-    /// What is held.
+    /// Units that are held.
     pub held: u32,
     /// The session's next request number; 0 before it is open.
     next_request: u32,
@@ -88,7 +88,7 @@ impl UsageWorkload {
         self.routes = Some(owners);
     }
 
-    /// What the store must hold, by account.
+    /// State that the store must hold, by account.
     pub fn users(&self) -> &[User] {
         &self.users
     }
@@ -164,7 +164,8 @@ impl Workload for UsageWorkload {
         let (operation, amount) = if is_report {
             let wanted = i64::from(1 + self.random.below(self.plan.wanted_max));
             let session = session_text(u64::from(number));
-            let place = Place { account: &account, session: &session, request: user.next_request };
+            let place =
+                RequestId { account: &account, session: &session, request: user.next_request };
             if user.next_request == 0 {
                 self.commands.reserve(out, &place, wanted);
                 (RESERVE, 0)

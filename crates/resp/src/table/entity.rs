@@ -17,16 +17,18 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Writes an entity.",
         term: "put, upsert",
         example: "ENTITY.PUT user:7 blue EX 3600",
-        notes: "Without VERSION the server gives it a version of its own, greater than every one it has seen. With\n\
-                VERSION, as a replica or a coordinator writes, it is applied when that is greater than the stored\n\
-                one, a deletion's included; of two writes with one version the greater bytes stand, any value over a\n\
-                deletion, and of one value the later expiry over an earlier one or none. With IFVERSION it is\n\
-                applied when the stored version is exactly this, a deletion's included, or 0 when no entity lives\n\
-                there. `applied` is 1 or 0, `version` is the one that is stored afterwards: a writer of VERSION v has its write stored here when the reply is\n\
-                `[1, v]` or, sent again, `[0, v]`, and has lost to a later one when the version is greater (or to\n\
-                another of the same version, if another writer gives such).\n\
-                Without EX or its like it does not expire: what an earlier put said is forgotten. An entity that\n\
-                expires is gone without a trace: a write that is older and comes later is taken for a new one.",
+        notes: "Without VERSION the server gives the entity a version greater than every one it has seen. A replica or\n\
+                a coordinator gives VERSION: the server applies the write when this version is greater than the\n\
+                stored one, that of a deletion included. Of two writes with one version the greater bytes stand, and\n\
+                any value stands over a deletion; of two writes with one value the later expiry stands, and any\n\
+                expiry stands over none. With IFVERSION the server applies the write when the stored version is\n\
+                exactly this one, that of a deletion included, or 0 when no entity lives there. In the reply\n\
+                `applied` is 1 or 0, and `version` is the version that is stored afterwards. A writer of VERSION v\n\
+                has its write stored when the reply is `[1, v]` or, after a repetition, `[0, v]`. The write has lost\n\
+                to a later one when the version is greater (or to another write of the same version, if another\n\
+                writer gives the same versions). Without EX, PX, EXAT or PXAT the entity does not expire, whatever\n\
+                an earlier put said. An entity that expires leaves no trace: an older write that comes later counts\n\
+                as a new one.",
         ..ENTITY
     },
     Spec {
@@ -40,8 +42,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Reads an entity.",
         term: "get",
         example: "ENTITY.GET user:7 WITHVERSION",
-        notes: "`value` is nil for a deleted entity while its deletion is remembered. `expires` is the time at which\n\
-                it expires, -1 when it does not.",
+        notes: "`value` is nil for a deleted entity while its deletion is remembered. `expires` is the time at which the\n\
+                entity expires, or -1 when it does not expire.",
         ..ENTITY
     },
     Spec {
@@ -56,8 +58,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Deletes an entity; the deletion is remembered for a while, with its version.",
         term: "delete",
         example: "ENTITY.DEL user:7",
-        notes: "VERSION, IFVERSION and the reply are as in ENTITY.PUT. With VERSION also what is not there is\n\
-                deleted: a put that comes later with a smaller version must lose.",
+        notes: "VERSION, IFVERSION and the reply are as in ENTITY.PUT. With VERSION the server deletes also an entity\n\
+                that is absent, so that a later put with a smaller version loses.",
         ..ENTITY
     },
     Spec {
@@ -73,10 +75,10 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Lists the entities whose whole value is this, in steps.",
         term: "query by value",
         example: "ENTITY.FIND blue COUNT 100",
-        notes: "It needs the index on values, which costs memory for every entity and is off unless the server is\n\
-                started with `--entity-index`; without it the answer is an error. Every entity that has the value\n\
-                all the time is listed. A step lists 1000 ids at most, 10 unless COUNT says otherwise.\n\
-                On a node of Valkey or Redis there is no such index, and the answer is an error.",
+        notes: "The command needs the index on values, which costs memory for every entity and exists only if the\n\
+                server is started with `--entity-index`; without the index the answer is an error. The steps list\n\
+                every entity that has the value all the time. A step lists 1000 ids at most, 10 unless COUNT says\n\
+                otherwise. A node of Valkey or Redis has no such index, and answers with an error.",
         ..ENTITY
     },
 ];

@@ -34,7 +34,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[ASYNC|SYNC] [FORCE]",
         reply: "OK",
         summary: "Deletes everything.",
-        notes: "Refused while there are accounts, unless FORCE is given. ASYNC and SYNC are the same.",
+        notes: "The server refuses this while there are accounts, unless FORCE is given. ASYNC and SYNC are the same.",
         ..SERVER
     },
     Spec {
@@ -89,7 +89,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[user] password",
         reply: "OK",
         summary: "Authenticates the connection.",
-        notes: "Without a user it is `default`. A wrong pair is WRONGPASS; the replies of later commands of the connection wait until the password is checked. Users and their roles: docs/access.md.",
+        notes: "Without a user the command means `default`. The answer to a wrong pair is WRONGPASS; the replies of later commands of the connection wait until the password is checked. docs/access.md describes users and roles.",
         ..CONNECTION
     },
     Spec {
@@ -131,7 +131,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[section ...]",
         reply: "text: lines of name:value under # headings",
         summary: "Describes the server.",
-        notes: "Sections: server, clients, memory, persistence, stats, replication, rdma, scurry, cpu, commandstats, errorstats, cluster, keyspace; default is all of them but commandstats, all and everything are all. redis_version is the level that clients may assume of the generic commands. usec of commandstats: commands are timed up to 16 together and have equal shares.",
+        notes: "Sections: server, clients, memory, persistence, stats, replication, rdma, scurry, cpu, commandstats, errorstats, cluster, keyspace; default means all but commandstats; all and everything mean all. redis_version is the level that clients may assume of the generic commands. The server times up to 16 commands together, and usec of commandstats gives them equal shares.",
         ..SERVER
     },
     Spec {
@@ -151,7 +151,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: FAST,
         reply: "array of: seconds since 1970, microseconds",
         summary: "Says what time it is.",
-        notes: "To the millisecond: the time by which commands are decided.",
+        notes: "The time has steps of a millisecond: it is the time by which the server decides commands.",
         ..SERVER
     },
     Spec {
@@ -184,7 +184,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about settings.",
-        notes: "There is no CONFIG REWRITE: the file of settings is never written.",
+        notes: "There is no CONFIG REWRITE: the server never writes the file of settings.",
         subcommands: CONFIG,
         ..SERVER
     },
@@ -196,7 +196,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "subcommand",
         reply: "depends on the subcommand",
         summary: "Container of commands about users.",
-        notes: "Users are set in the settings file: there is no ACL SETUSER.",
+        notes: "The settings file defines the users: there is no ACL SETUSER.",
         subcommands: acl::SUBCOMMANDS,
         ..SERVER
     },
@@ -274,7 +274,7 @@ const CLIENT: &[Spec] = &[
         grammar: "ON|OFF [OPTIN] [OPTOUT] [NOLOOP]",
         reply: "OK; in RESP3 then pushes of: invalidate, array of one key, or nil for all keys",
         summary: "Tracks the keys that the connection reads, and tells it when they change.",
-        notes: "REDIRECT is refused: there is no publish/subscribe to redirect to. So is BCAST: keys are tracked one by one. See [Client-side caching](#client-side-caching).",
+        notes: "The server refuses REDIRECT, because there is no publish/subscribe to redirect to, and BCAST, because it tracks keys one by one. See [Client-side caching](#client-side-caching).",
         ..CONNECTION
     },
     Spec {
@@ -354,7 +354,7 @@ const COMMAND: &[Spec] = &[
         grammar: "[name ...]",
         reply: "map of name to map of: summary, since, group, and for SCUR commands syntax, reply, codes, term, example",
         summary: "Documents commands.",
-        notes: "The arguments are described by one text, as one argument, and not one by one.",
+        notes: "One text describes all arguments, as one argument.",
         ..SERVER
     },
     Spec {
@@ -408,7 +408,7 @@ const CONFIG: &[Spec] = &[
         grammar: "pattern [pattern ...]",
         reply: "map of name to value",
         summary: "Shows settings.",
-        notes: "requirepass is never shown. Settings of Redis that clients ask for (save, appendonly, databases) have fixed values.",
+        notes: "The server never shows requirepass. Settings of Redis that clients ask for (save, appendonly, databases) have fixed values.",
         ..SERVER
     },
     Spec {
@@ -421,7 +421,7 @@ const CONFIG: &[Spec] = &[
         grammar: "name value [name value ...]",
         reply: "OK",
         summary: "Changes settings while the server runs: all of them or none.",
-        notes: "Can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold, tracking-table-max-keys (1 to 4294967295, of all threads together). Every other setting is `can't set immutable config`. On the port of one core it changes that core alone.",
+        notes: "These settings can be changed: maxmemory, maxclients, slowlog-log-slower-than, slowlog-max-len (at most 10000), latency-monitor-threshold, tracking-table-max-keys (1 to 4294967295, of all threads together). Every other setting is `can't set immutable config`. On the port of one thread the command changes the settings of that thread alone.",
         ..SERVER
     },
     Spec {

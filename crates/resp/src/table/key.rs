@@ -21,7 +21,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key [key ...]",
         reply: "how many keys were deleted",
         summary: "Deletes plain values.",
-        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is deleted (on several threads: nothing by the thread that has it): accounts go by SCUR.DELETE, entities by ENTITY.DEL.",
+        notes: "With an account or an entity among the keys the answer is WRONGTYPE and nothing is deleted (on several threads the thread that has this key deletes nothing): SCUR.DELETE deletes accounts, ENTITY.DEL entities.",
         ..KEY
     },
     Spec {
@@ -84,7 +84,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key s [NX|XX|GT|LT ...]",
         reply: "1, or 0 when the key does not exist or a condition does not hold",
         summary: "Lets a plain value expire after so many seconds.",
-        notes: "Over an account or an entity it is WRONGTYPE: an entity expires by the options of ENTITY.PUT.",
+        notes: "The answer is WRONGTYPE for an account or an entity: an entity expires by the options of ENTITY.PUT.",
         ..KEY
     },
     Spec {
@@ -194,7 +194,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "cursor [MATCH pattern] [COUNT n] [TYPE type]",
         reply: "[cursor, keys]; the cursor is 0 at the end",
         summary: "Lists keys in steps: every key that exists all the time is listed.",
-        notes: "Types are string, scurryacc, scurryent, and tombstone for entities that are deleted and still remembered, which are listed no other way; those that Redis has and this server has not match nothing. Keys come in another order. A cursor is good as long as the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
+        notes: "Types are string, scurryacc, scurryent, and tombstone, which alone lists entities that are deleted and still remembered; other types of Redis match nothing. Keys come in another order. A cursor is valid for the life of the process that gave it: after a restart begin at 0. A step looks at 10000 keys at most, whatever COUNT says. There is no KEYS, which stops everybody else until it is done.",
         ..KEY
     },
     Spec {
@@ -233,7 +233,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "replicas timeout",
         reply: "0: there are no replicas",
         summary: "Waits until replicas have what this connection wrote.",
-        notes: "Answers at once, without waiting for the timeout: nothing that could come would change the answer.",
+        notes: "The server answers at once and does not wait for the timeout: nothing could change the answer.",
         ..KEY
     },
 ];
@@ -275,7 +275,7 @@ const OBJECT: &[Spec] = &[
         grammar: "key",
         reply: "an error, or nil when there is no key",
         summary: "Not kept.",
-        notes: "An error, as Redis with an LFU policy: nothing is evicted by age, so no time of access is kept.",
+        notes: "The answer is an error, as of Redis with an LFU policy: the server evicts nothing by age and keeps no time of access.",
         ..KEY
     },
     Spec {
@@ -315,7 +315,7 @@ const MEMORY: &[Spec] = &[
         grammar: "key [SAMPLES n]",
         reply: "bytes, or nil when there is no key",
         summary: "Says what a key and what it holds take.",
-        notes: "Exact, so SAMPLES has no effect. Other numbers than those of Redis.",
+        notes: "The number is exact, so SAMPLES has no effect. It differs from that of Redis.",
         ..KEY
     },
     Spec {

@@ -17,7 +17,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "the account image, docs/formats/account-image.md; its first byte is its version",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.DUMP alice",
-        notes: "As the last commit left it: what has become due since is due wherever it is loaded.",
+        notes: "The bytes show the account as the last commit left it: expiries that have become due since are due\n\
+                wherever the account is loaded.",
         ..MOVING
     },
     Spec {
@@ -32,7 +33,10 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "OK",
         codes: &[Invalid],
         example: "SCUR.LOAD alice bytes",
-        notes: "BUSYKEY when the account exists, but for REPLACE. Bytes that are no image, and images that break an invariant of docs/ledger.md, are INVALID and change nothing. Loading the same account into two stores that serve makes units out of nothing: `scurry export` and `scurry import` say how to move.",
+        notes: "The answer is BUSYKEY when the account exists, unless REPLACE is given. Bytes that are no image, and\n\
+                images that break an invariant of docs/ledger.md, are INVALID and change nothing. Whoever loads one\n\
+                account into two stores that serve makes units out of nothing: `scurry export` and `scurry import`\n\
+                say how to move.",
         ..MOVING
     },
 ];

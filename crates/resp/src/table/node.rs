@@ -19,7 +19,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         arity: -3,
         grammar: "account (change | IMAGE image | \"\")",
         summary: "Carries out what was decided about an account; nothing, where there is no change.",
-        notes: "A change is the version of the account that it was decided on, 8 bytes, the lowest first, and a Change as in docs/formats/log.md.",
+        notes: "A change is 8 bytes, the lowest first, with the version of the account that the change was decided on,\n\
+                and then a Change as in docs/formats/log.md.",
         term: "replication",
         example: "SCUR.APPLY alice \"\"",
         ..NODE

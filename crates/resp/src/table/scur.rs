@@ -358,7 +358,8 @@ pub(super) const COMMANDS: &[Spec] = &[
                 units: array of [unit, available, held, credited, refunded, consumed, expired, voided, overdrawn, uncollected]",
         codes: &[],
         example: "SCUR.TOTALS",
-        notes: "It has no key: it answers for one node and clients add up. It sums over the accounts that exist: a deleted account leaves the sums.",
+        notes: "The command has no key and answers for one node; clients add nodes up. The sums cover the accounts that\n\
+                exist: a deleted account leaves the sums.",
         ..BASE
     },
 ];

@@ -19,8 +19,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "OK when it is begun; INFO persistence says when it is written (snapshot_in_progress, snapshots_written, snapshots_failed)",
         codes: &[],
         example: "SCUR.SNAPSHOT",
-        notes: "An error when one is being written already, or when the server keeps no log. On a node of Valkey or Redis an\n\
-                error: BGSAVE and BGREWRITEAOF are theirs.",
+        notes: "The answer is an error when a snapshot is being written already, or when the server keeps no log. A node\n\
+                of Valkey or Redis answers with an error: use BGSAVE and BGREWRITEAOF there.",
         ..STORE
     },
     Spec {
@@ -37,7 +37,11 @@ pub(super) const COMMANDS: &[Spec] = &[
                 events: array of [id, [field, value, ...]]",
         codes: &[Invalid],
         example: "SCUR.WATCH 0 COUNT 100 BLOCK 5000 LOW cent 200",
-        notes: "The position is 0 (the oldest that is kept), $ (what comes from now on) or the next of an earlier reply. With several threads each has events of its own: THREAD chooses; on a thread's own port it is that thread, with ACCOUNT that of the account. Events are in docs/events.md. An error when the server keeps no log, and on a node of Valkey or Redis, which has none.",
+        notes: "The position is 0 (the oldest that is kept), $ (everything from now on) or the next of an earlier reply.\n\
+                With several threads each thread has events of its own: THREAD chooses one; without THREAD a thread's\n\
+                own port means that thread, and ACCOUNT means the thread of the account. docs/events.md describes the\n\
+                events. The answer is an error when the server keeps no log, and on a node of Valkey or Redis, which\n\
+                keeps none.",
         ..STORE
     },
 ];

@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key value [NX|XX] [GET] [EX s|PX ms|EXAT s|PXAT ms|KEEPTTL]",
         reply: "OK; nil when NX or XX kept it from being written; with GET the value before, or nil",
         summary: "Writes a plain value.",
-        notes: "Over an account or an entity it is WRONGTYPE, also with NX: neither is ever overwritten.",
+        notes: "The answer is WRONGTYPE for an account or an entity, also with NX: SET never overwrites either.",
         ..STRING
     },
     Spec {
@@ -131,7 +131,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key value [key value ...]",
         reply: "OK",
         summary: "Writes many plain values.",
-        notes: "With an account or an entity among the keys it is WRONGTYPE and nothing is written. When memory runs out half-way, what was written stays. Keys of several threads are not written at one moment, and an error of one thread leaves what the others have written.",
+        notes: "With an account or an entity among the keys the answer is WRONGTYPE and nothing is written. When memory runs out half-way, the values written so far stay. The threads do not write their keys at one moment, and an error of one thread undoes nothing of the others.",
         ..STRING
     },
     Spec {
@@ -145,7 +145,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key value [key value ...]",
         reply: "1, or 0 when one of the keys exists",
         summary: "Writes many plain values where there are none: all of them or none.",
-        notes: "With an account or an entity among the keys it is WRONGTYPE. Keys of several threads are CROSSSLOT.",
+        notes: "The answer is WRONGTYPE with an account or an entity among the keys, and CROSSSLOT for keys of several threads.",
         ..STRING
     },
     Spec {
@@ -207,7 +207,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "key tail",
         reply: "how long the value is afterwards, bytes",
         summary: "Writes at the end of a plain value.",
-        notes: "A value longer than `--max-argument` is refused in the words of Redis.",
+        notes: "The server refuses a value longer than `--max-argument` in the words of Redis.",
         ..STRING
     },
     Spec {

@@ -41,7 +41,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Read,
         grammar: "key [key ...]",
         summary: "Makes the next EXEC depend on keys: it does nothing if one is not as it was.",
-        notes: "A key that holds what it held, with the same expiry, counts as unchanged.",
+        notes: "A key with the same value and the same expiry as before counts as unchanged.",
         ..TRANSACTION
     },
     Spec {

@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: &["admin", "noscript", "loading", "stale"],
         reply: "OK, then a line for each command of any client",
         summary: "Shows what clients send, until the connection ends.",
-        notes: "Bounded: the first 32 arguments and 128 bytes of each, 256 KiB for each turn of a thread (then it says how many commands are left out), and a connection that reads too slowly is closed. A line comes after the command was executed or handed on; refused commands are shown, AUTH and HELLO are not.",
+        notes: "MONITOR shows the first 32 arguments and 128 bytes of each, and 256 KiB for each turn of a thread (then it says how many commands it leaves out); the server closes a connection that reads too slowly. A line comes after the command was executed or handed on. Refused commands are shown, AUTH and HELLO are not.",
         ..SERVER
     },
     Spec {
@@ -54,7 +54,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         grammar: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]",
         reply: "none: the connection is closed; an error when it does not stop",
         summary: "Stops the server as SIGTERM does: what was sent is answered, then it ends.",
-        notes: "What is kept is in the log, and a stop syncs it, with SAVE and without; with durability none SAVE is refused, as there is nothing to save to. NOW and FORCE have no effect, ABORT never finds a shutdown in progress.",
+        notes: "The log has everything that is kept, and a stop syncs it, with SAVE and without; with durability none the server refuses SAVE, because it has nothing to save to. NOW and FORCE have no effect, ABORT never finds a shutdown in progress.",
         ..SERVER
     },
 ];
@@ -152,7 +152,7 @@ const LATENCY: &[Spec] = &[
         flags: ADMIN,
         reply: "text",
         summary: "Describes what took long.",
-        notes: "Other words than those of Redis.",
+        notes: "The words differ from those of Redis.",
         ..SERVER
     },
     Spec {

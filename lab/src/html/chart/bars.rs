@@ -10,7 +10,7 @@ use super::{WIDTH, at};
 pub(crate) struct Bar {
     /// Before the bar.
     pub(crate) name: String,
-    /// Its length.
+    /// Length of the bar.
     pub(crate) value: f64,
     /// The figure in words.
     pub(crate) label: String,

@@ -7,7 +7,7 @@ use super::{WIDTH, at};
 /// One axis: its ticks say where it begins and ends.
 #[derive(Clone, Debug)]
 pub(crate) struct Axis {
-    /// What it shows, with the unit.
+    /// Title with the unit.
     pub(crate) title: &'static str,
     /// Where the ticks are, and what they say.
     pub(crate) ticks: Vec<(f64, String)>,
@@ -18,11 +18,11 @@ pub(crate) struct Axis {
 /// One line.
 #[derive(Clone, Debug)]
 pub(crate) struct Line {
-    /// Which of the style's colours.
+    /// Index of a colour of the style.
     pub(crate) colour: usize,
-    /// Its points, from the left.
+    /// Points of the line, from the left.
     pub(crate) points: Vec<(f64, f64)>,
-    /// What a pointer over it shows.
+    /// Text that a pointer over the line shows.
     pub(crate) name: String,
 }
 

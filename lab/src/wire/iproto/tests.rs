@@ -10,7 +10,7 @@ fn request(words: &[&str], session: u32) -> Vec<u8> {
 }
 
 /// A reply to the request of session 7.
-fn reply(request: Request, body: &[u8]) -> Vec<u8> {
+fn reply(request: RequestKind, body: &[u8]) -> Vec<u8> {
     let mut packet = vec![0x82, 0x00, 0x00, 0x01];
     let sync = (request as u64) << 32 | 7;
     write_u64(&mut packet, sync).unwrap();
@@ -49,10 +49,10 @@ fn a_call_carries_numbers_as_numbers() {
 #[test]
 fn plain_keys_need_no_procedure() {
     for (words, kind) in [
-        (&["SET", "k", "123"][..], Request::Replace),
-        (&["GET", "k"], Request::Select),
-        (&["DEL", "k"], Request::Delete),
-        (&["PING"], Request::Ping),
+        (&["SET", "k", "123"][..], RequestKind::Replace),
+        (&["GET", "k"], RequestKind::Select),
+        (&["DEL", "k"], RequestKind::Delete),
+        (&["PING"], RequestKind::Ping),
     ] {
         let packet = request(words, 1);
         assert_eq!(packet[5..8], [0x82, 0x00, kind as u8]);
@@ -65,17 +65,17 @@ fn plain_keys_need_no_procedure() {
 fn replies_are_those_of_the_commands() {
     let data = |body: &[u8]| [&[0x81, 0x30][..], body].concat();
     for (kind, body, expected) in [
-        (Request::Ping, vec![0x80], "+PONG|"),
-        (Request::Replace, data(b"\x91\x92\xA1k\xA1v"), "+OK|"),
-        (Request::Select, data(b"\x91\x92\xA1k\xA1v"), "$1|v|"),
-        (Request::Select, data(b"\x90"), "$-1|"),
-        (Request::Delete, data(b"\x91\x92\xA1k\xA1v"), ":1|"),
-        (Request::Delete, data(b"\x90"), ":0|"),
-        (Request::Call, data(b"\x91\x93\xA2OK\xCD\x03\xE8\x90"), "*3|$2|OK|:1000|*0|"),
-        (Request::Call, data(b"\x91\x92\xC2\xFF"), "*2|$-1|:-1|"),
-        (Request::Call, data(b"\x91\x81\xA3err\xA6BUSY 5"), "-BUSY 5|"),
-        (Request::Call, data(b"\x91\x81\xA1a\x05"), "*2|$1|a|:5|"),
-        (Request::Call, vec![0x81, 0x31, 0xA3, b'n', b'\n', b'o'], "-ERR n o|"),
+        (RequestKind::Ping, vec![0x80], "+PONG|"),
+        (RequestKind::Replace, data(b"\x91\x92\xA1k\xA1v"), "+OK|"),
+        (RequestKind::Select, data(b"\x91\x92\xA1k\xA1v"), "$1|v|"),
+        (RequestKind::Select, data(b"\x90"), "$-1|"),
+        (RequestKind::Delete, data(b"\x91\x92\xA1k\xA1v"), ":1|"),
+        (RequestKind::Delete, data(b"\x90"), ":0|"),
+        (RequestKind::Call, data(b"\x91\x93\xA2OK\xCD\x03\xE8\x90"), "*3|$2|OK|:1000|*0|"),
+        (RequestKind::Call, data(b"\x91\x92\xC2\xFF"), "*2|$-1|:-1|"),
+        (RequestKind::Call, data(b"\x91\x81\xA3err\xA6BUSY 5"), "-BUSY 5|"),
+        (RequestKind::Call, data(b"\x91\x81\xA1a\x05"), "*2|$1|a|:5|"),
+        (RequestKind::Call, vec![0x81, 0x31, 0xA3, b'n', b'\n', b'o'], "-ERR n o|"),
     ] {
         assert_eq!(translated(&reply(kind, &body)), expected, "{kind:?} {body:?}");
     }
@@ -83,7 +83,7 @@ fn replies_are_those_of_the_commands() {
 
 #[test]
 fn a_reply_is_found_however_the_bytes_are_split() {
-    let packet = [vec![b'T'; GREETING_LEN], reply(Request::Delete, b"\x81\x30\x90")].concat();
+    let packet = [vec![b'T'; GREETING_LEN], reply(RequestKind::Delete, b"\x81\x30\x90")].concat();
     for split in 0..packet.len() {
         let mut protocol = Iproto::default();
         let mut at = 0;
@@ -105,7 +105,7 @@ fn what_ends_within_a_packet_is_malformed() {
     let mut protocol = Iproto { is_greeted: true };
     for body in [&b"\x81\x30\x91\x92\xA5abc"[..], b"\x81\x30", b"\x81\x30\x91\xDD\xFF\xFF\xFF\xFF"]
     {
-        let packet = reply(Request::Call, body);
+        let packet = reply(RequestKind::Call, body);
         assert_eq!(read(&mut protocol, &packet, &mut Vec::new()), Err(Stop::Malformed));
     }
     assert_eq!(read(&mut protocol, b"HTTP/1.1 400", &mut Vec::new()), Err(Stop::Malformed));

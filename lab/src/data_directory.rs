@@ -14,26 +14,26 @@ const IN_MEMORY: [&str; 2] = ["tmpfs", "ramfs"];
 
 /// A directory for the directories of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct DataDirectory {
     /// Where it is.
     pub path: PathBuf,
     /// The kind of its file system, as the kernel calls it; empty where it does not say.
     pub filesystem: String,
 }
 
-impl Place {
+impl DataDirectory {
     /// The one that was asked for, or the system's for temporary files.
     ///
     /// # Errors
     /// When it is not there.
-    pub fn find(asked: Option<&Path>) -> Result<Place> {
+    pub fn find(asked: Option<&Path>) -> Result<DataDirectory> {
         let path = asked.map_or_else(std::env::temp_dir, Path::to_owned);
         let path = path.canonicalize().with_context(|| {
             format!("--directory {} cannot be used: make it, or name another", path.display())
         })?;
         let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
         let filesystem = filesystem(&mounts, &path).unwrap_or_default().to_owned();
-        Ok(Place { path, filesystem })
+        Ok(DataDirectory { path, filesystem })
     }
 
     /// Says why nothing can be kept here.
@@ -98,11 +98,11 @@ mod tests {
 
     #[test]
     fn memory_is_refused_and_a_disk_is_not() {
-        let place = |kind: &str| Place { path: "/d".into(), filesystem: kind.to_owned() };
+        let place = |kind: &str| DataDirectory { path: "/d".into(), filesystem: kind.to_owned() };
         let error = place("tmpfs").check().unwrap_err().to_string();
         assert!(error.contains("/d is on tmpfs") && error.contains("--directory"), "{error}");
         assert!(place("ext4").check().is_ok());
-        let absent = Place::find(Some(Path::new("/no/such"))).unwrap_err().to_string();
+        let absent = DataDirectory::find(Some(Path::new("/no/such"))).unwrap_err().to_string();
         assert!(absent.contains("/no/such"), "{absent}");
     }
 }

@@ -1,4 +1,4 @@
-//! `scurry-lab diff`.
+//! `scurry-lab report` and `scurry-lab diff`, which read files of results.
 
 use std::path::PathBuf;
 
@@ -6,6 +6,22 @@ use anyhow::{Result, ensure};
 use clap::Args;
 
 use crate::row::SPREAD_PERCENT_MAX;
+
+/// `scurry-lab report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Files of results: what `run`, `compare` and `ladder` wrote with --json.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// The page.
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    pub out: PathBuf,
+
+    /// Title of the page.
+    #[arg(long, value_name = "TEXT", default_value = "Scurry measured")]
+    pub title: String,
+}
 
 /// `scurry-lab diff`.
 #[derive(Debug, Args)]
