@@ -18,7 +18,6 @@ mod serve;
 mod size;
 mod snapshot;
 mod store;
-mod totals;
 mod transfer;
 mod users;
 

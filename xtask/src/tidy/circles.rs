@@ -27,7 +27,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ("crates/http/src", &["charging", "form", "problem", "query"]),
     ("crates/http/src", &["coordinator", "round"]),
     ("crates/http/src", &["front", "settings"]),
-    ("crates/http/src/charging", &["answer", "totals"]),
     ("crates/http/src/charging", &["codes", "refusal", "wording"]),
     ("crates/ledger/src", &["account", "limits", "name", "period"]),
     ("crates/ledger/src", &["decide", "view"]),

@@ -3,8 +3,8 @@
 use super::item::{Held, Item};
 use super::progress::Progress;
 use crate::store::count_text;
-use crate::totals::Totals;
 use anyhow::{Result, ensure};
+use scurry_cluster_client::Totals;
 use std::fmt;
 
 /// Where keys come from, a bounded number at a time.

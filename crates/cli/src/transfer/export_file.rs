@@ -2,8 +2,8 @@
 
 use super::copy::Source;
 use super::item::Item;
-use crate::totals::Totals;
 use anyhow::{Context, Result, bail, ensure};
+use scurry_cluster_client::Totals;
 use scurry_codec::{ChunkWriter, Chunked, FRAME_LEN_MAX, Positions, Seal, read_chunk};
 use scurry_engine::checksum;
 use serde::{Deserialize, Serialize};

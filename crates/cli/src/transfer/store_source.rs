@@ -2,8 +2,8 @@
 
 use super::copy::Source;
 use super::item::{Held, Item};
-use crate::totals::Totals;
 use anyhow::{Context, Result, bail};
+use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
 use scurry_ledger::Time;

@@ -1,7 +1,7 @@
 //! What is answered. `reading.rs` makes it of replies.
 
 use super::quantity::Quantity;
-use super::totals::Totals;
+use super::totals::TotalsBody;
 use schemars::JsonSchema;
 use scurry_ledger::Code;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(crate) enum Body {
     Sessions(Sessions),
     OpenSession(Box<OpenSession>),
     Audit(Audit),
-    Totals(Totals),
+    Totals(TotalsBody),
 }
 
 /// An account was created, changed or deleted.

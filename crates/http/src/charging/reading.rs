@@ -5,10 +5,12 @@ use super::answer::{
     OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected,
 };
 use super::quantity::Quantity;
-use super::reply::{Reader, SessionReply, bytes, each, field, integer, text};
+use super::reply::{Reader, SessionReply, bytes, each, field, integer, list, text};
+use super::totals::TotalsBody;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use redis::Value;
+use scurry_cluster_client::Totals;
 use scurry_ledger::Code;
 
 /// A read that found something.
@@ -158,4 +160,13 @@ pub(super) fn audit(reply: &Value) -> Option<Answer> {
         buckets,
         uncollected,
     }))
+}
+
+/// The replies of all servers, added up.
+pub(super) fn totals(replies: &Value) -> Option<Answer> {
+    let mut all = Totals::default();
+    for reply in list(replies)? {
+        all.add(&Totals::read(reply)?);
+    }
+    shown(Body::Totals(TotalsBody::of(&all)?))
 }
