@@ -1,6 +1,6 @@
 //! One node of a store, on a connection of its own.
 
-use crate::{Address, ClientError, Totals};
+use crate::{Address, ClientError};
 use redis::{Cmd, Connection, ConnectionLike, RedisError, ServerErrorKind, Value, cmd};
 
 /// A connection to one node. It follows no redirection: the caller wants this node.
@@ -41,12 +41,6 @@ impl Node {
             Value::Okay => Ok("OK".to_owned()),
             _ => Err(ClientError::Foreign(self.address.text().to_owned(), name)),
         }
-    }
-
-    /// The sums over the accounts of this node.
-    pub fn totals(&mut self) -> Result<Totals, ClientError> {
-        let reply = self.ask(&cmd("SCUR.TOTALS"))?;
-        Totals::read(&reply).ok_or_else(|| ClientError::Totals(self.address.text().to_owned()))
     }
 
     /// The primaries of the cluster that this node is of, in the order of their slots; none where

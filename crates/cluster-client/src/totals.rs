@@ -2,7 +2,7 @@
 //! cluster, added up, and what two of them say together.
 
 use crate::{ClientError, Node};
-use redis::Value;
+use redis::{Value, cmd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
@@ -42,11 +42,17 @@ pub struct Sums {
 }
 
 impl Totals {
+    /// Sums over the accounts of this node.
+    pub fn of(node: &mut Node) -> Result<Totals, ClientError> {
+        let reply = node.ask(&cmd("SCUR.TOTALS"))?;
+        Totals::read(&reply).ok_or_else(|| ClientError::Totals(node.address().text().to_owned()))
+    }
+
     /// Sums over all of these nodes.
     pub fn of_all(nodes: &mut [Node]) -> Result<Totals, ClientError> {
         let mut all = Totals::default();
         for node in nodes {
-            all.add(&node.totals()?);
+            all.add(&Totals::of(node)?);
         }
         Ok(all)
     }

@@ -2,7 +2,7 @@
 //! after.
 
 use super::progress::Progress;
-use super::survey::{CoreSurvey, settled};
+use super::survey::{CoreSurvey, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -44,7 +44,7 @@ pub(crate) fn copy_core(
              start it with a longer --keep-log",
             source.display()
         );
-        let (mut pinned, survey) = settled(source, least, bar, &format!("{name}: reading"))?;
+        let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
         let files = files(&survey);
         let bytes = files.iter().map(|(_, len)| len).sum();
@@ -61,7 +61,7 @@ pub(crate) fn copy_core(
         directory.sync_dir()?;
         bar.end();
         let label = format!("{name}: checking the copy");
-        let (_, copy) = settled(&target.core_path(core), least, bar, &label)?;
+        let (_, copy) = surveyed(&target.core_path(core), least, bar, &label)?;
         if is_same(&survey, &copy) {
             let notes = notes(&survey, &name);
             return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });

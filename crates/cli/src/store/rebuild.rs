@@ -2,7 +2,7 @@
 //! snapshot, from which a server goes on.
 
 use super::progress::Progress;
-use super::survey::{CoreSurvey, settled};
+use super::survey::{CoreSurvey, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -36,7 +36,7 @@ pub(crate) fn rebuild_core(
     bar: &mut Progress,
 ) -> Result<Rebuilt> {
     let name = core_name(manifest.generation, core);
-    let (mut pinned, survey) = settled(source, least, bar, &format!("{name}: reading"))?;
+    let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
     ensure_known(&survey, &name, point)?;
     let last = survey.last();
     // Before the first record there is nothing, unless the log was begun behind a snapshot.
@@ -54,7 +54,7 @@ pub(crate) fn rebuild_core(
     drop(shard);
     let path = target.core_path(core);
     let (mut copy, survey) =
-        settled(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
+        surveyed(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
     let (shard, _) = load(&mut copy, log, (&config, seed), point, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;

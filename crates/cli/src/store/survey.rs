@@ -102,12 +102,12 @@ impl CoreSurvey {
 
 /// Surveys a core. Where a server writes to it, a first look can find the end of the log half
 /// written: damage is what a second look finds in the same place. `least` was read before.
-pub(crate) fn settled(
+pub(crate) fn surveyed(
     directory: &Path,
     least: Least,
     bar: &mut Progress,
     label: &str,
-) -> Result<Settled> {
+) -> Result<Surveyed> {
     let mut before: Option<Vec<String>> = None;
     let mut attempt = 1;
     loop {
@@ -125,7 +125,7 @@ pub(crate) fn settled(
 }
 
 /// The files, and what is in them.
-pub(crate) type Settled = (Pinned, CoreSurvey);
+pub(crate) type Surveyed = (Pinned, CoreSurvey);
 
 /// Reads all of it.
 pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> CoreSurvey {

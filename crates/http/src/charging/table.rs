@@ -57,7 +57,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         retry: Retry::Read,
         build: build::get,
         read: reading::account,
-        answer: of::<answer::Account>,
+        answer: of::<answer::AccountBody>,
         ..BLANK
     },
     Operation {
