@@ -72,7 +72,7 @@ pub(crate) struct ServerAddress {
     help: Option<bool>,
 }
 
-/// What a command is sent on.
+/// Stream that a command is sent on.
 pub(crate) trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}

@@ -27,10 +27,10 @@ pub(crate) struct Coordinator {
     pub(crate) patience: Duration,
 }
 
-/// What a client is shown.
+/// Entity as a client is shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// Its entity tag.
+    /// Entity tag.
     pub(crate) tag: String,
     pub(crate) bytes: Bytes,
     pub(crate) expires: Option<Time>,
@@ -48,7 +48,7 @@ pub(crate) enum Failure {
     /// Nodes that are needed list no entities by value.
     #[error("{why}: servers list entities by value when they are started with --entity-index")]
     NoIndex { why: String },
-    /// It would take too long to list them.
+    /// Ids that would take too long to list.
     #[error("a node has more than {0} entities to go through")]
     TooMany(usize),
 }

@@ -43,7 +43,7 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 /// Of the threads of a door beside an engine, as `nice` counts.
 const NICE: i32 = 5;
 
-/// What every request can reach.
+/// State that every request can reach.
 pub(crate) struct Shared {
     pub(crate) coordinator: Arc<Coordinator>,
     /// The store of accounts.

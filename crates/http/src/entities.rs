@@ -21,7 +21,7 @@ const LIMIT_MAX: usize = 1_000;
 const LIMIT: usize = 100;
 /// Entities of a range that an answer has at most, and unless the request says otherwise.
 const RANGE_LIMIT_MAX: usize = 10_000_000;
-/// What does not stand in the query of a URL as it is. All that is not ASCII is escaped too.
+/// Characters that do not stand in the query of a URL as they are. All that is not ASCII is escaped too.
 pub(crate) const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 

@@ -21,7 +21,7 @@ const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
 /// Bytes. A URL has 65,534 at most, and each of an id may take three.
 pub(crate) const ID_LEN_MAX: usize = 16_384;
 
-/// What a request names.
+/// Entity that a request names.
 struct Named {
     id: Vec<u8>,
     quorum: Quorum,

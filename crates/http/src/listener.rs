@@ -114,7 +114,7 @@ impl Listener {
 
 type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Who is at the other end of a connection, and what it may ask.
+/// Client at the other end of a connection, and what it may ask.
 struct Client {
     address: Option<SocketAddr>,
     routes: Router,

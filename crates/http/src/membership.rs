@@ -198,9 +198,9 @@ impl Membership {
     }
 }
 
-/// What a look at a node has done.
+/// Outcome of a look at a node.
 enum Looked {
     AsBefore,
-    /// Its mark has changed: it is worth another look.
+    /// A node whose mark has changed: it is worth another look.
     Changed,
 }

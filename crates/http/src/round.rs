@@ -23,7 +23,8 @@ pub(crate) struct Round<'a> {
     until: Instant,
     is_late: bool,
     inbox: Arc<Inbox>,
-    /// What was asked, with its number: a node that has ended the connection meanwhile is asked again.
+    /// Requests, each with the number of its node: a node that has ended the connection meanwhile is
+    /// asked again.
     asked: Vec<(usize, Bytes)>,
     /// Nodes that are waited for before they are asked, each for one number.
     absent: Vec<BoxFuture<'a, Back>>,
@@ -38,12 +39,12 @@ pub(crate) struct Round<'a> {
     why: String,
 }
 
-/// What a request that fails has changed.
+/// Changes that a request that fails has made.
 #[derive(Clone, Copy)]
 pub(crate) enum Effect {
-    /// It only reads.
+    /// A request that only reads.
     Read,
-    /// It would write, and no node has been told.
+    /// A request that would write, and no node has been told.
     Unwritten,
     /// Nodes have been told what to write, and those that gave no answer may do it too.
     Unknown,
@@ -178,7 +179,7 @@ impl<'a> Round<'a> {
         self.missed(self.node(number), Missing::Failed(not_a_node()));
     }
 
-    /// It was told, and knows less: it is not what it seems.
+    /// A node that was told, and knows less: it is not what it seems.
     pub(crate) fn forgets(&mut self, number: usize) {
         self.missed_because(&self.node(number).address, "it forgets what it is told");
     }

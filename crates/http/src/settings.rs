@@ -23,7 +23,7 @@ pub struct Settings {
     /// All nodes of entities, as `HOST:PORT`: the same for every door. What a node is called
     /// decides which ids it keeps. Without them there are no entities here.
     pub nodes: Vec<String>,
-    /// This door's number, 0 to [`NODE_MAX`]: versions end with it. Several doors may have the same.
+    /// Number of this door, 0 to [`NODE_MAX`]: versions end with it. Several doors may have the same.
     pub number: u16,
     /// A value at most, bytes.
     pub value_len_max: usize,

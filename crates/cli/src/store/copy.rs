@@ -16,14 +16,14 @@ const TRIES: usize = 3;
 /// Copies that a server has overtaken: it is writing too many snapshots.
 const OVERTAKEN_MAX: usize = 100;
 
-/// What a copy of a core holds.
+/// Contents of a copy of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct Copied {
     /// The sequence of the last record.
     pub(crate) last: u64,
     pub(crate) bytes: u64,
     pub(crate) files: usize,
-    /// What the source has and the copy has not.
+    /// Files and records of the source that the copy has not.
     pub(crate) notes: Vec<String>,
 }
 
@@ -92,7 +92,7 @@ fn ensure_recoverable(survey: &CoreSurvey, source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is copied, and how much of each. The snapshots that are good, and the log up to its last
+/// Files that are copied, and how much of each. The snapshots that are good, and the log up to its last
 /// good frame.
 fn files(survey: &CoreSurvey) -> Vec<(String, u64)> {
     let mut files = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) struct DataDirectory {
     pub(crate) manifest: Option<Manifest>,
 }
 
-/// What a path is.
+/// Kind of a path.
 #[derive(Debug)]
 pub(crate) enum PathKind {
     /// All of a server's data.
@@ -30,7 +30,7 @@ pub(crate) enum PathKind {
     Snapshot(PathBuf, u64),
 }
 
-/// What a core's directory is called within the data directory.
+/// Name of a core's directory within the data directory.
 pub(crate) fn core_name(generation: u32, core: u16) -> String {
     format!("g{generation}/{core}")
 }
@@ -57,7 +57,7 @@ impl DataDirectory {
         })
     }
 
-    /// What the files of a core hold at least; an error where its directory is missing.
+    /// The least that the files of a core hold; an error where its directory is missing.
     pub(crate) fn least(&self, core: u16) -> Result<Least, StoreError> {
         match &self.manifest {
             Some(manifest) => read_least(&self.path, manifest, core),

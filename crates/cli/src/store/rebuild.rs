@@ -18,7 +18,7 @@ use std::path::Path;
 /// Bytes of the segment that is written: a mark.
 const SEGMENT_LEN: u64 = 4_096;
 
-/// What was restored of a core.
+/// A core that was restored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rebuilt {
     pub(crate) keys: u64,
@@ -66,7 +66,7 @@ pub(crate) fn rebuild_core(
     Ok(Rebuilt { keys: sums.keys, last })
 }
 
-/// What two shards with the same content have in common.
+/// Sums that two shards with the same content have in common.
 #[derive(Debug, PartialEq, Eq)]
 struct Sums {
     keys: u64,

@@ -9,7 +9,7 @@ use std::fmt;
 
 /// Where keys come from, a bounded number at a time.
 pub(super) trait Source {
-    /// What its totals are before the first key is read.
+    /// Totals before the first key is read.
     fn totals(&self) -> &Totals;
     /// Keys that there are, about.
     fn keys(&self) -> u64;
@@ -26,7 +26,7 @@ pub(super) trait Target {
     fn finish(self, totals: &Totals, moved: &Moved) -> Result<()>;
 }
 
-/// What was moved.
+/// Counts of what was moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
     accounts: u64,

@@ -14,12 +14,12 @@ use std::path::Path;
 const MAGIC: &[u8; 10] = b"SCUREXP\0\x01\0";
 /// Chunks are closed from here on, bytes.
 const CHUNK_LEN: usize = 1 << 20;
-/// What chunks of an export are sealed with in the place of a log's id.
+/// Number that seals chunks of an export in the place of a log's id.
 const SEAL_ID: u64 = u64::from_le_bytes(*b"SCUREXP\0");
 /// No end of a file is longer, bytes.
 const END_LEN_MAX: usize = 64 << 20;
 
-/// What stands behind the last chunk.
+/// Record behind the last chunk.
 #[derive(Debug, Serialize, Deserialize)]
 struct End {
     keys: u64,

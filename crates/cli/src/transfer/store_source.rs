@@ -23,7 +23,7 @@ pub(super) struct StoreSource {
     /// The node whose keys are listed, and where; none before the first step.
     node: usize,
     cursor: Option<Vec<u8>>,
-    /// Its keys are listed, and its deletions are.
+    /// True when all keys were listed, and deletions are next.
     is_at_deletions: bool,
     /// Listed and not read yet, and the node that has listed it.
     listed: VecDeque<Listed>,
@@ -43,7 +43,7 @@ struct Listed {
 enum Kind {
     Account,
     Value,
-    /// One that was deleted may be listed as a key, as Valkey does.
+    /// An entity; a deleted one may be listed as a key, as Valkey does.
     Entity,
     /// A deletion that is listed as such, as a server of ours does.
     Deletion,

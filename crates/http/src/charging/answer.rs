@@ -54,7 +54,7 @@ pub(crate) struct Moved {
 pub(crate) struct Checked {
     /// `OK`, `CREDIT_LIMIT_REACHED` or `SERVICE_DENIED`.
     pub(super) code: &'static str,
-    /// What could be granted.
+    /// Amount that could be granted.
     pub(super) amount: Quantity,
 }
 

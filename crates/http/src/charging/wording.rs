@@ -26,7 +26,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("FORCE", "force=true"),
 ];
 
-/// What else an explanation of INVALID can be about: it has the name of the member.
+/// Other subjects of an explanation of INVALID: it has the name of the member.
 const SUBJECTS: &[&str] = &["identities", "buckets", "items", "amount"];
 
 /// The same in words of HTTP.

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 /// Keys of the first of two threads, and of the second, whose log fails.
 const HEALTHY: [&str; 3] = ["b", "{b}1", "bar"];
 const FAILING: [&str; 3] = ["a", "{a}1", "foo"];
-/// What only writes hold that no log has taken: no reply may show it.
+/// A value of writes that no log has taken: no reply may show it.
 const NEVER: &str = "in-no-log";
 /// Longer than a place is kept for one who may have left, and shorter than the longest wait.
 const PATIENCE: Duration = Duration::from_secs(40);
