@@ -1,11 +1,11 @@
 //! `/v0/entities`: the ids of entities that have a value, or the entities of a range of ids.
 
-use crate::coordinator::Failure;
 use crate::door::Shared;
 use crate::entity::{ID_LEN_MAX, failed, quorum};
 use crate::problem::Problem;
 use crate::query;
 use crate::range::{self, Range};
+use crate::round::Failure;
 use crate::search::{Found, Search, Wanted};
 use axum::Json;
 use axum::extract::{RawQuery, State};

@@ -2,11 +2,12 @@
 
 use crate::clock::now;
 use crate::condition;
-use crate::coordinator::{Failure, Shown};
+use crate::coordinator::Shown;
 use crate::door::Shared;
 use crate::problem::Problem;
 use crate::query;
 use crate::quorum::Quorum;
+use crate::round::Failure;
 use axum::body::Body;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};

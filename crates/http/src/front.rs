@@ -4,7 +4,7 @@
 use crate::console;
 use crate::form;
 use crate::problem::Problem;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use crate::traffic::{self, Traffic};
 use axum::Router;
 use axum::extract::Request;

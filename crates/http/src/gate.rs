@@ -4,7 +4,7 @@
 use crate::front::Front;
 use crate::hosts::{Foreign, Hosts};
 use crate::problem::Problem;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};

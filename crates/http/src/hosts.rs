@@ -3,7 +3,7 @@
 //! across sites. What such a request cannot choose is its Host and its Origin.
 
 use crate::front::Front;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use axum::http::uri::{Authority, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderValue, header};
 use std::net::{IpAddr, Ipv6Addr};

@@ -5,7 +5,7 @@ use crate::door::DRAIN;
 use crate::front::{Front, Tls};
 use crate::misdeeds::Misdeed;
 use crate::patience::Patient;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use axum::Router;
 use hyper::server::conn::http1;

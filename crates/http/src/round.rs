@@ -1,6 +1,5 @@
 //! One request to the nodes of an id: who was asked, what came back, and whether enough are left.
 
-use crate::coordinator::Failure;
 use crate::copy::not_a_node;
 use crate::inbox::Inbox;
 use crate::line::Line;
@@ -12,6 +11,7 @@ use redis::{RedisResult, Value};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 /// The nodes of one request, and those of them that will not answer it.
@@ -37,6 +37,23 @@ pub(crate) struct Round<'a> {
     /// Of those that are missing, how many can list nothing by value.
     without_index: usize,
     why: String,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// The text says whether something may have been written.
+    #[error("{answered} of the {asked} nodes that keep this id answered, and {ack} must: {why}")]
+    NotEnough { answered: usize, asked: usize, ack: usize, why: String },
+    /// Clocks or versions are broken.
+    #[error("no version is left that is greater than what the nodes know")]
+    NoVersion,
+    /// Nodes that are needed list no entities by value.
+    #[error("{why}: servers list entities by value when they are started with --entity-index")]
+    NoIndex { why: String },
+    /// Ids that would take too long to list.
+    #[error("a node has more than {0} entities to go through")]
+    TooMany(usize),
 }
 
 /// Changes that a request that fails has made.

@@ -1,11 +1,11 @@
 //! Entities by value, or in a range of ids, over several nodes. A node lists what it has, which may be
 //! old, so what it says is a hint: each id is read from its quorum before it is shown.
 
-use crate::coordinator::{Coordinator, Failure};
+use crate::coordinator::Coordinator;
 use crate::line::Line;
 use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
 use crate::quorum::Quorum;
-use crate::round::{Effect, Round};
+use crate::round::{Effect, Failure, Round};
 use crate::step::{IDS_MAX, Step};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use redis::Cmd;
