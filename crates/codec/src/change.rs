@@ -7,10 +7,9 @@ mod remembered;
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::pen::Pen;
-use crate::touched::Touched;
 use alloc::vec::Vec;
 use core::fmt;
-use scurry_ledger::{Change, Op, Time};
+use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
 
 const VERSION: u8 = 1;
 
@@ -107,4 +106,42 @@ pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeErr
 pub fn decode_change(bytes: &[u8], change: &mut Change) -> Result<(), ChangeError> {
     change.ops.clear();
     read_change(bytes, change)
+}
+
+/// The buckets that the facts of a Change name, by what names them, noted as they are written.
+#[derive(Default)]
+pub(crate) struct Touched {
+    /// The first 64 numbers, a bit each: most accounts never give out another.
+    low: u64,
+    /// Greater numbers, some of them more than once.
+    high: Vec<BucketNo>,
+    /// A bucket that begins has no number in its op.
+    begun: Vec<Name>,
+}
+
+impl Touched {
+    /// An op names this number.
+    #[inline]
+    pub(crate) fn note(&mut self, no: BucketNo) {
+        if no.0 < 64 {
+            self.low |= 1 << no.0;
+        } else if self.high.last() != Some(&no) {
+            self.high.push(no);
+        }
+    }
+
+    /// A bucket of this name begins.
+    pub(crate) fn note_begun(&mut self, id: Name) {
+        self.begun.push(id);
+    }
+
+    /// True when an op names this bucket.
+    #[inline]
+    pub(crate) fn has(&self, bucket: &Bucket) -> bool {
+        let noted = match bucket.no.0 {
+            no @ 0..64 => self.low >> no & 1 != 0,
+            _ => self.high.contains(&bucket.no),
+        };
+        noted || self.begun.contains(&bucket.id)
+    }
 }

@@ -1,11 +1,11 @@
 //! Writes frames: records gather in the open frame until it is sealed.
 
+use crate::change::Touched;
 use crate::change::put_change;
 use crate::framing::{self, HEADER_LEN};
 use crate::pairs::PairWriter;
 use crate::pen::Pen;
 use crate::record::kind;
-use crate::touched::Touched;
 use crate::{FRAME_LEN_MAX, Seal};
 use alloc::vec::Vec;
 use scurry_ledger::{Account, Bucket, Change, Time};

@@ -1,7 +1,19 @@
-//! What frames of the log and chunks of a snapshot share: a length, a checksum, a head of
-//! numbers, a count, and a body.
+//! The bytes that frames of the log and chunks of a snapshot have in front of their records and
+//! entries, little-endian (docs/formats/log.md, docs/formats/snapshot.md):
+//!
+//! | at | bytes | of a frame | of a chunk |
+//! |---|---|---|---|
+//! | 0 | u32 | length of all of it | the same |
+//! | 4 | u32 | checksum of the log id and all from 8 on | the same |
+//! | 8 | u64 | sequence of the first record | first position |
+//! | 16 | u64 | greatest sequence known to be on the device | behind the last position |
+//! | 24 | u64 | time, ms | last sequence that it shows |
+//! | 32 | u32 | count of records | count of entries |
+//! | 36 | | records | entries |
+//!
+//! The checksum is an argument, because what makes it fast asks the processor, which a crate without
+//! std cannot; docs/adr/0013-bytes-on-disk.md.
 
-use crate::Seal;
 use core::fmt;
 
 /// Bytes of the header of a frame, and of a chunk: length u32, checksum u32, three numbers u64,
@@ -12,6 +24,30 @@ const CHECKED_FROM: usize = 8;
 
 /// Bytes of a frame or a chunk at most.
 pub const FRAME_LEN_MAX: usize = 1 << 30;
+
+/// crc32c (Castagnoli) continued from the checksum of what came before, 0 at the beginning:
+/// `checksum(checksum(0, a), b)` is the checksum of `a` and `b` one behind the other.
+pub type Checksum = fn(u32, &[u8]) -> u32;
+
+/// How the frames and chunks of one log are sealed: the checksum begins with the id of the log,
+/// which they do not hold, so that those of another log do not pass.
+#[derive(Clone, Copy, Debug)]
+pub struct Seal {
+    checksum: Checksum,
+    /// The checksum of the log's id.
+    start: u32,
+}
+
+impl Seal {
+    /// For the log of this id, which is chosen at random when a log begins.
+    pub fn new(checksum: Checksum, log_id: u64) -> Seal {
+        Seal { checksum, start: checksum(0, &log_id.to_le_bytes()) }
+    }
+
+    pub(crate) fn of(&self, bytes: &[u8]) -> u32 {
+        (self.checksum)(self.start, bytes)
+    }
+}
 
 /// The bytes are no frame of this log, or no chunk of this snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

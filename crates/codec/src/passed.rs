@@ -3,8 +3,7 @@
 
 use crate::cursor::Cursor;
 use crate::pairs::PairReader;
-use crate::record::kind;
-use crate::records::take_other;
+use crate::record::{kind, take_other};
 use crate::{Record, RecordError};
 use scurry_ledger::BucketNo;
 

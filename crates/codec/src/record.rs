@@ -1,6 +1,7 @@
 //! What a log holds: one record for each commit. docs/formats/log.md has the bytes.
 
 use crate::Malformed;
+use crate::cursor::Cursor;
 use core::fmt;
 use scurry_ledger::{BucketNo, Name, Time};
 
@@ -161,4 +162,46 @@ pub(crate) mod kind {
     pub(crate) const LIST: u8 = 10;
     /// Added to a kind when the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
+}
+
+/// A record of this kind, which is not that of an account's Change.
+pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'a>, RecordError> {
+    let expires = byte & kind::EXPIRES != 0;
+    Ok(match byte & !kind::EXPIRES {
+        kind::VALUE => Record::Value {
+            key: from.string()?,
+            expires: take_expiry(from, expires)?,
+            value: from.string()?,
+        },
+        kind::EXPIRY => {
+            Record::Expiry { key: from.string()?, expires: take_expiry(from, expires)? }
+        }
+        kind::ENTITY => Record::Entity {
+            key: from.string()?,
+            version: from.varint()?,
+            expires: take_expiry(from, expires)?,
+            value: from.string()?,
+        },
+        kind::LIST => {
+            let key = from.string()?;
+            take_expiry(from, expires)?;
+            from.string()?;
+            Record::List { key }
+        }
+        _ if expires => return Err(RecordError::Kind(byte)),
+        kind::APPEND => Record::Append { key: from.string()?, tail: from.string()? },
+        kind::REMOVE => Record::Remove { key: from.string()? },
+        kind::TOMBSTONE => Record::Tombstone {
+            key: from.string()?,
+            version: from.varint()?,
+            forget_at: from.time(Time(0))?,
+        },
+        kind::CLEAR => Record::Clear,
+        kind::IMAGE => Record::Image { id: from.string()?, image: from.string()? },
+        _ => return Err(RecordError::Kind(byte)),
+    })
+}
+
+pub(crate) fn take_expiry(from: &mut Cursor<'_>, follows: bool) -> Result<Option<Time>, Malformed> {
+    follows.then(|| from.time(Time(0))).transpose()
 }

@@ -3,10 +3,10 @@
 use crate::cursor::Cursor;
 use crate::pairs::PairReader;
 use crate::passed::{self, Passed};
-use crate::record::kind;
-use crate::{Balance, Malformed, Record, RecordError};
+use crate::record::{kind, take_other};
+use crate::{Balance, Record, RecordError};
 use alloc::vec::Vec;
-use scurry_ledger::{BucketNo, Time};
+use scurry_ledger::BucketNo;
 
 /// The records of one frame. Not an iterator: the balances of a record lie here until the next.
 #[derive(Clone, Debug)]
@@ -89,48 +89,6 @@ fn take<'a: 'r, 'r>(
         balances.push(take_balance(from, pairs)?);
     }
     Ok(Record::Account { id, change, balances })
-}
-
-/// A record of this kind, which is not that of an account's Change.
-pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'a>, RecordError> {
-    let expires = byte & kind::EXPIRES != 0;
-    Ok(match byte & !kind::EXPIRES {
-        kind::VALUE => Record::Value {
-            key: from.string()?,
-            expires: take_expiry(from, expires)?,
-            value: from.string()?,
-        },
-        kind::EXPIRY => {
-            Record::Expiry { key: from.string()?, expires: take_expiry(from, expires)? }
-        }
-        kind::ENTITY => Record::Entity {
-            key: from.string()?,
-            version: from.varint()?,
-            expires: take_expiry(from, expires)?,
-            value: from.string()?,
-        },
-        kind::LIST => {
-            let key = from.string()?;
-            take_expiry(from, expires)?;
-            from.string()?;
-            Record::List { key }
-        }
-        _ if expires => return Err(RecordError::Kind(byte)),
-        kind::APPEND => Record::Append { key: from.string()?, tail: from.string()? },
-        kind::REMOVE => Record::Remove { key: from.string()? },
-        kind::TOMBSTONE => Record::Tombstone {
-            key: from.string()?,
-            version: from.varint()?,
-            forget_at: from.time(Time(0))?,
-        },
-        kind::CLEAR => Record::Clear,
-        kind::IMAGE => Record::Image { id: from.string()?, image: from.string()? },
-        _ => return Err(RecordError::Kind(byte)),
-    })
-}
-
-pub(crate) fn take_expiry(from: &mut Cursor<'_>, follows: bool) -> Result<Option<Time>, Malformed> {
-    follows.then(|| from.time(Time(0))).transpose()
 }
 
 fn take_balance(from: &mut Cursor<'_>, pairs: &mut PairReader) -> Result<Balance, RecordError> {

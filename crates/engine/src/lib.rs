@@ -13,6 +13,7 @@ mod home;
 mod index;
 mod key;
 mod log;
+mod log_id;
 mod outcome;
 mod recovery;
 mod shard;
@@ -38,10 +39,11 @@ pub use events::{
 pub use home::Home;
 pub use key::{Key, KeyHasher};
 pub use log::{
-    Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogId, LogReach,
-    LogReader, LogWriter, ReachError, Room, SEGMENT_LEN_MAX, checksum, forget, give_up_spares,
-    is_spare, is_want_of_room, segment_name, segment_of, sync_behind,
+    Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogReach,
+    LogReader, LogWriter, ReachError, Room, SEGMENT_LEN_MAX, forget, give_up_spares, is_spare,
+    is_want_of_room, segment_name, segment_of, sync_behind,
 };
+pub use log_id::{LogId, checksum};
 pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Least, Progress, Recovered, RecoveryError, Sink, Until, recover};
 pub use scurry_codec::HashKey;

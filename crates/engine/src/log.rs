@@ -4,15 +4,12 @@
 //! may block; [`LogReader`] reads back what is good and decides what is a torn end and what is
 //! damage. [`LogFollower`] reads along while it is written.
 
-use scurry_codec::Seal;
-
 mod ahead;
 mod commits;
 mod error;
 mod follower;
 mod reach;
 mod reader;
-mod room;
 mod spare;
 mod tail;
 mod window;
@@ -23,28 +20,27 @@ pub use error::LogError;
 pub use follower::{FollowError, LogFollower};
 pub use reach::{LogReach, ReachError};
 pub use reader::{Cut, LogReader};
-pub use room::Room;
 pub use spare::{give_up_spares, is_spare};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 
-/// The name that tells one log from all others.
+/// Room that is set aside. What is committed within it cannot find the disk full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogId {
-    /// Drawn at random for each log: frames of another log do not pass for frames of this one.
-    pub id: u64,
-    /// The core that writes it.
-    pub core: u32,
+pub struct Room {
+    /// Bytes that the open segment still takes, 0 before the first one.
+    pub left: u64,
+    /// Bytes of frames that the next segment takes, 0 while its room is not set aside.
+    pub ahead: u64,
 }
 
-impl LogId {
-    pub(crate) fn seal(self) -> Seal {
-        Seal::new(checksum, self.id)
+impl Room {
+    /// Nobody has looked.
+    const UNKNOWN: Room = Room { left: u64::MAX, ahead: 0 };
+
+    /// Bytes that are sure to be taken, in whatever batches they come: a batch that does not fit
+    /// into what is left goes to the next segment as a whole, and those behind it as well.
+    pub fn sure(self) -> u64 {
+        self.left.max(self.ahead)
     }
-}
-
-/// crc32c, by the processor where it can: what everything of a log is checked with.
-pub fn checksum(before: u32, bytes: &[u8]) -> u32 {
-    crc32c::crc32c_append(before, bytes)
 }
 
 const PREFIX: &str = "log-";

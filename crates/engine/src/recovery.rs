@@ -4,7 +4,8 @@ mod error;
 mod gathered;
 mod replay;
 
-use crate::log::{Cut, LogError, LogId, LogReader};
+use crate::log::{Cut, LogError, LogReader};
+use crate::log_id::LogId;
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 pub use error::RecoveryError;
@@ -112,7 +113,7 @@ pub struct Least {
 /// How far a recovery goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// To the end of the log, which is settled: what is cut is cut on the disk.
+    /// To the end of the log, which is repaired: what is cut is cut on the disk.
     End(Least),
     /// To a sequence; nothing is written.
     Sequence(u64),
@@ -163,7 +164,7 @@ pub fn recover<D: Disk>(
     let next = reader.next();
     let is_whole = matches!(until, Until::End(_));
     if is_whole {
-        reader.settle()?;
+        reader.repair()?;
     }
     let Base { begun, version_last, passed_over, .. } = base;
     if is_whole {

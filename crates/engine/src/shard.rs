@@ -153,7 +153,7 @@ impl Shard {
     }
 
     /// As [`Shard::find`], and removes an entry that counts as absent.
-    fn settle(&mut self, now: Time, key: Key<'_>) -> Option<Place> {
+    fn expire(&mut self, now: Time, key: Key<'_>) -> Option<Place> {
         let place = self.table.find(key)?;
         if !self.table.at(place).is_over(now) {
             return Some(place);

@@ -1,28 +1,15 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
-use crate::{Answers, Id, Name, Period, Tombstones, Transactions};
+use crate::{Answers, Id, Name, Period, Time, Tombstones, Transactions};
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
-/// UTC milliseconds since 1970.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Time(pub i64);
-
 impl Time {
-    /// The last moment of a host's clock, in the year 6429: what is remembered from then on
-    /// still has room for its own time.
-    pub const LAST: Time = Time((1 << 47) - 1);
-
     /// The time of a command or a read: the host's clock, within its range and never before the
     /// account's last Change.
     pub fn on(self, account: Option<&Account>) -> Time {
         let clock = self.clamp(Time(0), Time::LAST);
         account.map_or(clock, |account| clock.max(account.changed_at))
-    }
-
-    /// The time this many milliseconds later, at most the end of time.
-    pub const fn plus_ms(self, ms: i64) -> Time {
-        Time(self.0.saturating_add(ms))
     }
 }
 

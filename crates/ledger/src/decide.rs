@@ -15,6 +15,7 @@ use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Op, Reject
 use alloc::vec::Vec;
 pub(crate) use draft::Draft;
 pub(crate) use due::expire_due;
+pub use due::next_due;
 pub(crate) use units::grantable;
 
 /// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same

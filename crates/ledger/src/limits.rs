@@ -5,10 +5,6 @@ use crate::Overrun;
 
 /// Account id, longest, bytes.
 pub const ACCOUNT_ID_LEN_MAX: usize = 128;
-/// Session id, transaction id, identity value, longest, bytes.
-pub const ID_LEN_MAX: usize = 64;
-/// Unit, bucket, counter and identity kind, longest, bytes.
-pub const NAME_LEN_MAX: usize = 16;
 /// Answers that an open session can keep at most (the configurable bound is below or equal).
 pub const ANSWERS_MAX: usize = 8;
 /// Items in one session or one request at most.

@@ -1,7 +1,11 @@
 //! Short and long identifiers, held in place so that an account can be copied without a heap.
 
-use crate::limits::{ID_LEN_MAX, NAME_LEN_MAX};
 use core::fmt;
+
+/// Session id, transaction id, identity value, longest, bytes.
+pub const ID_LEN_MAX: usize = 64;
+/// Unit, bucket, counter and identity kind, longest, bytes.
+pub const NAME_LEN_MAX: usize = 16;
 
 /// True for what ids and names are made of: printable ASCII without space.
 #[inline]

@@ -1,6 +1,6 @@
 //! Reads: the account as it is at a moment, with what is due applied and nothing written.
 
-use crate::decide::{Draft, expire_due, grantable};
+use crate::decide::{Draft, expire_due, grantable, next_due};
 use crate::{Account, Code, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -36,21 +36,4 @@ pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> (Code, i6
         Code::Ok
     };
     (code, grantable)
-}
-
-/// When the account next has something due; a host sets its timer to it.
-pub fn next_due(account: &Account) -> Option<Time> {
-    let mut due = None;
-    let mut at = |time: Time| due = Some(due.map_or(time, |due: Time| due.min(time)));
-    for session in &account.sessions {
-        at(session.deadline);
-    }
-    for bucket in &account.buckets {
-        if let Some(end) = bucket.valid_to.filter(|_| bucket.available > 0) {
-            at(end);
-        }
-    }
-    account.tombstones.next_forget().into_iter().for_each(&mut at);
-    account.transactions.next_forget().into_iter().for_each(&mut at);
-    due
 }

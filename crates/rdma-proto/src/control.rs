@@ -1,13 +1,10 @@
 //! Messages: what the peer's mean, and those that are due to it.
 
 use crate::codec::{Feature, Memory, Message};
-use crate::endpoint::Endpoint;
+use crate::endpoint::{ASKED_MAX, Endpoint};
 use crate::fabric::{Queue, Window};
 use crate::fault::Fault;
 use crate::settings::Role;
-
-/// Questions for features that wait to be answered, at most.
-pub(crate) const ASKED_MAX: usize = 64;
 
 impl<Q: Queue> Endpoint<Q> {
     pub(crate) fn immediate(&mut self, told: u32, now_ms: i64) -> Result<(), Fault> {

@@ -1,7 +1,6 @@
 //! One connection: the protocol joined to memory.
 
 use crate::allowance::Allowance;
-use crate::control::ASKED_MAX;
 use crate::counts::Counts;
 use crate::fabric::{CONTROL_LEN, Event, Queue};
 use crate::fault::Fault;
@@ -11,6 +10,9 @@ use crate::remote::Remote;
 use crate::settings::{Handling, Role, Settings};
 use crate::wire::Wire;
 use std::collections::VecDeque;
+
+/// Questions for features that wait to be answered, at most.
+pub(crate) const ASKED_MAX: usize = 64;
 
 /// One connection over RDMA, from the time when receive entries can be posted.
 ///

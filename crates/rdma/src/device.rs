@@ -1,8 +1,5 @@
 //! The devices of this machine.
 
-use crate::address::Address;
-use crate::channel::EventChannel;
-use crate::id::Id;
 use crate::raw::Raw;
 use scurry_rdma_sys::verbs::{ibv_context, ibv_device_attr};
 use scurry_rdma_sys::{Absent, Library};
@@ -10,7 +7,6 @@ use std::ffi::CStr;
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 /// Why there is no RDMA here, and what cures it.
 #[derive(Debug, thiserror::Error)]
@@ -73,23 +69,6 @@ impl Device {
         Ok(devices)
     }
 
-    /// The one that has an address of this machine; the first one for an address that stands for all.
-    ///
-    /// # Errors
-    /// When the libraries are not there, there is no device, or none has this address.
-    pub fn of(address: SocketAddr) -> Result<Device, Unavailable> {
-        let all = Device::all()?;
-        if address.ip().is_unspecified() {
-            return Ok(all[0]);
-        }
-        let bound = bind_any_port(all[0].library, address);
-        let bound = bound.and_then(|id| id.device().ok_or_else(|| io::ErrorKind::NotFound.into()));
-        bound.map_err(|error| {
-            let names: Vec<String> = all.iter().map(Device::name).collect();
-            Unavailable::Address { address, error, devices: names.join(", ") }
-        })
-    }
-
     /// The name of the device, such as `mlx5_0`.
     #[must_use]
     pub fn name(&self) -> String {
@@ -123,10 +102,3 @@ impl PartialEq for Device {
 }
 
 impl Eq for Device {}
-
-/// An id that is bound to this address, with a port of the system's choice.
-fn bind_any_port(library: &'static Library, address: SocketAddr) -> io::Result<Id> {
-    let id = Id::new(&Arc::new(EventChannel::new(library)?), 0)?;
-    id.bind(&mut Address::new(SocketAddr::new(address.ip(), 0)))?;
-    Ok(id)
-}

@@ -3,7 +3,7 @@
 use crate::address::{self, Address};
 use crate::channel::EventChannel;
 use crate::completions::CompletionQueue;
-use crate::device::Device;
+use crate::device::{Device, Unavailable};
 use crate::domain::Domain;
 use crate::raw::Raw;
 use crate::refusal::{check, last};
@@ -220,4 +220,30 @@ fn parameters() -> rdma_conn_param {
         srq: 0,
         qp_num: 0,
     }
+}
+
+impl Device {
+    /// The one that has an address of this machine; the first one for an address that stands for all.
+    ///
+    /// # Errors
+    /// When the libraries are not there, there is no device, or none has this address.
+    pub fn of(address: SocketAddr) -> Result<Device, Unavailable> {
+        let all = Device::all()?;
+        if address.ip().is_unspecified() {
+            return Ok(all[0]);
+        }
+        let bound = bind_any_port(all[0].library, address);
+        let bound = bound.and_then(|id| id.device().ok_or_else(|| io::ErrorKind::NotFound.into()));
+        bound.map_err(|error| {
+            let names: Vec<String> = all.iter().map(Device::name).collect();
+            Unavailable::Address { address, error, devices: names.join(", ") }
+        })
+    }
+}
+
+/// An id that is bound to this address, with a port of the system's choice.
+fn bind_any_port(library: &'static Library, address: SocketAddr) -> io::Result<Id> {
+    let id = Id::new(&Arc::new(EventChannel::new(library)?), 0)?;
+    id.bind(&mut Address::new(SocketAddr::new(address.ip(), 0)))?;
+    Ok(id)
 }

@@ -68,7 +68,7 @@ fn start(disk: &SimDisk) -> Result<(u64, Option<Cut>), LogError> {
     let mut reader = LogReader::new(&mut disk, LOG, first)?;
     while reader.frame()?.is_some() {}
     let (next, cut) = (reader.next(), reader.cut().cloned());
-    reader.settle()?;
+    reader.repair()?;
     Ok((next, cut))
 }
 

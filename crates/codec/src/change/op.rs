@@ -1,8 +1,8 @@
 //! Writes an op: its number, then its fields in the order of their declaration.
 
+use super::Touched;
 use super::remembered::{put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
-use crate::touched::Touched;
 use scurry_ledger::{BucketTerms, ItemAt, Op, Posting, SessionAt, Time};
 
 /// The numbers of the ops. Persisted: a new op takes the next one, none is used again.

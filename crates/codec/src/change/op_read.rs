@@ -134,7 +134,7 @@ fn take_rarer(
 }
 
 #[inline]
-pub(super) fn take_bucket(from: &mut Cursor<'_>) -> Result<BucketNo, Malformed> {
+fn take_bucket(from: &mut Cursor<'_>) -> Result<BucketNo, Malformed> {
     Ok(BucketNo(from.narrow()?))
 }
 

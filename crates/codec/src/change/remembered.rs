@@ -1,12 +1,12 @@
 //! Tombstones and transactions in a Change.
 
-use super::op_read::take_bucket;
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use scurry_ledger::{
-    Code, CodeKind, DebitPart, ItemAnswer, ItemAnswers, Time, Tombstone, TombstoneKind, Transaction,
+    BucketNo, Code, CodeKind, DebitPart, ItemAnswer, ItemAnswers, Time, Tombstone, TombstoneKind,
+    Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -82,7 +82,7 @@ pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transa
     };
     for _ in 0..from.varint()? {
         transaction.parts.push(DebitPart {
-            bucket: take_bucket(from)?,
+            bucket: BucketNo(from.narrow()?),
             amount: from.amount()?,
             refunded: from.amount()?,
         });

@@ -11,12 +11,12 @@ use thiserror::Error;
 /// coming, and others wait.
 const SCAN_LEN_MAX: usize = 16 << 20;
 
-/// A place among the events of a log: before the event of this record that has this index.
+/// A position among the events of a log: before the event of this record that has this index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct EventAt {
     /// The sequence of the record.
     pub sequence: u64,
-    /// The event's place among those of the record, crossings not counted.
+    /// The event's index among those of the record, crossings not counted.
     pub index: u32,
 }
 
@@ -39,9 +39,9 @@ pub struct Wanted<'a> {
 /// An event, and where it was found.
 #[derive(Clone, Copy, Debug)]
 pub struct Found<'a> {
-    /// The place.
+    /// The position.
     pub at: EventAt,
-    /// For a crossing, which comes with the event at its place: the place of its threshold among
+    /// For a crossing, which comes with the event at its position: the number of its threshold among
     /// those that are wanted, from 1.
     pub crossing: Option<usize>,
     /// When it was committed.
@@ -125,7 +125,7 @@ impl<D: Disk> EventReader<D> {
         EventReader { log: LogFollower::new(disk, log), translator }
     }
 
-    /// Tells events from this place on, as far as they are durable, until `tell` has enough or much
+    /// Tells events from this position on, as far as they are durable, until `tell` has enough or much
     /// of the log was gone through. Nothing is skipped in silence.
     pub fn read(
         &mut self,
@@ -148,9 +148,9 @@ impl<D: Disk> EventReader<D> {
             return Ok(read);
         }
         let mut scanned = 0;
-        let mut place = self.log.place();
+        let mut position = self.log.position();
         'log: while self.log.next() <= durable && scanned < SCAN_LEN_MAX {
-            place = self.log.place();
+            position = self.log.position();
             let Some(frame) = self.log.frame()? else { break };
             scanned += frame.len();
             let (mut records, mut sequence) = (frame.records(), frame.first());
@@ -166,15 +166,15 @@ impl<D: Disk> EventReader<D> {
                 }
                 sequence += 1;
             }
-            place = self.log.place();
+            position = self.log.position();
         }
-        self.log.remember(place);
+        self.log.remember(position);
         Ok(read)
     }
 }
 
 impl Translator {
-    /// Tells the events of a record, from this place on. When that is enough: where to go on.
+    /// Tells the events of a record, from this position on. When that is enough: where to go on.
     fn tell(
         &mut self,
         from: EventAt,

@@ -1,7 +1,8 @@
 //! Follows a log that is being written: frames from any sequence on, as far as they are durable.
 //! It never writes, and looks at nothing behind what is durable: what is there may change.
 
-use super::{LogId, checksum, segment_name, segment_of};
+use super::{segment_name, segment_of};
+use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{Frame, Framed, SegmentHeader, read_frame};
 use std::collections::VecDeque;
@@ -14,7 +15,7 @@ const READ_LEN_MAX: usize = 1 << 20;
 /// Bytes of the buffer that are kept between two reads.
 const KEPT_LEN_MAX: usize = 4 << 20;
 /// Places that are remembered: one for each of so many readers.
-const PLACES_MAX: usize = 64;
+const POSITIONS_MAX: usize = 64;
 
 /// Why a log cannot be followed.
 #[derive(Debug, Error)]
@@ -42,9 +43,9 @@ pub enum FollowError {
     },
 }
 
-/// Where a frame begins.
+/// The position at which a frame begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FramePosition {
     /// The sequence of its first record.
     sequence: u64,
     /// The first sequence of its segment.
@@ -52,18 +53,18 @@ pub struct Place {
     offset: u64,
 }
 
-/// One reader of a log after another, each at its own place.
+/// One reader of a log after another, each at its own position.
 pub struct LogFollower<D: Disk> {
     disk: D,
     log: LogId,
     /// The newest last.
-    places: VecDeque<Place>,
+    positions: VecDeque<FramePosition>,
     open: Option<Open<D::File>>,
-    /// Bytes of the open segment from the place on.
+    /// Bytes of the open segment from the position on.
     bytes: Vec<u8>,
     /// Bytes of them that were taken.
     taken: usize,
-    place: Place,
+    position: FramePosition,
 }
 
 /// A frame that can be read.
@@ -87,11 +88,11 @@ impl<D: Disk> LogFollower<D> {
         LogFollower {
             disk,
             log,
-            places: VecDeque::new(),
+            positions: VecDeque::new(),
             open: None,
             bytes: Vec::new(),
             taken: 0,
-            place: Place { sequence: 0, segment: 0, offset: 0 },
+            position: FramePosition { sequence: 0, segment: 0, offset: 0 },
         }
     }
 
@@ -108,14 +109,14 @@ impl<D: Disk> LogFollower<D> {
             return Ok(false);
         };
         let segment = segments[at];
-        let begin = Place { sequence: segment, segment, offset: SegmentHeader::LEN as u64 };
-        let known = self.places.iter().enumerate();
-        let known =
-            known.filter(|(_, place)| place.segment == segment && place.sequence <= sequence);
-        let best = known.max_by_key(|(_, place)| place.sequence).map(|(index, _)| index);
-        // The reader moves on, and its place with it.
-        let place = best.and_then(|index| self.places.remove(index)).unwrap_or(begin);
-        if !self.enter(place)? {
+        let begin = FramePosition { sequence: segment, segment, offset: SegmentHeader::LEN as u64 };
+        let known = self.positions.iter().enumerate();
+        let known = known
+            .filter(|(_, position)| position.segment == segment && position.sequence <= sequence);
+        let best = known.max_by_key(|(_, position)| position.sequence).map(|(index, _)| index);
+        // The reader moves on, and its position with it.
+        let position = best.and_then(|index| self.positions.remove(index)).unwrap_or(begin);
+        if !self.enter(position)? {
             return Ok(false);
         }
         while let Some(found) = self.find()? {
@@ -127,15 +128,15 @@ impl<D: Disk> LogFollower<D> {
         if self.is_gone()? { Ok(false) } else { Err(self.damaged()) }
     }
 
-    /// True when the segment at the place is not kept any more. Its file may be another one since.
+    /// True when the segment at the position is not kept any more. Its file may be another one since.
     fn is_gone(&mut self) -> io::Result<bool> {
-        let segment = self.place.segment;
+        let segment = self.position.segment;
         Ok(!self.segments()?.contains(&segment))
     }
 
     /// The sequence that [`LogFollower::frame`] goes on with.
     pub fn next(&self) -> u64 {
-        self.place.sequence
+        self.position.sequence
     }
 
     /// The next frame with records, which begins at a durable sequence; none when the segment that
@@ -143,10 +144,10 @@ impl<D: Disk> LogFollower<D> {
     pub fn frame(&mut self) -> Result<Option<Frame<'_>>, FollowError> {
         loop {
             let Some(found) = self.find()? else {
-                let sequence = self.place.sequence;
+                let sequence = self.position.sequence;
                 let offset = SegmentHeader::LEN as u64;
-                if sequence != self.place.segment
-                    && self.enter(Place { sequence, segment: sequence, offset })?
+                if sequence != self.position.segment
+                    && self.enter(FramePosition { sequence, segment: sequence, offset })?
                 {
                     continue;
                 }
@@ -167,17 +168,17 @@ impl<D: Disk> LogFollower<D> {
     }
 
     /// Where the frame is that comes next, for [`LogFollower::remember`].
-    pub fn place(&self) -> Place {
-        self.place
+    pub fn position(&self) -> FramePosition {
+        self.position
     }
 
     /// Remembers where a reader will go on: its next seek begins there.
-    pub fn remember(&mut self, place: Place) {
-        self.places.retain(|other| *other != place);
-        if self.places.len() >= PLACES_MAX {
-            self.places.pop_front();
+    pub fn remember(&mut self, position: FramePosition) {
+        self.positions.retain(|other| *other != position);
+        if self.positions.len() >= POSITIONS_MAX {
+            self.positions.pop_front();
         }
-        self.places.push_back(place);
+        self.positions.push_back(position);
     }
 
     fn segments(&mut self) -> io::Result<Vec<u64>> {
@@ -187,16 +188,16 @@ impl<D: Disk> LogFollower<D> {
         Ok(segments)
     }
 
-    /// Goes to a place. False when its segment is gone.
-    fn enter(&mut self, place: Place) -> Result<bool, FollowError> {
+    /// Goes to a position. False when its segment is gone.
+    fn enter(&mut self, position: FramePosition) -> Result<bool, FollowError> {
         self.bytes.clear();
         self.bytes.shrink_to(KEPT_LEN_MAX);
         self.taken = 0;
-        self.place = place;
-        if self.open.as_ref().is_some_and(|open| open.segment == place.segment) {
+        self.position = position;
+        if self.open.as_ref().is_some_and(|open| open.segment == position.segment) {
             return Ok(true);
         }
-        let name = segment_name(place.segment);
+        let name = segment_name(position.segment);
         let mut file = match self.disk.open(&name) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
@@ -204,14 +205,14 @@ impl<D: Disk> LogFollower<D> {
         };
         let mut head = [0; SegmentHeader::LEN];
         let len = file.read_at(0, &mut head)?;
-        if let Err(why) = self.is_of(place.segment, &head[..len]) {
+        if let Err(why) = self.is_of(position.segment, &head[..len]) {
             return if self.is_gone()? {
                 Ok(false)
             } else {
                 Err(FollowError::Segment { file: name, why })
             };
         }
-        self.open = Some(Open { segment: place.segment, file });
+        self.open = Some(Open { segment: position.segment, file });
         Ok(true)
     }
 
@@ -225,13 +226,13 @@ impl<D: Disk> LogFollower<D> {
         Err("it belongs to another log".to_owned())
     }
 
-    /// The frame at the place, when it is there and the right one; it is in memory then.
+    /// The frame at the position, when it is there and the right one; it is in memory then.
     fn find(&mut self) -> io::Result<Option<Found>> {
         let mut more = READ_LEN_MIN;
         loop {
             let bytes = &self.bytes[self.taken..];
             match read_frame(self.log.seal(), bytes) {
-                Framed::Frame(frame) if frame.first() == self.place.sequence => {
+                Framed::Frame(frame) if frame.first() == self.position.sequence => {
                     let (len, next, count) = (frame.len(), frame.next(), frame.count());
                     return Ok(Some(Found { len, next, count }));
                 }
@@ -254,20 +255,21 @@ impl<D: Disk> LogFollower<D> {
         self.taken = 0;
         let have = self.bytes.len();
         self.bytes.resize(have + more, 0);
-        let read = open.file.read_at(self.place.offset + have as u64, &mut self.bytes[have..])?;
+        let read =
+            open.file.read_at(self.position.offset + have as u64, &mut self.bytes[have..])?;
         self.bytes.truncate(have + read);
         Ok(read > 0)
     }
 
-    /// Moves behind the frame at the place.
+    /// Moves behind the frame at the position.
     fn pass(&mut self, found: Found) {
         self.taken += found.len;
-        self.place.offset += found.len as u64;
-        self.place.sequence = found.next;
+        self.position.offset += found.len as u64;
+        self.position.sequence = found.next;
     }
 
     fn damaged(&self) -> FollowError {
-        let Place { sequence, segment, offset } = self.place;
+        let FramePosition { sequence, segment, offset } = self.position;
         FollowError::Damaged { file: segment_name(segment), offset, sequence }
     }
 }

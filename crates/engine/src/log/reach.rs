@@ -1,8 +1,8 @@
 //! How far logs had come, in a file that lies beside their directories: a start that finds less
 //! knows that files are missing. docs/formats/reach.md has the bytes.
 
-use super::{LogId, checksum};
 use crate::File;
+use crate::log_id::{LogId, checksum};
 use scurry_codec::{HeaderError, Reach};
 use std::io;
 use thiserror::Error;

@@ -7,7 +7,8 @@
 use super::spare;
 use super::tail::{Span, Tail, rewrite};
 use super::window::Window;
-use super::{LogError, LogId, checksum, segment_name, segment_of};
+use super::{LogError, segment_name, segment_of};
+use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{Frame, HeaderError, SegmentHeader};
 use std::io;
@@ -112,7 +113,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
 
     /// The segment that is read, by its first sequence, and where the next frame begins in it.
     /// None before the first frame and at the end.
-    pub fn place(&self) -> Option<(u64, u64)> {
+    pub fn position(&self) -> Option<(u64, u64)> {
         let window = self.window.as_ref()?;
         Some((self.segments[self.at], window.offset()))
     }
@@ -135,7 +136,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
     /// Cuts off what is not good, removes spares, and makes what is good durable: what was only in the page cache
     /// when the process ended is shown to readers from now on. It is written again, because a
     /// sync that failed before may have left pages that the kernel takes for written.
-    pub fn settle(mut self) -> Result<(), LogError> {
+    pub fn repair(mut self) -> Result<(), LogError> {
         self.window = None;
         spare::clear(self.disk).map_err(LogError::Directory)?;
         for first in std::mem::take(&mut self.lost).into_iter().rev() {
@@ -146,14 +147,14 @@ impl<'d, D: Disk> LogReader<'d, D> {
             let name = segment_name(first);
             let cut = self.cut.as_ref().filter(|cut| cut.file == name).map(|cut| cut.offset);
             let unproven = self.tail.of(first);
-            let settled = self.disk.open(&name).and_then(|mut file| {
+            let repaired = self.disk.open(&name).and_then(|mut file| {
                 if let Some(offset) = cut {
                     file.set_len(offset)?;
                 }
                 unproven.map_or(Ok(()), |range| rewrite(&mut file, range))?;
                 file.sync()
             });
-            settled.map_err(LogError::io(&name))?;
+            repaired.map_err(LogError::io(&name))?;
             if first <= self.marked {
                 // What lies before it is on the device.
                 break;

@@ -2,7 +2,8 @@
 
 use super::ahead::Ahead;
 use super::spare::retire;
-use super::{LogId, LogReach, ReachError, Room, checksum, segment_name, segment_of};
+use super::{LogReach, ReachError, Room, segment_name, segment_of};
+use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::SegmentHeader;
 use std::io;

@@ -2,7 +2,7 @@
 
 use super::replay::Replay;
 use super::{Base, RecoveryError, Sink};
-use crate::log::LogId;
+use crate::log_id::LogId;
 use crate::snapshot::Ranges;
 use crate::{Config, KeyHasher, ReplayError, Shard, Step};
 use scurry_codec::{Entry, FrameWriter, Framed, HashKey, Late, Record, read_frame, read_passed};

@@ -21,7 +21,7 @@ impl Shard {
     }
 
     fn run(&mut self, now: Time, key: Key<'_>, command: &Command<'_>, is_bounded: bool) -> Outcome {
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         let outcome = self.slot(key, place).in_bounds(is_bounded).run(now, command);
         match &outcome {
             Outcome::Answer { replayed: true, .. } => self.stats.replays += 1,

@@ -4,7 +4,7 @@
 use super::Shard;
 use super::values::value_head;
 use crate::entry::{Entry, Head, Kind};
-use crate::log::LogId;
+use crate::log_id::LogId;
 use crate::{Key, Version};
 use scurry_codec::{
     ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, Record,

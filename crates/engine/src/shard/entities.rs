@@ -151,7 +151,7 @@ impl Shard {
     }
 
     fn stored(&mut self, now: Time, key: Key<'_>) -> Result<Stored, WrongType> {
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         let Some(entry) = place.map(|place| self.table.at(place)) else {
             return Ok(Stored { place, version: Version::ABSENT, lives: false, expires: None });
         };

@@ -27,7 +27,7 @@ impl Shard {
         image: &[u8],
         replace: bool,
     ) -> Result<(), LoadError> {
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         self.slot(key, place).in_bounds(true).load_image(image, replace)?;
         self.stats.commits += 1;
         Ok(())

@@ -38,7 +38,7 @@ impl Shard {
         expiry: Expiry,
     ) -> Result<(), WriteError> {
         check_lens(key, bytes.len())?;
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         let place = self.only(Kind::Value, place)?;
         let stored = place.and_then(|place| self.table.at(place).expires());
         let expires = expiry.time(stored);
@@ -63,7 +63,7 @@ impl Shard {
     /// has then. The expiry stays.
     pub fn append(&mut self, now: Time, key: Key<'_>, tail: &[u8]) -> Result<usize, WriteError> {
         check_lens(key, tail.len())?;
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         let place = self.only(Kind::Value, place)?;
         let len = place.map_or(0, |place| self.table.at(place).value().len()) + tail.len();
         check_lens(key, len)?;
@@ -89,7 +89,7 @@ impl Shard {
 
     /// Deletes a plain value; true when there was one.
     pub fn del(&mut self, now: Time, key: Key<'_>) -> Result<bool, WrongType> {
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         let place = self.only(Kind::Value, place)?;
         if let Some(place) = place {
             self.remove(key.hash(), place);
@@ -106,7 +106,7 @@ impl Shard {
         key: Key<'_>,
         expires: Option<Time>,
     ) -> Result<bool, WrongType> {
-        let place = self.settle(now, key);
+        let place = self.expire(now, key);
         let Some(place) = self.only(Kind::Value, place)? else { return Ok(false) };
         if expires.is_some_and(|time| time <= now) {
             self.remove(key.hash(), place);

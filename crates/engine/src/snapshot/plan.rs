@@ -1,7 +1,7 @@
 //! The shard's side of a snapshot: which chunk comes next.
 
 use crate::Shard;
-use crate::log::{LogId, checksum};
+use crate::log_id::{LogId, checksum};
 use scurry_codec::{ChunkWriter, Positions, SnapshotFooter, SnapshotHeader, SnapshotOrder};
 use scurry_ledger::Time;
 

@@ -1,7 +1,7 @@
 //! Reads a snapshot back.
 
 use super::snapshot_name;
-use crate::log::{LogId, checksum};
+use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{
     Chunked, Entry, FrameError, HeaderError, RecordError, Seal, SnapshotFooter, SnapshotHeader,

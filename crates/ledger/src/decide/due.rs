@@ -5,7 +5,9 @@
 
 use super::draft::Draft;
 use super::units::release_item;
-use crate::{BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone, TombstoneKind};
+use crate::{
+    Account, BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone, TombstoneKind,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -15,10 +17,27 @@ enum Due {
     Bucket(BucketNo),
 }
 
+/// When the account next has something due; a host sets its timer to it.
+pub fn next_due(account: &Account) -> Option<Time> {
+    let mut due = None;
+    let mut at = |time: Time| due = Some(due.map_or(time, |due: Time| due.min(time)));
+    for session in &account.sessions {
+        at(session.deadline);
+    }
+    for bucket in &account.buckets {
+        if let Some(end) = bucket.valid_to.filter(|_| bucket.available > 0) {
+            at(end);
+        }
+    }
+    account.tombstones.next_forget().into_iter().for_each(&mut at);
+    account.transactions.next_forget().into_iter().for_each(&mut at);
+    due
+}
+
 /// Records all that is due by the draft's time, in the order (time, sessions first, id).
 pub(crate) fn expire_due(draft: &mut Draft<'_>) {
     let now = draft.now;
-    if crate::view::next_due(draft.account()).is_none_or(|due| due > now) {
+    if next_due(draft.account()).is_none_or(|due| due > now) {
         return;
     }
     for due in collect(draft) {

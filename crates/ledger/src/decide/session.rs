@@ -116,16 +116,16 @@ pub(super) fn update(
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
         Found::Open(at) => at,
     };
-    let places = place_items(draft, at, request)?;
-    let late: SmallVec<[bool; 4]> = places
+    let positions = find_or_add_items(draft, at, request)?;
+    let late: SmallVec<[bool; 4]> = positions
         .iter()
-        .map(|&place| draft.item(place).last_grant.is_some_and(|last| request.request < last))
+        .map(|&position| draft.item(position).last_grant.is_some_and(|last| request.request < last))
         .collect();
-    let mut items = ItemAnswers::with_capacity(places.len());
-    for (index, &place) in places.iter().enumerate() {
+    let mut items = ItemAnswers::with_capacity(positions.len());
+    for (index, &position) in positions.iter().enumerate() {
         let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
         let used = request.items[index].used.unwrap_or(0);
-        let uncollected = settle(draft, place, used, source)?;
+        let uncollected = settle(draft, position, used, source)?;
         items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
     }
     if draft.account().status != Status::Active {
@@ -135,9 +135,9 @@ pub(super) fn update(
         return Ok(close(draft, at, request, digest, Code::ServiceDenied, items));
     }
     let before = draft.mark_if(request.close_on_denial);
-    for (index, &place) in places.iter().enumerate() {
+    for (index, &position) in positions.iter().enumerate() {
         if request.items[index].requested.unwrap_or(0) > 0 && !late[index] {
-            let granted = grant_listed(draft, place, request, index)?;
+            let granted = grant_listed(draft, position, request, index)?;
             items[index] = ItemAnswer { uncollected: items[index].uncollected, ..granted };
         }
     }
@@ -164,10 +164,10 @@ pub(super) fn terminate(
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
         Found::Open(at) => at,
     };
-    let places = place_items(draft, at, request)?;
-    let mut items = ItemAnswers::with_capacity(places.len());
-    for (place, item) in places.into_iter().zip(request.items) {
-        let uncollected = settle(draft, place, item.used.unwrap_or(0), Source::OwnHold)?;
+    let positions = find_or_add_items(draft, at, request)?;
+    let mut items = ItemAnswers::with_capacity(positions.len());
+    for (position, item) in positions.into_iter().zip(request.items) {
+        let uncollected = settle(draft, position, item.used.unwrap_or(0), Source::OwnHold)?;
         items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
     }
     Ok(close(draft, at, request, digest, Code::Ok, items))
@@ -258,21 +258,25 @@ fn replay_closed(
 }
 
 /// Where the items of a request are in its session, in the order of the request.
-type Places = SmallVec<[ItemAt; 4]>;
+type ItemPositions = SmallVec<[ItemAt; 4]>;
 
 /// Finds or adds the items that a request lists.
-fn place_items(draft: &mut Draft<'_>, at: SessionAt, request: &SessionRequest<'_>) -> Step<Places> {
+fn find_or_add_items(
+    draft: &mut Draft<'_>,
+    at: SessionAt,
+    request: &SessionRequest<'_>,
+) -> Step<ItemPositions> {
     let session = draft.session(at);
-    let mut places = Places::new();
+    let mut positions = ItemPositions::new();
     let mut len = session.items.len();
     for item in request.items {
         match session.items.iter().position(|known| known.key == item.key) {
             Some(index) if session.items[index].unit != item.unit => {
                 return reject(Code::Invalid, "the item has another unit");
             }
-            Some(index) => places.push(item_at(at, index)),
+            Some(index) => positions.push(item_at(at, index)),
             None => {
-                places.push(item_at(at, len));
+                positions.push(item_at(at, len));
                 len += 1;
             }
         }
@@ -281,12 +285,12 @@ fn place_items(draft: &mut Draft<'_>, at: SessionAt, request: &SessionRequest<'_
         return reject(Code::Invalid, "the session would have too many items");
     }
     let known = session.items.len();
-    for (place, item) in places.iter().zip(request.items) {
-        if usize::from(place.item) >= known {
+    for (position, item) in positions.iter().zip(request.items) {
+        if usize::from(position.item) >= known {
             draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
         }
     }
-    Ok(places)
+    Ok(positions)
 }
 
 fn item_at(session: SessionAt, index: usize) -> ItemAt {

@@ -1,40 +1,79 @@
 //! A run of records, each with an id and a time at which it is forgotten, in the order of
-//! those times. Record: length u16 (all of it), forget time u48 ms, id length u8, id, payload.
+//! those times: tombstones and transactions are kept in the same way. A record:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | 2 | length of all of it, u16 |
+//! | 6 | when it is forgotten, ms, u48 |
+//! | 1 | length of the id |
+//! | | id |
+//! | | payload, which is its kind's own |
 
-use super::pack::Reader;
-use crate::Time;
+use super::pack::{Packed, Reader};
+use crate::{Id, Time};
 use alloc::vec::Vec;
+use core::marker::PhantomData;
 
 const HEAD_LEN: usize = 2 + 6 + 1;
 const TIME_MAX: i64 = (1 << 48) - 1;
 
-/// Packed records in the order of their forget times.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Records {
+/// Remembered records of one kind of one account, packed, in the order in which they are forgotten.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Records<T> {
     bytes: Vec<u8>,
     count: u16,
+    kind: PhantomData<T>,
+}
+
+/// A kind of record.
+pub trait Remembered: Sized {
+    /// Names it among those of its kind.
+    fn id(&self) -> &Id;
+
+    /// When it is forgotten.
+    fn forget_at(&self) -> Time;
+
+    /// The payload.
+    fn pack(&self) -> Packed;
+
+    /// The record of an id, a time and a payload.
+    fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Self;
 }
 
 /// One record, borrowed.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Record<'a> {
-    pub(super) forget_at: Time,
-    pub(super) id: &'a [u8],
-    pub(super) payload: &'a [u8],
+struct Record<'a> {
+    forget_at: Time,
+    id: &'a [u8],
+    payload: &'a [u8],
 }
 
-impl Records {
-    pub(super) fn len(&self) -> usize {
+impl<T> Default for Records<T> {
+    fn default() -> Records<T> {
+        Records { bytes: Vec::new(), count: 0, kind: PhantomData }
+    }
+}
+
+impl<T: Remembered> Records<T> {
+    /// How many are remembered.
+    pub fn len(&self) -> usize {
         usize::from(self.count)
     }
 
-    pub(super) fn as_bytes(&self) -> &[u8] {
+    /// True when none is remembered.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The packed bytes, for codecs.
+    pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// Replaces the content by bytes that `as_bytes` gave; false, and empty, when they are not whole.
+    /// Replaces the content by bytes that [`Records::as_bytes`] gave; false, and empty, when they are
+    /// not whole.
     #[inline]
-    pub(super) fn load(&mut self, bytes: &[u8]) -> bool {
+    pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         self.count = 0;
         bytes.is_empty() || self.load_some(bytes)
@@ -59,7 +98,12 @@ impl Records {
         true
     }
 
-    pub(super) fn iter(&self) -> impl Iterator<Item = Record<'_>> {
+    /// All, in the order in which they are forgotten.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        self.packed().filter_map(unpack)
+    }
+
+    fn packed(&self) -> impl Iterator<Item = Record<'_>> {
         let mut rest = self.bytes.as_slice();
         core::iter::from_fn(move || {
             let (record, tail) = split(rest)?;
@@ -68,12 +112,14 @@ impl Records {
         })
     }
 
-    pub(super) fn find(&self, id: &[u8]) -> Option<Record<'_>> {
-        self.iter().find(|record| record.id == id)
+    /// The record of this id.
+    pub fn find(&self, id: &[u8]) -> Option<T> {
+        self.packed().find(|record| record.id == id).and_then(unpack)
     }
 
+    /// When the first is forgotten.
     #[inline]
-    pub(super) fn next_forget(&self) -> Option<Time> {
+    pub fn next_forget(&self) -> Option<Time> {
         let [_, _, time @ ..] = self.bytes.first_chunk::<{ 2 + 6 }>()?;
         let mut word = [0; 8];
         word[..6].copy_from_slice(time);
@@ -81,8 +127,9 @@ impl Records {
     }
 
     /// Inserts behind every record that is forgotten no later.
-    pub(super) fn insert(&mut self, forget_at: Time, id: &[u8], payload: &[u8]) {
-        let forget_at = Time(forget_at.0.clamp(0, TIME_MAX));
+    pub(crate) fn insert(&mut self, record: &T) {
+        let (id, payload) = (record.id().as_bytes(), record.pack());
+        let forget_at = Time(record.forget_at().0.clamp(0, TIME_MAX));
         let len = HEAD_LEN + id.len() + payload.len();
         let at = self.offset_after(forget_at);
         let behind = self.bytes.len() - at;
@@ -91,7 +138,7 @@ impl Records {
         self.bytes.extend_from_slice(&forget_at.0.to_le_bytes()[..6]);
         self.bytes.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
         self.bytes.extend_from_slice(id);
-        self.bytes.extend_from_slice(payload);
+        self.bytes.extend_from_slice(&payload);
         if behind > 0 {
             self.bytes[at..].rotate_left(behind);
         }
@@ -113,7 +160,7 @@ impl Records {
     }
 
     /// Drops what is due to be forgotten.
-    pub(super) fn forget(&mut self, now: Time) {
+    pub(crate) fn forget(&mut self, now: Time) {
         let mut end = 0;
         while let Some((record, tail)) = split(&self.bytes[end..]) {
             if record.forget_at > now {
@@ -137,6 +184,10 @@ impl Records {
         }
         offset
     }
+}
+
+fn unpack<T: Remembered>(record: Record<'_>) -> Option<T> {
+    Some(T::unpack(Id::new(record.id)?, record.forget_at, record.payload))
 }
 
 fn split(bytes: &[u8]) -> Option<(Record<'_>, &[u8])> {

@@ -4,12 +4,11 @@
 //! answer, request number u32, digest u64, items.
 
 use super::pack::{self, Packed, Reader};
-use super::records::{Record, Records};
+use super::records::{Records, Remembered};
 use crate::{Code, Id, ItemAnswers, Time};
 
 /// The remembered closed sessions of one account, in the order in which they are forgotten.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tombstones(Records);
+pub type Tombstones = Records<Tombstone>;
 
 /// A closed session.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,84 +41,47 @@ pub enum TombstoneKind {
     },
 }
 
-impl Tombstones {
-    /// How many are remembered.
-    pub fn len(&self) -> usize {
-        self.0.len()
+impl Remembered for Tombstone {
+    fn id(&self) -> &Id {
+        &self.id
     }
 
-    /// True when none is remembered.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
+    fn forget_at(&self) -> Time {
+        self.forget_at
     }
 
-    /// The packed bytes, for codecs.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.0.as_bytes()
-    }
-
-    /// Replaces the content by bytes that [`Tombstones::as_bytes`] gave; false, and empty,
-    /// when they are not whole.
-    #[inline]
-    pub fn load(&mut self, bytes: &[u8]) -> bool {
-        self.0.load(bytes)
-    }
-
-    /// The tombstone of this session.
-    pub fn find(&self, id: &[u8]) -> Option<Tombstone> {
-        self.0.find(id).and_then(unpack)
-    }
-
-    /// All, in the order in which they are forgotten.
-    pub fn iter(&self) -> impl Iterator<Item = Tombstone> {
-        self.0.iter().filter_map(unpack)
-    }
-
-    /// When the first is forgotten.
-    pub fn next_forget(&self) -> Option<Time> {
-        self.0.next_forget()
-    }
-
-    pub(crate) fn insert(&mut self, tombstone: &Tombstone) {
-        self.0.insert(tombstone.forget_at, tombstone.id.as_bytes(), &pack_kind(&tombstone.kind));
-    }
-
-    pub(crate) fn forget(&mut self, now: Time) {
-        self.0.forget(now);
-    }
-}
-
-fn pack_kind(kind: &TombstoneKind) -> Packed {
-    let mut out = Packed::new();
-    match kind {
-        TombstoneKind::Expired => out.push(0),
-        TombstoneKind::Released => out.push(1),
-        TombstoneKind::Answered { request, digest, code, items } => {
-            out.push(2 | pack::code_bits(*code) << 2);
-            out.extend_from_slice(&request.to_le_bytes());
-            out.extend_from_slice(&digest.to_le_bytes());
-            for item in items {
-                pack::put_item(&mut out, item);
+    fn pack(&self) -> Packed {
+        let mut out = Packed::new();
+        match &self.kind {
+            TombstoneKind::Expired => out.push(0),
+            TombstoneKind::Released => out.push(1),
+            TombstoneKind::Answered { request, digest, code, items } => {
+                out.push(2 | pack::code_bits(*code) << 2);
+                out.extend_from_slice(&request.to_le_bytes());
+                out.extend_from_slice(&digest.to_le_bytes());
+                for item in items {
+                    pack::put_item(&mut out, item);
+                }
             }
         }
+        out
     }
-    out
-}
 
-fn unpack(record: Record<'_>) -> Option<Tombstone> {
-    let mut reader = Reader(record.payload);
-    let bits = reader.u8();
-    let kind = match bits & 3 {
-        0 => TombstoneKind::Expired,
-        1 => TombstoneKind::Released,
-        _ => TombstoneKind::Answered {
-            request: reader.u32(),
-            digest: reader.word::<8>(),
-            code: pack::code_from_bits(bits >> 2),
-            items: pack::take_items(&mut reader),
-        },
-    };
-    Some(Tombstone { id: Id::new(record.id)?, forget_at: record.forget_at, kind })
+    fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Tombstone {
+        let mut reader = Reader(payload);
+        let bits = reader.u8();
+        let kind = match bits & 3 {
+            0 => TombstoneKind::Expired,
+            1 => TombstoneKind::Released,
+            _ => TombstoneKind::Answered {
+                request: reader.u32(),
+                digest: reader.word::<8>(),
+                code: pack::code_from_bits(bits >> 2),
+                items: pack::take_items(&mut reader),
+            },
+        };
+        Tombstone { id, forget_at, kind }
+    }
 }
 
 #[cfg(test)]

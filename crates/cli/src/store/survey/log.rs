@@ -63,7 +63,7 @@ fn read_log_from(
             }
             sequence += 1;
         }
-        let Some((segment, end)) = reader.place() else { break };
+        let Some((segment, end)) = reader.position() else { break };
         if let Some((sequence, error)) = broken {
             let offset = end - len;
             survey.problems.push(format!(

@@ -1,9 +1,22 @@
-//! Reset periods of counters, in UTC, by arithmetic on days (proleptic Gregorian calendar).
-
-use crate::Time;
+//! Time in UTC, and the reset periods of counters, by arithmetic on days (proleptic Gregorian calendar).
 
 const HOUR_MS: i64 = 3_600_000;
 const DAY_MS: i64 = 24 * HOUR_MS;
+
+/// UTC milliseconds since 1970.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Time(pub i64);
+
+impl Time {
+    /// The last moment of a host's clock, in the year 6429: what is remembered from then on
+    /// still has room for its own time.
+    pub const LAST: Time = Time((1 << 47) - 1);
+
+    /// The time this many milliseconds later, at most the end of time.
+    pub const fn plus_ms(self, ms: i64) -> Time {
+        Time(self.0.saturating_add(ms))
+    }
+}
 
 /// When a counter falls back to 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

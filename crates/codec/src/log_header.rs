@@ -1,0 +1,87 @@
+//! Headers that name a sequence of a log: of a segment of it (docs/formats/log.md), and of a note of
+//! how far it had come (docs/formats/reach.md). Both have these bytes, little-endian:
+//!
+//! | at | bytes |
+//! |---|---|
+//! | 0 | magic, `SCURLOG\0` or `SCURRCH\0` |
+//! | 8 | version u16, 1 |
+//! | 10 | log id u64 |
+//! | 18 | core u32 |
+//! | 22 | sequence u64 |
+//! | 30 | checksum u32 of all before it |
+
+use crate::header::{self, FORMAT_LEN, FileKind, Format};
+use crate::{Checksum, HeaderError};
+use alloc::vec::Vec;
+
+const SEGMENT: Format = Format { kind: FileKind::Segment, magic: *b"SCURLOG\0", version: 1 };
+const REACH: Format = Format { kind: FileKind::Reach, magic: *b"SCURRCH\0", version: 1 };
+
+const LEN: usize = FORMAT_LEN + 8 + 4 + 8 + 4;
+
+/// Head of a segment of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentHeader {
+    /// The log, by the number that was chosen at random when it began.
+    pub log_id: u64,
+    /// The core whose log it is.
+    pub core: u32,
+    /// The sequence of the first record in it.
+    pub first: u64,
+}
+
+/// How far a log had come at least.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reach {
+    /// The log, by the number that was chosen at random when it began.
+    pub log_id: u64,
+    /// The core whose log it is.
+    pub core: u32,
+    /// Everything up to this sequence was on the device.
+    pub sequence: u64,
+}
+
+impl SegmentHeader {
+    /// Bytes of the header.
+    pub const LEN: usize = LEN;
+
+    /// Appends the bytes of the header.
+    pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
+        encode(SEGMENT, (self.log_id, self.core, self.first), checksum, out);
+    }
+
+    /// Reads the header at the start of a segment.
+    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<SegmentHeader, HeaderError> {
+        let (log_id, core, first) = decode(SEGMENT, checksum, bytes)?;
+        Ok(SegmentHeader { log_id, core, first })
+    }
+}
+
+impl Reach {
+    /// Bytes of it.
+    pub const LEN: usize = LEN;
+
+    /// Appends its bytes.
+    pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
+        encode(REACH, (self.log_id, self.core, self.sequence), checksum, out);
+    }
+
+    /// Reads what is at the start of `bytes`.
+    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<Reach, HeaderError> {
+        let (log_id, core, sequence) = decode(REACH, checksum, bytes)?;
+        Ok(Reach { log_id, core, sequence })
+    }
+}
+
+/// Log id, core and sequence.
+type Named = (u64, u32, u64);
+
+fn encode(format: Format, (log_id, core, sequence): Named, checksum: Checksum, out: &mut Vec<u8>) {
+    let fields = [&log_id.to_le_bytes()[..], &core.to_le_bytes(), &sequence.to_le_bytes()];
+    header::encode(format, &fields, checksum, out);
+}
+
+fn decode(format: Format, checksum: Checksum, bytes: &[u8]) -> Result<Named, HeaderError> {
+    let mut fields = header::decode(format, LEN, checksum, bytes)?;
+    Ok((fields.u64()?, fields.u32()?, fields.u64()?))
+}
