@@ -5,7 +5,7 @@
 # usage: scripts/install-tools.sh [demo|check|tests|all|rdma|lab-peers|releases]
 #   demo   what `make demo` needs: a Rust toolchain and a linker; it installs no peer
 #   check  what `make check` needs: also cargo-nextest, which runs the tests
-#   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, the checker of
+#   tests  what `make test` needs: also Redis, Valkey, redis-py, schemathesis, strace, the checker of
 #          testing/linearizability, cargo-fuzz and the linter of Prometheus
 #   all    what `make test-all` needs: also the client libraries of testing/clients, Chromium with the
 #          library that drives it, valgrind and qemu (the default)
@@ -487,6 +487,8 @@ need_tests() {
   need_module
   need promtool prometheus
   need python3 python3
+  # A device that fails: calls are answered in the kernel's place.
+  need strace strace
   need curl curl
   venv_ready && schemathesis_ready && nextest_ready || venv_python >/dev/null ||
     missing+=(python3-venv)

@@ -4,7 +4,7 @@ mod show;
 mod words;
 
 use crate::rdma;
-use crate::reach::{Reach, Stream, ask};
+use crate::server_address::{ServerAddress, Stream, ask};
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
 use scurry_cluster_client::redis::Value;
@@ -27,7 +27,7 @@ them and knows \\n, \\r, \\t, \\\", \\\\ and \\xHH, '...' keeps everything.";
 #[command(after_help = EXAMPLES, disable_help_flag = true)]
 pub(crate) struct Cli {
     #[command(flatten)]
-    reach: Reach,
+    server: ServerAddress,
 
     /// Speak RDMA, to an address given with --rdma-listen or to a Valkey with its RDMA module
     #[arg(long)]
@@ -53,9 +53,12 @@ impl Cli {
         if let Some(option) = self.words.first().filter(|word| word.starts_with('-')) {
             bail!("{option} is no option here: see scurry cli --help");
         }
-        ensure!(!(self.rdma && self.reach.has_tls()), "RDMA has no TLS: leave --tls or --rdma out");
+        ensure!(
+            !(self.rdma && self.server.has_tls()),
+            "RDMA has no TLS: leave --tls or --rdma out"
+        );
         let mut server = self.connect()?;
-        if let Some(words) = self.reach.auth() {
+        if let Some(words) = self.server.auth() {
             self.prepare(&mut *server, words.into_iter(), "refuses the password")?;
         }
         if self.resp3 {
@@ -78,7 +81,7 @@ impl Cli {
         let mut line = String::new();
         loop {
             if is_asking {
-                print!("{}> ", self.reach.address());
+                print!("{}> ", self.server.address());
                 io::stdout().flush()?;
             }
             line.clear();
@@ -115,7 +118,7 @@ impl Cli {
     ) -> Result<()> {
         let reply = self.ask(server, words.map(str::as_bytes))?;
         if let Value::ServerError(_) = reply {
-            bail!("{} {trouble}: {}", self.reach.address(), show(&reply).trim_end());
+            bail!("{} {trouble}: {}", self.server.address(), show(&reply).trim_end());
         }
         Ok(())
     }
@@ -128,13 +131,17 @@ impl Cli {
         ask(server, words).with_context(|| {
             format!(
                 "{} gave no reply: is it a server that speaks RESP there?",
-                self.reach.address()
+                self.server.address()
             )
         })
     }
 
     fn connect(&self) -> Result<Box<dyn Stream>> {
         let patience = Duration::from_secs(self.timeout);
-        if self.rdma { rdma::connect(&self.reach, patience) } else { self.reach.connect(patience) }
+        if self.rdma {
+            rdma::connect(&self.server, patience)
+        } else {
+            self.server.connect(patience)
+        }
     }
 }

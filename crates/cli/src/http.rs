@@ -116,7 +116,7 @@ pub(crate) struct Http {
         value_parser = clap::value_parser!(u16).range(1..=256))]
     threads: u16,
 
-    /// What to log to stderr: off, error, warn, info, debug or trace
+    /// Level of the log on stderr: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
     log: LevelFilter,
 }

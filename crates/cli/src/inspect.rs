@@ -3,7 +3,7 @@
 mod records;
 mod report;
 
-use crate::store::{CoreSurvey, DataDirectory, Pinned, Place, Progress, settled, survey_files};
+use crate::store::{CoreSurvey, DataDirectory, PathKind, Pinned, Progress, survey_files, surveyed};
 use anyhow::{Result, bail};
 use clap::Args;
 use records::{Wanted, print_entries, print_records};
@@ -49,11 +49,11 @@ struct Part {
 
 impl Inspect {
     pub(crate) fn run(self) -> Result<()> {
-        let place = Place::of(&self.path)?;
+        let kind = PathKind::of(&self.path)?;
         let mut out = BufWriter::new(io::stdout().lock());
         let outcome = match self.records {
-            true => self.print(&place, &mut out),
-            false => self.report(&place, &mut out),
+            true => self.print(&kind, &mut out),
+            false => self.report(&kind, &mut out),
         };
         match outcome.and_then(|problems| Ok(out.flush().map(|()| problems)?)) {
             Ok(0) => Ok(()),
@@ -68,25 +68,25 @@ impl Inspect {
     }
 
     /// Prints what is there; how many things are wrong.
-    fn report(&self, place: &Place, out: &mut impl Write) -> Result<usize> {
+    fn report(&self, kind: &PathKind, out: &mut impl Write) -> Result<usize> {
         let mut bar = Progress::new();
-        let parts = match place {
-            Place::Data(directory) => parts(directory, &mut bar)?,
-            Place::Core(path) => {
+        let parts = match kind {
+            PathKind::Data(directory) => parts(directory, &mut bar)?,
+            PathKind::Core(path) => {
                 vec![Part {
                     name: core_of(path),
-                    survey: settled(path, Least::default(), &mut bar, "reading")?.1,
+                    survey: surveyed(path, Least::default(), &mut bar, "reading")?.1,
                 }]
             }
-            Place::Segment(path, first) => vec![segment(path, *first, &mut bar)?],
-            Place::Snapshot(path, begun) => {
+            PathKind::Segment(path, first) => vec![segment(path, *first, &mut bar)?],
+            PathKind::Snapshot(path, begun) => {
                 let mut pinned = Pinned::open_file(path, snapshot_name(*begun))?;
                 let survey = survey_files(&mut pinned, &mut bar);
                 vec![Part { name: path.display().to_string(), survey }]
             }
         };
-        let manifest = match place {
-            Place::Data(directory) => Some(directory.manifest),
+        let manifest = match kind {
+            PathKind::Data(directory) => Some(directory.manifest),
             _ => None,
         };
         if self.json {
@@ -109,26 +109,26 @@ impl Inspect {
     }
 
     /// Prints records or entries.
-    fn print(&self, place: &Place, out: &mut impl Write) -> Result<usize> {
+    fn print(&self, kind: &PathKind, out: &mut impl Write) -> Result<usize> {
         let mut wanted = Wanted {
             from: self.from,
             count: self.count.unwrap_or(u64::MAX),
             is_json: self.json,
             core: None,
         };
-        match place {
-            Place::Data(directory) => {
+        match kind {
+            PathKind::Data(directory) => {
                 let cores = directory.cores();
                 for (core, (_, path)) in (0..).zip(&cores) {
                     wanted.core = (cores.len() > 1).then_some(core);
                     print_records(|| Pinned::open(path), &wanted, out)?;
                 }
             }
-            Place::Core(path) => print_records(|| Pinned::open(path), &wanted, out)?,
-            Place::Segment(path, first) => {
+            PathKind::Core(path) => print_records(|| Pinned::open(path), &wanted, out)?,
+            PathKind::Segment(path, first) => {
                 print_records(|| Pinned::open_file(path, segment_name(*first)), &wanted, out)?;
             }
-            Place::Snapshot(path, begun) => {
+            PathKind::Snapshot(path, begun) => {
                 let mut pinned = Pinned::open_file(path, snapshot_name(*begun))?;
                 print_entries(&mut pinned, *begun, &wanted, out)?;
             }
@@ -147,7 +147,7 @@ fn parts(directory: &DataDirectory, bar: &mut Progress) -> Result<Vec<Part>> {
         };
         // Not before a first start has come as far as that.
         let mut survey = match path.is_dir() {
-            true => settled(&path, least, bar, &format!("{name}: reading"))?.1,
+            true => surveyed(&path, least, bar, &format!("{name}: reading"))?.1,
             false => CoreSurvey::default(),
         };
         survey.problems.extend(problem);

@@ -12,7 +12,7 @@ const WAITING_LEN_MAX: usize = 1024 * 1024;
 /// How long the end waits for a stderr that takes nothing.
 const END_PATIENCE: Duration = Duration::from_secs(1);
 
-/// What waits for the thread.
+/// Lines that wait for the thread.
 #[derive(Default)]
 struct Waiting {
     /// Whole lines.
@@ -33,7 +33,7 @@ pub(crate) struct Log {
     written: Condvar,
 }
 
-/// Its end: waits, within bounds, until everything is written.
+/// End of the log: waits, within bounds, until everything is written.
 pub(crate) struct LogEnd(Arc<Log>);
 
 impl Log {

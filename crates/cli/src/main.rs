@@ -11,14 +11,13 @@ mod log;
 mod make_token;
 mod mode;
 mod rdma;
-mod reach;
 mod recovery;
 mod restore;
 mod serve;
+mod server_address;
 mod size;
 mod snapshot;
 mod store;
-mod totals;
 mod transfer;
 mod users;
 

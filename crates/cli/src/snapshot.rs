@@ -1,6 +1,6 @@
 //! `scurry snapshot`: asks a running server for a snapshot.
 
-use crate::reach::{Reach, Stream, ask, error_text};
+use crate::server_address::{ServerAddress, Stream, ask, error_text};
 use crate::store::count_text;
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
@@ -24,7 +24,7 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Snapshot {
     // The server's main port, and who asks.
     #[command(flatten)]
-    reach: Reach,
+    server: ServerAddress,
 
     /// How long to wait for the snapshot, seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 3_600,
@@ -34,11 +34,11 @@ pub(crate) struct Snapshot {
 
 impl Snapshot {
     pub(crate) fn run(self) -> Result<()> {
-        let mut server = self.reach.connect(ANSWER_PATIENCE)?;
-        if let Some(words) = self.reach.auth()
+        let mut server = self.server.connect(ANSWER_PATIENCE)?;
+        if let Some(words) = self.server.auth()
             && let Value::ServerError(error) = self.ask(&mut *server, &words)?
         {
-            bail!("{} refuses the password: {}", self.reach.address(), error_text(&error));
+            bail!("{} refuses the password: {}", self.server.address(), error_text(&error));
         }
         let before = self.begin(&mut *server)?;
         let after =
@@ -64,7 +64,7 @@ impl Snapshot {
             // Else a thread has begun one by itself meanwhile.
             let text = error_text(&error);
             let is_begun = text.contains("being written already");
-            ensure!(is_begun, "{} writes no snapshot: {text}", self.reach.address());
+            ensure!(is_begun, "{} writes no snapshot: {text}", self.server.address());
         }
     }
 
@@ -76,15 +76,15 @@ impl Snapshot {
                 Value::ServerError(error) if error.code() == "NOAUTH" => bail!(
                     "{} wants a password: set SCURRY_PASSWORD (and --user for a user of the \
                      settings file)",
-                    self.reach.address()
+                    self.server.address()
                 ),
                 Value::ServerError(error) => bail!(
                     "{} does not say how far it is: {}",
-                    self.reach.address(),
+                    self.server.address(),
                     error_text(&error)
                 ),
                 reply => Counts::read(&reply).with_context(|| {
-                    format!("{} is no scurry that writes snapshots", self.reach.address())
+                    format!("{} is no scurry that writes snapshots", self.server.address())
                 })?,
             };
             if is_enough(&counts) {
@@ -110,7 +110,7 @@ impl Snapshot {
         reply.with_context(|| {
             format!(
                 "{} did not answer: is it TLS alone that it speaks (--tls)?",
-                self.reach.address()
+                self.server.address()
             )
         })
     }

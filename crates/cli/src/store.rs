@@ -14,11 +14,13 @@ mod target;
 mod text;
 
 pub(crate) use copy::{Copied, copy_core};
-pub(crate) use directory::{DataDirectory, Place, core_name};
+pub(crate) use directory::{DataDirectory, PathKind, core_name};
 pub(crate) use line::{entry_line, record_line};
 pub(crate) use pinned::Pinned;
 pub(crate) use progress::Progress;
 pub(crate) use rebuild::rebuild_core;
-pub(crate) use survey::{CoreSurvey, SegmentSurvey, SnapshotSurvey, log_of, settled, survey_files};
+pub(crate) use survey::{
+    CoreSurvey, SegmentSurvey, SnapshotSurvey, log_of, survey_files, surveyed,
+};
 pub(crate) use target::Target;
 pub(crate) use text::{count_text, time_text};

@@ -13,19 +13,19 @@ const MEMBERS_MAX: usize = 1_024;
 /// How much longer than WAIT itself its answer is waited for at least.
 const WAIT_SLACK: Duration = Duration::from_secs(1);
 
-/// What became of a command that was to be on so many copies.
+/// Outcome of a command that was to be on so many copies.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Kept {
     /// The server refused it, and nothing was written.
     Refused(Value),
-    /// It is on so many copies, the primary's counted.
+    /// Copies that have it, the primary's counted, are enough.
     Enough {
         /// The reply.
         reply: Value,
         /// Copies that have it.
         copies: u32,
     },
-    /// It was done, and too few replicas said so in time: a failover may lose it. Send it again,
+    /// A write that was done, and that too few replicas confirmed in time: a failover may lose it. Send it again,
     /// with the same request number or transaction id, until it is on enough.
     NotEnough {
         /// The reply.
@@ -42,9 +42,9 @@ pub struct Copies {
     seed: Address,
     /// All nodes that were heard of, the seed first: any of them may be gone.
     members: Vec<String>,
-    /// Which of them is asked where an owner is not known.
+    /// Index of the member to ask where an owner is not known.
     turn: usize,
-    /// Who owns a slot, as far as a node has said.
+    /// Owners of slots, as far as a node has said.
     owners: BTreeMap<u16, String>,
     nodes: BTreeMap<String, Node>,
     wanted: u32,

@@ -6,7 +6,7 @@ use thiserror::Error;
 /// Why a store cannot be asked.
 #[derive(Debug, Error)]
 pub enum ClientError {
-    /// It is no address.
+    /// Text that is no address.
     #[error("{0:?} is no address: write HOST:PORT")]
     Address(String),
     /// Nobody answers there, or not as a server does.
@@ -18,6 +18,9 @@ pub enum ClientError {
     /// A reply has another shape than its command's.
     #[error("{0} answers {1} with something else: it is no server that this program knows")]
     Foreign(String, &'static str),
+    /// A node has no SCUR.TOTALS, or another one.
+    #[error("{0} does not show its totals: is it a scurry?")]
+    Totals(String),
     /// A key was moved again and again.
     #[error("the owner of the key changes again and again: wait until no slots are moved")]
     Moving,

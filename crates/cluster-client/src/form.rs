@@ -15,7 +15,7 @@ pub struct Member {
     pub bus_port: u16,
 }
 
-/// What a step waits with. Nodes have no event for what is waited for.
+/// A way for steps to wait. Nodes have no event for what is waited for.
 pub trait Patience {
     /// Why it does not wait any longer.
     type Error: From<ClientError>;
@@ -27,12 +27,12 @@ pub trait Patience {
     fn tell(&mut self, line: &str);
 }
 
-/// What a node is.
+/// Role of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It owns slots, or could.
+    /// A node that owns slots, or could.
     Primary,
-    /// It copies a primary, and is in sync with it or not yet.
+    /// A copy of a primary, in sync with it or not yet.
     Replica {
         /// The link is up, and nothing is copied as a whole.
         in_sync: bool,
@@ -105,7 +105,7 @@ pub fn wait_until_ok<P: Patience>(
     Ok(())
 }
 
-/// What a node says it is; none when it does not.
+/// Role that a node says it has; none when it does not.
 pub fn role(node: &mut Node) -> Option<Role> {
     let text = node.text("INFO", cmd("INFO").arg("replication")).ok()?;
     match field(&text, "role")? {

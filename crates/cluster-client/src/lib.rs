@@ -9,6 +9,7 @@ mod error;
 pub mod form;
 mod node;
 mod store;
+mod totals;
 
 pub use address::Address;
 pub use copies::{Copies, Kept};
@@ -17,3 +18,4 @@ pub use form::Member;
 pub use node::Node;
 pub use redis;
 pub use store::Store;
+pub use totals::{Sums, Totals};

@@ -18,10 +18,10 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(2);
 /// A store.
 pub struct Store {
     address: Address,
-    door: Door,
+    connections: Connections,
 }
 
-enum Door {
+enum Connections {
     /// A server that knows no cluster.
     One(Box<Node>),
     Cluster(Box<Cluster>),
@@ -34,17 +34,17 @@ struct Cluster {
 }
 
 impl Store {
-    /// Connects to any node. One that knows a cluster is a door to all of it.
+    /// Connects to any node. One that knows a cluster is a way to all of it.
     pub fn connect(address: &Address) -> Result<Store, ClientError> {
         let mut node = Node::connect(address)?;
         let members = node.members()?;
-        let door = if members.is_empty() {
-            Door::One(Box::new(node))
+        let connections = if members.is_empty() {
+            Connections::One(Box::new(node))
         } else {
             let connection = connect(&members)?;
-            Door::Cluster(Box::new(Cluster { members, connection }))
+            Connections::Cluster(Box::new(Cluster { members, connection }))
         };
-        Ok(Store { address: address.clone(), door })
+        Ok(Store { address: address.clone(), connections })
     }
 
     /// Where it was reached.
@@ -54,15 +54,15 @@ impl Store {
 
     /// True when it is a cluster.
     pub fn is_cluster(&self) -> bool {
-        matches!(self.door, Door::Cluster(_))
+        matches!(self.connections, Connections::Cluster(_))
     }
 
     /// A command about one key, which is its first argument. It is sent again until a failover is
     /// over, so it must be one that may come twice.
     pub fn ask(&mut self, command: &Cmd) -> Result<Value, ClientError> {
-        match &mut self.door {
-            Door::One(node) => node.ask(command),
-            Door::Cluster(cluster) => {
+        match &mut self.connections {
+            Connections::One(node) => node.ask(command),
+            Connections::Cluster(cluster) => {
                 let send = |connection: &mut ClusterConnection| {
                     connection.req_command(command).and_then(Value::extract_error)
                 };
@@ -77,12 +77,12 @@ impl Store {
         if commands.is_empty() {
             return Ok(Vec::new());
         }
-        match &mut self.door {
-            Door::One(node) => {
+        match &mut self.connections {
+            Connections::One(node) => {
                 let replies = node.ask_many(&commands)?.into_iter().map(Value::extract_error);
                 replies.collect::<RedisResult<_>>().map_err(|error| self.failed(error))
             }
-            Door::Cluster(cluster) => {
+            Connections::Cluster(cluster) => {
                 let mut pipe = cluster_pipe();
                 for command in commands {
                     pipe.add_command(command);
@@ -96,9 +96,9 @@ impl Store {
 
     /// The nodes that own keys, each on a connection of its own.
     pub fn primaries(&self) -> Result<Vec<Node>, ClientError> {
-        let members = match &self.door {
-            Door::One(_) => return Ok(vec![Node::connect(&self.address)?]),
-            Door::Cluster(cluster) => &cluster.members,
+        let members = match &self.connections {
+            Connections::One(_) => return Ok(vec![Node::connect(&self.address)?]),
+            Connections::Cluster(cluster) => &cluster.members,
         };
         let mut outcome = Err(ClientError::Moving);
         for member in members {

@@ -22,7 +22,7 @@ use tokio::task::spawn_blocking;
 /// No answer of the engine takes longer.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// What the requests of this door can reach.
+/// State that the requests of this door can reach.
 pub(crate) struct Beside {
     inside: Inside,
     traffic: Arc<Traffic>,

@@ -23,7 +23,7 @@ mod wording;
 
 pub(crate) use codes::{code_of, has_types};
 pub(crate) use command::Command;
-pub(crate) use input::{Place, field_problem, read_json};
+pub(crate) use input::{FaultLocation, field_problem, read_json};
 pub(crate) use operation::Retry;
 pub(crate) use refusal::{Refused, foreign, outcome, wait_s};
 pub(crate) use reply::SessionReply;

@@ -9,7 +9,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// seen of others.
 pub(crate) struct Clock {
     last: Mutex<Version>,
-    /// This door's number, 0 to [`scurry_engine::NODE_MAX`]. Another door may have the same, and give
+    /// Number of this door, 0 to [`scurry_engine::NODE_MAX`]. Another door may have the same, and give
     /// the same version to another write: then the content of the two decides.
     number: u16,
 }

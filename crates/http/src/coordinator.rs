@@ -7,14 +7,13 @@ use crate::copy::{Content, Copy};
 use crate::node::Node;
 use crate::placement::Placement;
 use crate::quorum::Quorum;
-use crate::round::{Effect, Round};
+use crate::round::{Effect, Failure, Round};
 use axum::body::Bytes;
 use redis::Value;
 use scurry_engine::Version;
 use scurry_ledger::Time;
 use std::sync::Arc;
 use std::time::Duration;
-use thiserror::Error;
 
 /// The nodes of entities, all equal.
 pub(crate) struct Coordinator {
@@ -27,30 +26,13 @@ pub(crate) struct Coordinator {
     pub(crate) patience: Duration,
 }
 
-/// What a client is shown.
+/// Entity as a client is shown it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
-    /// Its entity tag.
+    /// Entity tag.
     pub(crate) tag: String,
     pub(crate) bytes: Bytes,
     pub(crate) expires: Option<Time>,
-}
-
-/// Why there is no answer.
-#[derive(Debug, Error)]
-pub(crate) enum Failure {
-    /// The text says whether something may have been written.
-    #[error("{answered} of the {asked} nodes that keep this id answered, and {ack} must: {why}")]
-    NotEnough { answered: usize, asked: usize, ack: usize, why: String },
-    /// Clocks or versions are broken.
-    #[error("no version is left that is greater than what the nodes know")]
-    NoVersion,
-    /// Nodes that are needed list no entities by value.
-    #[error("{why}: servers list entities by value when they are started with --entity-index")]
-    NoIndex { why: String },
-    /// It would take too long to list them.
-    #[error("a node has more than {0} entities to go through")]
-    TooMany(usize),
 }
 
 impl Coordinator {

@@ -31,7 +31,7 @@ pub(crate) enum Content {
 impl Copy {
     pub(crate) const NOTHING: Copy = Copy { version: Version::ABSENT, content: Content::Gone };
 
-    /// What no other copy has, as an entity tag: two doors may give one version to two values, so a
+    /// Version and content that no other copy has, as an entity tag: two doors may give one version to two values, so a
     /// digest of the content stands behind it.
     pub(crate) fn tag(&self) -> String {
         match &self.content {

@@ -17,7 +17,8 @@ use crate::node::Node;
 use crate::problem::Problem;
 use crate::resp_store::RespStore;
 use crate::service::Service;
-use crate::settings::{Settings, StartError};
+use crate::settings::Settings;
+use crate::start_error::StartError;
 use crate::status::{self, status};
 use crate::traffic::Traffic;
 use axum::Router;
@@ -43,7 +44,7 @@ pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 /// Of the threads of a door beside an engine, as `nice` counts.
 const NICE: i32 = 5;
 
-/// What every request can reach.
+/// State that every request can reach.
 pub(crate) struct Shared {
     pub(crate) coordinator: Arc<Coordinator>,
     /// The store of accounts.

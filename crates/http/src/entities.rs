@@ -1,11 +1,11 @@
 //! `/v0/entities`: the ids of entities that have a value, or the entities of a range of ids.
 
-use crate::coordinator::Failure;
 use crate::door::Shared;
 use crate::entity::{ID_LEN_MAX, failed, quorum};
 use crate::problem::Problem;
 use crate::query;
 use crate::range::{self, Range};
+use crate::round::Failure;
 use crate::search::{Found, Search, Wanted};
 use axum::Json;
 use axum::extract::{RawQuery, State};
@@ -21,7 +21,7 @@ const LIMIT_MAX: usize = 1_000;
 const LIMIT: usize = 100;
 /// Entities of a range that an answer has at most, and unless the request says otherwise.
 const RANGE_LIMIT_MAX: usize = 10_000_000;
-/// What does not stand in the query of a URL as it is. All that is not ASCII is escaped too.
+/// Characters that do not stand in the query of a URL as they are. All that is not ASCII is escaped too.
 pub(crate) const ESCAPED: &AsciiSet =
     &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 

@@ -2,11 +2,12 @@
 
 use crate::clock::now;
 use crate::condition;
-use crate::coordinator::{Failure, Shown};
+use crate::coordinator::Shown;
 use crate::door::Shared;
 use crate::problem::Problem;
 use crate::query;
 use crate::quorum::Quorum;
+use crate::round::Failure;
 use axum::body::Body;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -21,7 +22,7 @@ const TTL_MAX_MS: i64 = 366 * 24 * 3_600_000;
 /// Bytes. A URL has 65,534 at most, and each of an id may take three.
 pub(crate) const ID_LEN_MAX: usize = 16_384;
 
-/// What a request names.
+/// Entity that a request names.
 struct Named {
     id: Vec<u8>,
     quorum: Quorum,

@@ -4,7 +4,7 @@
 use crate::console;
 use crate::form;
 use crate::problem::Problem;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use crate::traffic::{self, Traffic};
 use axum::Router;
 use axum::extract::Request;
@@ -28,7 +28,7 @@ pub struct Front {
     pub threads: usize,
     /// With a certificate the door speaks HTTPS, and nothing else.
     pub tls: Option<TlsSettings>,
-    /// Who may come in, and what they may do.
+    /// Users who may come in, and what they may do.
     pub users: Arc<Users>,
     /// Listen beyond this machine although everybody may come in.
     pub open_access_allowed: bool,

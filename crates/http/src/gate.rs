@@ -4,7 +4,7 @@
 use crate::front::Front;
 use crate::hosts::{Foreign, Hosts};
 use crate::problem::Problem;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use axum::Router;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, Uri, header};
@@ -33,7 +33,7 @@ pub(crate) struct Gate {
 
 /// Why a request does not come in.
 enum Refusal {
-    /// It says nobody, in a form that is understood.
+    /// A request that names nobody, in a form that is understood.
     Nobody,
     /// Name, password or token are wrong.
     Wrong,
@@ -60,7 +60,7 @@ impl Gate {
         self.users.is_open()
     }
 
-    /// These methods only for users that have the role.
+    /// Methods for users alone that have the role.
     pub(crate) fn only<S>(self: &Arc<Gate>, role: Role, methods: MethodRouter<S>) -> MethodRouter<S>
     where
         S: Clone + Send + Sync + 'static,

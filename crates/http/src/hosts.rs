@@ -3,7 +3,7 @@
 //! across sites. What such a request cannot choose is its Host and its Origin.
 
 use crate::front::Front;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use axum::http::uri::{Authority, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderValue, header};
 use std::net::{IpAddr, Ipv6Addr};
@@ -26,9 +26,9 @@ pub(crate) struct Hosts {
 /// Why a request is not answered, with what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Foreign {
-    /// It was meant for another server.
+    /// A request that was meant for another server.
     Host(String),
-    /// It was sent by a page of somebody else.
+    /// A request that was sent by a page of somebody else.
     Page(String),
 }
 
@@ -45,7 +45,7 @@ impl Hosts {
         Ok(Hosts { named, is_closed, option: front.hosts_option })
     }
 
-    /// What a request from somebody unknown says that it is for: the target's own authority (RFC 9112
+    /// Servers that a request from somebody unknown says it is for: the target's own authority (RFC 9112
     /// clause 3.2.2) and every Host. Nobody's page leaves both away.
     pub(crate) fn check_names(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Foreign> {
         if !self.is_closed {
@@ -108,7 +108,7 @@ impl Hosts {
     }
 }
 
-/// Whose page it is: scheme, host and port.
+/// Owner of a page: scheme, host and port.
 struct Origin {
     scheme: Scheme,
     authority: Authority,

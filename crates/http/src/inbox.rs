@@ -18,7 +18,7 @@ pub(crate) struct Inbox {
 #[derive(Default)]
 struct State {
     replies: VecDeque<(usize, RedisResult<Value>)>,
-    /// Who waits is woken when there are so many: nobody can do anything with fewer.
+    /// Replies at which the waiting task is woken: it can do nothing with fewer.
     wanted: usize,
     /// Among the replies is one that will not come.
     has_failed: bool,
@@ -104,7 +104,7 @@ impl Drop for Ticket {
     }
 }
 
-/// What is said of a reply that will not come.
+/// Error for a reply that will not come.
 pub(crate) fn ended() -> RedisError {
     io::Error::new(io::ErrorKind::BrokenPipe, "the connection ended").into()
 }

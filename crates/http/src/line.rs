@@ -34,7 +34,7 @@ const TOGETHER_LEN: usize = 1 << 20;
 /// Read at once, bytes.
 const READ_LEN: usize = 16 * 1024;
 
-/// Who the door is to a node.
+/// Identity of the door to a node.
 pub(crate) struct Terms<'a> {
     pub(crate) user: Option<&'a str>,
     pub(crate) password: Option<&'a str>,
@@ -51,7 +51,7 @@ struct Open {
     patience: Duration,
 }
 
-/// What those who ask and the one who reads have in common.
+/// State that those who ask and the one who reads have in common.
 struct Shared {
     stream: OwnedWriteHalf,
     state: Mutex<State>,

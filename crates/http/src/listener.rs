@@ -5,7 +5,7 @@ use crate::door::DRAIN;
 use crate::front::{Front, Tls};
 use crate::misdeeds::Misdeed;
 use crate::patience::Patient;
-use crate::settings::StartError;
+use crate::start_error::StartError;
 use crate::traffic::Traffic;
 use axum::Router;
 use hyper::server::conn::http1;
@@ -114,7 +114,7 @@ impl Listener {
 
 type Ended = Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
-/// Who is at the other end of a connection, and what it may ask.
+/// Client at the other end of a connection, and what it may ask.
 struct Client {
     address: Option<SocketAddr>,
     routes: Router,

@@ -7,15 +7,15 @@ use scurry_ledger::Time;
 
 /// A plain value under this key, on each node.
 const KEY: &str = "scurry:entities:whole";
-/// What stands there until all nodes have been seen once.
+/// Mark that stands there until all nodes have been seen once.
 const FORMING: &[u8] = b"forming";
 
-/// What a node's mark says.
+/// Meaning of a node's mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Mark {
     /// There is none: the node is new, or has lost what it had.
     None,
-    /// It was new when all others were, or joined them.
+    /// A node that was new when all others were, or joined them.
     Forming,
     /// At this time it had everything.
     Whole(Time),

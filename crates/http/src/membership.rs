@@ -38,7 +38,7 @@ impl Membership {
         let node = Arc::clone(&self.coordinator.nodes[number]);
         loop {
             let error = match self.connect(&node.address).await {
-                Ok(connection) => self.watch(number, &node, connection).await,
+                Ok(connection) => self.look_after(number, &node, connection).await,
                 Err(error) => error,
             };
             if self.set(number, Link::Away(error.to_string())) {
@@ -70,8 +70,8 @@ impl Membership {
         Line::connect(address, terms).await
     }
 
-    /// Until the connection is broken; why.
-    async fn watch(&self, number: usize, node: &Node, connection: Line) -> RedisError {
+    /// Looks at a node until its connection is broken; the reason.
+    async fn look_after(&self, number: usize, node: &Node, connection: Line) -> RedisError {
         loop {
             match self.look(number, node, &connection).await {
                 Ok(Looked::Changed) => continue,
@@ -198,9 +198,9 @@ impl Membership {
     }
 }
 
-/// What a look at a node has done.
+/// Outcome of a look at a node.
 enum Looked {
     AsBefore,
-    /// Its mark has changed: it is worth another look.
+    /// A node whose mark has changed: it is worth another look.
     Changed,
 }

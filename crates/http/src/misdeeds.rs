@@ -16,11 +16,11 @@ const QUIET: Duration = Duration::from_secs(60);
 pub(crate) enum Misdeed {
     /// A request that was answered with this status.
     Refused(StatusCode),
-    /// What came is no request of HTTP/1.1.
+    /// Bytes that are no request of HTTP/1.1.
     NotHttp,
     /// The head has too many headers, or too many bytes.
     HeadTooLarge,
-    /// It went away before its request was whole, or before it was answered.
+    /// A client that went away before its request was whole, or before it was answered.
     WentAway,
     /// No TLS was agreed on.
     NoTls,

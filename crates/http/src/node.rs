@@ -49,11 +49,11 @@ struct Seen {
 /// Whether a node can be asked.
 #[derive(Clone)]
 pub(crate) enum Link {
-    /// It cannot be reached; why.
+    /// A node that cannot be reached; why.
     Away(String),
-    /// It answers, and may lack what it should know.
+    /// A node that answers, and may lack what it should know.
     NotReady(NotReady),
-    /// Its answers count.
+    /// A node whose answers count.
     Ready(Line),
 }
 
@@ -64,7 +64,7 @@ pub(crate) struct NotReady {
     pub(crate) connection: Line,
 }
 
-/// What a node that is not ready may lack.
+/// Knowledge that a node that is not ready may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lack {
     /// Everything: it is new, or was emptied.
@@ -89,11 +89,11 @@ impl Lack {
 /// Why a node did not answer.
 #[derive(Debug)]
 pub(crate) enum Missing {
-    /// It is not asked at present; why.
+    /// A node that is not asked at present; why.
     NotReady(String),
-    /// It was asked, and what it did is unknown.
+    /// A node that was asked, and what it did is unknown.
     Failed(RedisError),
-    /// It lists no entities by value; what it says.
+    /// A node that lists no entities by value; what it says.
     NoIndex(String),
 }
 

@@ -21,7 +21,7 @@ impl<S> Patient<S> {
         Patient { stream, patience, limit: None }
     }
 
-    /// What the stream has said, unless it has said too long that it waits.
+    /// Word of the stream, unless it has said too long that it waits.
     fn judge<T>(
         &mut self,
         said: Poll<io::Result<T>>,

@@ -2,12 +2,12 @@
 //! value, one after the other as they are read. What is in memory at a time is a page of ids and a
 //! few values, however long the range is.
 
-use crate::coordinator::Failure;
 use crate::door::Shared;
 use crate::entities::{ESCAPED, refused};
 use crate::entity::ID_LEN_MAX;
 use crate::problem::Problem;
 use crate::quorum::Quorum;
+use crate::round::Failure;
 use crate::search::{READS, Search, Wanted};
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};

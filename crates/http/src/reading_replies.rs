@@ -13,7 +13,7 @@ const ELEMENTS_MAX: usize = 1 << 20;
 /// Arrays in arrays.
 const DEPTH_MAX: usize = 8;
 
-/// What came is no reply: nothing behind it can be understood.
+/// Bytes that are no reply: nothing behind them can be understood.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("what came is no reply of RESP2")]
 pub(crate) struct NotResp;

@@ -1,6 +1,5 @@
 //! One request to the nodes of an id: who was asked, what came back, and whether enough are left.
 
-use crate::coordinator::Failure;
 use crate::copy::not_a_node;
 use crate::inbox::Inbox;
 use crate::line::Line;
@@ -12,6 +11,7 @@ use redis::{RedisResult, Value};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
+use thiserror::Error;
 use tokio::time::{Instant, timeout_at};
 
 /// The nodes of one request, and those of them that will not answer it.
@@ -23,7 +23,8 @@ pub(crate) struct Round<'a> {
     until: Instant,
     is_late: bool,
     inbox: Arc<Inbox>,
-    /// What was asked, with its number: a node that has ended the connection meanwhile is asked again.
+    /// Requests, each with the number of its node: a node that has ended the connection meanwhile is
+    /// asked again.
     asked: Vec<(usize, Bytes)>,
     /// Nodes that are waited for before they are asked, each for one number.
     absent: Vec<BoxFuture<'a, Back>>,
@@ -38,12 +39,29 @@ pub(crate) struct Round<'a> {
     why: String,
 }
 
-/// What a request that fails has changed.
+/// Why there is no answer.
+#[derive(Debug, Error)]
+pub(crate) enum Failure {
+    /// The text says whether something may have been written.
+    #[error("{answered} of the {asked} nodes that keep this id answered, and {ack} must: {why}")]
+    NotEnough { answered: usize, asked: usize, ack: usize, why: String },
+    /// Clocks or versions are broken.
+    #[error("no version is left that is greater than what the nodes know")]
+    NoVersion,
+    /// Nodes that are needed list no entities by value.
+    #[error("{why}: servers list entities by value when they are started with --entity-index")]
+    NoIndex { why: String },
+    /// Ids that would take too long to list.
+    #[error("a node has more than {0} entities to go through")]
+    TooMany(usize),
+}
+
+/// Changes that a request that fails has made.
 #[derive(Clone, Copy)]
 pub(crate) enum Effect {
-    /// It only reads.
+    /// A request that only reads.
     Read,
-    /// It would write, and no node has been told.
+    /// A request that would write, and no node has been told.
     Unwritten,
     /// Nodes have been told what to write, and those that gave no answer may do it too.
     Unknown,
@@ -178,7 +196,7 @@ impl<'a> Round<'a> {
         self.missed(self.node(number), Missing::Failed(not_a_node()));
     }
 
-    /// It was told, and knows less: it is not what it seems.
+    /// A node that was told, and knows less: it is not what it seems.
     pub(crate) fn forgets(&mut self, number: usize) {
         self.missed_because(&self.node(number).address, "it forgets what it is told");
     }

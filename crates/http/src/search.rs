@@ -1,11 +1,11 @@
 //! Entities by value, or in a range of ids, over several nodes. A node lists what it has, which may be
 //! old, so what it says is a hint: each id is read from its quorum before it is shown.
 
-use crate::coordinator::{Coordinator, Failure};
+use crate::coordinator::Coordinator;
 use crate::line::Line;
 use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
 use crate::quorum::Quorum;
-use crate::round::{Effect, Round};
+use crate::round::{Effect, Failure, Round};
 use crate::step::{IDS_MAX, Step};
 use futures_util::stream::{self, FuturesUnordered, StreamExt, TryStreamExt};
 use redis::Cmd;
@@ -18,16 +18,16 @@ const SCANS_MAX: usize = 10_000;
 /// Entities that are read at a time.
 pub(crate) const READS: usize = 16;
 
-/// Which entities are looked for.
+/// Entities that are looked for.
 #[derive(Clone, Copy)]
 pub(crate) enum Wanted<'a> {
-    /// Those whose whole value this is.
+    /// Entities whose whole value this is.
     Value(&'a [u8]),
-    /// Those from this id on; before that one, where there is an end.
+    /// Ids from this one on; before that one, where there is an end.
     Range { start: &'a [u8], end: Option<&'a [u8]> },
 }
 
-/// What is looked for.
+/// Entities that are looked for, and how many of them.
 #[derive(Clone, Copy)]
 pub(crate) struct Search<'a> {
     pub(crate) wanted: Wanted<'a>,
@@ -98,7 +98,7 @@ impl Coordinator {
         Ok(Found { ids: self.confirm(ids, value, quorum).await?, next })
     }
 
-    /// What so many nodes list that of the nodes of every id `ack` are among them, as many ids as are
+    /// Ids that so many nodes list that of the nodes of every id `ack` are among them, as many as are
     /// looked at. None of them is confirmed.
     pub(crate) async fn candidates(
         &self,
@@ -129,7 +129,7 @@ impl Coordinator {
         Ok(Found { ids: page.ids.into_iter().collect(), next })
     }
 
-    /// Those that a quorum shows with the value, in the same order.
+    /// Ids that a quorum shows with the value, in the same order.
     async fn confirm(
         &self,
         ids: Vec<Vec<u8>>,
@@ -145,7 +145,7 @@ impl Coordinator {
     }
 }
 
-/// What a node lists; none when its end is too far away. A walk whose connection ends begins anew.
+/// Page that a node lists; none when its end is too far away. A walk whose connection ends begins anew.
 async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut again = 0;
     loop {
@@ -160,7 +160,7 @@ async fn list(node: &Node, search: Search<'_>) -> Result<Option<Page>, Missing> 
     }
 }
 
-/// What the node on this connection lists, step by step.
+/// Page that the node on this connection lists, step by step.
 async fn walk(line: &Line, search: Search<'_>) -> Result<Option<Page>, Missing> {
     let mut page = Page::default();
     let mut cursor = Step::BEGIN.to_vec();

@@ -36,10 +36,10 @@ pub trait Service: Send + Sync + 'static {
 /// Why a command has no reply.
 #[derive(Clone, Debug, Error)]
 pub enum ServiceError {
-    /// It was not sent: nothing was done.
+    /// A command that was not sent: nothing was done.
     #[error("the store cannot be reached: {0}")]
     NotSent(String),
-    /// It was sent, and what it did is unknown.
+    /// A command that was sent, and what it did is unknown.
     #[error("the store did not answer: {0}")]
     Unknown(String),
 }

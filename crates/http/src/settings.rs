@@ -1,16 +1,10 @@
 //! What a door is opened with.
 
 use crate::front::Front;
+use crate::start_error::{NODES_MAX, StartError};
 use scurry_engine::NODE_MAX;
-use scurry_server::TlsError;
 use std::collections::BTreeSet;
-use std::io;
-use std::net::SocketAddr;
 use std::time::Duration;
-use thiserror::Error;
-
-/// Nodes at most.
-const NODES_MAX: usize = 64;
 
 /// How a door is opened.
 #[derive(Clone, Debug)]
@@ -23,7 +17,7 @@ pub struct Settings {
     /// All nodes of entities, as `HOST:PORT`: the same for every door. What a node is called
     /// decides which ids it keeps. Without them there are no entities here.
     pub nodes: Vec<String>,
-    /// This door's number, 0 to [`NODE_MAX`]: versions end with it. Several doors may have the same.
+    /// Number of this door, 0 to [`NODE_MAX`]: versions end with it. Several doors may have the same.
     pub number: u16,
     /// A value at most, bytes.
     pub value_len_max: usize,
@@ -37,47 +31,6 @@ pub struct Settings {
     pub password: Option<String>,
     /// Nodes that were away for longer than deletions are remembered count as they are.
     pub trust_old_nodes: bool,
-}
-
-/// Why a door does not open.
-#[derive(Debug, Error)]
-pub enum StartError {
-    /// Neither entities nor charging.
-    #[error(
-        "there is nothing to serve: say --store HOST:PORT, --nodes HOST:PORT,HOST:PORT, or both"
-    )]
-    Nothing,
-    /// Too many nodes.
-    #[error("there are {0} nodes, and may be {NODES_MAX} at most")]
-    Nodes(usize),
-    /// A node is not named well.
-    #[error("the node `{0}` is not HOST:PORT")]
-    Node(String),
-    /// A node is named twice.
-    #[error("the node `{0}` is named twice")]
-    Twice(String),
-    /// Not a number of a door.
-    #[error("the number of this door is {0}, and must be 0 to {NODE_MAX}")]
-    Number(u16),
-    /// The port is taken, or not this machine's.
-    #[error("cannot listen on {0}: {1}")]
-    Listen(SocketAddr, #[source] io::Error),
-    /// Everybody could come in.
-    #[error(
-        "refusing to open the HTTP door on {0} to everybody: anyone who reaches this address could \
-         see and change what is kept. Give users (docs/access.md), or demand certificates of clients \
-         (--tls-client-ca), or say so in as many words with {1}"
-    )]
-    OpenAccess(SocketAddr, &'static str),
-    /// Not names of hosts.
-    #[error("{0} names at most {1} hosts, each without a scheme and a port: scurry.example")]
-    Hosts(&'static str, usize),
-    /// The files of TLS.
-    #[error(transparent)]
-    Tls(#[from] TlsError),
-    /// No threads.
-    #[error("cannot start threads: {0}")]
-    Threads(#[source] io::Error),
 }
 
 impl Settings {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 pub(crate) struct Status {
     /// A request without `replicas` can be answered.
     ready: bool,
-    /// What such a request means.
+    /// Meaning of a request without `replicas`.
     replicas: String,
     nodes: Vec<NodeStatus>,
 }

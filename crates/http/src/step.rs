@@ -6,7 +6,7 @@ use redis::{Cmd, Value, cmd};
 /// Ids that a node lists in one step, at most: its own bound.
 pub(crate) const IDS_MAX: usize = 1_000;
 
-/// What a node lists in one step.
+/// Part of a list that a node gives in one step.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Where the next one begins; none at the end.

@@ -119,7 +119,7 @@ impl Listing {
     }
 }
 
-/// What a node knows of keys; nothing of those that are no entities.
+/// Copies that a node has of keys; nothing of those that are no entities.
 async fn known(node: &Line, ids: &[Vec<u8>]) -> Result<Vec<Copy>, RedisError> {
     let questions: Vec<Cmd> = ids.iter().map(|id| Copy::question(id)).collect();
     let answers = node.ask_all(&questions).await?;

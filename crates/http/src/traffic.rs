@@ -17,11 +17,11 @@ use std::time::Instant;
 /// Routes, methods and statuses are few: paths as the door knows them, not as clients write them.
 type Label = (String, &'static str, u16);
 
-/// What one door counts, and which one it is.
+/// Counts of one door, and which one it is.
 pub(crate) struct Traffic {
     /// Where it listens.
     listen: SocketAddr,
-    /// What it has behind it, for people.
+    /// Words for what it has behind it.
     serves: &'static str,
     requests: Mutex<Requests>,
     connections: AtomicU64,

@@ -2,8 +2,8 @@
 
 use crate::options::{Options, once};
 use crate::position::Start;
+use crate::scratch::LowRequest;
 use crate::{Args, Fault, Scratch};
-use scurry_ledger::Name;
 
 /// Thresholds in one command at most.
 pub const LOWS_MAX: usize = 16;
@@ -12,9 +12,6 @@ pub const COUNT_MAX: u16 = 1_000;
 const COUNT: u16 = 100;
 /// The longest wait, ms.
 pub const BLOCK_MS_MAX: u16 = 60_000;
-
-/// A unit and a threshold of what is available, minor units.
-pub type LowRequest = (Name, i64);
 
 /// `SCUR.WATCH`, understood.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

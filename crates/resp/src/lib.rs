@@ -33,9 +33,7 @@ pub use entity_request::{
     parse_entity_put,
 };
 pub use fault::Fault;
-pub use follow_request::{
-    BLOCK_MS_MAX, COUNT_MAX, FollowRequest, LOWS_MAX, LowRequest, parse_follow,
-};
+pub use follow_request::{BLOCK_MS_MAX, COUNT_MAX, FollowRequest, LOWS_MAX, parse_follow};
 pub use grammar::{Read, Write, parse_read, parse_write};
 pub use image_request::{LoadRequest, parse_dump, parse_load};
 pub use limits::{IDENTITIES_MAX, LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
@@ -52,6 +50,6 @@ pub use request::{
     Args, Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX,
 };
 pub use requests::Requests;
-pub use scratch::Scratch;
+pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};
 pub use words::{OUT_OF_MEMORY, WRONG_TYPE};

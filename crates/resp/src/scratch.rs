@@ -1,7 +1,9 @@
 //! Room for the lists within a command, kept from one command to the next.
 
-use crate::LowRequest;
 use scurry_ledger::{ItemRequest, Name, NewBucket};
+
+/// A unit and a threshold of what is available, minor units.
+pub type LowRequest = (Name, i64);
 
 /// Owns the vectors that a parsed [`scurry_ledger::Command`] borrows, so that parsing does not
 /// allocate once they have grown to what clients send; their sizes are bounded by the grammar.

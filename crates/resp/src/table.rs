@@ -33,7 +33,7 @@ pub use spread::Spread;
 /// One command, or one subcommand of a container.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec {
-    /// What the server dispatches on.
+    /// Key of the server's dispatch.
     pub id: CommandId,
     /// Upper case; a subcommand is `CONTAINER|SUB`.
     pub name: &'static str,
@@ -41,9 +41,9 @@ pub struct Spec {
     pub arity: i32,
     /// Redis command flags, but for `denyoom`, which follows from `memory`.
     pub flags: &'static [&'static str],
-    /// What it does when no memory is left.
+    /// Rule when no memory is left.
     pub memory: Memory,
-    /// What the user must be allowed to do.
+    /// Role that the user must have.
     pub role: Role,
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
     pub keys: (i32, i32, i32),
@@ -65,7 +65,7 @@ pub struct Spec {
     pub since: &'static str,
     /// One line that works behind those of the commands before it.
     pub example: &'static str,
-    /// What has to be typed before it: other commands of the table.
+    /// Lines that have to be typed before it: other commands of the table.
     pub example_needs: &'static [&'static str],
     /// Where it differs from what users of Redis expect; empty where it does not.
     pub notes: &'static str,
@@ -94,7 +94,7 @@ macro_rules! join {
     }};
 }
 
-/// What most entries leave empty.
+/// Fields that most entries leave empty.
 const BLANK: Spec = Spec {
     id: CommandId::Echo(EchoId::Ping),
     name: "",
@@ -126,7 +126,7 @@ pub static ENTITY: &[Spec] = entity::COMMANDS;
 /// The commands on the store as a whole, and those that move accounts between stores.
 pub static STORE: &[Spec] = join!(store::COMMANDS, moving::COMMANDS);
 
-/// What Valkey and Redis nodes say to each other; [`find`] does not find them.
+/// Commands between nodes of Valkey and Redis; [`find`] does not find them.
 pub static NODE: &[Spec] = node::COMMANDS;
 
 /// The commands that clients of Redis expect.

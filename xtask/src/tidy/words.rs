@@ -21,64 +21,18 @@ const PRONOUNS: &[&str] = &[
 /// Words behind `One` that make a pronoun of it: `One that waits`, but not `One frame`.
 const RELATIVES: &[&str] = &["that", "which", "who", "whose"];
 
-/// How many doc comments of a crate may still open with a pronoun; a crate that is not here has none.
-const OPENINGS_MAX: &[(&str, usize)] = &[
-    ("crates/cli", 103),
-    ("crates/cluster-client", 11),
-    ("crates/http", 83),
-    ("crates/resp", 6),
-];
-
-/// How far a number of doc comments may stand above the count, so that not every change lowers it.
-const SLACK: usize = 20;
-
-/// How many types of the product may still have a name of one meaning; one that is not here has one.
-const TYPES_MAX: &[(&str, usize)] =
-    &[("Account", 2), ("Bucket", 2), ("Counter", 2), ("Door", 2), ("Place", 3), ("Reach", 2)];
-
-/// Doc comments that open with a pronoun, crate by crate.
+/// Doc comments that open with a pronoun.
 pub(crate) fn openings(tree: &Tree) -> Vec<Finding> {
-    openings_beyond(tree, OPENINGS_MAX)
+    let found = |(path, text)| {
+        pronouns(text).map(move |(index, word)| {
+            Finding::at(path, index, format!("a doc comment opens with `{word}`: open with a noun"))
+        })
+    };
+    tree.texts(".rs").flat_map(found).collect()
 }
 
 /// Types of the product whose name has one meaning in the glossary.
 pub(crate) fn type_names(tree: &Tree) -> Vec<Finding> {
-    types_beyond(tree, TYPES_MAX)
-}
-
-fn openings_beyond(tree: &Tree, allowed: &[(&str, usize)]) -> Vec<Finding> {
-    let dirs: Vec<&str> = tree.crate_dirs().collect();
-    let mut counts: BTreeMap<&str, Vec<Finding>> = BTreeMap::new();
-    for (path, text) in tree.texts(".rs") {
-        let inside =
-            |dir: &&&str| path.strip_prefix(**dir).is_some_and(|rest| rest.starts_with('/'));
-        let Some(dir) = dirs.iter().filter(inside).max_by_key(|dir| dir.len()) else { continue };
-        let found = pronouns(text).map(|(index, word)| {
-            Finding::at(path, index, format!("a doc comment opens with `{word}`: open with a noun"))
-        });
-        counts.entry(dir).or_default().extend(found);
-    }
-    let mut findings = Vec::new();
-    for (dir, found) in &counts {
-        let most = allowed_for(allowed, dir, 0);
-        match found.len() {
-            // A crate that is done shows each place: whoever wrote the line is still there.
-            count if count > most && most == 0 => findings.extend_from_slice(found),
-            count if count > most || count + SLACK < most => findings.push(Finding::in_file(
-                dir,
-                format!(
-                    "{count} doc comments open with a pronoun, {most} are written down{}",
-                    cure(count, most)
-                ),
-            )),
-            _ => {}
-        }
-    }
-    findings.extend(idle(allowed, |dir| counts.contains_key(dir)));
-    findings
-}
-
-fn types_beyond(tree: &Tree, allowed: &[(&str, usize)]) -> Vec<Finding> {
     let names = names_of_types(tree.text(GLOSSARY).unwrap_or_default());
     let mut places: BTreeMap<&str, Vec<String>> =
         names.iter().map(|name| (*name, Vec::new())).collect();
@@ -92,38 +46,17 @@ fn types_beyond(tree: &Tree, allowed: &[(&str, usize)]) -> Vec<Finding> {
     }
     let mut findings = Vec::new();
     for (name, found) in &places {
-        let most = allowed_for(allowed, name, 1);
-        let count = found.len();
-        if count == 0 {
-            findings.push(Finding::in_file(
-                GLOSSARY,
-                format!("names the type `{name}`, which is not there"),
-            ));
-        } else if count != most {
-            let list = found.join(", ");
-            let what = format!(
-                "`{name}` has one meaning: {count} types have the name, {most} may{}: {list}",
-                cure(count, most)
-            );
-            findings.push(Finding::in_file(GLOSSARY, what));
-        }
+        let what = match found.len() {
+            0 => format!("names the type `{name}`, which is not there"),
+            1 => continue,
+            count => format!(
+                "`{name}` has one meaning: {count} types have the name: {}",
+                found.join(", ")
+            ),
+        };
+        findings.push(Finding::in_file(GLOSSARY, what));
     }
-    findings.extend(idle(allowed, |name| places.contains_key(name)));
     findings
-}
-
-fn allowed_for(allowed: &[(&str, usize)], name: &str, otherwise: usize) -> usize {
-    allowed.iter().find(|(of, _)| *of == name).map_or(otherwise, |(_, most)| *most)
-}
-
-/// Entries of a list that stand for nothing.
-fn idle(allowed: &[(&str, usize)], is_there: impl Fn(&str) -> bool) -> Vec<Finding> {
-    let gone = allowed.iter().filter(|(name, _)| !is_there(name));
-    gone.map(|(name, _)| Finding::in_file(name, "is not there: take it from the list")).collect()
-}
-
-fn cure(count: usize, most: usize) -> &'static str {
-    if count < most { ": lower the number in xtask/src/tidy/words.rs" } else { "" }
 }
 
 /// Lines that begin a doc comment with a pronoun, from 0, and the pronoun.
@@ -174,26 +107,15 @@ mod tests {
     }
 
     #[test]
-    fn openings_are_counted_by_crate_and_the_numbers_only_fall() {
+    fn each_opening_is_found_where_it_is() {
         let tree = Tree::of(&[
-            ("crates/a/Cargo.toml", ""),
-            ("crates/a/src/lib.rs", "/// It.\n\n/// Those that."),
-            ("crates/ab/Cargo.toml", ""),
-            ("crates/ab/src/lib.rs", "/// A noun."),
+            ("crates/a/src/lib.rs", "/// A noun.\n\n/// Those that."),
+            ("lab/src/lib.rs", "/// It."),
         ]);
-        assert!(openings_beyond(&tree, &[("crates/a", 2)]).is_empty());
-        assert!(openings_beyond(&tree, &[("crates/a", 2 + SLACK)]).is_empty());
-        assert_eq!(openings_beyond(&tree, &[]).len(), 2, "each place of a crate that is done");
         assert_eq!(
-            whats(&openings_beyond(&tree, &[("crates/a", 1)])),
-            ["2 doc comments open with a pronoun, 1 are written down"]
-        );
-        assert_eq!(
-            whats(&openings_beyond(&tree, &[("crates/a", 23), ("crates/gone", 1)])),
-            [
-                "2 doc comments open with a pronoun, 23 are written down: lower the number in xtask/src/tidy/words.rs",
-                "is not there: take it from the list"
-            ]
+            whats(&openings(&tree)),
+            ["Those", "It"]
+                .map(|word| format!("a doc comment opens with `{word}`: open with a noun"))
         );
     }
 
@@ -211,18 +133,15 @@ mod tests {
             ("lab/src/lib.rs", "struct Door;"),
         ];
         let tree = Tree::of(&files);
-        assert!(types_beyond(&tree, &[("Door", 2)]).is_empty());
         assert_eq!(
-            whats(&types_beyond(&tree, &[])),
+            whats(&type_names(&tree)),
             [
-                "`Door` has one meaning: 2 types have the name, 1 may: crates/a/src/lib.rs:1, crates/b/src/lib.rs:1"
+                "`Door` has one meaning: 2 types have the name: crates/a/src/lib.rs:1, crates/b/src/lib.rs:1"
             ]
         );
-        assert!(whats(&types_beyond(&tree, &[("Door", 3)]))[0].contains("lower the number"));
-        assert_eq!(types_beyond(&tree, &[("Door", 2), ("Gone", 2)]).len(), 1);
-        let without = Tree::of(&files[..1]);
+        assert!(type_names(&Tree::of(&files[..2])).is_empty());
         assert_eq!(
-            whats(&types_beyond(&without, &[])),
+            whats(&type_names(&Tree::of(&files[..1]))),
             ["names the type `Door`, which is not there"]
         );
     }

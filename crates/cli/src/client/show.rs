@@ -1,6 +1,6 @@
 //! A reply as people read it, in the shape that redis-cli gives it.
 
-use crate::reach::error_text;
+use crate::server_address::error_text;
 use scurry_cluster_client::redis::Value;
 use std::fmt::Write;
 

@@ -1,17 +1,49 @@
-//! The nodes of a local cluster become one.
+//! The nodes of a local cluster become one, with a wait for what nodes have no event for.
 
-use super::local::Local;
-use super::up::Patience;
-use anyhow::Result;
+use super::local::{Local, POLL_EVERY};
+use anyhow::{Result, ensure};
 use scurry_cluster_client::{Member, form};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+/// Looks until something has come about, at most: two minutes.
+const POLLS: u32 = 2_400;
+
+/// A wait of a step, which ends early when a node has ended or somebody wants it to.
+pub(super) struct Patience<'p> {
+    pub(super) dir: &'p Path,
+    pub(super) interrupted: &'p AtomicBool,
+}
+
+impl Patience<'_> {
+    /// Waits until this is so.
+    pub(super) fn until(
+        &self,
+        local: &Local,
+        what: &str,
+        mut is_so: impl FnMut() -> bool,
+    ) -> Result<()> {
+        for _ in 0..POLLS {
+            ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+            local.check(self.dir)?;
+            if is_so() {
+                return Ok(());
+            }
+            thread::sleep(POLL_EVERY); // tidy: allow (nodes have no event for what is waited for)
+        }
+        let words = local.nodes[0].last_words(self.dir);
+        anyhow::bail!("{what} within two minutes; the first node's log ends with: {words}")
+    }
+}
 
 /// A patience that looks whether the nodes of a cluster still run.
-struct Watching<'w> {
+struct NodePatience<'w> {
     local: &'w Local,
     patience: &'w Patience<'w>,
 }
 
-impl form::Patience for Watching<'_> {
+impl form::Patience for NodePatience<'_> {
     type Error = anyhow::Error;
 
     fn until(&mut self, what: &str, is_so: &mut dyn FnMut() -> bool) -> Result<()> {
@@ -30,17 +62,17 @@ fn members(local: &Local) -> Vec<Member> {
 
 /// Waits until every node answers.
 pub(super) fn wait_for_answers(local: &Local, patience: &Patience<'_>) -> Result<()> {
-    form::wait_for_answers(&members(local), &mut Watching { local, patience })
+    form::wait_for_answers(&members(local), &mut NodePatience { local, patience })
 }
 
 /// Makes one cluster of nodes that know of none.
 pub(super) fn join(local: &Local, patience: &Patience<'_>) -> Result<()> {
     let primaries = usize::from(local.primaries);
-    form::form(&members(local), primaries, &mut Watching { local, patience })
+    form::form(&members(local), primaries, &mut NodePatience { local, patience })
 }
 
 /// Waits until every node serves and every replica has what its primary has.
 pub(super) fn wait_until_ok(local: &Local, patience: &Patience<'_>) -> Result<()> {
     let replicas = usize::from(local.primaries * local.replicas);
-    form::wait_until_ok(&members(local), replicas, &mut Watching { local, patience })
+    form::wait_until_ok(&members(local), replicas, &mut NodePatience { local, patience })
 }

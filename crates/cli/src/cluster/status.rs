@@ -2,8 +2,8 @@
 
 use super::local::{Local, Node as LocalNode};
 use crate::size::shown;
-use crate::totals::Totals;
 use anyhow::Result;
+use scurry_cluster_client::Totals;
 use scurry_cluster_client::form::field;
 use scurry_cluster_client::redis::{Value, cmd};
 use scurry_cluster_client::{ClientError, Node};
@@ -64,7 +64,7 @@ fn ask(local: &LocalNode) -> Result<[String; Line::HEAD.len()], ClientError> {
         Value::Int(keys) => keys.to_string(),
         _ => "-".to_owned(),
     };
-    let accounts = node.ask(&cmd("SCUR.TOTALS")).ok().and_then(|reply| Totals::read(&reply));
+    let accounts = Totals::of(&mut node).ok();
     let accounts = accounts.map_or("-".to_owned(), |totals| totals.accounts.to_string());
     let mut line = Line::only(local, &role);
     for (cell, text) in

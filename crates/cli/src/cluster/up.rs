@@ -1,44 +1,13 @@
 //! `scurry cluster up`.
 
 use super::binary::{check_server, find_module};
-use super::local::{Local, Node, POLL_EVERY};
+use super::local::{Local, Node};
 use super::{Up, join, ports};
 use anyhow::{Context, Result, ensure};
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
-/// Looks until something has come about, at most: two minutes.
-const POLLS: u32 = 2_400;
-
-/// What a step waits with: it ends early when a node has ended or somebody wants it to.
-pub(super) struct Patience<'p> {
-    pub(super) dir: &'p Path,
-    pub(super) interrupted: &'p AtomicBool,
-}
-
-impl Patience<'_> {
-    /// Waits until this is so.
-    pub(super) fn until(
-        &self,
-        local: &Local,
-        what: &str,
-        mut is_so: impl FnMut() -> bool,
-    ) -> Result<()> {
-        for _ in 0..POLLS {
-            ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
-            local.check(self.dir)?;
-            if is_so() {
-                return Ok(());
-            }
-            thread::sleep(POLL_EVERY); // tidy: allow (nodes have no event for what is waited for)
-        }
-        let words = local.nodes[0].last_words(self.dir);
-        anyhow::bail!("{what} within two minutes; the first node's log ends with: {words}")
-    }
-}
 
 pub(super) fn run(up: &Up) -> Result<()> {
     let version = check_server(&up.server)?;
@@ -54,7 +23,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
         None => (lay_out(up, &dir)?, true),
     };
     println!("valkey-server {version}, module {}", local.module.display());
-    let patience = Patience { dir: &dir, interrupted: &interrupted };
+    let patience = join::Patience { dir: &dir, interrupted: &interrupted };
     let outcome = start(&mut local, &patience, is_new);
     if let Err(error) = outcome {
         let stopped = local.stop(&dir);
@@ -130,7 +99,7 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
     })
 }
 
-fn start(local: &mut Local, patience: &Patience<'_>, is_new: bool) -> Result<()> {
+fn start(local: &mut Local, patience: &join::Patience<'_>, is_new: bool) -> Result<()> {
     for index in 0..local.nodes.len() {
         ensure!(!patience.interrupted.load(Ordering::Relaxed), "interrupted");
         local.start(patience.dir, index)?;

@@ -5,7 +5,7 @@ use anyhow::{Context, Result, bail, ensure};
 use scurry_engine::{LogError, LogReader, SnapshotReader};
 use std::io::Write;
 
-/// Which records are printed, and how.
+/// Choice of the records that are printed, and how.
 pub(super) struct Wanted {
     /// The first sequence; none for the first that is there.
     pub(super) from: Option<u64>,

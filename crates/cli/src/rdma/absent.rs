@@ -1,7 +1,7 @@
 //! RDMA in a build without it: who asks for it is told which build has it.
 
 use super::Rdma;
-use crate::reach::{Reach, Stream};
+use crate::server_address::{ServerAddress, Stream};
 use anyhow::{Result, bail};
 use scurry_server::RdmaSettings;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ pub(super) fn settings(listen: SocketAddr, _: &Rdma) -> Result<RdmaSettings> {
 }
 
 /// Refuses to connect.
-pub(crate) fn connect(_: &Reach, _: Duration) -> Result<Box<dyn Stream>> {
+pub(crate) fn connect(_: &ServerAddress, _: Duration) -> Result<Box<dyn Stream>> {
     bail!(ABSENT)
 }
 

@@ -1,7 +1,7 @@
 //! RDMA in a build with it: the settings of a server, and the stream of a client.
 
 use super::Rdma;
-use crate::reach::{CONNECT_PATIENCE, Reach, Stream};
+use crate::server_address::{CONNECT_PATIENCE, ServerAddress, Stream};
 use anyhow::{Context, Result, bail, ensure};
 use scurry_rdma::Stream as RdmaStream;
 use scurry_rdma_proto::{Handling, Settings, WINDOW_LEN_MAX, WINDOW_LEN_MIN};
@@ -35,8 +35,8 @@ pub(super) fn settings(listen: SocketAddr, wanted: &Rdma) -> Result<RdmaSettings
 }
 
 /// A stream to a server over RDMA, which waits so long for each reply.
-pub(crate) fn connect(reach: &Reach, patience: Duration) -> Result<Box<dyn Stream>> {
-    reach.first(|address| {
+pub(crate) fn connect(server: &ServerAddress, patience: Duration) -> Result<Box<dyn Stream>> {
+    server.first(|address| {
         let mut stream = RdmaStream::connect(address, Settings::default(), CONNECT_PATIENCE)?;
         stream.set_timeout(Some(patience));
         Ok(Box::new(stream) as Box<dyn Stream>)

@@ -133,7 +133,7 @@ pub(crate) struct Options {
     #[serde(skip)]
     pub(crate) config: Option<PathBuf>,
 
-    /// What to log to stderr: off, error, warn, info, debug or trace [default: info]
+    /// Level of the log on stderr: off, error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL")]
     pub(crate) log: Option<String>,
 
@@ -161,7 +161,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// These options of the command line (`matches` are what they were read from), before those of
+    /// Options of the command line (`matches` are what they were read from), before those of
     /// the file that they name. An error names the file and what is wrong in it.
     pub(crate) fn over_file(self, matches: &ArgMatches) -> Result<Options> {
         let Some(path) = &self.config else { return Ok(self) };

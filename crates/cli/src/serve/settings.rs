@@ -22,7 +22,7 @@ const HANDSHAKE_MS_MAX: i64 = 600_000;
 const AUTH_MS_MAX: i64 = 3_600_000;
 /// Where the store is when nobody says otherwise.
 const DIRECTORY: &str = "scurry-data";
-/// What one request may bring into a frame of the log, bytes.
+/// Bytes that one request may bring into a frame of the log.
 const LOGGED_REQUEST_LEN_MAX: usize = 512 << 20;
 /// Snapshots more often than this would be all that a disk does.
 const SNAPSHOT_LOG_MIN: u64 = 1 << 20;

@@ -2,7 +2,7 @@
 //! after.
 
 use super::progress::Progress;
-use super::survey::{CoreSurvey, settled};
+use super::survey::{CoreSurvey, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -16,14 +16,14 @@ const TRIES: usize = 3;
 /// Copies that a server has overtaken: it is writing too many snapshots.
 const OVERTAKEN_MAX: usize = 100;
 
-/// What a copy of a core holds.
+/// Contents of a copy of a core.
 #[derive(Clone, Debug)]
 pub(crate) struct Copied {
     /// The sequence of the last record.
     pub(crate) last: u64,
     pub(crate) bytes: u64,
     pub(crate) files: usize,
-    /// What the source has and the copy has not.
+    /// Files and records of the source that the copy has not.
     pub(crate) notes: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub(crate) fn copy_core(
              start it with a longer --keep-log",
             source.display()
         );
-        let (mut pinned, survey) = settled(source, least, bar, &format!("{name}: reading"))?;
+        let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
         let files = files(&survey);
         let bytes = files.iter().map(|(_, len)| len).sum();
@@ -61,7 +61,7 @@ pub(crate) fn copy_core(
         directory.sync_dir()?;
         bar.end();
         let label = format!("{name}: checking the copy");
-        let (_, copy) = settled(&target.core_path(core), least, bar, &label)?;
+        let (_, copy) = surveyed(&target.core_path(core), least, bar, &label)?;
         if is_same(&survey, &copy) {
             let notes = notes(&survey, &name);
             return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });
@@ -92,7 +92,7 @@ fn ensure_recoverable(survey: &CoreSurvey, source: &Path) -> Result<()> {
     Ok(())
 }
 
-/// What is copied, and how much of each. The snapshots that are good, and the log up to its last
+/// Files that are copied, and how much of each. The snapshots that are good, and the log up to its last
 /// good frame.
 fn files(survey: &CoreSurvey) -> Vec<(String, u64)> {
     let mut files = Vec::new();

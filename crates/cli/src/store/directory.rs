@@ -17,9 +17,9 @@ pub(crate) struct DataDirectory {
     pub(crate) manifest: Option<Manifest>,
 }
 
-/// What a path is.
+/// Kind of a path.
 #[derive(Debug)]
-pub(crate) enum Place {
+pub(crate) enum PathKind {
     /// All of a server's data.
     Data(DataDirectory),
     /// A core's.
@@ -30,7 +30,7 @@ pub(crate) enum Place {
     Snapshot(PathBuf, u64),
 }
 
-/// What a core's directory is called within the data directory.
+/// Name of a core's directory within the data directory.
 pub(crate) fn core_name(generation: u32, core: u16) -> String {
     format!("g{generation}/{core}")
 }
@@ -38,13 +38,13 @@ pub(crate) fn core_name(generation: u32, core: u16) -> String {
 impl DataDirectory {
     /// Opens a data directory; anything else is an error that says what it is instead.
     pub(crate) fn open(path: &Path) -> Result<DataDirectory> {
-        match Place::of(path)? {
-            Place::Data(directory) => Ok(directory),
-            Place::Core(_) => bail!(
+        match PathKind::of(path)? {
+            PathKind::Data(directory) => Ok(directory),
+            PathKind::Core(_) => bail!(
                 "{} is the directory of one core: give the data directory, which holds MANIFEST",
                 path.display()
             ),
-            Place::Segment(..) | Place::Snapshot(..) => {
+            PathKind::Segment(..) | PathKind::Snapshot(..) => {
                 bail!("{} is a file: give the data directory, which holds MANIFEST", path.display())
             }
         }
@@ -57,7 +57,7 @@ impl DataDirectory {
         })
     }
 
-    /// What the files of a core hold at least; an error where its directory is missing.
+    /// The least that the files of a core hold; an error where its directory is missing.
     pub(crate) fn least(&self, core: u16) -> Result<Least, StoreError> {
         match &self.manifest {
             Some(manifest) => read_least(&self.path, manifest, core),
@@ -73,8 +73,8 @@ impl DataDirectory {
     }
 }
 
-impl Place {
-    pub(crate) fn of(path: &Path) -> Result<Place> {
+impl PathKind {
+    pub(crate) fn of(path: &Path) -> Result<PathKind> {
         let metadata = match fs::metadata(path) {
             Ok(metadata) => metadata,
             Err(error) if error.kind() == ErrorKind::NotFound => bail!(
@@ -87,7 +87,7 @@ impl Place {
     }
 }
 
-fn directory(path: &Path) -> Result<Place> {
+fn directory(path: &Path) -> Result<PathKind> {
     let entries = fs::read_dir(path).with_context(|| cannot("read", path))?;
     let (mut is_core, mut is_data) = (is_core_by_name(path), false);
     for entry in entries {
@@ -99,10 +99,10 @@ fn directory(path: &Path) -> Result<Place> {
     }
     if is_data {
         let manifest = read_manifest(path)?;
-        return Ok(Place::Data(DataDirectory { path: path.to_owned(), manifest }));
+        return Ok(PathKind::Data(DataDirectory { path: path.to_owned(), manifest }));
     }
     if is_core {
-        return Ok(Place::Core(path.to_owned()));
+        return Ok(PathKind::Core(path.to_owned()));
     }
     bail!(
         "{} is no data directory: it has no MANIFEST. Check the path, and that its file system is \
@@ -124,7 +124,7 @@ fn generation_of(name: &str) -> bool {
 
 /// A file says itself what it is: it may be a copy under another name. Where it is damaged its
 /// name does.
-fn file(path: &Path) -> Result<Place> {
+fn file(path: &Path) -> Result<PathKind> {
     let mut head = [0; SnapshotHeader::LEN_MAX];
     let mut handle = fs::File::open(path).with_context(|| cannot("read", path))?;
     let mut len = 0;
@@ -136,20 +136,20 @@ fn file(path: &Path) -> Result<Place> {
     }
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     match SegmentHeader::decode(checksum, &head[..len]) {
-        Ok(header) => return Ok(Place::Segment(path.to_owned(), header.first)),
+        Ok(header) => return Ok(PathKind::Segment(path.to_owned(), header.first)),
         Err(error @ HeaderError::Newer { .. }) => bail!("{}: {error}", path.display()),
         Err(_) => {}
     }
     match SnapshotHeader::decode(checksum, &head[..len]) {
         Ok(header) if header.log_next > 0 => {
-            return Ok(Place::Snapshot(path.to_owned(), header.log_next - 1));
+            return Ok(PathKind::Snapshot(path.to_owned(), header.log_next - 1));
         }
         Err(error @ HeaderError::Newer { .. }) => bail!("{}: {error}", path.display()),
         Ok(_) | Err(_) => {}
     }
     match (segment_of(name), snapshot_of(name)) {
-        (Some(first), _) => Ok(Place::Segment(path.to_owned(), first)),
-        (None, Some(begun)) => Ok(Place::Snapshot(path.to_owned(), begun)),
+        (Some(first), _) => Ok(PathKind::Segment(path.to_owned(), first)),
+        (None, Some(begun)) => Ok(PathKind::Snapshot(path.to_owned(), begun)),
         (None, None) => bail!(
             "{} is neither a log segment nor a snapshot: give one, or a data directory",
             path.display()

@@ -176,7 +176,7 @@ fn answer(packed: &PackedAnswer) -> Fields {
     ]
 }
 
-/// What was granted on each item of a request.
+/// Grants on each item of a request.
 fn granted(items: &[ItemAnswer]) -> Value {
     items.iter().map(|item| json!(item.granted)).collect()
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 /// Bytes of a value that a line for people shows.
 const VALUE_SHOWN: usize = 64;
 
-/// What a record is about, for a line.
+/// Subject of a record, for a line.
 struct Line {
     kind: &'static str,
     key: Option<String>,

@@ -103,7 +103,7 @@ fn names(directory: &Path) -> io::Result<Vec<String>> {
     Ok(names)
 }
 
-/// What was refused, with the cure where there is one.
+/// Words for a refusal, with the cure where there is one.
 pub(crate) fn cannot(what: &str, path: &Path) -> String {
     let readable = match fs::symlink_metadata(path) {
         Err(error) if error.kind() == ErrorKind::PermissionDenied => false,

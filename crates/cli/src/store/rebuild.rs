@@ -2,7 +2,7 @@
 //! snapshot, from which a server goes on.
 
 use super::progress::Progress;
-use super::survey::{CoreSurvey, settled};
+use super::survey::{CoreSurvey, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -18,7 +18,7 @@ use std::path::Path;
 /// Bytes of the segment that is written: a mark.
 const SEGMENT_LEN: u64 = 4_096;
 
-/// What was restored of a core.
+/// A core that was restored.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Rebuilt {
     pub(crate) keys: u64,
@@ -36,7 +36,7 @@ pub(crate) fn rebuild_core(
     bar: &mut Progress,
 ) -> Result<Rebuilt> {
     let name = core_name(manifest.generation, core);
-    let (mut pinned, survey) = settled(source, least, bar, &format!("{name}: reading"))?;
+    let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
     ensure_known(&survey, &name, point)?;
     let last = survey.last();
     // Before the first record there is nothing, unless the log was begun behind a snapshot.
@@ -54,7 +54,7 @@ pub(crate) fn rebuild_core(
     drop(shard);
     let path = target.core_path(core);
     let (mut copy, survey) =
-        settled(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
+        surveyed(&path, Least { sequence: point, ..least }, bar, &format!("{name}: checking"))?;
     let label = format!("{name}: checking");
     let (shard, _) = load(&mut copy, log, (&config, seed), point, (bar, &label))
         .with_context(|| format!("cannot read back {}", path.display()))?;
@@ -66,7 +66,7 @@ pub(crate) fn rebuild_core(
     Ok(Rebuilt { keys: sums.keys, last })
 }
 
-/// What two shards with the same content have in common.
+/// Sums that two shards with the same content have in common.
 #[derive(Debug, PartialEq, Eq)]
 struct Sums {
     keys: u64,

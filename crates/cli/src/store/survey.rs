@@ -20,28 +20,28 @@ use std::path::Path;
 /// How often files that a server writes are looked at again.
 const TRIES: usize = 5;
 
-/// What is in a core's directory.
+/// Contents of a core's directory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CoreSurvey {
     /// None where no file says it.
     pub(crate) log: Option<LogId>,
     pub(crate) segments: Vec<SegmentSurvey>,
-    /// Those that hold to their end.
+    /// Snapshots that hold to their end.
     pub(crate) snapshots: Vec<SnapshotSurvey>,
     /// The end of the log that recovery would cut off.
     pub(crate) cut: Option<Cut>,
     /// Segments behind it.
     pub(crate) cut_off: Vec<u64>,
     pub(crate) others: Vec<String>,
-    /// What is wrong with snapshots: recovery passes over them.
+    /// Faults of snapshots: recovery passes over them.
     pub(crate) bad_snapshots: Vec<String>,
-    /// What else is wrong.
+    /// Other faults.
     pub(crate) problems: Vec<String>,
-    /// What has to be there.
+    /// The least that has to be there.
     pub(crate) least: Least,
 }
 
-/// What is in a segment.
+/// Contents of a segment.
 #[derive(Clone, Debug)]
 pub(crate) struct SegmentSurvey {
     pub(crate) first: u64,
@@ -59,7 +59,7 @@ pub(crate) struct SegmentSurvey {
     pub(crate) synced: u64,
 }
 
-/// What is in a snapshot.
+/// Contents of a snapshot.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotSurvey {
     pub(crate) begun: u64,
@@ -102,12 +102,12 @@ impl CoreSurvey {
 
 /// Surveys a core. Where a server writes to it, a first look can find the end of the log half
 /// written: damage is what a second look finds in the same place. `least` was read before.
-pub(crate) fn settled(
+pub(crate) fn surveyed(
     directory: &Path,
     least: Least,
     bar: &mut Progress,
     label: &str,
-) -> Result<Settled> {
+) -> Result<Surveyed> {
     let mut before: Option<Vec<String>> = None;
     let mut attempt = 1;
     loop {
@@ -125,7 +125,7 @@ pub(crate) fn settled(
 }
 
 /// The files, and what is in them.
-pub(crate) type Settled = (Pinned, CoreSurvey);
+pub(crate) type Surveyed = (Pinned, CoreSurvey);
 
 /// Reads all of it.
 pub(crate) fn survey(pinned: &mut Pinned, least: Least, bar: &mut Progress) -> CoreSurvey {
@@ -173,7 +173,7 @@ pub(crate) fn log_of(pinned: &mut Pinned) -> Option<LogId> {
     None
 }
 
-/// What is wrong with the header of a file, if there is anything in it. A segment that was
+/// Fault of the header of a file, if there is anything in it. A segment that was
 /// created and not written yet is as it should be, when it is the only one.
 fn unreadable(pinned: &mut Pinned, name: &str) -> Option<String> {
     let mut head = [0; SnapshotHeader::LEN_MAX];

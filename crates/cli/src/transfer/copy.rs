@@ -3,13 +3,13 @@
 use super::item::{Held, Item};
 use super::progress::Progress;
 use crate::store::count_text;
-use crate::totals::Totals;
 use anyhow::{Result, ensure};
+use scurry_cluster_client::Totals;
 use std::fmt;
 
 /// Where keys come from, a bounded number at a time.
 pub(super) trait Source {
-    /// What its totals are before the first key is read.
+    /// Totals before the first key is read.
     fn totals(&self) -> &Totals;
     /// Keys that there are, about.
     fn keys(&self) -> u64;
@@ -26,7 +26,7 @@ pub(super) trait Target {
     fn finish(self, totals: &Totals, moved: &Moved) -> Result<()>;
 }
 
-/// What was moved.
+/// Counts of what was moved.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Moved {
     accounts: u64,

@@ -2,8 +2,8 @@
 
 use super::copy::Source;
 use super::item::Item;
-use crate::totals::Totals;
 use anyhow::{Context, Result, bail, ensure};
+use scurry_cluster_client::Totals;
 use scurry_codec::{ChunkWriter, Chunked, FRAME_LEN_MAX, Positions, Seal, read_chunk};
 use scurry_engine::checksum;
 use serde::{Deserialize, Serialize};
@@ -14,12 +14,12 @@ use std::path::Path;
 const MAGIC: &[u8; 10] = b"SCUREXP\0\x01\0";
 /// Chunks are closed from here on, bytes.
 const CHUNK_LEN: usize = 1 << 20;
-/// What chunks of an export are sealed with in the place of a log's id.
+/// Number that seals chunks of an export in the place of a log's id.
 const SEAL_ID: u64 = u64::from_le_bytes(*b"SCUREXP\0");
 /// No end of a file is longer, bytes.
 const END_LEN_MAX: usize = 64 << 20;
 
-/// What stands behind the last chunk.
+/// Record behind the last chunk.
 #[derive(Debug, Serialize, Deserialize)]
 struct End {
     keys: u64,

@@ -3,8 +3,8 @@
 use super::copy::{Moved, Target};
 use super::export_file::Writer;
 use super::item::Item;
-use crate::totals::Totals;
 use anyhow::{Context, Result};
+use scurry_cluster_client::Totals;
 use std::fs::File;
 use std::io::BufWriter;
 use std::path::{Path, PathBuf};

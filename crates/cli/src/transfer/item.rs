@@ -11,7 +11,7 @@ pub(super) struct Item {
     pub(super) held: Held,
 }
 
-/// What a key holds.
+/// Contents of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Held {
     /// An account, as its image.

@@ -2,8 +2,8 @@
 
 use super::copy::Source;
 use super::item::{Held, Item};
-use crate::totals::Totals;
 use anyhow::{Context, Result, bail};
+use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
 use scurry_ledger::Time;
@@ -23,7 +23,7 @@ pub(super) struct StoreSource {
     /// The node whose keys are listed, and where; none before the first step.
     node: usize,
     cursor: Option<Vec<u8>>,
-    /// Its keys are listed, and its deletions are.
+    /// True when all keys were listed, and deletions are next.
     is_at_deletions: bool,
     /// Listed and not read yet, and the node that has listed it.
     listed: VecDeque<Listed>,
@@ -43,7 +43,7 @@ struct Listed {
 enum Kind {
     Account,
     Value,
-    /// One that was deleted may be listed as a key, as Valkey does.
+    /// An entity; a deleted one may be listed as a key, as Valkey does.
     Entity,
     /// A deletion that is listed as such, as a server of ours does.
     Deletion,

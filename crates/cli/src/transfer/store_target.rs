@@ -3,8 +3,8 @@
 use super::copy::{Moved, Target};
 use super::item::{Held, Item};
 use super::store_source::keys_of;
-use crate::totals::Totals;
 use anyhow::{Result, bail, ensure};
+use scurry_cluster_client::Totals;
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Store};
 

@@ -33,7 +33,7 @@ fn terminate(session: &str) -> String {
     format!("SCUR.TERMINATE a0 {session} 1 ITEM 1 octets USED 10")
 }
 
-/// What was there is there, and duplicates are known.
+/// Accounts that were there are there, and duplicates are known.
 pub(crate) fn verify(store: &mut Store, accounts: usize) {
     verify_with(store, accounts, "gone");
 }
@@ -67,7 +67,7 @@ pub(crate) fn add_short_lived(store: &mut Store) {
     }
 }
 
-/// They have expired, where they were written.
+/// Waits until keys of short life have expired, where they were written.
 pub(crate) fn wait_for_short_lived(store: &mut Store) {
     let keys = (0..20).flat_map(|n| [format!("EXISTS short{n}"), format!("EXISTS brief{n}")]);
     for line in keys {

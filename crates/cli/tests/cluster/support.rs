@@ -14,7 +14,7 @@ const PRIMARIES: u16 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_MAX: u32 = 600;
 
-/// What a command said, and whether it went well.
+/// Output of a command, and whether it went well.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) all: String,
@@ -37,7 +37,7 @@ impl Said {
         self.all
     }
 
-    /// It failed, and said all of this.
+    /// Asserts that the command failed, and said all of this.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) {
         assert!(!self.well, "{}", self.all);

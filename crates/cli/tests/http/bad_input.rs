@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// What comes back until the end of the connection.
+/// Bytes that come back until the end of the connection.
 fn say(door: &Door, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
     stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out is set");

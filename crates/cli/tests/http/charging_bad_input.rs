@@ -18,7 +18,7 @@ fn connect(door: &Door) -> TcpStream {
     stream
 }
 
-/// What comes back until the end of the connection.
+/// Bytes that come back until the end of the connection.
 fn say(door: &Door, bytes: &[u8]) -> String {
     let mut stream = connect(door);
     // It may close before it has read everything.

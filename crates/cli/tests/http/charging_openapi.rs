@@ -53,7 +53,7 @@ fn what_it_names_is_served_and_nothing_else() {
     assert_eq!(operations, 22, "an operation was added or is gone: see docs/charging-http.md");
 }
 
-/// Who may do what: the scheme, and the role that the user must have.
+/// Rights: the scheme, and the role that the user must have.
 #[test]
 fn it_says_who_may_do_what_where_users_are_asked_for() {
     let token = "token_hash = \"sha256:".to_owned() + &"0".repeat(64) + "\"";
@@ -107,7 +107,7 @@ blob_len_max = 1024
 tcc_ms_max = 31622400000
 ";
 
-/// What schemathesis makes of the document, against the door: positive and negative cases of every
+/// Cases that schemathesis makes of the document, against the door: positive and negative ones of every
 /// operation, and chains of them.
 #[test]
 fn schemathesis_finds_nothing() {

@@ -26,7 +26,7 @@ fn healthy(store: &Store) {
     assert!(began.elapsed() < HEALTHY, "{:?}", began.elapsed());
 }
 
-/// What is left of a line of `ulimit -n`.
+/// Number in a line of `ulimit -n`.
 fn open_files_max() -> u64 {
     use nix::sys::resource::{Resource, getrlimit, setrlimit};
     let (_, hard) = getrlimit(Resource::RLIMIT_NOFILE).expect("a limit");

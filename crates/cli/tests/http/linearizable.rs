@@ -34,7 +34,7 @@ const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 /// A call of the entity with this number.
 type Called = (usize, Call);
 
-/// What a client asked, as testing/linearizability has it.
+/// Request of a client, as testing/linearizability has it.
 struct Call {
     client: usize,
     /// When it was made and when it returned, ns; without an outcome at the end of all times.

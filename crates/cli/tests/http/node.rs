@@ -29,7 +29,7 @@ pub(crate) struct Node {
     kind: Kind,
 }
 
-/// What serves a node.
+/// Server of a node.
 enum Kind {
     /// `scurry serve`, with these arguments.
     Scurry(Vec<String>),

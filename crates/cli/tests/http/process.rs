@@ -73,7 +73,7 @@ impl Process {
         Ok(Process { child, port, log: lines })
     }
 
-    /// What it has logged since it was ready.
+    /// Lines that it has logged since it was ready.
     pub(crate) fn log(&self) -> String {
         self.log.lock().expect("no panic").clone()
     }

@@ -175,7 +175,7 @@ impl Page {
     }
 }
 
-/// What comes back until the end of a connection on which these bytes are sent.
+/// Bytes that come back until the end of a connection on which these bytes are sent.
 pub(crate) fn say(port: u16, bytes: &[u8]) -> String {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).expect("it listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a time-out is set");

@@ -136,7 +136,7 @@ impl Door {
         read(self.agent.put(self.url(path)).header("Entity-TTL-Ms", ttl_ms).send(body))
     }
 
-    /// What it has logged so far.
+    /// Lines that it has logged so far.
     pub(crate) fn log(&self) -> String {
         self.process.log()
     }

@@ -31,7 +31,7 @@ fn it_is_not_open_to_everybody_unless_somebody_says_so() {
     assert!(!said.status.success() && text.contains("without a password"), "{text}");
 }
 
-/// This one runs where there is no device.
+/// A test that runs where there is no device.
 #[test]
 fn a_machine_without_a_device_says_so_in_one_line() {
     if std::env::var_os("SCURRY_RDMA_GUEST").is_some() {

@@ -90,7 +90,7 @@ fn what_is_not_the_peers_cannot_be_written() {
     assert!(well.pinned_with(1) <= pinned);
 }
 
-/// What the protocol allows and RESP does not.
+/// Bytes that the protocol allows and RESP does not.
 #[test]
 fn what_is_no_resp_is_refused_as_over_tcp() {
     let Some(address) = device() else { return };

@@ -11,7 +11,7 @@ use std::time::Duration;
 /// Nothing here takes so long, however slow the machine.
 pub(crate) const LONG: Duration = Duration::from_secs(40);
 
-/// What the device of the guest has.
+/// Address of the guest's device.
 const IN_THE_GUEST: &str = "10.77.0.1";
 
 /// An address of a device, with port 0; none where there is none, which is said.

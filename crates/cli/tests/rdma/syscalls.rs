@@ -69,7 +69,7 @@ fn counts_of(text: &str, threads: &[String]) -> BTreeMap<String, u64> {
     counts
 }
 
-/// What was called for each load, and how often.
+/// System calls of each load, and how often each was made.
 fn measure(kernel: &Kernel, process: u32, client: &mut Client) -> Vec<BTreeMap<String, u64>> {
     fill(client);
     let counted = LOADS.map(|(_, load)| {

@@ -86,7 +86,7 @@ pub(crate) fn fill(client: &mut Client) {
     client.line();
 }
 
-/// What the server has counted meanwhile. The INFO that asks before is in it.
+/// Counts of the server meanwhile. The INFO that asks before is in it.
 fn counted(client: &mut Client, load: fn(&mut Client)) -> BTreeMap<String, u64> {
     let before = client.counts();
     load(client);

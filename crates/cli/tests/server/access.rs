@@ -311,7 +311,7 @@ fn wrong_users_are_named_with_their_file() {
     }
 }
 
-/// What `scurry hash-password` prints.
+/// Output of `scurry hash-password`.
 fn hash_password(input: &[u8]) -> Result<String, String> {
     let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_scurry"));
     command.arg("hash-password").stdin(Stdio::piped());

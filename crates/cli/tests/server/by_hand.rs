@@ -7,7 +7,7 @@ use scurry_resp::table::{ENTITY, SCUR, STORE};
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
-/// What the tool prints, where it complains, and whether it says that all went well.
+/// Output of the tool, its complaints, and whether it says that all went well.
 #[track_caller]
 fn cli(
     server: &Server,

@@ -102,7 +102,7 @@ fn random_commands_have_the_replies_of_valkey() {
     }
 }
 
-/// What goes from core to core and back has the same replies.
+/// Commands that go from core to core and back have the same replies.
 #[test]
 fn random_commands_have_the_replies_of_valkey_on_several_threads() {
     let (valkey, server) = (Valkey::start("threads"), Server::start(&["--threads", "3"]));
@@ -111,7 +111,7 @@ fn random_commands_have_the_replies_of_valkey_on_several_threads() {
     }
 }
 
-/// What random commands have found, each by itself.
+/// Differences that random commands have found, each by itself.
 #[test]
 fn found_differences_stay_mended() {
     let (valkey, server) = (Valkey::start("found"), Server::start(&[]));
@@ -138,7 +138,7 @@ fn found_differences_stay_mended() {
     }
 }
 
-/// What expires soon is gone in both, whichever command looks first.
+/// Keys that expire soon are gone in both, whichever command looks first.
 #[test]
 fn short_lives_end_as_in_valkey() {
     let (valkey, server) = (Valkey::start("short-lives"), Server::start(&[]));

@@ -94,7 +94,7 @@ fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>, String) {
     }
 }
 
-/// What the events say is available and held, by account and bucket.
+/// Units available and held by the events, by account and bucket.
 fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
     let mut sums = BTreeMap::new();
     for event in events {
@@ -110,7 +110,7 @@ fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
     sums
 }
 
-/// What the account says itself.
+/// Balances by the account itself.
 fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (i64, i64)> {
     client.send(format!("SCUR.AUDIT {account}\r\n"));
     assert_eq!(list(client), 8);
@@ -465,7 +465,7 @@ fn a_bucket_that_is_removed_has_its_name() {
     assert_eq!(said, ["bucket-removed", "gift", "cent", "0"]);
 }
 
-/// What stands behind `database` in the reader of docs/events.md: it keeps what it is told, and ends when
+/// A stand-in for `database` in the reader of docs/events.md: it keeps what it is told, and ends when
 /// it has been told enough.
 const DATABASE: &str = r#"
 import contextlib

@@ -26,7 +26,7 @@ fn info(client: &mut Client, arguments: &str) -> Sections {
     sections
 }
 
-/// What a value looks like: digits are all alike, and so are words where a number is not.
+/// Form of a value: digits are all alike, and so are words where a number is not.
 fn form(value: &str) -> String {
     let part = |part: &str| {
         let (name, value) = part.split_once('=').map_or(("", part), |(name, value)| (name, value));
@@ -43,7 +43,7 @@ fn form(value: &str) -> String {
     value.split(',').map(part).collect::<Vec<_>>().join(",")
 }
 
-/// What clients and monitors read.
+/// Lines that clients and monitors read.
 const WANTED: [(&str, &str); 12] = [
     (
         "Server",

@@ -229,7 +229,7 @@ fn the_oldest_gives_way_and_those_who_are_in_do_not() {
     }
 }
 
-/// What a hostile client sends, if anything. None of it lets anybody in.
+/// Bytes that a hostile client sends, if any. None of it lets anybody in.
 fn hostile(random: &mut Random) -> Vec<u8> {
     match random.below(7) {
         0 => Vec::new(),
@@ -282,7 +282,7 @@ fn http_charges_when_every_place_is_taken() {
     clients.iter_mut().for_each(|client| client.ask("PING", "+PONG\r\n"));
 }
 
-/// What hostile clients must not be able to do, whatever they send: those who are in charge on, others
+/// Limits of hostile clients, whatever they send: those who are in charge on, others
 /// come in, HTTP charges, and the store's memory is its own.
 fn hostile_rounds(seed: u64) {
     let mut random = Random::new(seed);

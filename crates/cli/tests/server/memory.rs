@@ -14,7 +14,7 @@ const KEYS: usize = 500_000;
 /// Keys with values of this length, bytes, that fall to both of two threads.
 const VALUES: usize = 60;
 const VALUE_LEN: usize = 100_000;
-/// What the process has beside what it counts, bytes: code, stacks, what the allocator keeps.
+/// Bytes of the process beside those that it counts: code, stacks, what the allocator keeps.
 const BESIDE: u64 = 96 << 20;
 /// Each question is a round trip, so this ends.
 const TRIES_MAX: usize = 1_000_000;
@@ -35,7 +35,7 @@ fn request(name: &str, keys: impl Iterator<Item = String>) -> Vec<u8> {
     array(&words.map(str::as_bytes).collect::<Vec<_>>())
 }
 
-/// What one client sends before anybody reads, and what it is told.
+/// Bytes that one client sends before anybody reads, and its reply.
 fn demand(random: &mut Random) -> (Vec<u8>, String) {
     let first = random.below(VALUES);
     let absent = |count: usize| (0..count).map(|at| format!("{at:06}"));

@@ -49,7 +49,7 @@ pub(crate) fn kill(server: Server) {
     server.wait();
 }
 
-/// What a server says that does not start.
+/// Words of a server that does not start.
 fn refusal(command: &mut Command) -> String {
     let mut server = command.spawn().expect("it is run");
     let mut said = String::new();

@@ -18,7 +18,7 @@ pub(crate) struct Server {
     pub(crate) port: u16,
     /// The second port, with --tls-listen.
     pub(crate) tls_port: Option<u16>,
-    /// What it said before it listened.
+    /// Lines that it said before it listened.
     pub(crate) said: String,
     /// Held so that the server can go on logging.
     log: BufReader<ChildStderr>,

@@ -68,7 +68,7 @@ fn command(random: &mut Random, step: usize) -> Vec<String> {
     words
 }
 
-/// What the server says to these commands, sent in one go.
+/// Replies of the server to these commands, sent in one go.
 fn transcript(client: &mut Client, commands: &[Vec<String>], mark: &str) -> String {
     let mut bytes = Vec::new();
     for words in commands {
@@ -114,7 +114,7 @@ fn a_plain_client_gets_the_same_replies_from_one_thread_and_from_many() {
     }
 }
 
-/// What CLUSTER SLOTS says: first slot, last slot, port.
+/// Ranges of CLUSTER SLOTS: first slot, last slot, port.
 fn slots<S: Read + Write>(client: &mut Client<S>) -> Vec<(u16, u16, u16)> {
     let integer = |client: &mut Client<S>| -> u16 {
         client.line().trim_start_matches([':', '*', '$']).parse().expect("a number")

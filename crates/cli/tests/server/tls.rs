@@ -19,7 +19,7 @@ use std::sync::Arc;
 /// A client that speaks TLS.
 pub(crate) type TlsClient = Client<StreamOwned<ClientConnection, TcpStream>>;
 
-/// What a client of the tests trusts and shows.
+/// Certificates that a client of the tests trusts and shows.
 pub(crate) struct Trust<'a> {
     /// File of the roots.
     ca: &'a str,
@@ -66,7 +66,7 @@ pub(crate) fn start(files: &Certificates, arguments: &[&str]) -> Server {
     Server::start(&[&own, arguments].concat())
 }
 
-/// What the server logs until it is stopped.
+/// Lines that the server logs until it is stopped.
 pub(crate) fn log_of(server: Server) -> String {
     server.signal(Signal::SIGTERM);
     let (status, log) = server.wait();

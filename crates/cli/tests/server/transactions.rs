@@ -343,7 +343,7 @@ fn a_queued_command_needs_its_role() {
     client.ask("EXEC", "*1\r\n$-1\r\n");
 }
 
-/// Who may not read a key does not learn that it has changed either.
+/// A user who may not read a key does not learn that it has changed either.
 #[test]
 fn to_watch_a_key_needs_the_role_to_read_it() {
     for (roles, reply) in [

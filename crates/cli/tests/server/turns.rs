@@ -6,7 +6,7 @@ use nix::sys::signal::Signal;
 
 const CONNECTIONS: usize = 240;
 
-/// What a connection sends while the server stands still, and what it gets for it.
+/// Requests of a connection while the server stands still, and their replies.
 fn exchange(number: usize) -> (String, String) {
     let own = format!("client {number}");
     let echo = String::from_utf8(array(&[b"ECHO", own.as_bytes()])).expect("text");

@@ -7,7 +7,7 @@ use std::net::Shutdown;
 
 const BODY: &str = "SCUR.DEBIT a d cent 5\r\nSET k v\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n";
 
-/// What browsers send: the last is what another program does that is told a method.
+/// Requests that browsers send: the last is of another program that is told a method.
 fn requests() -> Vec<String> {
     let head =
         "Host: 127.0.0.1:6389\r\nOrigin: http://evil.example\r\nContent-Type: text/plain\r\n";

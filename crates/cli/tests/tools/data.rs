@@ -36,7 +36,7 @@ pub(crate) struct Core {
     pub(crate) now: Time,
 }
 
-/// What a shard holds. Too long to be shown.
+/// Contents of a shard. Too long to be shown.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Image(BTreeSet<String>);
 
@@ -108,7 +108,7 @@ impl Core {
         Core { path, shard, commits, writer, log, now: START }
     }
 
-    /// What a server finds there, which goes on with it.
+    /// Core that a server finds there, and goes on with.
     pub(crate) fn start(data: &Path, manifest: &Manifest, core: u16) -> Core {
         let path = data.join(format!("g{}/{core}", manifest.generation));
         let (mut shard, log) = (Shard::new(config()), manifest.log(core));

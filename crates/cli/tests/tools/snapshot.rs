@@ -5,7 +5,7 @@ use std::io::{Read, Write};
 use std::net::TcpListener;
 use std::thread;
 
-/// What the tool says to a server that takes these requests and answers so.
+/// Output of the tool with a server that takes these requests and answers so.
 fn ask(arguments: &[&str], conversation: &[(&str, String)]) -> Said {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("an address").to_string();
@@ -26,7 +26,7 @@ fn ask(arguments: &[&str], conversation: &[(&str, String)]) -> Said {
 const REQUEST: &str = "*1\r\n$13\r\nSCUR.SNAPSHOT\r\n";
 const INFO: &str = "*1\r\n$4\r\nINFO\r\n";
 
-/// What INFO of a server with two threads says.
+/// INFO of a server with two threads.
 fn info(running: u8, written: u64, failed: u64) -> String {
     let text = format!(
         "# Server\r\nthreads:2\r\nsnapshot_in_progress:{running}\r\nsnapshots_written:{written}\r\n\

@@ -2,7 +2,7 @@
 
 use std::process::{Command, Output, Stdio};
 
-/// What a command said, and how it ended.
+/// Output of a command, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) out: String,
@@ -22,14 +22,14 @@ pub(crate) fn scurry<S: AsRef<std::ffi::OsStr>>(arguments: &[S]) -> Said {
 }
 
 impl Said {
-    /// It went well.
+    /// Asserts that the command went well; its output.
     #[track_caller]
     pub(crate) fn well(self) -> String {
         assert_eq!(self.code, 0, "{self:#?}");
         self.out
     }
 
-    /// It failed, and said all of this.
+    /// Asserts that the command failed, and said all of this.
     #[track_caller]
     pub(crate) fn refused(self, words: &[&str]) -> Said {
         assert_eq!(self.code, 1, "{self:#?}");

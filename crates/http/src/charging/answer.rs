@@ -1,7 +1,7 @@
 //! What is answered. `reading.rs` makes it of replies.
 
 use super::quantity::Quantity;
-use super::totals::Totals;
+use super::totals::TotalsBody;
 use schemars::JsonSchema;
 use scurry_ledger::Code;
 use serde::Serialize;
@@ -22,11 +22,11 @@ pub(crate) enum Body {
     Moved(Moved),
     Checked(Checked),
     Session(SessionAnswer),
-    Account(Box<Account>),
+    Account(Box<AccountBody>),
     Sessions(Sessions),
     OpenSession(Box<OpenSession>),
     Audit(Audit),
-    Totals(Totals),
+    Totals(TotalsBody),
 }
 
 /// An account was created, changed or deleted.
@@ -54,7 +54,7 @@ pub(crate) struct Moved {
 pub(crate) struct Checked {
     /// `OK`, `CREDIT_LIMIT_REACHED` or `SERVICE_DENIED`.
     pub(super) code: &'static str,
-    /// What could be granted.
+    /// Amount that could be granted.
     pub(super) amount: Quantity,
 }
 
@@ -83,17 +83,19 @@ pub(crate) struct ItemAnswer {
 
 /// An account in one atomic read.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Account {
+#[schemars(rename = "Account")]
+pub(crate) struct AccountBody {
     pub(super) status: String,
     pub(super) version: i64,
     pub(super) identities: BTreeMap<String, String>,
-    pub(super) buckets: Vec<Bucket>,
-    pub(super) counters: Vec<Counter>,
+    pub(super) buckets: Vec<BucketBody>,
+    pub(super) counters: Vec<CounterBody>,
     pub(super) sessions: Vec<SessionRow>,
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Bucket {
+#[schemars(rename = "Bucket")]
+pub(super) struct BucketBody {
     pub(super) bucket: String,
     pub(super) unit: String,
     pub(super) available: Quantity,
@@ -105,7 +107,8 @@ pub(super) struct Bucket {
 }
 
 #[derive(Serialize, JsonSchema)]
-pub(super) struct Counter {
+#[schemars(rename = "Counter")]
+pub(super) struct CounterBody {
     pub(super) counter: String,
     pub(super) unit: String,
     pub(super) value: Quantity,
@@ -139,7 +142,7 @@ pub(crate) struct OpenSession {
     /// Base64.
     pub(super) data: String,
     pub(super) items: Vec<OpenItem>,
-    pub(super) account: Account,
+    pub(super) account: AccountBody,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -37,9 +37,9 @@ pub(super) struct NewAccount {
 #[serde(deny_unknown_fields)]
 pub(super) struct NewBucket {
     pub(super) bucket: Name,
-    /// What is counted: cent, octet, second, token.
+    /// Unit that is counted: cent, octet, second, token.
     pub(super) unit: Name,
-    /// Its first credit.
+    /// First credit of the bucket.
     pub(super) amount: Amount<0>,
     /// Lower ones burn first.
     pub(super) priority: Option<i32>,
@@ -83,7 +83,7 @@ pub(super) struct Adjustment {
     pub(super) amount: Correction,
 }
 
-/// What of a bucket is changed: at least one of these.
+/// Changes of a bucket: at least one of these.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(extend("anyOf" = something_of(&["priority", "valid_from_ms", "floor"], Some("valid_to_ms"))))]
@@ -160,7 +160,7 @@ pub(super) struct NewItem {
     pub(super) min: Option<Amount<0>>,
 }
 
-/// What was used, and what is asked for next.
+/// Use so far, and the request for what comes next.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionUpdate {
@@ -197,7 +197,7 @@ pub(super) struct UpdatedItem {
     pub(super) min: Option<Amount<0>>,
 }
 
-/// What was used at the end.
+/// Use at the end.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct SessionEnd {

@@ -5,7 +5,7 @@ use super::body::{
     SessionUpdate, TopUp,
 };
 use super::command::Command;
-use super::input::{Input, Place, field_problem};
+use super::input::{FaultLocation, Input, field_problem};
 use super::kinds::{Overrun, Period};
 use super::quantity::Amount;
 use super::text::{AccountId, Id, Name, Text};
@@ -17,7 +17,7 @@ fn check_order(at: &str, from_ms: Option<i64>, to_ms: Option<i64>) -> Result<(),
         return Ok(());
     }
     let why = "must be after valid_from_ms";
-    Err(field_problem(Place::Body(&format!("{at}/valid_to_ms")), why))
+    Err(field_problem(FaultLocation::Body(&format!("{at}/valid_to_ms")), why))
 }
 
 /// A minimum that what is requested reaches.
@@ -27,7 +27,7 @@ fn check_min(at: usize, min: Option<i64>, requested: Option<i64>) -> Result<(), 
         return Ok(());
     }
     let why = "must be at most requested, which must be there";
-    Err(field_problem(Place::Body(&format!("/items/{at}/min")), why))
+    Err(field_problem(FaultLocation::Body(&format!("/items/{at}/min")), why))
 }
 
 /// No element is named as one before it.
@@ -40,7 +40,7 @@ fn check_names<T: PartialEq>(
     for (at, name) in names.enumerate() {
         if seen.contains(&name) {
             return Err(field_problem(
-                Place::Body(&format!("/{list}/{at}/{member}")),
+                FaultLocation::Body(&format!("/{list}/{at}/{member}")),
                 "stands twice",
             ));
         }
@@ -154,7 +154,7 @@ pub(super) fn change_bucket(input: &Input) -> Result<Command, Problem> {
         .number("FLOOR", body.floor);
     if command.0.len() == unchanged {
         let why = "must change something: priority, valid_from_ms, valid_to_ms or floor";
-        return Err(field_problem(Place::Body(""), why));
+        return Err(field_problem(FaultLocation::Body(""), why));
     }
     Ok(command)
 }
@@ -214,7 +214,7 @@ pub(super) fn release(input: &Input) -> Result<Command, Problem> {
 pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     let body: NewSession = input.json()?;
     if body.items.is_empty() {
-        return Err(field_problem(Place::Body("/items"), "must have at least one item"));
+        return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
     }
     check_names("items", "key", body.items.iter().map(|item| item.key))?;
     for (at, item) in body.items.iter().enumerate() {
@@ -244,7 +244,7 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     for (at, item) in body.items.iter().enumerate() {
         if item.used.is_none() && item.requested.is_none() {
             let place = format!("/items/{at}");
-            return Err(field_problem(Place::Body(&place), "must have used or requested"));
+            return Err(field_problem(FaultLocation::Body(&place), "must have used or requested"));
         }
         check_min(at, item.min.map(i64::from), item.requested.map(i64::from))?;
     }

@@ -27,9 +27,9 @@ pub(crate) struct Input {
     pub(crate) body: Bytes,
 }
 
-/// Where in a request something is wrong.
+/// Location of a fault in a request.
 #[derive(Clone, Copy)]
-pub(crate) enum Place<'a> {
+pub(crate) enum FaultLocation<'a> {
     /// A JSON pointer (RFC 6901) into the body.
     Body(&'a str),
     Header(&'a str),
@@ -38,11 +38,11 @@ pub(crate) enum Place<'a> {
 }
 
 /// 400 that names the field.
-pub(crate) fn field_problem(place: Place<'_>, why: &str) -> Problem {
-    let (kind, name) = match place {
-        Place::Body(pointer) => ("pointer", pointer),
-        Place::Header(name) => ("header", name),
-        Place::Parameter(name) => ("parameter", name),
+pub(crate) fn field_problem(location: FaultLocation<'_>, why: &str) -> Problem {
+    let (kind, name) = match location {
+        FaultLocation::Body(pointer) => ("pointer", pointer),
+        FaultLocation::Header(name) => ("header", name),
+        FaultLocation::Parameter(name) => ("parameter", name),
     };
     let shown = if name.is_empty() { "the body" } else { name };
     let status = StatusCode::BAD_REQUEST;
@@ -55,7 +55,7 @@ impl Input {
     pub(crate) fn text<const MAX: usize>(&self, name: &str) -> Result<Text<MAX>, Problem> {
         let value = self.params.iter().find(|(param, _)| param == name);
         let value = value.map(|(_, value)| value.clone()).unwrap_or_default();
-        Text::new(value).map_err(|why| field_problem(Place::Parameter(name), &why))
+        Text::new(value).map_err(|why| field_problem(FaultLocation::Parameter(name), &why))
     }
 
     /// The values of the query, in which nothing else may stand.
@@ -75,14 +75,17 @@ impl Input {
         let why = "is missing".to_owned();
         let value = value.map(|value| String::from_utf8_lossy(&value).into_owned());
         let text = value.ok_or(why).and_then(Text::new);
-        text.map_err(|why| field_problem(Place::Parameter(name), &why))
+        text.map_err(|why| field_problem(FaultLocation::Parameter(name), &why))
     }
 
     /// A positive amount of the query that must be there.
     pub(crate) fn number(&self, name: &str, value: Option<Vec<u8>>) -> Result<i64, Problem> {
         let number = value.as_deref().and_then(scurry_resp::parse_integer);
         number.filter(|number| *number >= 1).ok_or_else(|| {
-            field_problem(Place::Parameter(name), "must be an integer of 64 bits, at least 1")
+            field_problem(
+                FaultLocation::Parameter(name),
+                "must be an integer of 64 bits, at least 1",
+            )
         })
     }
 
@@ -91,24 +94,24 @@ impl Input {
         match value.as_deref() {
             None | Some(b"false") => Ok(false),
             Some(b"true") => Ok(true),
-            Some(_) => Err(field_problem(Place::Parameter(name), "must be true or false")),
+            Some(_) => Err(field_problem(FaultLocation::Parameter(name), "must be true or false")),
         }
     }
 
     /// The transaction id. It may stand in quotes, as structured fields (RFC 9651) have strings.
     pub(crate) fn idempotency_key(&self) -> Result<Id, Problem> {
-        let place = Place::Header("Idempotency-Key");
+        let location = FaultLocation::Header("Idempotency-Key");
         let mut values = self.headers.get_all(IDEMPOTENCY_KEY).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
             let why = "is needed once: an id of your own for this request, the same when it is \
                        sent again";
-            return Err(field_problem(place, why));
+            return Err(field_problem(location, why));
         };
         let text = String::from_utf8_lossy(value.as_bytes()).into_owned();
         let inner = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
         // With a backslash or a quote inside it would have to be unescaped: then it is what it is.
         let plain = inner.filter(|inner| !inner.contains(['"', '\\'])).map(str::to_owned);
-        Text::new(plain.unwrap_or(text)).map_err(|why| field_problem(place, &why))
+        Text::new(plain.unwrap_or(text)).map_err(|why| field_problem(location, &why))
     }
 
     /// The body, which must be JSON and nothing else.
@@ -132,9 +135,11 @@ pub(crate) fn read_json<T: DeserializeOwned>(
     let read = serde_path_to_error::deserialize(Strict::new(&mut reader));
     let value = read.map_err(|error| {
         let why = plain(&error.inner().to_string());
-        field_problem(Place::Body(&pointer(error.path(), &why)), &why)
+        field_problem(FaultLocation::Body(&pointer(error.path(), &why)), &why)
     })?;
-    reader.end().map_err(|error| field_problem(Place::Body(""), &plain(&error.to_string())))?;
+    reader
+        .end()
+        .map_err(|error| field_problem(FaultLocation::Body(""), &plain(&error.to_string())))?;
     Ok(value)
 }
 

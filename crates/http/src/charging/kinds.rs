@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an account can be created as.
+/// Status that an account can be created with.
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum FirstStatus {
@@ -20,7 +20,7 @@ pub(crate) enum Status {
     Closed,
 }
 
-/// What happens to use beyond what is there.
+/// Treatment of use beyond what is there.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Overrun {

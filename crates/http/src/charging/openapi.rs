@@ -158,7 +158,7 @@ fn parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Valu
     parameters
 }
 
-/// What it can answer: the statuses of the codes that its command has, and those that every
+/// Answers of an operation: the statuses of the codes that its command has, and those that every
 /// request can meet.
 fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator) -> Value {
     let mut by_status: BTreeMap<u16, Vec<&str>> = BTreeMap::new();

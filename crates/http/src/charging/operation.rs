@@ -11,17 +11,17 @@ use scurry_resp::table::{Spec, find};
 
 /// One operation of the table.
 pub(crate) struct Operation {
-    /// Its `operationId`.
+    /// The `operationId`.
     pub(crate) id: &'static str,
     pub(crate) method: Method,
     pub(crate) path: &'static str,
     /// The command that it runs: its role, its codes and its summary are the operation's.
     pub(crate) command: &'static str,
-    /// What the summary of the command does not say.
+    /// Notes beyond the summary of the command.
     pub(crate) notes: &'static str,
     /// The status of what was done.
     pub(crate) status: u16,
-    /// What makes it safe to send it again.
+    /// Reason why it is safe to send it again.
     pub(crate) retry: Retry,
     /// Parameters of the query.
     pub(crate) query: &'static [Parameter],
@@ -29,7 +29,7 @@ pub(crate) struct Operation {
     pub(crate) body: Option<(SchemaOf, &'static str)>,
     /// Makes the command.
     pub(crate) build: fn(&Input) -> Result<Command, Problem>,
-    /// It is asked of every server of the store, and its reply is the array of theirs.
+    /// True when every server of the store is asked, and the reply is the array of theirs.
     pub(crate) everywhere: bool,
     /// Reads the reply.
     pub(crate) read: fn(&Value) -> Option<Answer>,
@@ -62,21 +62,21 @@ impl Method {
     }
 }
 
-/// What makes a request safe to send again.
+/// Reason why a request is safe to send again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Retry {
-    /// It changes nothing.
+    /// A request that changes nothing.
     Read,
     /// The header Idempotency-Key.
     Key,
     /// The request number in the body.
     Request,
-    /// It says what is to be, and may be said twice.
+    /// A request that says what is to be, and may be said twice.
     State,
 }
 
 impl Retry {
-    /// What to do when the outcome is unknown.
+    /// Advice for when the outcome is unknown.
     pub(crate) fn advice(self) -> &'static str {
         match self {
             Retry::Read => "nothing was changed: ask again",

@@ -1,14 +1,16 @@
 //! Replies of the store become answers.
 
 use super::answer::{
-    Account, Answer, Audit, Body, Bucket, BucketTotals, Checked, Counter, Done, ItemAnswer, Moved,
-    OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected,
+    AccountBody, Answer, Audit, Body, BucketBody, BucketTotals, Checked, CounterBody, Done,
+    ItemAnswer, Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected,
 };
 use super::quantity::Quantity;
-use super::reply::{Reader, SessionReply, bytes, each, field, integer, text};
+use super::reply::{Reader, SessionReply, bytes, each, field, integer, list, text};
+use super::totals::TotalsBody;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use redis::Value;
+use scurry_cluster_client::Totals;
 use scurry_ledger::Code;
 
 /// A read that found something.
@@ -52,10 +54,10 @@ pub(super) fn session(reply: &Value) -> Option<Answer> {
     Some(Answer { code, replayed, body })
 }
 
-fn read_account(map: &Value) -> Option<Account> {
+fn read_account(map: &Value) -> Option<AccountBody> {
     let identities = each(field(map, "identities")?, |pair| Some((pair.text()?, pair.text()?)))?;
     let buckets = each(field(map, "buckets")?, |bucket| {
-        Some(Bucket {
+        Some(BucketBody {
             bucket: bucket.text()?,
             unit: bucket.text()?,
             available: bucket.quantity()?,
@@ -67,7 +69,7 @@ fn read_account(map: &Value) -> Option<Account> {
         })
     })?;
     let counters = each(field(map, "counters")?, |counter| {
-        Some(Counter {
+        Some(CounterBody {
             counter: counter.text()?,
             unit: counter.text()?,
             value: counter.quantity()?,
@@ -75,7 +77,7 @@ fn read_account(map: &Value) -> Option<Account> {
             resets_at_ms: counter.integer_or_nil()?,
         })
     })?;
-    Some(Account {
+    Some(AccountBody {
         status: text(field(map, "status")?)?,
         version: integer(field(map, "version")?)?,
         identities: identities.into_iter().collect(),
@@ -158,4 +160,13 @@ pub(super) fn audit(reply: &Value) -> Option<Answer> {
         buckets,
         uncollected,
     }))
+}
+
+/// The replies of all servers, added up.
+pub(super) fn totals(replies: &Value) -> Option<Answer> {
+    let mut all = Totals::default();
+    for reply in list(replies)? {
+        all.add(&Totals::read(reply)?);
+    }
+    shown(Body::Totals(TotalsBody::of(&all)?))
 }

@@ -115,7 +115,7 @@ pub(crate) struct SessionReply {
     pub(crate) items: Vec<ItemReply>,
 }
 
-/// What became of one item.
+/// Outcome of one item.
 #[derive(Debug)]
 pub(crate) struct ItemReply {
     pub(crate) key: i64,

@@ -27,7 +27,7 @@ impl<T> Strict<T> {
 }
 
 impl<V> Strict<V> {
-    /// What the visitor makes of a number, or what is wanted instead of it.
+    /// Value that the visitor makes of a number, or what is wanted instead of it.
     fn judge<T, E: Error>(
         self,
         number: Unexpected<'_>,

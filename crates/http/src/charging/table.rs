@@ -57,7 +57,7 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         retry: Retry::Read,
         build: build::get,
         read: reading::account,
-        answer: of::<answer::Account>,
+        answer: of::<answer::AccountBody>,
         ..BLANK
     },
     Operation {
@@ -103,8 +103,8 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         retry: Retry::Read,
         build: build::totals,
         everywhere: true,
-        read: totals::read,
-        answer: of::<totals::Totals>,
+        read: reading::totals,
+        answer: of::<totals::TotalsBody>,
         ..BLANK
     },
     Operation {

@@ -18,7 +18,7 @@ pub(crate) type Id = Text<ID_LEN_MAX>;
 pub(crate) type Name = Text<NAME_LEN_MAX>;
 
 impl<const MAX: usize> Text<MAX> {
-    /// What is wrong, in words, when it is none.
+    /// Text that was checked; the fault in words when it is none.
     pub(crate) fn new(text: String) -> Result<Self, String> {
         if text.is_empty() || text.len() > MAX || !is_printable(text.as_bytes()) {
             return Err(format!("must be 1 to {MAX} printable ASCII characters without space"));

@@ -1,17 +1,14 @@
-//! The totals of a store: those of its servers, added up, with the check of conservation.
+//! The totals of a store in JSON, with the check of conservation.
 
-use super::answer::{Answer, Body};
 use super::quantity::Quantity;
-use super::reply::{Reader, each, field, integer};
-use redis::Value;
 use schemars::JsonSchema;
-use scurry_ledger::Code;
+use scurry_cluster_client::{Sums, Totals};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// The conservation totals of all accounts that exist.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Totals {
+#[schemars(rename = "Totals")]
+pub(crate) struct TotalsBody {
     /// Units are conserved: `error` is 0 in every unit.
     ok: bool,
     accounts: i64,
@@ -37,63 +34,40 @@ struct UnitTotals {
     error: Quantity,
 }
 
-/// The sums of a unit, in the order of the reply.
-type Sums = [i128; 9];
+impl TotalsBody {
+    /// None where there are more accounts or sessions than an integer of JSON can say.
+    pub(super) fn of(totals: &Totals) -> Option<TotalsBody> {
+        Some(TotalsBody {
+            ok: totals.units.values().all(|sums| error(sums) == 0),
+            accounts: totals.accounts.try_into().ok()?,
+            sessions: totals.sessions.try_into().ok()?,
+            units: totals.units.iter().map(|(unit, sums)| UnitTotals::of(unit, sums)).collect(),
+        })
+    }
+}
 
-/// The reply of each server.
-pub(super) fn read(replies: &Value) -> Option<Answer> {
-    let Value::Array(replies) = replies else { return None };
-    let (mut accounts, mut sessions) = (0, 0);
-    let mut units: BTreeMap<String, Sums> = BTreeMap::new();
-    for reply in replies {
-        accounts += integer(field(reply, "accounts")?)?;
-        sessions += integer(field(reply, "sessions")?)?;
-        for (unit, row) in each(field(reply, "units")?, row)? {
-            let sums = units.entry(unit).or_default();
-            for (sum, number) in sums.iter_mut().zip(row) {
-                *sum += number;
-            }
+impl UnitTotals {
+    fn of(unit: &str, sums: &Sums) -> UnitTotals {
+        UnitTotals {
+            unit: unit.to_owned(),
+            available: quantity(sums.available),
+            held: quantity(sums.held),
+            credited: quantity(sums.credited),
+            refunded: quantity(sums.refunded),
+            consumed: quantity(sums.consumed),
+            expired: quantity(sums.expired),
+            voided: quantity(sums.voided),
+            overdrawn: quantity(sums.overdrawn),
+            uncollected: quantity(sums.uncollected),
+            error: quantity(error(sums)),
         }
     }
-    let units: Vec<(UnitTotals, bool)> = units.into_iter().map(shown).collect();
-    let ok = units.iter().all(|(_, conserved)| *conserved);
-    let units = units.into_iter().map(|(unit, _)| unit).collect();
-    let body = Body::Totals(Totals { ok, accounts, sessions, units });
-    Some(Answer { code: Code::Ok, replayed: false, body })
 }
 
-fn row(row: &mut Reader<'_>) -> Option<(String, Sums)> {
-    let unit = row.text()?;
-    let mut sums = Sums::default();
-    for sum in &mut sums {
-        *sum = match row.quantity()? {
-            Quantity::Number(number) => i128::from(number),
-            Quantity::Digits(digits) => digits.parse().ok()?,
-        };
-    }
-    Some((unit, sums))
-}
-
-/// With true when they are conserved.
-fn shown((unit, sums): (String, Sums)) -> (UnitTotals, bool) {
-    let [available, held, credited, refunded, consumed, expired, voided, ..] = sums;
-    let error = available + held - credited - refunded + consumed + expired + voided;
-    let [available, held, credited, refunded, consumed, expired, voided, overdrawn, uncollected] =
-        sums.map(quantity);
-    let shown = UnitTotals {
-        unit,
-        available,
-        held,
-        credited,
-        refunded,
-        consumed,
-        expired,
-        voided,
-        overdrawn,
-        uncollected,
-        error: quantity(error),
-    };
-    (shown, error == 0)
+/// Units that are in one place more than they were put into, or less.
+fn error(sums: &Sums) -> i128 {
+    let Sums { available, held, credited, refunded, consumed, expired, voided, .. } = sums;
+    available + held - credited - refunded + consumed + expired + voided
 }
 
 fn quantity(number: i128) -> Quantity {
@@ -105,10 +79,14 @@ fn quantity(number: i128) -> Quantity {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::charging::reading::totals;
+    use redis::Value;
     use serde_json::json;
 
-    fn reply(unit: &str, sums: Sums) -> Value {
+    /// The sums of a unit, in the order of the reply.
+    type Row = [i128; 9];
+
+    fn reply(unit: &str, sums: Row) -> Value {
         let text = |text: &str| Value::BulkString(text.as_bytes().to_vec());
         let number = |sum: i128| match i64::try_from(sum) {
             Ok(number) => Value::Int(number),
@@ -126,7 +104,7 @@ mod tests {
     }
 
     fn read_json(replies: Vec<Value>) -> serde_json::Value {
-        let answer = read(&Value::Array(replies)).expect("totals");
+        let answer = totals(&Value::Array(replies)).expect("totals");
         serde_json::to_value(answer.body).expect("JSON")
     }
 
@@ -156,6 +134,6 @@ mod tests {
         assert_eq!((&two["ok"], &two["units"][0]["error"]), (&json!(true), &json!(0)));
         let long = [2 * most, 0, 2 * most, 0, 0, 0, 0, 0, 0];
         assert_eq!(read_json(vec![reply("cent", long)])["units"], two["units"]);
-        assert!(read(&Value::Array(vec![Value::Nil])).is_none(), "whoever says that is no store");
+        assert!(totals(&Value::Array(vec![Value::Nil])).is_none(), "whoever says that is no store");
     }
 }

@@ -1,7 +1,7 @@
 //! What the ledger explains in the words of its commands, in those of HTTP: a command is a request, an
 //! option is a member of the body, and what is wrong with one has a place there.
 
-use super::input::{Place, field_problem};
+use super::input::{FaultLocation, field_problem};
 use super::refusal::Refused;
 use super::table::OPERATIONS;
 use crate::problem::Problem;
@@ -26,7 +26,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("FORCE", "force=true"),
 ];
 
-/// What else an explanation of INVALID can be about: it has the name of the member.
+/// Other subjects of an explanation of INVALID: it has the name of the member.
 const SUBJECTS: &[&str] = &["identities", "buckets", "items", "amount"];
 
 /// The same in words of HTTP.
@@ -51,7 +51,7 @@ fn word(word: &str) -> String {
 pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
     match &refused {
         Refused::Rejected(Code::Invalid, why) => match place(why, body) {
-            Some(pointer) => field_problem(Place::Body(&pointer), why),
+            Some(pointer) => field_problem(FaultLocation::Body(&pointer), why),
             None => refused.into(),
         },
         _ => refused.into(),

@@ -1,6 +1,6 @@
 //! ProblemDetails (TS 29.571) with the causes of TS 29.500 and TS 32.291 clause 6.1.7.
 
-use crate::charging::{Place, Refused, field_problem, wait_s};
+use crate::charging::{FaultLocation, Refused, field_problem, wait_s};
 use crate::problem::Problem;
 use axum::http::StatusCode;
 use scurry_ledger::Code;
@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 /// A member is there and is wrong.
 pub(crate) fn incorrect(pointer: &str, why: &str) -> Problem {
-    with_cause(field_problem(Place::Body(pointer), why), "MANDATORY_IE_INCORRECT")
+    with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_INCORRECT")
 }
 
 /// A member is needed.
 pub(crate) fn missing(pointer: &str, why: &str) -> Problem {
-    with_cause(field_problem(Place::Body(pointer), why), "MANDATORY_IE_MISSING")
+    with_cause(field_problem(FaultLocation::Body(pointer), why), "MANDATORY_IE_MISSING")
 }
 
 /// A body could not be read.

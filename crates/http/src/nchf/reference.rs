@@ -4,7 +4,7 @@
 use super::units::Kind;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
-/// What stands in a segment of a path as it is.
+/// Characters that do not stand in a segment of a path as they are.
 const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
 /// The account, the session, and the kind of unit that reports are read as where they could be

@@ -60,7 +60,7 @@ struct Container {
     units: Units,
 }
 
-/// What one rating group says: what an item of a command is.
+/// Report of one rating group: what an item of a command is.
 #[derive(Debug)]
 pub(crate) struct Item {
     pub(crate) rating_group: u32,
@@ -70,7 +70,7 @@ pub(crate) struct Item {
 }
 
 impl ChargingDataRequest {
-    /// What stands in every request, and is wrong or not served.
+    /// Check of what stands in every request, and is wrong or not served.
     pub(crate) fn check(&self) -> Result<(), Problem> {
         if OffsetDateTime::parse(&self.invocation_time_stamp, &Rfc3339).is_err() {
             return Err(incorrect("/invocationTimeStamp", "is not a date-time of RFC 3339"));
@@ -107,7 +107,7 @@ impl ChargingDataRequest {
         asked.flat_map(|units| units.kinds().next()).next().unwrap_or(Kind::Volume)
     }
 
-    /// What each rating group says; a report of several kinds is read as `preferred`.
+    /// Reports of each rating group; one of several kinds is read as `preferred`.
     pub(crate) fn items(&self, preferred: Kind) -> Result<Vec<Item>, Problem> {
         let usages = self.multiple_unit_usage.iter().enumerate();
         usages.map(|(number, usage)| usage.item(number, preferred)).collect()

@@ -119,7 +119,7 @@ impl Generator {
         }
     }
 
-    /// What a word of a shape stands for; nothing for an option that is left out.
+    /// Words that a word of a shape stands for; nothing for an option that is left out.
     fn word(&mut self, word: &str, relative: bool) -> Vec<Vec<u8>> {
         let one = |text: String| vec![text.into_bytes()];
         match word {

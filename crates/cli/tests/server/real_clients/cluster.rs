@@ -96,7 +96,7 @@ fn valkey_benchmark_goes_to_every_node(cluster: &Cluster<'_>) {
     assert!(shown.contains("SET: ") && shown.contains("GET: "), "{shown}");
 }
 
-/// It routes commands that it has never heard of by the tag in their first argument.
+/// The tool routes commands that it has never heard of by the tag in their first argument.
 fn valkey_benchmark_creates_accounts_on_every_node(cluster: &Cluster<'_>) {
     assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
     let load = ["--cluster", "-n", "2000", "-P", "8", "-r", "1000000000", "-q"];

@@ -7,7 +7,7 @@ use crate::support::{Server, python, tool, tool_within};
 use std::path::PathBuf;
 use std::sync::LazyLock;
 
-/// What a program is asked to do: the arguments that testing/clients/README.md describes.
+/// Task of a program: the arguments that testing/clients/README.md describes.
 pub(super) struct Session<'a> {
     pub(super) address: &'a str,
     /// `single` or `cluster`.
@@ -22,7 +22,7 @@ pub(super) struct Session<'a> {
 
 /// A client program, ready to run.
 pub(super) struct Program {
-    /// Its command line before the arguments.
+    /// Command line before the arguments.
     words: Vec<String>,
 }
 
@@ -141,7 +141,7 @@ fn redis_py_in_both_protocols() {
     sessions_in_both_protocols(&REDIS_PY, ",totals,connection");
 }
 
-/// It does not connect to a server that does not say that it is a primary.
+/// GLIDE does not connect to a server that does not say that it is a primary.
 #[test]
 fn valkey_glide_in_both_protocols() {
     sessions_in_both_protocols(&GLIDE, "");

@@ -5,7 +5,7 @@ use super::{Directory, kill};
 use crate::support::{Server, array};
 
 const VALUE_LEN: usize = 1_000_000;
-/// What waits for the log, what is on its way to it, and room in buffers, bytes.
+/// Bytes that wait for the log or are on their way to it, and room in buffers.
 const MEMORY_MAX: u64 = 160 << 20;
 
 /// The most memory that the server has had, bytes.

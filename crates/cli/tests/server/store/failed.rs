@@ -1,13 +1,16 @@
 //! The log of one thread fails while the others go on: nobody waits for ever, nothing is shown that
-//! is in no log, and what clients held is given back. A directory that is gone stands for the
-//! device: the next segment cannot be made, for another reason than room.
+//! is in no log, and what clients held is given back. The device fails as it does in earnest: strace
+//! gives EIO to whoever syncs the segment. Or the next segment cannot be made, for another reason than
+//! room, since its directory is gone.
 
 use super::restarts::Directory;
+use super::under;
 use crate::random::Random;
-use crate::support::{Client, Server, connect};
+use crate::support::{Client, Server, connect, tool};
 use nix::sys::signal::Signal;
 use std::io::{self, BufRead, BufReader, Write};
 use std::net::{Shutdown, TcpStream};
+use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,14 +18,36 @@ use std::time::{Duration, Instant};
 /// Keys of the first of two threads, and of the second, whose log fails.
 const HEALTHY: [&str; 3] = ["b", "{b}1", "bar"];
 const FAILING: [&str; 3] = ["a", "{a}1", "foo"];
-/// What only writes hold that no log has taken: no reply may show it.
+/// A value of writes that no log has taken: no reply may show it.
 const NEVER: &str = "in-no-log";
 /// Longer than a place is kept for one who may have left, and shorter than the longest wait.
 const PATIENCE: Duration = Duration::from_secs(40);
 
+/// Segment of the second thread that begins behind the two Changes of [`start`].
+const NEXT_SEGMENT: &str = "g1/1/log-00000000000000000003";
+
+/// Reason why the log of the second thread fails.
+#[derive(Clone, Copy, Debug)]
+enum Trouble {
+    /// Every sync of the segment is EIO.
+    Sync,
+    /// The segment cannot be made.
+    Segment,
+}
+
+impl Trouble {
+    /// Words of the error, which clients and the server's log see.
+    fn words(self) -> [&'static str; 2] {
+        match self {
+            Trouble::Sync => ["not synced: cannot sync", "(os error 5)"],
+            Trouble::Segment => ["cannot", "(os error 2)"],
+        }
+    }
+}
+
 /// A server with two threads that keeps an account and two values, and can write nothing more of the
 /// second one.
-fn start(directory: &Directory, mode: &str) -> Server {
+fn start(directory: &Directory, mode: &str, trouble: Trouble) -> Server {
     let server = directory.serve(mode, "2");
     let mut client = server.connect();
     client.ask("MSET a old b old", "+OK\r\n");
@@ -31,11 +56,31 @@ fn start(directory: &Directory, mode: &str) -> Server {
     let (status, log) = server.wait();
     assert!(status.success(), "{log}");
     // A start begins a segment with what it writes first.
-    let server = directory.serve(mode, "2");
+    let server = match trouble {
+        Trouble::Sync => serve_without_sync(directory, mode),
+        Trouble::Segment => directory.serve(mode, "2"),
+    };
     let mut client = server.connect();
     client.ask("MGET a b", "*2\r\n$3\r\nold\r\n$3\r\nold\r\n");
-    std::fs::remove_dir_all(std::path::Path::new(directory.path()).join("g1/1")).expect("removed");
+    if matches!(trouble, Trouble::Segment) {
+        std::fs::remove_dir_all(Path::new(directory.path()).join("g1/1")).expect("removed");
+    }
     server
+}
+
+/// A server behind strace, which answers EIO in the kernel's place when [`NEXT_SEGMENT`] is synced.
+fn serve_without_sync(directory: &Directory, mode: &str) -> Server {
+    let may = tool("strace", &["-f", "-qq", "--seccomp-bpf", "-e", "trace=fdatasync", "true"]);
+    let said = String::from_utf8_lossy(&may.stderr);
+    assert!(may.status.success(), "allow ptrace here (of a container: SYS_PTRACE): {said}");
+    // strace compares with what the descriptor is a link to.
+    let path = Path::new(directory.path()).canonicalize().expect("it is there");
+    let segment = path.join(NEXT_SEGMENT);
+    let segment = segment.to_str().expect("a path of text");
+    // The server is our own child (-D), and stops at these calls alone.
+    let strace = ["strace", "-D", "-f", "-qq", "--seccomp-bpf", "-o", "/dev/null", "-P", segment];
+    let calls = ["-e", "trace=fdatasync,fsync", "-e", "inject=fdatasync,fsync:error=EIO"];
+    Server::run(under(&[&strace[..], &calls].concat(), &path, mode).args(["--threads", "2"]))
 }
 
 /// Ends the log of the second thread, and whoever has asked for it.
@@ -66,16 +111,27 @@ fn until_clients(client: &mut Client, count: &str) {
     }
 }
 
-fn stop(server: Server) {
+/// The server's log, when it has stopped in order.
+fn stop(server: Server) -> String {
     server.signal(Signal::SIGTERM);
     let (_, log) = server.wait();
     assert!(log.contains("stopped: every client has its replies"), "{log}");
+    log
 }
 
 #[test]
 fn a_failed_log_is_told_by_every_thread_and_the_others_go_on() {
+    told_by_every_thread(Trouble::Segment);
+}
+
+#[test]
+fn a_failed_sync_is_told_by_every_thread_and_the_others_go_on() {
+    told_by_every_thread(Trouble::Sync);
+}
+
+fn told_by_every_thread(trouble: Trouble) {
     let directory = Directory::make();
-    let server = start(&directory, "fsync");
+    let server = start(&directory, "fsync", trouble);
     fail(&server);
     // One of each thread.
     let mut clients = [server.connect(), server.connect()];
@@ -116,7 +172,8 @@ fn a_failed_log_is_told_by_every_thread_and_the_others_go_on() {
     healthy.send("WATCH a\r\n");
     assert!(healthy.line().starts_with("-MISCONF the log has failed"));
     drop(healthy);
-    stop(server);
+    let log = stop(server);
+    assert!(trouble.words().iter().all(|word| log.contains(word)), "{trouble:?}: {log}");
 }
 
 #[test]
@@ -262,22 +319,27 @@ fn client(port: u16, seed: u64, rounds: usize) -> [usize; 2] {
 
 #[test]
 fn whatever_clients_send_while_a_log_fails_they_are_answered_or_closed() {
-    const SEED: u64 = 0x1055_0F0F_E106;
     for mode in ["fsync", "write"] {
-        answered_or_closed(SEED, mode);
+        answered_or_closed(mode, Trouble::Segment);
     }
 }
 
-fn answered_or_closed(seed: u64, mode: &str) {
+#[test]
+fn whatever_clients_send_while_a_sync_fails_they_are_answered_or_closed() {
+    answered_or_closed("fsync", Trouble::Sync);
+}
+
+fn answered_or_closed(mode: &str, trouble: Trouble) {
+    const SEED: u64 = 0x1055_0F0F_E106;
     const CLIENTS: u64 = 12;
     let directory = Directory::make();
-    let server = start(&directory, mode);
+    let server = start(&directory, mode, trouble);
     let (port, total) = (server.port, [AtomicUsize::new(0), AtomicUsize::new(0)]);
     thread::scope(|scope| {
         for number in 0..CLIENTS {
             let total = &total;
             scope.spawn(move || {
-                for (sum, count) in total.iter().zip(client(port, seed + number, 60)) {
+                for (sum, count) in total.iter().zip(client(port, SEED + number, 60)) {
                     sum.fetch_add(count, Ordering::Relaxed);
                 }
             });
@@ -290,5 +352,6 @@ fn answered_or_closed(seed: u64, mode: &str) {
     assert_eq!(info(&mut client, "log_status"), "err");
     until_clients(&mut client, "1");
     client.ask("PING", "+PONG\r\n");
-    stop(server);
+    let log = stop(server);
+    assert!(trouble.words().iter().all(|word| log.contains(word)), "{trouble:?}: {log}");
 }

@@ -47,7 +47,7 @@ fn filled(name: &str, mode: &str, end: fn(Server)) -> PathBuf {
     directory
 }
 
-/// What `scurry inspect` says of it, and whether everything holds.
+/// Output of `scurry inspect` about it, and whether everything holds.
 fn inspect(directory: &Path) -> (bool, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
     let output = command.arg("inspect").arg(directory).output().expect("it is run");

@@ -5,7 +5,7 @@ use crate::support::{Client, Server};
 use crate::valkey::Valkey;
 use std::io::{Read, Write};
 
-/// Who says what: `r` tracks or may, `w` does not. A word that begins with a dot is a key; commands
+/// Steps with their speakers: `r` tracks or may, `w` does not. A word that begins with a dot is a key; commands
 /// with bars between them are sent together.
 const SESSION: &[&str] = &[
     // What the commands about it say.
@@ -252,7 +252,7 @@ impl<S: Read + Write> Stage<S> {
         Stage { reader, writer, marker }
     }
 
-    /// What the reader gets because of a step, in order.
+    /// Messages that the reader gets because of a step, in order.
     fn step(&mut self, line: &str) -> Vec<String> {
         let (who, commands) = line.split_once(' ').expect("who says what");
         let commands: Vec<&str> = commands.split(" | ").collect();
@@ -299,7 +299,7 @@ impl<S: Read + Write> Stage<S> {
     }
 }
 
-/// What does not depend on the server: HELLO names it.
+/// Messages without what depends on the server: HELLO names it.
 fn shown(line: &str, got: Vec<String>, in_order: bool) -> Vec<String> {
     let mut got = got;
     if line.contains("HELLO") {

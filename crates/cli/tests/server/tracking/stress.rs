@@ -16,7 +16,7 @@ const MARKS: usize = 40;
 struct Cached {
     client: Client,
     believed: BTreeMap<String, String>,
-    /// What the next replies are of.
+    /// Requests that the next replies are of.
     asked: VecDeque<Asked>,
     seed: u64,
 }

@@ -19,7 +19,7 @@ const PORT: u16 = 6389;
 
 /// A server, and who asks it.
 #[derive(Args, Debug)]
-pub(crate) struct Reach {
+pub(crate) struct ServerAddress {
     /// The server; the same as -h HOST -p PORT
     #[arg(long, value_name = "HOST:PORT", conflicts_with_all = ["host", "port"])]
     address: Option<String>,
@@ -72,12 +72,12 @@ pub(crate) struct Reach {
     help: Option<bool>,
 }
 
-/// What a command is sent on.
+/// Stream that a command is sent on.
 pub(crate) trait Stream: Read + Write {}
 
 impl<T: Read + Write> Stream for T {}
 
-impl Reach {
+impl ServerAddress {
     /// For people, and for the system to resolve.
     pub(crate) fn address(&self) -> String {
         let host = self.host.trim_start_matches('[').trim_end_matches(']');

@@ -1,52 +1,64 @@
-//! SCUR.TOTALS of one server or of all nodes of a cluster, and what two of them say together.
+//! The reader of the reply to SCUR.TOTALS, for whoever asks a store: of one server or of all nodes of a
+//! cluster, added up, and what two of them say together.
 
-use anyhow::{Context, Result};
-use scurry_cluster_client::Node;
-use scurry_cluster_client::redis::{Value, cmd};
+use crate::{ClientError, Node};
+use redis::{Value, cmd};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
 /// The sums of a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Totals {
-    pub(crate) accounts: u64,
-    pub(crate) sessions: u64,
-    /// By the name of the unit.
-    pub(crate) units: BTreeMap<String, Sums>,
+pub struct Totals {
+    /// Accounts that exist.
+    pub accounts: u64,
+    /// Open sessions.
+    pub sessions: u64,
+    /// Sums by the name of the unit.
+    pub units: BTreeMap<String, Sums>,
 }
 
 /// The sums of a unit, minor units.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Sums {
-    pub(crate) available: i128,
-    pub(crate) held: i128,
-    pub(crate) credited: i128,
-    pub(crate) refunded: i128,
-    pub(crate) consumed: i128,
-    pub(crate) expired: i128,
-    pub(crate) voided: i128,
-    pub(crate) overdrawn: i128,
-    pub(crate) uncollected: i128,
+pub struct Sums {
+    /// Units that may be granted or debited; negative when overdrawn or on credit.
+    pub available: i128,
+    /// Units that sessions hold.
+    pub held: i128,
+    /// Units that were put in.
+    pub credited: i128,
+    /// Units that debits gave back.
+    pub refunded: i128,
+    /// Units that were used.
+    pub consumed: i128,
+    /// Units that a bucket had at its end.
+    pub expired: i128,
+    /// Units that negative adjustments took.
+    pub voided: i128,
+    /// Units debited below the floor, a part of those that were consumed.
+    pub overdrawn: i128,
+    /// Use that was not debited from anything.
+    pub uncollected: i128,
 }
 
 impl Totals {
-    /// Of all these nodes.
-    pub(crate) fn of_all(nodes: &mut [Node]) -> Result<Totals> {
+    /// Sums over the accounts of this node.
+    pub fn of(node: &mut Node) -> Result<Totals, ClientError> {
+        let reply = node.ask(&cmd("SCUR.TOTALS"))?;
+        Totals::read(&reply).ok_or_else(|| ClientError::Totals(node.address().text().to_owned()))
+    }
+
+    /// Sums over all of these nodes.
+    pub fn of_all(nodes: &mut [Node]) -> Result<Totals, ClientError> {
         let mut all = Totals::default();
         for node in nodes {
-            let reply = node.ask(&cmd("SCUR.TOTALS"))?;
-            let one = Totals::read(&reply);
-            let one = one.with_context(|| {
-                format!("{} does not show its totals: is it a scurry?", node.address().text())
-            })?;
-            all.add(&one);
+            all.add(&Totals::of(node)?);
         }
         Ok(all)
     }
 
-    /// Understands a reply.
-    pub(crate) fn read(reply: &Value) -> Option<Totals> {
+    /// Totals in a reply of RESP2 or RESP3; none where it has another shape.
+    pub fn read(reply: &Value) -> Option<Totals> {
         let fields: Vec<(&Value, &Value)> = match reply {
             Value::Array(flat) => flat.chunks_exact(2).map(|pair| (&pair[0], &pair[1])).collect(),
             Value::Map(pairs) => pairs.iter().map(|(name, value)| (name, value)).collect(),
@@ -61,7 +73,8 @@ impl Totals {
         Some(Totals { accounts: count("accounts")?, sessions: count("sessions")?, units })
     }
 
-    fn add(&mut self, other: &Totals) {
+    /// Sums of other accounts, added to these.
+    pub fn add(&mut self, other: &Totals) {
         self.accounts += other.accounts;
         self.sessions += other.sessions;
         for (unit, sums) in &other.units {
@@ -72,9 +85,9 @@ impl Totals {
         }
     }
 
-    /// What these say that the same accounts cannot say later, when only time has passed: holds go
-    /// back and buckets expire by themselves. None where there is nothing.
-    pub(crate) fn changed_since(&self, before: &Totals) -> Option<String> {
+    /// The difference that the same accounts cannot show later, when only time has passed: holds go
+    /// back and buckets expire by themselves. None where there is none.
+    pub fn changed_since(&self, before: &Totals) -> Option<String> {
         self.contradicts(before).or_else(|| {
             if self.sessions > before.sessions {
                 return Some(format!(
@@ -90,9 +103,9 @@ impl Totals {
         })
     }
 
-    /// What these two cannot both say of the same accounts, at any two times without a command
-    /// between them. None where there is nothing.
-    pub(crate) fn contradicts(&self, other: &Totals) -> Option<String> {
+    /// The difference that no two times can show of the same accounts without a command between them.
+    /// None where there is none.
+    pub fn contradicts(&self, other: &Totals) -> Option<String> {
         if self.accounts != other.accounts {
             return Some(format!("accounts: {} and {}", other.accounts, self.accounts));
         }
@@ -108,7 +121,7 @@ impl Totals {
 }
 
 impl Sums {
-    /// What time alone does not change.
+    /// Sums that time alone does not change, each with its name.
     fn lasting(&self) -> [(&'static str, i128); 7] {
         [
             ("credited", self.credited),
