@@ -28,7 +28,8 @@ help:
 	@echo "make demo-http  run the store with its console under a little load, and say what to open"
 	@echo "make check   the quick gate, before each commit: minutes"
 	@echo "make test    install what is missing, run everything that CI runs"
-	@echo "make test-all  install what is missing, run everything there is: hours; it is recorded"
+	@echo "make test-all  install what is missing, run everything there is: hours; each step is recorded"
+	@echo "             (only what is recorded nowhere in the last 50 commits: ARGS='--stale 50')"
 	@echo "make test-rdma  the RDMA transport over a software device in an emulated guest (docs/rdma.md)"
 	@echo "make serve   run the store; options: make serve ARGS='--listen 127.0.0.1:6390'"
 	@echo "make bench   the ledger's benchmark, then the store beside its peers (minutes)"
@@ -59,7 +60,7 @@ test: cargo
 
 test-all: cargo
 	@scripts/install-tools.sh all
-	cargo xtask all
+	cargo xtask all $(ARGS)
 
 test-rdma: cargo
 	@scripts/install-tools.sh rdma

@@ -1,31 +1,41 @@
-//! Running the read-only gates. What they build goes to cargo's target directory and nowhere else; the long one
-//! writes down that it has passed.
+//! Running the read-only gates. What they build goes to cargo's target directory and nowhere else; steps that
+//! the long one alone has are written down when they have passed.
 
-use crate::gates::{ALL, Gate, Step, TEST, all_steps};
+use crate::gates::{ALL, Gate, Step, TEST, all_steps, recorded};
 use crate::host::Host;
-use crate::record::Record;
-use crate::steps::{Cost, Outcome, Steps};
+use crate::record::{self, COMMITS_MAX, Record};
+use crate::steps::{Outcome, Steps};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs::File;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
-/// Runs the steps of a gate.
-pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
-    passed(host, gate).map(drop)
+/// Runs the long gate; or, after `--stale N`, of the recorded steps those that no commit has passed of the
+/// last N and one.
+pub(crate) fn run_all(host: &Host, words: &[String]) -> Result<()> {
+    let (record, own) = (Record::load(&host.root)?, recorded());
+    println!("{}", record.said(&own));
+    let Some(commits_max) = stale(words)? else { return run(host, &ALL) };
+    let mut names = Vec::new();
+    for step in own {
+        if record.age(host, step)?.is_over(commits_max) {
+            names.push(step.to_owned());
+        }
+    }
+    match names.is_empty() {
+        true => println!("each of these steps has passed at most {commits_max} commits ago"),
+        false => run_steps(host, choose(&names)?)?,
+    }
+    Ok(())
 }
 
-/// Runs the long gate, and writes down that this commit has passed it.
-pub(crate) fn run_all(host: &Host) -> Result<()> {
-    println!("{}", Record::said(Record::load(&host.root)?.as_ref()));
-    let cost = passed(host, &ALL)?;
-    println!("passed in {} minutes", cost.clock.as_secs().div_ceil(60));
-    match host.git_output(&["status", "--porcelain"])?.trim() {
-        "" => Record::of_now(host, cost)?.write(&host.root),
-        changes => {
-            println!("not recorded: what was tested is no commit:\n{changes}");
-            Ok(())
-        }
+/// The number of commits behind `--stale`.
+fn stale(words: &[String]) -> Result<Option<u64>> {
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok(None),
+        ["--stale"] => Ok(Some(COMMITS_MAX)),
+        ["--stale", number] => number.parse().map(Some).context("--stale wants a number"),
+        _ => bail!("all takes --stale or --stale COMMITS"),
     }
 }
 
@@ -38,14 +48,36 @@ pub(crate) fn run_named(host: &Host, names: &[String]) -> Result<()> {
     if names.is_empty() {
         return run(host, &TEST);
     }
-    let mut steps = Steps::begin();
-    for (name, step) in choose(names)? {
-        steps.run(name, || step(host));
-    }
-    steps.finish().map(drop)
+    run_steps(host, choose(names)?)
 }
 
-fn passed(host: &Host, gate: &Gate) -> Result<Cost> {
+fn run_steps(host: &Host, chosen: Vec<Step>) -> Result<()> {
+    let mut steps = Steps::begin();
+    for step in chosen {
+        run_step(host, &mut steps, step)?;
+    }
+    steps.finish()
+}
+
+/// Runs a step. That it has passed is written down where it is recorded and what it has tested is a commit.
+fn run_step(host: &Host, steps: &mut Steps, (name, step): Step) -> Result<()> {
+    let before = record::tested(host)?;
+    let Some(cost) = steps.run(name, || step(host)) else { return Ok(()) };
+    if !recorded().contains(&name) {
+        return Ok(());
+    }
+    match before {
+        Some(commit) if record::tested(host)?.as_ref() == Some(&commit) => {
+            record::write(host, name, commit, cost)?;
+            println!("-- {name}: recorded in {}: commit it", record::FILE);
+        }
+        _ => println!("-- {name}: not recorded, for what was tested is no commit"),
+    }
+    Ok(())
+}
+
+/// Runs the steps of a gate.
+pub(crate) fn run(host: &Host, gate: &Gate) -> Result<()> {
     // Elsewhere an editor may be at work meanwhile.
     let before = std::env::var_os("CI").map(|_| state_of_tree(host)).transpose()?;
     let mut steps = Steps::begin();
@@ -59,7 +91,7 @@ fn passed(host: &Host, gate: &Gate) -> Result<Cost> {
         {
             steps.run("aside", || aside.end());
         }
-        steps.run(name, || step(host));
+        run_step(host, &mut steps, (name, *step))?;
     }
     if let Some(aside) = aside {
         steps.run("aside", || aside.end());
@@ -111,8 +143,9 @@ fn choose(names: &[String]) -> Result<Vec<Step>> {
 }
 
 fn state_of_tree(host: &Host) -> Result<String> {
-    let status = host.git_output(&["status", "--porcelain"])?;
-    let changes = host.git_output(&["diff", "--no-ext-diff"])?;
+    let rest = ["--", ".", &record::but_the_record()];
+    let status = host.git_output(&[&["status", "--porcelain"], &rest[..]].concat())?;
+    let changes = host.git_output(&[&["diff", "--no-ext-diff"], &rest[..]].concat())?;
     Ok(status + &changes)
 }
 
@@ -134,6 +167,18 @@ mod tests {
         assert_eq!(chosen.iter().map(|step| step.0).collect::<Vec<_>>(), ["fmt", "test"]);
         let error = choose(&["tset".to_owned()]).unwrap_err().to_string();
         assert!(error.contains("`tset`"), "{error}");
+    }
+
+    #[test]
+    fn what_is_stale_is_told_by_commits() {
+        let read =
+            |line: &str| stale(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>());
+        assert_eq!(read("").unwrap(), None);
+        assert_eq!(read("--stale").unwrap(), Some(COMMITS_MAX));
+        assert_eq!(read("--stale 20").unwrap(), Some(20));
+        for line in ["--stale soon", "--stale 1 2", "lab"] {
+            assert!(read(line).is_err(), "{line}");
+        }
     }
 
     #[test]

@@ -65,11 +65,28 @@ pub(crate) const ALL: Gate = Gate {
         ("cluster-test", cluster_test),
         ("many-seeds", many_seeds),
         ("fuzz", fuzz_step),
-        ("mutants", mutants_step),
+        ("mutants-1", |host| mutants_part(host, 1)),
+        ("mutants-2", |host| mutants_part(host, 2)),
+        ("mutants-3", |host| mutants_part(host, 3)),
+        ("mutants-4", |host| mutants_part(host, 4)),
+        ("mutants-5", |host| mutants_part(host, 5)),
+        ("mutants-6", |host| mutants_part(host, 6)),
+        ("mutants-7", |host| mutants_part(host, 7)),
+        ("mutants-8", |host| mutants_part(host, 8)),
         // A processor is emulated there: what runs beside it makes everything in it late.
         ("rdma", rdma::run),
     ],
-    aside: &["fuzz", "mutants"],
+    aside: &[
+        "fuzz",
+        "mutants-1",
+        "mutants-2",
+        "mutants-3",
+        "mutants-4",
+        "mutants-5",
+        "mutants-6",
+        "mutants-7",
+        "mutants-8",
+    ],
     beside: "every-test",
 };
 
@@ -90,6 +107,9 @@ const QUICK: [&str; 6] = [
 const SEEDS: &str = "20";
 const MANY_SEEDS: &str = "2000";
 
+/// Steps in which the mutants are seeded.
+const MUTANT_PARTS: u8 = 8;
+
 /// `make test` begins no mutant later than this.
 const MUTANT_MINUTES: &str = "4";
 
@@ -104,7 +124,13 @@ pub(crate) fn all_steps() -> Vec<Step> {
     all
 }
 
-/// Seeds all known bugs, or a part of them.
+/// The steps that only the long gate has: CI runs the others for each merge, and they need no record.
+pub(crate) fn recorded() -> Vec<&'static str> {
+    let names = ALL.steps.iter().map(|step| step.0);
+    names.filter(|name| !TEST.steps.iter().any(|step| step.0 == *name)).collect()
+}
+
+/// Seeds all known bugs, or some of them.
 pub(crate) fn mutants(host: &Host, words: &[&str]) -> Result<()> {
     let run = ["run", "-q", "--locked", "-p", "scurry-model", "--bin", "mutants", "--"];
     host.cargo(&[&run[..], words].concat())
@@ -222,21 +248,21 @@ fn fuzz_step(host: &Host) -> Result<Outcome> {
     fuzz::run(host, fuzz::SECONDS_DEFAULT)
 }
 
-fn mutants_step(host: &Host) -> Result<Outcome> {
-    mutants(host, &[])?;
+fn mutants_part(host: &Host, part: u8) -> Result<Outcome> {
+    mutants(host, &["--part", &format!("{part}/{MUTANT_PARTS}")])?;
     Ok(Outcome::Passed)
 }
 
-/// Mutants of files that have changed since everything was tested, the newest change first.
+/// Mutants whose files have changed since their part was recorded, the newest change first.
 fn mutants_changed(host: &Host) -> Result<Outcome> {
     let record = Record::load(&host.root)?;
-    let since = record.filter(|record| record.is_here(host)).map(|record| record.commit);
-    match &since {
-        Some(commit) => println!("the change: what differs from {commit}, the last full run"),
-        None => println!("the change: everything, for no commit here is known to be fully tested"),
+    let mut words = vec!["--minutes".to_owned(), MUTANT_MINUTES.to_owned()];
+    for part in 1..=MUTANT_PARTS {
+        if let Some(commit) = record.commit(host, &format!("mutants-{part}")) {
+            words.extend(["--since".to_owned(), format!("{part}/{MUTANT_PARTS}={commit}")]);
+        }
     }
-    let since = since.iter().flat_map(|commit| ["--since", commit.as_str()]);
-    mutants(host, &["--minutes", MUTANT_MINUTES].into_iter().chain(since).collect::<Vec<_>>())?;
+    mutants(host, &words.iter().map(String::as_str).collect::<Vec<_>>())?;
     Ok(Outcome::Passed)
 }
 
@@ -255,6 +281,15 @@ mod tests {
         names.sort();
         names.dedup();
         assert_eq!(names.len(), steps.len());
+    }
+
+    #[test]
+    fn each_part_of_the_mutants_is_a_recorded_step() {
+        let recorded = recorded();
+        let parts = recorded.iter().filter(|name| name.starts_with("mutants-")).copied();
+        let names = (1..=MUTANT_PARTS).map(|part| format!("mutants-{part}")).collect::<Vec<_>>();
+        assert_eq!(parts.collect::<Vec<_>>(), names);
+        assert!(recorded.contains(&"every-test") && !recorded.contains(&"fmt"));
     }
 
     #[test]

@@ -25,7 +25,9 @@ usage: cargo xtask COMMAND
   check          the quick gate, before each commit: what is quick and often wrong
   ci [STEP]...   the gate: every step, or only the named ones of any gate
   ci --list      the names of all steps
-  all            the long gate: everything, all mutants and many seeds; it is recorded
+  all            the long gate: everything, all mutants and many seeds; each step is recorded
+  all --stale [N]
+                 of the recorded steps those that have not passed within the last N commits (200)
   fix            format, apply what clippy can repair, write docs/commands.md anew
   tidy           the project's own rules: code map, purity, edges, documents
   fuzz [--seconds N]
@@ -62,7 +64,7 @@ fn run(args: &[String]) -> Result<()> {
     if !rest.is_empty()
         && !matches!(
             command.as_str(),
-            "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "sim"
+            "all" | "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "sim"
         )
     {
         bail!("`{command}` takes no arguments: see cargo xtask help");
@@ -70,7 +72,7 @@ fn run(args: &[String]) -> Result<()> {
     match command.as_str() {
         "check" => ci::run(&Host::find()?, &gates::CHECK),
         "ci" => ci::run_named(&Host::find()?, rest),
-        "all" => ci::run_all(&Host::find()?),
+        "all" => ci::run_all(&Host::find()?, rest),
         "fuzz" => {
             let seconds = fuzz::seconds(rest)?;
             if let Outcome::Skipped(why) = fuzz::run(&Host::find()?, seconds)? {

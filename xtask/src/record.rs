@@ -1,188 +1,313 @@
-//! The last full run: `make test-all` writes down which commit has passed it, and a person commits that.
+//! The record of the long gate: for each of its own steps the commit that has passed it last. The step that
+//! passes is written down at once, so that a full run can be made piece by piece; a person commits the file.
 
 use crate::host::Host;
-use crate::steps::Cost;
+use crate::steps::{Cost, minutes};
 use anyhow::{Context, Result, ensure};
-use std::io::ErrorKind;
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{ErrorKind, Read, Seek, Write};
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-/// Absent until the first full run.
+/// Absent until a step has passed.
 pub(crate) const FILE: &str = "testing/last-full-run.toml";
 
-/// An older run is worth a warning.
-const COMMITS_MAX: u64 = 200;
+/// An older entry is worth a warning.
+pub(crate) const COMMITS_MAX: u64 = 200;
 
-/// One full run that has passed.
+const HEAD: &str =
+    "# The last passed run of each step that only `make test-all` has. The gate writes this.\n";
+
+const CURE: &str = "where two branches meet keep the newer entry of a step; without the file each step \
+                    counts as never run";
+
+/// One step's last run that has passed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Record {
+struct Entry {
     /// In full, 40 hexadecimal digits.
-    pub(crate) commit: String,
+    commit: String,
     /// In UTC, as 2026-11-23.
     date: String,
-    /// By the clock, whole minutes.
-    minutes: u64,
-    /// Of all processors together, whole minutes.
-    processor_minutes: u64,
+    /// Whole seconds.
+    cost: Cost,
+}
+
+/// The number of commits since a step has passed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Age {
+    Never,
+    /// A run whose commit this clone does not have.
+    Unknown,
+    Commits(u64),
+}
+
+impl Age {
+    pub(crate) fn is_over(&self, commits_max: u64) -> bool {
+        !matches!(self, Age::Commits(commits) if *commits <= commits_max)
+    }
+}
+
+/// The steps' entries by name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Record {
+    steps: BTreeMap<String, Entry>,
 }
 
 impl Record {
-    /// The one in the tree; none when everything was never run.
-    pub(crate) fn load(root: &Path) -> Result<Option<Record>> {
-        match std::fs::read_to_string(root.join(FILE)) {
-            Ok(text) => {
-                Record::read(&text).with_context(|| format!("cannot read {FILE}")).map(Some)
+    /// The one in the tree, empty without a file. A damaged file is an error with its cure.
+    pub(crate) fn load(root: &Path) -> Result<Record> {
+        match File::open(root.join(FILE)) {
+            Ok(mut file) => {
+                file.lock_shared().with_context(cannot_read)?;
+                read(&mut file)
             }
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("cannot read {FILE}")),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Record::default()),
+            Err(error) => Err(error).with_context(cannot_read),
         }
     }
 
-    /// Of a run that has just ended.
-    pub(crate) fn of_now(host: &Host, cost: Cost) -> Result<Record> {
-        let commit = host.git_output(&["rev-parse", "HEAD"])?.trim().to_owned();
-        let date = host.output(Command::new("date").args(["-u", "+%F"]))?.trim().to_owned();
-        let minutes = cost.clock.as_secs().div_ceil(60);
-        let processor_minutes = cost.processors.as_secs().div_ceil(60);
-        Ok(Record { commit, date, minutes, processor_minutes })
+    /// The commit that has passed a step, where this clone has it.
+    pub(crate) fn commit(&self, host: &Host, step: &str) -> Option<&str> {
+        let commit = self.steps.get(step)?.commit.as_str();
+        is_here(host, commit).then_some(commit)
     }
 
-    pub(crate) fn write(&self, root: &Path) -> Result<()> {
-        std::fs::write(root.join(FILE), self.text()).with_context(|| format!("write {FILE}"))?;
-        println!("wrote {FILE}: commit it");
-        Ok(())
-    }
-
-    /// How long a full run takes, as far as that is known.
-    pub(crate) fn said(record: Option<&Record>) -> String {
-        match record {
-            Some(Record { commit, date, minutes, processor_minutes }) => format!(
-                "the last full run, on {date} of {commit}, took {minutes} minutes by the clock and \
-                 {processor_minutes} of the processors"
-            ),
-            None => "no full run is recorded: this one takes hours".to_owned(),
+    pub(crate) fn age(&self, host: &Host, step: &str) -> Result<Age> {
+        if !self.steps.contains_key(step) {
+            return Ok(Age::Never);
         }
+        let Some(commit) = self.commit(host, step) else { return Ok(Age::Unknown) };
+        let since = format!("{commit}..HEAD");
+        let count = host.git_output(&["rev-list", "--count", &since])?;
+        Ok(Age::Commits(count.trim().parse()?))
     }
 
-    /// True when this clone has the commit.
-    pub(crate) fn is_here(&self, host: &Host) -> bool {
-        let object = format!("{}^{{commit}}", self.commit);
-        let mut git = Command::new("git");
-        git.args(["cat-file", "-e", &object]).current_dir(&host.root);
-        git.output().is_ok_and(|output| output.status.success())
-    }
-
-    /// Text of a warning where one is due: no run, an old one, or one whose age cannot be told.
-    pub(crate) fn warning(host: &Host) -> Result<Option<String>> {
-        let Some(record) = Record::load(&host.root)? else { return Ok(warning(None, None)) };
-        let since = format!("{}..HEAD", record.commit);
-        let commits = match record.is_here(host) {
-            true => Some(host.git_output(&["rev-list", "--count", &since])?.trim().parse()?),
-            false => None,
+    /// A line for each of these steps, how long it took last, and their sum.
+    pub(crate) fn said(&self, steps: &[&str]) -> String {
+        let line = |step: &&str| match self.steps.get(*step) {
+            Some(Entry { date, cost, .. }) => format!("  {step:12}  {}  {date}\n", minutes(*cost)),
+            None => format!("  {step:12}  never recorded\n"),
         };
-        Ok(warning(Some(&record), commits))
-    }
-
-    fn text(&self) -> String {
+        let known = || steps.iter().filter_map(|step| self.steps.get(*step));
+        let clock = known().map(|entry| entry.cost.clock).sum();
+        let sum = Cost { clock, processors: known().map(|entry| entry.cost.processors).sum() };
+        let lines: String = steps.iter().map(line).collect();
+        let count = known().count();
         format!(
-            "# The last run of `make test-all` that passed; it writes this file.\n\
-             commit = \"{}\"\ndate = \"{}\"\nminutes = {}\nprocessor_minutes = {}\n",
-            self.commit, self.date, self.minutes, self.processor_minutes
+            "what each step took last, beside those of make test, by the clock and of the processors\n\
+             {lines}  {count:<2} of {:<6}  {}",
+            steps.len(),
+            minutes(sum)
         )
     }
 
-    fn read(text: &str) -> Result<Record> {
+    fn text(&self) -> String {
+        let entry = |(step, entry): (&String, &Entry)| {
+            let Entry { commit, date, cost: Cost { clock, processors } } = entry;
+            format!(
+                "\n[{step}]\ncommit = \"{commit}\"\ndate = \"{date}\"\nseconds = {}\n\
+                 processor_seconds = {}\n",
+                clock.as_secs(),
+                processors.as_secs()
+            )
+        };
+        HEAD.to_owned() + &self.steps.iter().map(entry).collect::<String>()
+    }
+
+    fn parse(text: &str) -> Result<Record> {
         let table: toml::Table = text.parse()?;
-        let word = |key: &str| {
-            let value = table.get(key).and_then(toml::Value::as_str);
-            value.map(str::to_owned).with_context(|| format!("it has no text `{key}`"))
+        let entry = |(step, value): (String, toml::Value)| {
+            let entry = Entry::parse(&value).with_context(|| format!("in [{step}]"))?;
+            Ok((step, entry))
         };
-        let number = |key: &str| {
-            let value = table.get(key).and_then(toml::Value::as_integer);
-            let value = value.and_then(|value| u64::try_from(value).ok());
-            value.with_context(|| format!("it has no number `{key}`"))
-        };
-        let record = Record {
-            commit: word("commit")?,
-            date: word("date")?,
-            minutes: number("minutes")?,
-            processor_minutes: number("processor_minutes")?,
-        };
-        let is_hash = |text: &str| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
-        ensure!(is_hash(&record.commit), "`commit` is no full hash: {}", record.commit);
-        Ok(record)
+        Ok(Record { steps: table.into_iter().map(entry).collect::<Result<_>>()? })
     }
 }
 
-/// By the number of commits since the run; none where this clone does not reach back to it.
-fn warning(record: Option<&Record>, commits: Option<u64>) -> Option<String> {
-    let Some(Record { commit, date, .. }) = record else {
-        return Some(format!("{FILE} is absent: `make test-all` was never run"));
-    };
-    match commits {
-        Some(0..=COMMITS_MAX) => None,
-        Some(commits) => Some(format!(
-            "the last full run, on {date}, is {commits} commits old: run `make test-all`"
-        )),
-        None => Some(format!(
-            "this clone does not have {commit}, the commit of the last full run: how old that is \
-             cannot be told here"
-        )),
+impl Entry {
+    fn parse(value: &toml::Value) -> Result<Entry> {
+        let word = |key: &str| {
+            let value = value.get(key).and_then(toml::Value::as_str);
+            value.map(str::to_owned).with_context(|| format!("there is no text `{key}`"))
+        };
+        let seconds = |key: &str| {
+            let value = value.get(key).and_then(toml::Value::as_integer);
+            let value = value.and_then(|value| u64::try_from(value).ok());
+            value.map(Duration::from_secs).with_context(|| format!("there is no number `{key}`"))
+        };
+        let cost = Cost { clock: seconds("seconds")?, processors: seconds("processor_seconds")? };
+        let entry = Entry { commit: word("commit")?, date: word("date")?, cost };
+        let is_hash = |text: &str| text.len() == 40 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        ensure!(is_hash(&entry.commit), "`commit` is no full hash: {}", entry.commit);
+        Ok(entry)
     }
+}
+
+/// The commit that is tested; none where the tree differs from it in more than the record.
+pub(crate) fn tested(host: &Host) -> Result<Option<String>> {
+    let state = host.git_output(&["status", "--porcelain", "--", ".", &but_the_record()])?;
+    if !state.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(host.git_output(&["rev-parse", "HEAD"])?.trim().to_owned()))
+}
+
+/// The words of git for everything except the record.
+pub(crate) fn but_the_record() -> String {
+    format!(":(exclude){FILE}")
+}
+
+/// Writes down that a commit has passed a step just now.
+pub(crate) fn write(host: &Host, step: &str, commit: String, cost: Cost) -> Result<()> {
+    let date = host.output(Command::new("date").args(["-u", "+%F"]))?.trim().to_owned();
+    write_at(&host.root.join(FILE), step, Entry { commit, date, cost })
+}
+
+/// Other steps may end meanwhile in another process: the file is locked from reading to writing.
+fn write_at(path: &Path, step: &str, entry: Entry) -> Result<()> {
+    let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let mut file = open.with_context(cannot_read)?;
+    file.lock().with_context(cannot_read)?;
+    let mut record = read(&mut file)?;
+    record.steps.insert(step.to_owned(), entry);
+    file.rewind()?;
+    file.set_len(0)?;
+    file.write_all(record.text().as_bytes()).with_context(|| format!("cannot write {FILE}"))
+}
+
+fn read(file: &mut File) -> Result<Record> {
+    let mut text = String::new();
+    file.read_to_string(&mut text).with_context(cannot_read)?;
+    Record::parse(&text).with_context(|| format!("{FILE} is damaged: {CURE}"))
+}
+
+fn cannot_read() -> String {
+    format!("cannot read {FILE}")
+}
+
+/// True when this clone has the commit.
+fn is_here(host: &Host, commit: &str) -> bool {
+    let object = format!("{commit}^{{commit}}");
+    let mut git = Command::new("git");
+    git.args(["cat-file", "-e", &object]).current_dir(&host.root);
+    git.output().is_ok_and(|output| output.status.success())
+}
+
+/// A line for each reason to run steps again, with the names of these.
+pub(crate) fn warnings(ages: &[(&str, Age)]) -> Vec<String> {
+    let say = |why: &str, is_due: fn(&Age) -> bool| {
+        let due = ages.iter().filter(|(_, age)| is_due(age)).map(|(step, age)| match age {
+            Age::Commits(commits) => format!("{step} ({commits})"),
+            Age::Never | Age::Unknown => (*step).to_owned(),
+        });
+        let due = due.collect::<Vec<_>>().join(", ");
+        (!due.is_empty()).then(|| format!("{why}: {due}: run cargo xtask all --stale"))
+    };
+    let old = format!("passed more than {COMMITS_MAX} commits ago");
+    [
+        say("no passed run is recorded of these steps", |age| *age == Age::Never),
+        say(&old, |age| matches!(age, Age::Commits(_)) && age.is_over(COMMITS_MAX)),
+        say("passed at commits that this clone does not have", |age| *age == Age::Unknown),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
+
+    const COMMIT: &str = "0123456789abcdef0123456789abcdef01234567";
+
+    fn entry(seconds: u64) -> Entry {
+        let cost = Cost {
+            clock: Duration::from_secs(seconds),
+            processors: Duration::from_secs(2 * seconds),
+        };
+        Entry { commit: COMMIT.to_owned(), date: "2026-11-23".to_owned(), cost }
+    }
 
     fn record() -> Record {
-        Record {
-            commit: "0123456789abcdef0123456789abcdef01234567".to_owned(),
-            date: "2026-11-23".to_owned(),
-            minutes: 90,
-            processor_minutes: 170,
-        }
+        let steps = [("lab", 90), ("mutants-1", 600)];
+        Record { steps: steps.map(|(step, seconds)| (step.to_owned(), entry(seconds))).into() }
     }
 
     #[test]
     fn what_is_written_is_read() {
-        assert_eq!(Record::read(&record().text()).unwrap(), record());
+        assert_eq!(Record::parse(&record().text()).unwrap(), record());
+        assert_eq!(Record::parse(HEAD).unwrap(), Record::default());
     }
 
     #[test]
-    fn what_a_person_has_broken_is_refused() {
+    fn a_step_replaces_its_own_entry_and_no_other() {
+        let path = std::env::temp_dir().join(format!("scurry-record-{}", std::process::id()));
+        for (step, seconds) in [("lab", 1), ("mutants-1", 600), ("lab", 90)] {
+            write_at(&path, step, entry(seconds)).unwrap();
+        }
+        let text = std::fs::read_to_string(&path).unwrap();
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(text, record().text());
+    }
+
+    #[test]
+    fn a_damaged_file_is_refused_with_its_cure_and_left_as_it_is() {
         let good = record().text();
+        let path = std::env::temp_dir().join(format!("scurry-damaged-{}", std::process::id()));
         for (from, to) in [
-            ("0123456789abcdef0123456789abcdef01234567", "HEAD"),
-            ("minutes = 90", "minutes = -1"),
+            (COMMIT, "HEAD"),
+            ("seconds = 90", "seconds = -1"),
+            ("processor_seconds", "seconds_of_processors"),
             ("date = ", "day = "),
-            ("commit", "commit ="),
+            ("[lab]", "lab = 1"),
+            ("[lab]", "<<<<<<< HEAD\n[lab]"),
         ] {
             let bad = good.replacen(from, to, 1);
-            assert!(bad != good && Record::read(&bad).is_err(), "{bad}");
+            std::fs::write(&path, &bad).unwrap();
+            let error = format!("{:#}", write_at(&path, "lab", entry(1)).unwrap_err());
+            assert!(bad != good && error.contains("keep the newer entry"), "{error}");
+            assert_eq!(std::fs::read_to_string(&path).unwrap(), bad);
         }
+        std::fs::remove_file(&path).unwrap();
     }
 
     #[test]
     fn only_a_run_that_is_known_to_be_young_is_passed_in_silence() {
-        let record = record();
-        for young in [0, COMMITS_MAX] {
-            assert_eq!(warning(Some(&record), Some(young)), None);
+        let ages = |age| warnings(&[("lab", Age::Commits(COMMITS_MAX)), ("rdma", age)]);
+        assert_eq!(ages(Age::Commits(0)), Vec::<String>::new());
+        for (age, said) in [
+            (Age::Never, "no passed run is recorded of these steps: rdma:"),
+            (Age::Unknown, "does not have: rdma:"),
+            (Age::Commits(COMMITS_MAX + 1), "ago: rdma (201):"),
+        ] {
+            let warnings = ages(age);
+            assert!(warnings.len() == 1 && warnings[0].contains(said), "{warnings:?}");
         }
-        let said = |record, commits| warning(record, commits).expect("a warning");
-        assert!(said(Some(&record), Some(COMMITS_MAX + 1)).contains("201 commits"));
-        assert!(said(Some(&record), None).contains("does not have"));
-        assert!(said(None, None).contains("never run"));
+        let all = [("a", Age::Never), ("b", Age::Never), ("c", Age::Unknown)];
+        assert_eq!(warnings(&all).len(), 2, "one line for a reason");
+    }
+
+    #[test]
+    fn the_time_of_a_full_run_is_the_sum_of_what_is_known() {
+        let said = record().said(&["lab", "mutants-1", "rdma"]);
+        let lines: Vec<&str> = said.lines().skip(1).map(str::trim).collect();
+        assert!(lines[0].starts_with("lab") && lines[0].ends_with("2026-11-23"), "{said}");
+        assert!(lines[2].ends_with("never recorded"), "{said}");
+        assert!(lines[3].starts_with("2  of 3"), "{said}");
+        assert!(lines[3].contains("11.5 min") && lines[3].contains("23.0 min"), "{said}");
     }
 
     #[test]
     fn a_run_of_this_commit_is_found_here_and_another_is_not() {
         let host = Host::find().unwrap();
-        let cost = Cost { clock: Duration::from_secs(61), processors: Duration::from_secs(120) };
-        let now = Record::of_now(&host, cost).unwrap();
-        assert_eq!((now.minutes, now.processor_minutes, now.date.len()), (2, 2, 10));
-        assert!(now.is_here(&host));
-        assert!(!record().is_here(&host));
+        let head = host.git_output(&["rev-parse", "HEAD"]).unwrap().trim().to_owned();
+        let mut record = record();
+        record.steps.insert("rdma".to_owned(), Entry { commit: head.clone(), ..entry(1) });
+        assert_eq!(record.commit(&host, "rdma"), Some(head.as_str()));
+        assert_eq!(record.age(&host, "rdma").unwrap(), Age::Commits(0));
+        assert_eq!(record.age(&host, "lab").unwrap(), Age::Unknown);
+        assert_eq!(record.age(&host, "cluster-test").unwrap(), Age::Never);
     }
 }

@@ -43,8 +43,12 @@ impl Steps {
         Steps { begin: now(), done: Vec::new() }
     }
 
-    /// Runs one step and prints how it went.
-    pub(crate) fn run(&mut self, name: &str, step: impl FnOnce() -> Result<Outcome>) {
+    /// Runs one step and prints how it went; its cost when it has passed.
+    pub(crate) fn run(
+        &mut self,
+        name: &str,
+        step: impl FnOnce() -> Result<Outcome>,
+    ) -> Option<Cost> {
         println!("\n== {name}");
         let begin = now();
         let outcome = step();
@@ -53,11 +57,13 @@ impl Steps {
             println!("{name}: {error:#}");
         }
         println!("-- {name}: {} in {}", word(&outcome), seconds(cost.clock));
+        let has_passed = matches!(outcome, Ok(Outcome::Passed));
         self.done.push(Done { name: name.to_owned(), cost, outcome });
+        has_passed.then_some(cost)
     }
 
     /// One line per step, then the time from the first to the last. An error when one failed.
-    pub(crate) fn finish(&self) -> Result<Cost> {
+    pub(crate) fn finish(&self) -> Result<()> {
         let total = since(self.begin);
         println!("\n{}", self.summary(total));
         let failed: Vec<&str> = self
@@ -69,7 +75,7 @@ impl Steps {
         if !failed.is_empty() {
             bail!("failed: {}", failed.join(", "));
         }
-        Ok(total)
+        Ok(())
     }
 
     fn summary(&self, total: Cost) -> String {
@@ -89,6 +95,12 @@ impl Steps {
         text.push_str(&format!("  {:7} {}", "total", times(total)));
         text
     }
+}
+
+/// The cost in minutes: of the clock and of the processors.
+pub(crate) fn minutes(cost: Cost) -> String {
+    let minutes = |took: Duration| format!("{:.1} min", took.as_secs_f64() / 60.0);
+    format!("{:>9} {:>11}", minutes(cost.clock), minutes(cost.processors))
 }
 
 fn times(cost: Cost) -> String {
@@ -142,9 +154,9 @@ mod tests {
     #[test]
     fn a_failed_step_fails_the_gate_and_the_rest_still_runs() {
         let mut steps = Steps::begin();
-        steps.run("first", || Err(anyhow!("it broke")));
-        steps.run("second", || Ok(Outcome::Passed));
-        steps.run("third", || Ok(Outcome::Skipped("no tool".into())));
+        assert_eq!(steps.run("first", || Err(anyhow!("it broke"))), None);
+        assert!(steps.run("second", || Ok(Outcome::Passed)).is_some());
+        assert_eq!(steps.run("third", || Ok(Outcome::Skipped("no tool".into()))), None);
         let error = steps.finish().unwrap_err().to_string();
         assert_eq!(error, "failed: first");
         steps.done.iter_mut().for_each(|done| done.cost = Cost::default());

@@ -16,6 +16,7 @@ mod source;
 mod tree;
 mod words;
 
+use crate::gates;
 use crate::host::Host;
 use crate::record::{self, Record};
 use anyhow::{Result, bail};
@@ -84,9 +85,8 @@ pub(crate) fn run(host: &Host) -> Result<()> {
         Ok(page) => findings.extend(reference::compare(&tree, &page)),
         Err(error) => findings.push(Finding::in_file(reference::PAGE, format!("{error:#}"))),
     }
-    match Record::warning(host) {
-        Ok(None) => {}
-        Ok(Some(warning)) => println!("warning: {warning}"),
+    match warnings(host) {
+        Ok(warnings) => warnings.iter().for_each(|warning| println!("warning: {warning}")),
         Err(error) => findings.push(Finding::in_file(record::FILE, format!("{error:#}"))),
     }
     findings.sort();
@@ -96,4 +96,12 @@ pub(crate) fn run(host: &Host) -> Result<()> {
     }
     println!("tidy: {} files, {} checks, no findings", tree.len(), CHECKS.len() + 1);
     Ok(())
+}
+
+/// The steps of the long gate that are due.
+fn warnings(host: &Host) -> Result<Vec<String>> {
+    let record = Record::load(&host.root)?;
+    let age = |step: &'static str| Ok((step, record.age(host, step)?));
+    let ages = gates::recorded().into_iter().map(age).collect::<Result<Vec<_>>>()?;
+    Ok(record::warnings(&ages))
 }

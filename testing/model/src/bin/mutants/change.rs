@@ -1,9 +1,9 @@
 //! Which mutants a change touches, and which of them come first.
 
-use crate::mutant::{Catcher, Mutant};
+use crate::mutant::{Catcher, Mutant, Part};
 use crate::scratch::stdout;
 use anyhow::Result;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
@@ -23,27 +23,33 @@ pub(crate) struct Touched<'a> {
     pub(crate) count: usize,
 }
 
-/// The files that differ from some commit.
+/// The files that differ from the commits at which the parts were seeded last.
 pub(crate) struct Change {
     /// The commit that has changed a file last: 0 stands for the working tree, 1 for the newest.
     ages: BTreeMap<String, usize>,
+    /// The changed files of each part that has been seeded; in any other part each file has changed.
+    parts: Vec<(Part, BTreeSet<String>)>,
     head: String,
 }
 
 impl Change {
-    /// Of the working tree and of all commits after this one; of all that git knows when none is named.
-    pub(crate) fn since(root: &Path, commit: Option<&str>) -> Result<Change> {
+    /// The working tree against the commits of these parts.
+    pub(crate) fn since(root: &Path, seeded: &[(Part, String)]) -> Result<Change> {
         let git = |words: &[&str]| stdout(Command::new("git").current_dir(root).args(words));
+        let differ = |from: &str| git(&["diff", "--no-ext-diff", "--name-only", from]);
         let head = git(&["rev-parse", "HEAD"])?;
-        let range = commit.map_or(head.clone(), |commit| format!("{commit}..HEAD"));
-        let format = format!("--format={COMMIT}%H");
-        let tree = git(&["diff", "--no-ext-diff", "--name-only", "HEAD"])?;
         let new = git(&["ls-files", "--others", "--exclude-standard"])?;
-        let commits = git(&["log", "--no-ext-diff", "--name-only", &format, &range])?;
-        Ok(Change::read(head, &format!("{tree}\n{new}\n{commits}")))
+        let format = format!("--format={COMMIT}%H");
+        let commits = git(&["log", "--no-ext-diff", "--name-only", &format])?;
+        let list = format!("{}\n{new}\n{commits}", differ("HEAD")?);
+        let mut parts = Vec::new();
+        for (part, from) in seeded {
+            parts.push((*part, lines(&format!("{}\n{new}", differ(from)?))));
+        }
+        Ok(Change::read(head, &list, parts))
     }
 
-    fn read(head: String, list: &str) -> Change {
+    fn read(head: String, list: &str, parts: Vec<(Part, BTreeSet<String>)>) -> Change {
         let (mut ages, mut age) = (BTreeMap::new(), 0);
         for line in list.lines().filter(|line| !line.is_empty()) {
             if line.starts_with(COMMIT) {
@@ -52,7 +58,7 @@ impl Change {
                 ages.entry(line.to_owned()).or_insert(age);
             }
         }
-        Change { ages, head }
+        Change { ages, parts, head }
     }
 
     /// Of these mutants those that the change touches: the file that they change, their own, or the test
@@ -84,8 +90,15 @@ impl Change {
                 || file.strip_prefix("testing/mutants/") == Some(&mutant.own_file)
                 || tests.iter().any(|test| file.ends_with(test))
         };
-        self.ages.iter().filter(|(file, _)| is_of(file)).map(|(_, &age)| age).min()
+        let part = self.parts.iter().find(|(part, _)| part.holds(mutant));
+        let has_changed = |file: &String| part.is_none_or(|(_, files)| files.contains(file));
+        let touching = self.ages.iter().filter(|(file, _)| is_of(file) && has_changed(file));
+        touching.map(|(_, &age)| age).min()
     }
+}
+
+fn lines(text: &str) -> BTreeSet<String> {
+    text.lines().map(str::to_owned).collect()
 }
 
 /// FNV-1a: the same on every machine.
@@ -103,6 +116,7 @@ mod tests {
         Mutant {
             name: name.to_owned(),
             own_file: format!("{name}.toml"),
+            number: 1,
             description: String::new(),
             file: file.to_owned(),
             find: String::new(),
@@ -123,7 +137,15 @@ mod tests {
     }
 
     fn names(head: &str, list: &str) -> Vec<Vec<String>> {
-        let (mutants, change) = (mutants(), Change::read(head.to_owned(), list));
+        names_since(head, list, vec![])
+    }
+
+    fn names_since(
+        head: &str,
+        list: &str,
+        parts: Vec<(Part, BTreeSet<String>)>,
+    ) -> Vec<Vec<String>> {
+        let (mutants, change) = (mutants(), Change::read(head.to_owned(), list, parts));
         let name = |mutant: &&Mutant| mutant.name.clone();
         let touched = change.touched(&mutants).groups;
         touched.iter().map(|group| group.iter().map(name).collect()).collect()
@@ -147,15 +169,26 @@ mod tests {
     }
 
     #[test]
+    fn a_part_that_was_seeded_is_touched_by_what_has_changed_since() {
+        let list = "commit:2\ncrates/a/src/new.rs\ncommit:1\ncrates/a/src/old.rs\n";
+        let parts = |part: &str, changed| vec![(part.parse().unwrap(), lines(changed))];
+        let of = |part, changed| names_since("2", list, parts(part, changed));
+        assert_eq!(of("1/8", "crates/a/src/old.rs"), [["old"]]);
+        assert_eq!(of("1/8", ""), Vec::<Vec<String>>::new());
+        assert_eq!(of("2/8", ""), [["new"], ["old"]], "another part was seeded");
+    }
+
+    #[test]
     fn what_tests_of_the_long_gate_catch_is_counted_and_left_to_it() {
         let left = [
             mutant("a", "lab/src/a.rs", ["scurry-lab", "report", "c"]),
             mutant("b", "lab/src/a.rs", ["scurry-cli", "http", "console::c"]),
             mutant("c", "lab/src/a.rs", ["scurry-cli", "http", "store::c"]),
         ];
-        let touched = Change::read("1".to_owned(), "lab/src/a.rs").touched(&left).groups.concat();
-        assert_eq!(touched.iter().map(|mutant| mutant.name.as_str()).collect::<Vec<_>>(), ["c"]);
-        assert_eq!(Change::read("1".to_owned(), "lab/src/a.rs").touched(&left).count, 3);
+        let change = Change::read("1".to_owned(), "lab/src/a.rs", vec![]);
+        let Touched { groups, count } = change.touched(&left);
+        let names: Vec<&str> = groups.concat().iter().map(|mutant| mutant.name.as_str()).collect();
+        assert_eq!((names, count), (vec!["c"], 3));
     }
 
     #[test]

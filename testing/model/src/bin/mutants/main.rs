@@ -1,10 +1,12 @@
 //! Seeds known bugs, one at a time, and demands that the named test catches each. A mutant is a
-//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [NAME... | --minutes M [--since COMMIT]]`.
+//! file of testing/mutants: `cargo run -p scurry-model --bin mutants [NAME... | --part 3/8 |
+//! --minutes M [--since 3/8=COMMIT]...]`.
 //!
 //! The files that git knows or would know are copied to scratch workspaces under target/, so
 //! that the working tree is never touched; only the mutated file is rebuilt. Mutants that the
 //! same tests must catch form a group; each lane has a copy of its own and takes one group after
-//! another. With minutes it seeds those that a change touches, the newest first, as many as fit.
+//! another. With minutes it seeds those whose files have changed since their part was seeded, the newest
+//! change first, as many as fit.
 
 mod change;
 mod mutant;
@@ -12,7 +14,7 @@ mod scratch;
 
 use anyhow::{Context, Result, ensure};
 use change::{Change, Touched};
-use mutant::{Catcher, Mutant};
+use mutant::{Catcher, Mutant, Part};
 use scratch::{Scratch, Verdict};
 use std::collections::{BTreeMap, VecDeque};
 use std::path::PathBuf;
@@ -30,29 +32,37 @@ const LANES: usize = 2;
 struct Args {
     /// Names of mutants; all when there is none.
     wanted: Vec<String>,
+    /// Of all mutants those of one part.
+    part: Option<Part>,
     /// Minutes from the start, after which no mutant is begun; of all mutants those that the change touches.
     minutes: Option<u64>,
-    /// The commit from which on the change is counted.
-    since: Option<String>,
+    /// Parts, and the commits at which they were seeded.
+    since: Vec<(Part, String)>,
 }
 
 impl Args {
     fn read(words: impl Iterator<Item = String>) -> Result<Args> {
-        let mut args = Args { wanted: vec![], minutes: None, since: None };
+        let mut args = Args { wanted: vec![], part: None, minutes: None, since: vec![] };
         let mut words = words;
         while let Some(word) = words.next() {
             let mut value = || words.next().with_context(|| format!("{word} is without a value"));
             match word.as_str() {
                 "--minutes" => args.minutes = Some(value()?.parse().context("--minutes")?),
-                "--since" => args.since = Some(value()?),
+                "--part" => args.part = Some(value()?.parse()?),
+                "--since" => {
+                    let value = value()?;
+                    let (part, commit) = value.split_once('=').context("--since 3/8=COMMIT")?;
+                    args.since.push((part.parse()?, commit.to_owned()));
+                }
                 _ => args.wanted.push(word),
             }
         }
+        let ways = [!args.wanted.is_empty(), args.part.is_some(), args.minutes.is_some()];
         ensure!(
-            args.minutes.is_none() || args.wanted.is_empty(),
-            "name mutants or the minutes of a change, not both"
+            ways.into_iter().filter(|way| *way).count() <= 1,
+            "name mutants, a part, or the minutes of a change: one of these"
         );
-        ensure!(args.minutes.is_some() || args.since.is_none(), "--since is without --minutes");
+        ensure!(args.minutes.is_some() || args.since.is_empty(), "--since is without --minutes");
         Ok(args)
     }
 }
@@ -62,13 +72,14 @@ fn main() -> Result<ExitCode> {
     let args = Args::read(std::env::args().skip(1))?;
     let top = ["rev-parse", "--show-toplevel"];
     let root = PathBuf::from(scratch::stdout(Command::new("git").args(top))?);
-    let mutants = mutant::load(&root.join("testing/mutants"), &args.wanted)?;
+    let mut mutants = mutant::load(&root.join("testing/mutants"), &args.wanted)?;
+    mutants.retain(|mutant| args.part.is_none_or(|part| part.holds(mutant)));
     ensure!(!mutants.is_empty(), "no mutant has such a name: see testing/mutants");
     let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
 
     let Touched { groups, count: touched } = match args.minutes {
         None => Touched { groups: groups(&mutants), count: mutants.len() },
-        Some(_) => Change::since(&root, args.since.as_deref())?.touched(&mutants),
+        Some(_) => Change::since(&root, &args.since)?.touched(&mutants),
     };
     let limit = args.minutes.map(|minutes| Duration::from_secs(60 * minutes));
     let is_late = || limit.is_some_and(|limit| now().duration_since(begin) >= limit);
@@ -172,13 +183,40 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_a_change_exclude_each_other() {
+    fn names_a_part_and_a_change_exclude_each_other() {
         let read = |line: &str| Args::read(line.split_whitespace().map(str::to_owned));
         assert_eq!(read("a b").unwrap().wanted, ["a", "b"]);
-        let args = read("--minutes 4 --since abc").unwrap();
-        assert_eq!((args.minutes, args.since.as_deref()), (Some(4), Some("abc")));
-        for line in ["--minutes", "--minutes x", "--minutes 4 a", "--since abc", "--since"] {
+        assert_eq!(read("--part 3/8").unwrap().part, "3/8".parse().ok());
+        let args = read("--minutes 4 --since 1/8=abc --since 2/8=def").unwrap();
+        assert_eq!((args.minutes, args.since.len(), &*args.since[1].1), (Some(4), 2, "def"));
+        for line in [
+            "--minutes",
+            "--minutes x",
+            "--minutes 4 a",
+            "--minutes 4 --part 1/8",
+            "--part 1/8 a",
+            "--part 0/8",
+            "--part 9/8",
+            "--part 1",
+            "--since 1/8=abc",
+            "--minutes 4 --since abc",
+        ] {
             assert!(read(line).is_err(), "{line}");
         }
+    }
+
+    #[test]
+    fn each_mutant_is_in_one_part_and_no_part_is_much_larger_than_its_share() {
+        const PARTS: usize = 8;
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../mutants");
+        let all = mutant::load(std::path::Path::new(folder), &[]).unwrap();
+        let size = |number| {
+            let part: Part = format!("{number}/{PARTS}").parse().unwrap();
+            all.iter().filter(|mutant| part.holds(mutant)).count()
+        };
+        let sizes: Vec<usize> = (1..=PARTS).map(size).collect();
+        assert_eq!(sizes.iter().sum::<usize>(), all.len());
+        let share = all.len() / PARTS;
+        assert!(sizes.iter().all(|size| (1..2 * share).contains(size)), "{sizes:?}");
     }
 }
