@@ -1,4 +1,13 @@
-//! The bytes of a Change, version 1. docs/formats/change.md has them one by one.
+//! The bytes of a Change, version 1:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | u8 | version, 1 |
+//! | signed | time, ms |
+//! | varint | count of ops |
+//! | | each op: its number u8 (`change/op.rs`), then its fields in the order of their declaration |
+//!
+//! docs/formats/change.md has the fields of each op.
 
 mod op;
 mod op_read;

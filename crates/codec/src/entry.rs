@@ -1,4 +1,14 @@
-//! Entries of a snapshot: one for each key.
+//! Entries of a snapshot, one for each key:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | u8 | kind: 0 value, 1 account, 2 entity, 3 tombstone, 4 list |
+//! | u8 | flags: bit 0 a time follows, bit 1 a version follows |
+//! | signed | time, ms, where it follows |
+//! | varint | version, where it follows |
+//! | varint | length of the key |
+//! | varint | length of the value |
+//! | | key, value |
 
 use crate::cursor::Cursor;
 use crate::pen::Pen;

@@ -1,4 +1,5 @@
-//! Headers of files: a magic, a version, what the file is, a checksum.
+//! Headers of files: magic (8 bytes), version u16, the fields of the kind of file, checksum u32 of all
+//! before it. The magic is looked at first, then the version: a newer one may have another length.
 
 use crate::Checksum;
 use alloc::vec::Vec;

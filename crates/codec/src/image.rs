@@ -1,4 +1,16 @@
-//! The account image, version 2. docs/formats/account-image.md has the bytes.
+//! The account image, version 2, little-endian:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | u8 | version, 2 |
+//! | u8 | flags: bits 0 and 1 status, bit 2 wide, bit 3 more |
+//! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
+//! | groups | when wide, in the place of these; with more, lengths and counts of what stands behind the sessions |
+//! | | buckets, sessions with their items: each in its file in `image` |
+//! | | tombstones, transactions, identities, counters, uncollected totals |
+//!
+//! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
+//! the numbers. docs/formats/account-image.md has every part.
 //!
 //! What most accounts have lies at places that are known when the crate is compiled, in widths
 //! that suit most numbers: reading and writing it is a run of moves without a branch for each.

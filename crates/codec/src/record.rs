@@ -1,4 +1,22 @@
-//! What a log holds: one record for each commit. docs/formats/log.md has the bytes.
+//! What a log holds: one record for each commit. A record is its kind, a byte, and the fields of that
+//! kind, one behind another (strings have a varint length in front; an expiry is signed, ms, and is
+//! there only where the kind has 0x80 added):
+//!
+//! | kind | record | fields |
+//! |---|---|---|
+//! | 1 | account | id string, Change string, count of balances varint, balances |
+//! | 2 | value | key string, expiry, value string |
+//! | 3 | append | key string, tail string |
+//! | 4 | expiry | key string, expiry |
+//! | 5 | remove | key string |
+//! | 6 | entity | key string, version varint, expiry, value string |
+//! | 7 | tombstone | key string, version varint, forget time signed |
+//! | 8 | clear | |
+//! | 9 | image | id string, image string |
+//! | 10 | list | key string, expiry, string |
+//!
+//! A balance is a pair of name and unit (`pairs.rs`), a serial number varint, available signed and held
+//! signed. docs/formats/log.md says what a reader makes of them.
 
 use crate::Malformed;
 use crate::cursor::Cursor;
@@ -157,7 +175,6 @@ pub(crate) mod kind {
     pub(crate) const TOMBSTONE: u8 = 7;
     pub(crate) const CLEAR: u8 = 8;
     pub(crate) const IMAGE: u8 = 9;
-    /// Written by versions before, and by this one no more.
     /// Written by versions before, and by this one no more.
     pub(crate) const LIST: u8 = 10;
     /// Added to a kind when the time of an expiry follows.

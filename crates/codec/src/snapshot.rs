@@ -1,4 +1,28 @@
-//! Header and footer of a snapshot. docs/formats/snapshot.md has the bytes.
+//! Header and footer of a snapshot, little-endian; docs/formats/snapshot.md has the whole file. The
+//! header, version 2:
+//!
+//! | at | bytes |
+//! |---|---|
+//! | 0 | magic `SCURSNP\0` |
+//! | 8 | version u16 |
+//! | 10 | log id u64 |
+//! | 18 | core u32 |
+//! | 22 | key of the hash, 16 bytes; in version 1 a seed u64, and what follows 8 bytes earlier |
+//! | 38 | next sequence of the log u64 |
+//! | 46 | time i64, ms |
+//! | 54 | checksum u32 of all before it |
+//!
+//! The footer:
+//!
+//! | at | bytes |
+//! |---|---|
+//! | 0 | chunks u64 |
+//! | 8 | entries u64 |
+//! | 16 | greatest sequence that a chunk shows u64 |
+//! | 24 | last version of an entity u64 |
+//! | 32 | time i64, ms |
+//! | 40 | checksum u32 of the log id and all before it |
+//! | 44 | magic `SCUREND\0` |
 
 use crate::header::{self, FORMAT_LEN, Fields, FileKind, Format};
 use crate::{Checksum, HashKey, HeaderError, Seal};

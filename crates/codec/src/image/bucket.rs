@@ -1,4 +1,14 @@
-//! A bucket of the image.
+//! A bucket of the image:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | short, short | id, unit: each a length byte and so many bytes |
+//! | u8 | flags: bit 0 wide, bit 1 moved, bit 2 terms, bit 3 flows |
+//! | u16, i16, i48, i48, i48 | number, priority, created, available, credited |
+//! | i48, i48 | held, consumed, when moved |
+//! | 2 groups | when wide, in the place of these numbers |
+//! | group | with terms: 1 if it ends, valid_to less the last change, floor, valid_from |
+//! | group | with flows: refunded, expired, voided, overdrawn |
 
 use super::{fits_six, narrow, part, six};
 use crate::reader::Reader;

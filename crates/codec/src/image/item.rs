@@ -1,4 +1,14 @@
-//! An item of a session of the image.
+//! An item of a session of the image:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | short | unit: a length byte and so many bytes |
+//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond |
+//! | u8, u32, u32, u32 | count of slices, key, request number of the last grant, granted |
+//! | u32, u32, u32 | used, from_hold, released, when used |
+//! | u16, u32 | bucket and amount, for each slice |
+//! | groups | when wide, two in the place of these numbers and one for each slice |
+//! | group | with beyond: direct, uncollected |
 
 use super::{count, four, len, narrow, part};
 use crate::reader::Reader;

@@ -1,4 +1,13 @@
-//! An open session of the image.
+//! An open session of the image:
+//!
+//! | bytes | field |
+//! |---|---|
+//! | short | id: a length byte and so many bytes |
+//! | u8 | flags: bit 0 wide, bit 1 clamp, bit 2 blob |
+//! | u32, u32, u32, i48, u16, u8 | version, validity ms, Tcc ms, deadline, length of answers, count of items |
+//! | u16 | length of the blob, where there is one |
+//! | 2 groups | when wide, in the place of these numbers |
+//! | | answers, blob, items |
 
 use super::{SHORT_LEN_MAX, count, fits_six, four, item, len, part, six, unword, word};
 use crate::reader::Reader;
