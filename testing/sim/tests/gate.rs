@@ -76,3 +76,12 @@ fn what_goes_missing_between_two_runs_is_missed() {
     let counts = explore(Theme::Missing, 250);
     assert!(counts.stops > 200 && counts.tampered > 200 && counts.missed > 100, "{counts:?}");
 }
+
+/// The rename of a file whose own link was lost with the power moved an older file of that name, which was
+/// the simulator's fault.
+#[test]
+fn room_1314_a_rename_moves_the_file_that_it_was_called_on() {
+    if let Err(failure) = run(Theme::Room, 1314) {
+        panic!("{}{}", failure.tail, failure.why);
+    }
+}

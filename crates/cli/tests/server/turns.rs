@@ -1,6 +1,7 @@
 //! Many connections that have their turns together: each gets its own replies, in order, whatever
 //! becomes of the others.
 
+use crate::random::Random;
 use crate::support::{Client, Server, array};
 use nix::sys::signal::Signal;
 
@@ -94,6 +95,56 @@ fn each_request_of_a_pipeline_has_its_own_key() {
         for n in 0..KEYS {
             let bulk = format!("${}\r\n{n}\r\n", n.to_string().len());
             client.expect(&format!("{bulk}+OK\r\n+QUEUED\r\n*1\r\n:{}\r\n", n + 1));
+        }
+    }
+}
+
+/// Words of a request, and its reply.
+fn any_request(random: &mut Random, number: usize) -> (String, String) {
+    let key = random.of(&["a", "b", "c", "d"]);
+    match random.below(6) {
+        0 => ("PING".to_owned(), "+PONG\r\n".to_owned()),
+        1 => (format!("ECHO {number}"), format!("${}\r\n{number}\r\n", number.to_string().len())),
+        2 => ("NOSUCH".to_owned(), {
+            "-ERR unknown command 'NOSUCH', with args beginning with: \r\n".to_owned()
+        }),
+        3 => ("WATCH a".to_owned(), "+OK\r\n".to_owned()),
+        4 => (format!("GET nothing:{key}"), "$-1\r\n".to_owned()),
+        _ => (format!("SET {key} {number}"), "+OK\r\n".to_owned()),
+    }
+}
+
+/// The rest of a pipeline comes while what was found of it waits for a sync, for other threads or for
+/// replies before it: lines and arrays, cut anywhere.
+#[test]
+fn what_comes_in_pieces_is_answered_whatever_waits() {
+    const PIPELINES: usize = 300;
+    for (threads, durability) in [("1", "fsync"), ("3", "fsync"), ("3", "write"), ("3", "none")] {
+        let directory = tempfile::tempdir().expect("a directory");
+        let directory = directory.path().join("store");
+        let mut arguments = vec!["--threads", threads];
+        if durability != "none" {
+            let directory = directory.to_str().expect("a name");
+            arguments.extend(["--durability", durability, "--dir", directory]);
+        }
+        let server = Server::start(&arguments);
+        let mut random = Random::new(0x7134);
+        for number in 0..PIPELINES {
+            let mut client = server.connect();
+            let (mut sent, mut expected) = (Vec::new(), String::new());
+            for _ in 0..2 + random.below(6) {
+                let (words, reply) = any_request(&mut random, number);
+                if random.one_in(3) {
+                    sent.extend_from_slice(format!("{words}\r\n").as_bytes());
+                } else {
+                    sent.extend(array(&words.split(' ').map(str::as_bytes).collect::<Vec<_>>()));
+                }
+                expected.push_str(&reply);
+            }
+            let (first, rest) = sent.split_at(1 + random.below(sent.len() - 1));
+            client.send(first);
+            client.send(rest);
+            client.expect(&expected);
         }
     }
 }

@@ -38,15 +38,16 @@ impl Room for Box<Reader> {
 }
 
 impl Reader {
-    /// Finds the next requests, unless they are found already. `input` begins with the first byte
-    /// that was not executed, here and in all that follows.
+    /// Finds the next requests, or goes on where more bytes were missing: some that were found before
+    /// may still wait to be executed. `input` begins with the first byte that was not executed, here
+    /// and in all that follows.
     pub(crate) fn find(&mut self, input: &[u8], node: &Node, client: &Client) {
-        if self.ahead.is_some() {
+        if !matches!(self.ahead, None | Some(Parsed::Incomplete(_))) {
             return;
         }
         // Before AUTH each request is bounded by what the ones before it have changed.
         let most = if client.authenticated { LOOKAHEAD_MAX } else { 1 };
-        let mut at = 0;
+        let mut at = self.found_len(self.found());
         let parsed = loop {
             let rest = &input[at..];
             match self.parser.parse(rest, &node.settings.request, client.authenticated) {
@@ -106,13 +107,18 @@ impl Reader {
     /// So many of the found requests were executed: how many bytes they had, and how the search
     /// for more had ended. What was not executed has to be found again.
     pub(crate) fn executed(&mut self, count: usize) -> (usize, Option<Parsed>) {
-        let len = count.checked_sub(1).map_or(0, |last| self.parser.end(last));
+        let len = self.found_len(count);
         if count == self.found() {
             self.parser.forget();
         } else {
             self.parser.restart();
         }
         (len, self.ahead.take())
+    }
+
+    /// Bytes of the first so many that are found.
+    fn found_len(&self, count: usize) -> usize {
+        count.checked_sub(1).map_or(0, |last| self.parser.end(last))
     }
 
     /// Forgets everything: finding begins anew where the caller says.

@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 enum Change {
     Link(String, usize),
     Unlink(String),
-    Rename(String, String),
+    /// The file that moves, and its names before and after.
+    Rename(usize, String, String),
 }
 
 #[derive(Clone, Debug, Default)]
@@ -37,7 +38,9 @@ impl Names {
     }
 
     pub(super) fn rename(&mut self, from: &str, to: &str) {
-        self.add(Change::Rename(from.to_owned(), to.to_owned()));
+        if let Some(inode) = self.get(from) {
+            self.add(Change::Rename(inode, from.to_owned(), to.to_owned()));
+        }
     }
 
     fn add(&mut self, change: Change) {
@@ -72,9 +75,11 @@ fn apply(names: &mut BTreeMap<String, usize>, change: &Change) {
         Change::Unlink(name) => {
             names.remove(name);
         }
-        Change::Rename(from, to) => {
-            if let Some(inode) = names.remove(from) {
-                names.insert(to.clone(), inode);
+        Change::Rename(inode, from, to) => {
+            // What has the name on the device may be an older file, where the link of this one was lost.
+            if names.get(from) == Some(inode) {
+                names.remove(from);
+                names.insert(to.clone(), *inode);
             }
         }
     }
