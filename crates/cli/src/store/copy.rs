@@ -2,7 +2,7 @@
 //! after.
 
 use super::progress::Progress;
-use super::survey::{CoreSurvey, surveyed};
+use super::survey::{CoreSurvey, ensure_not_overtaken, surveyed};
 use super::target::Target;
 use super::{Pinned, core_name};
 use anyhow::{Context, Result, bail, ensure};
@@ -13,8 +13,6 @@ use std::path::Path;
 const PIECE_LEN: usize = 1 << 20;
 /// Copies that differ although nothing has changed: a disk is to blame.
 const TRIES: usize = 3;
-/// Copies that a server has overtaken: it is writing too many snapshots.
-const OVERTAKEN_MAX: usize = 100;
 
 /// Contents of a copy of a core.
 #[derive(Clone, Debug)]
@@ -38,12 +36,7 @@ pub(crate) fn copy_core(
     let name = core_name(generation, core);
     let (mut differing, mut overtaken) = (0, 0);
     while differing < TRIES {
-        ensure!(
-            overtaken < OVERTAKEN_MAX,
-            "the server uses the room of its log anew before {} can be read: try again later, or \
-             start it with a longer --keep-log",
-            source.display()
-        );
+        ensure_not_overtaken(overtaken, source)?;
         let (mut pinned, survey) = surveyed(source, least, bar, &format!("{name}: reading"))?;
         ensure_recoverable(&survey, source)?;
         let files = files(&survey);
@@ -66,11 +59,10 @@ pub(crate) fn copy_core(
             let notes = notes(&survey, &name);
             return Ok(Copied { last: copy.last(), bytes, files: files.len(), notes });
         }
-        // A server may have begun to use the room of an old segment anew while it was read.
-        if files.iter().all(|(file, _)| source.join(file).exists()) {
-            differing += 1;
-        } else {
+        if pinned.is_overtaken() {
             overtaken += 1;
+        } else {
+            differing += 1;
         }
     }
     bail!(

@@ -7,7 +7,7 @@ use scurry_engine::{Disk, File, is_spare, segment_of, snapshot_of};
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,6 +85,12 @@ impl Pinned {
         &self.others
     }
 
+    /// True when a file has no longer the name under which it was opened: a server may have begun
+    /// to use the room of an old segment for a new one while it was read.
+    pub(crate) fn is_overtaken(&self) -> bool {
+        self.files.values().any(|file| !file.is_in_place())
+    }
+
     /// Bytes of all files, with the room that was set aside in them.
     pub(crate) fn len(&self) -> Result<u64> {
         let mut sum = 0;
@@ -118,6 +124,12 @@ pub(crate) fn cannot(what: &str, path: &Path) -> String {
 impl PinnedFile {
     fn open(path: &Path) -> io::Result<PinnedFile> {
         Ok(PinnedFile { file: Arc::new(fs::File::open(path)?), path: path.to_owned() })
+    }
+
+    fn is_in_place(&self) -> bool {
+        let named = fs::metadata(&self.path).map(|meta| (meta.dev(), meta.ino()));
+        let open = self.file.metadata().map(|meta| (meta.dev(), meta.ino()));
+        matches!((named, open), (Ok(named), Ok(open)) if named == open)
     }
 
     fn refusal<T>(&self) -> io::Result<T> {
@@ -190,5 +202,28 @@ impl File for PinnedFile {
 
     fn sync(&mut self) -> io::Result<()> {
         self.refusal()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Pinned;
+    use scurry_engine::segment_name;
+    use std::fs;
+
+    #[test]
+    fn a_file_that_got_another_name_or_was_replaced_is_overtaken() {
+        let place = tempfile::TempDir::new().expect("a place for files");
+        let path = |first: u64| place.path().join(segment_name(first));
+        for first in [1, 9] {
+            fs::write(path(first), "a segment").expect("written");
+        }
+        let pinned = Pinned::open(place.path()).expect("opened");
+        assert!(!pinned.is_overtaken());
+        fs::rename(path(1), place.path().join("spare-1")).expect("renamed");
+        assert!(pinned.is_overtaken());
+        fs::write(path(1), "another one").expect("written");
+        assert!(pinned.is_overtaken());
+        assert!(!Pinned::open(place.path()).expect("opened").is_overtaken());
     }
 }

@@ -7,7 +7,7 @@ use super::Pinned;
 use super::line::kind_of_entry;
 use super::progress::Progress;
 use super::tally::Tally;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use log::read_log;
 use scurry_codec::{Entry, SegmentHeader, SnapshotFooter, SnapshotHeader, decode_account};
 use scurry_engine::{
@@ -19,6 +19,8 @@ use std::path::Path;
 
 /// How often files that a server writes are looked at again.
 const TRIES: usize = 5;
+/// Looks and copies that a server may overtake: it is writing too many snapshots.
+pub(super) const OVERTAKEN_MAX: usize = 100;
 
 /// Contents of a core's directory.
 #[derive(Clone, Debug, Default)]
@@ -108,20 +110,52 @@ pub(crate) fn surveyed(
     bar: &mut Progress,
     label: &str,
 ) -> Result<Surveyed> {
-    let mut before: Option<Vec<String>> = None;
-    let mut attempt = 1;
+    let mut looks = Looks::default();
     loop {
         let mut pinned = Pinned::open(directory)?;
         bar.begin(label.to_owned(), pinned.len()?);
         let survey = survey(&mut pinned, least, bar);
         bar.end();
         let found = [&survey.problems[..], &survey.bad_snapshots[..]].concat();
-        if found.is_empty() || attempt == TRIES || before.as_ref() == Some(&found) {
+        if looks.is_last(found, pinned.is_overtaken()) {
             return Ok((pinned, survey));
         }
-        before = Some(found);
-        attempt += 1;
+        ensure_not_overtaken(looks.overtaken, directory)?;
     }
+}
+
+/// Looks at files that a server may be writing.
+#[derive(Debug, Default)]
+struct Looks {
+    /// Faults that the last look found.
+    before: Option<Vec<String>>,
+    counted: usize,
+    overtaken: usize,
+}
+
+impl Looks {
+    /// True when what a look found is so. A look that was `overtaken` read files whose room the
+    /// server had begun to use for others: what it alone found says nothing, however often.
+    fn is_last(&mut self, found: Vec<String>, overtaken: bool) -> bool {
+        if found.is_empty() || self.before.as_ref() == Some(&found) {
+            return true;
+        }
+        self.before = Some(found);
+        self.overtaken += usize::from(overtaken);
+        self.counted += usize::from(!overtaken);
+        self.counted == TRIES
+    }
+}
+
+/// Refuses to go on with a server that is always faster.
+pub(super) fn ensure_not_overtaken(overtaken: usize, directory: &Path) -> Result<()> {
+    ensure!(
+        overtaken < OVERTAKEN_MAX,
+        "the server uses the room of its log anew before {} can be read: try again later, or start \
+         it with a longer --keep-log",
+        directory.display()
+    );
+    Ok(())
 }
 
 /// The files, and what is in them.
@@ -266,5 +300,42 @@ fn check_together(survey: &mut CoreSurvey) {
             "the log begins at sequence {first} and there is no good snapshot before it: files were \
              removed"
         ));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Looks, OVERTAKEN_MAX, TRIES, ensure_not_overtaken};
+    use std::path::Path;
+
+    fn fault(number: usize) -> Vec<String> {
+        vec![format!("log-{number} belongs to another log")]
+    }
+
+    #[test]
+    fn what_the_room_used_anew_shows_is_no_damage() {
+        let mut looks = Looks::default();
+        for look in 1..OVERTAKEN_MAX {
+            assert!(!looks.is_last(fault(look), true), "look {look}");
+            ensure_not_overtaken(looks.overtaken, Path::new("g1/0")).expect("it goes on");
+        }
+        assert!(looks.is_last(Vec::new(), true), "a look that found nothing");
+        assert!(!looks.is_last(fault(0), true));
+        let refused = ensure_not_overtaken(looks.overtaken, Path::new("g1/0")).unwrap_err();
+        assert!(refused.to_string().contains("longer --keep-log"), "{refused}");
+    }
+
+    #[test]
+    fn damage_is_found_twice_in_its_place() {
+        for overtaken in [false, true] {
+            let mut looks = Looks::default();
+            assert!(!looks.is_last(fault(1), overtaken));
+            assert!(looks.is_last(fault(1), overtaken));
+        }
+        let mut looks = Looks::default();
+        for look in 1..TRIES {
+            assert!(!looks.is_last(fault(look), false), "look {look}");
+        }
+        assert!(looks.is_last(fault(TRIES), false));
     }
 }

@@ -3,8 +3,12 @@
 use crate::data::{Core, Data};
 use crate::support::scurry;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::sync_channel;
 use std::thread;
+
+/// Snapshots that are written while a tool runs. Fewer than a tool lets itself be overtaken by, so
+/// that it comes to its end on the slowest machine.
+const ROUNDS: usize = 15;
 
 #[test]
 fn a_store_that_is_written_is_whole_and_copied() {
@@ -12,30 +16,42 @@ fn a_store_that_is_written_is_whole_and_copied() {
     data.core().fill("first", 4);
     let (path, manifest) = (data.path(), data.manifest);
     let copies: Vec<_> = (0..6).map(|at| data.beside(&format!("copy-{at}"))).collect();
-    let (started, stop) = (data.core().last(), AtomicBool::new(false));
+    let started = data.core().last();
+    let (go, begun) = sync_channel(0);
+    let (done, ended) = sync_channel(1);
     let written = thread::scope(|scope| {
-        let writer = scope.spawn(|| {
-            let mut at = 0;
-            while !stop.load(Ordering::Relaxed) {
-                data.core().fill(&format!("{at}-"), 20);
-                // Snapshots come and go, and segments with them.
-                data.core().snapshot();
-                at += 1;
+        let core = data.core();
+        let writer = scope.spawn(move || {
+            for tool in begun {
+                for round in 0..ROUNDS {
+                    core.fill(&format!("{tool}-{round}-"), 20);
+                    // Snapshots come and go, and segments with them.
+                    core.snapshot();
+                }
+                done.send(()).expect("somebody waits");
             }
-            data.core().last()
+            core.last()
         });
-        let _stop = Stop(&stop);
+        let beside = |tool: &str, work: &dyn Fn()| {
+            go.send(tool.to_owned()).expect("the writer is there");
+            work();
+            ended.recv().expect("it wrote");
+        };
         let mut before = started;
-        for copy in &copies {
-            scurry(&[Path::new("inspect"), &path]).well();
-            print_records(&path);
-            scurry(&[Path::new("backup"), &path, Path::new("--to"), copy]).well();
+        for (at, copy) in copies.iter().enumerate() {
+            beside(&format!("inspect-{at}"), &|| {
+                scurry(&[Path::new("inspect"), &path]).well();
+            });
+            beside(&format!("records-{at}"), &|| print_records(&path));
+            beside(&format!("backup-{at}"), &|| {
+                scurry(&[Path::new("backup"), &path, Path::new("--to"), copy]).well();
+            });
             scurry(&[Path::new("inspect"), copy]).well();
             let last = Core::start(copy, &manifest, 0).last();
             assert!(last >= before, "{last} after {before}");
             before = last;
         }
-        stop.store(true, Ordering::Relaxed);
+        drop(go);
         let written = writer.join().expect("it wrote");
         assert!(before > started && written >= before, "{started} {before} {written}");
         written
@@ -61,15 +77,6 @@ fn print_records(path: &Path) {
             return;
         }
         said.refused(&["files were removed"]);
-    }
-}
-
-/// Stops the writer, also when the test has failed.
-struct Stop<'s>(&'s AtomicBool);
-
-impl Drop for Stop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
     }
 }
 
