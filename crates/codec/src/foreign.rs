@@ -1,11 +1,11 @@
 //! Images that come from outside: another store has written them, or nobody has.
 
-use crate::{ImageError, decode_account};
+use crate::{ImageError, decode_account, is_apart};
 use core::fmt;
 use scurry_ledger::{Account, BLOB_LEN_MAX, BUCKETS_MAX, Time, Violation, validate};
 
 /// The longest image that is taken, bytes: many times what the bounds of a store let an account be.
-pub const IMAGE_LEN_MAX: usize = 4 << 20;
+pub const IMAGE_LEN_MAX: usize = 1 << 30;
 
 /// The greatest version that is taken: what is committed later has room for its own.
 const VERSION_MAX: u64 = 1 << 62;
@@ -38,6 +38,9 @@ impl core::error::Error for ForeignError {}
 pub fn decode_foreign_account(bytes: &[u8], account: &mut Account) -> Result<(), ForeignError> {
     if bytes.len() > IMAGE_LEN_MAX {
         return Err(ForeignError::Bound("length"));
+    }
+    if is_apart(bytes) {
+        return Err(ForeignError::Image(ImageError::Damaged));
     }
     decode_account(bytes, account).map_err(ForeignError::Image)?;
     let bounds = [

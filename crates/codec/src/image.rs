@@ -74,14 +74,49 @@ pub fn encode_account_over(account: &Account, buffer: &mut Vec<u8>) -> usize {
     write_account(account, buffer)
 }
 
+/// Marks an image as that of a part of an account: open sessions, tombstones and transactions are
+/// kept apart. Such an image stays in the memory of its host.
+pub fn mark_apart(image: &mut [u8]) {
+    if let Some(flags) = image.get_mut(1) {
+        *flags |= flag::APART;
+    }
+}
+
+/// True for an image that [`mark_apart`] has marked.
+#[inline]
+pub fn is_apart(image: &[u8]) -> bool {
+    image.get(1).is_some_and(|flags| flags & flag::APART != 0)
+}
+
+/// Appends the bytes of an open session, as they lie in an image.
+pub fn encode_session(session: &Session, out: &mut Vec<u8>) {
+    let at = out.len();
+    out.resize(at + session::len_max(session) + FIXED_LEN_MAX, 0);
+    let room = out.len() - at;
+    let mut w = Writer::new(&mut out[at..]);
+    session::put(&mut w, session);
+    let len = room - w.remaining();
+    out.truncate(at + len);
+}
+
+/// Reads an open session that [`encode_session`] wrote, in place.
+pub fn decode_session(bytes: &[u8], session: &mut Session) -> Result<(), ImageError> {
+    let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
+    let mut r = Reader::new(bytes, &mut tail);
+    session::take(&mut r, session);
+    if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
+}
+
 /// Bits of the second byte, above those of the status.
 mod flag {
     /// The numbers are in groups.
     pub(super) const WIDE: u8 = 1 << 2;
     /// There is more than buckets and sessions.
     pub(super) const MORE: u8 = 1 << 3;
+    /// Sessions, tombstones and transactions are kept apart. Only in memory.
+    pub(super) const APART: u8 = 1 << 4;
     pub(super) const STATUS: u8 = 3;
-    pub(super) const ALL: u8 = WIDE | MORE | STATUS;
+    pub(super) const ALL: u8 = WIDE | MORE | STATUS | APART;
 }
 
 /// Bytes of the head where it is narrow.

@@ -40,7 +40,10 @@ pub use frame_writer::FrameWriter;
 pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, Seal};
 pub use hash_key::HashKey;
 pub use header::{FileKind, HeaderError};
-pub use image::{ImageError, decode_account, encode_account, encode_account_over};
+pub use image::{
+    ImageError, decode_account, decode_session, encode_account, encode_account_over,
+    encode_session, is_apart, mark_apart,
+};
 pub use log_header::{Reach, SegmentHeader};
 pub use passed::{Late, Left, Lefts, Passed, read_passed};
 pub use record::{Balance, Record, RecordError};

@@ -1,5 +1,6 @@
 //! What a shard is told once.
 
+use crate::APART_LEN;
 use scurry_codec::HashKey;
 use scurry_ledger::Limits;
 
@@ -20,6 +21,9 @@ pub struct Config {
     pub entity_index: bool,
     /// How long a deleted entity is remembered, ms: longer than any copy of a write may be late.
     pub entity_tombstone_ms: i64,
+    /// Bytes of sessions, tombstones and transactions above which an account is kept in parts, so that
+    /// its commands cost no more than those of a small one.
+    pub apart_len: usize,
     /// How far a writer's version may lie ahead of this shard's clock, ms.
     pub version_ahead_ms_max: i64,
 }
@@ -33,6 +37,7 @@ impl Default for Config {
             node: 0,
             entity_index: false,
             entity_tombstone_ms: 24 * 3_600_000,
+            apart_len: APART_LEN,
             version_ahead_ms_max: 3_600_000,
         }
     }

@@ -2,11 +2,12 @@
 //! moment is decided on, what comes of it is handed on, packed and stored, and a timer is armed. A
 //! host says where its accounts lie and whom it tells; the order of the steps stands here alone.
 
+use crate::annex::{Annex, Needed};
 use crate::outcome::LoadError;
 use crate::slate::Slate;
 use crate::{Outcome, WrongType};
-use scurry_codec::decode_foreign_account;
-use scurry_ledger::{Change, Command, Decision, Time};
+use scurry_codec::{ChangeError, decode_change, decode_foreign_account};
+use scurry_ledger::{Change, Command, Decision, Time, apply};
 
 /// The home of one account, where its image lies between two commands: a slot of a shard's table,
 /// or a key of a server.
@@ -16,7 +17,14 @@ pub trait Home {
     /// The slate of the host.
     fn slate(&mut self) -> &mut Slate;
 
-    /// Unpacks the account onto the slate, none where nothing is at home.
+    /// The slate, and the annex of the account on it, where it is kept in parts.
+    fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>);
+
+    /// Keeps an annex with the account, or none any more.
+    fn keep_annex(&mut self, annex: Option<Annex>);
+
+    /// Unpacks the account onto the slate, none where nothing is at home. Of an account that is kept in
+    /// parts nothing is brought in.
     fn load(&mut self) -> Result<(), WrongType>;
 
     /// True when the command may take no memory, and the host has none left.
@@ -49,6 +57,9 @@ pub trait Home {
         if self.load().is_err() {
             return Outcome::WrongType;
         }
+        if self.slate().is_apart() {
+            self.bring(&Needed::by(command), now);
+        }
         let slate = self.slate();
         slate.remember();
         match slate.decide(command, now) {
@@ -71,6 +82,11 @@ pub trait Home {
     /// written.
     fn view(&mut self, now: Time) -> Result<(), WrongType> {
         self.load()?;
+        if let (slate, Some(annex)) = self.parts()
+            && let Some(account) = &mut slate.account
+        {
+            annex.copy_to(account);
+        }
         self.slate().view(now);
         Ok(())
     }
@@ -81,6 +97,9 @@ pub trait Home {
         self.load()?;
         match self.slate().next_due() {
             Some(due) if due <= at => {
+                if self.slate().is_apart() {
+                    self.bring(&Needed::default(), at);
+                }
                 let slate = self.slate();
                 slate.remember();
                 let change = slate.tick(at).expect("what is due gives a Change");
@@ -108,25 +127,83 @@ pub trait Home {
         let slate = self.slate();
         slate.remember();
         decode_foreign_account(image, slate.account_mut()).map_err(LoadError::Image)?;
+        self.make_whole();
         // Bytes of this version's writer, whoever has written those that came.
-        slate.pack();
+        self.slate().pack();
         self.hand_on_image();
-        self.store_packed();
+        self.store();
         Ok(())
+    }
+
+    /// What is on the slate is all of the account, and replaces what is kept apart.
+    fn make_whole(&mut self) {
+        if self.slate().is_apart() {
+            self.slate().set_apart(false);
+            self.keep_annex(None);
+        }
+    }
+
+    /// Brings in what a command or a Change needs of an account that is kept in parts.
+    fn bring(&mut self, needed: &Needed<'_>, now: Time) {
+        let (Slate { account: Some(account), .. }, Some(annex)) = self.parts() else { return };
+        annex.bring(account, needed, now.on(Some(account)));
+    }
+
+    /// Carries out the bytes of a Change on the account that was loaded. After an error the account is
+    /// not one that ever was.
+    fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
+        if !self.slate().is_apart() {
+            return self.slate().apply(change);
+        }
+        let mut facts = Change { at: Time(0), ops: Vec::new() };
+        decode_change(change, &mut facts)?;
+        self.bring(&Needed::by_facts(&mut facts.ops), facts.at);
+        apply(&mut self.slate().account, &facts);
+        self.take_back();
+        Ok(())
+    }
+
+    /// Takes back the parts of an account that is kept so, or begins or ends to keep it so.
+    fn take_back(&mut self) {
+        if let (slate, Some(annex)) = self.parts() {
+            let apart_len = slate.apart_len();
+            match &mut slate.account {
+                Some(account) => {
+                    annex.take_back(account);
+                    // A quarter: an account at the bound does not go to and fro.
+                    if annex.bytes() >= apart_len / 4 {
+                        return;
+                    }
+                    annex.copy_to(account);
+                }
+                // It was deleted.
+                None => {}
+            }
+            self.make_whole();
+        } else {
+            let slate = self.slate();
+            if let Some(account) = &mut slate.account {
+                let annex = Annex::of(account);
+                slate.set_apart(true);
+                self.keep_annex(Some(annex));
+            }
+        }
     }
 
     /// Stores the account of the slate after a Commit, and keeps totals and timers right. The account
     /// was loaded from here, and remembered in between.
     fn store(&mut self) {
+        if self.slate().is_apart() {
+            self.take_back();
+        }
         // The image first: it is copied by wider words than it is written, and what was written has
         // to reach the cache before. Meanwhile there is other work.
-        self.slate().pack();
-        self.store_packed();
-    }
-
-    /// As [`Home::store`], for a slate whose image is made.
-    #[inline]
-    fn store_packed(&mut self) {
+        let slate = self.slate();
+        slate.pack();
+        if slate.is_busy() {
+            self.take_back();
+            self.slate().pack();
+        }
         self.count();
         let slate = self.slate();
         if slate.account.is_some() {

@@ -3,6 +3,7 @@
 //! `now` comes in, outcomes go out.
 #![forbid(unsafe_code)]
 
+mod annex;
 mod blocks;
 mod config;
 mod disk;
@@ -25,6 +26,7 @@ mod timers;
 mod value;
 mod version;
 
+pub use annex::{APART_LEN, Annex, Needed};
 pub use config::Config;
 pub use disk::{Disk, File};
 pub use entity::{

@@ -10,6 +10,7 @@ mod look;
 mod replay;
 mod values;
 
+use crate::annex::Annexes;
 use crate::blocks::Blocks;
 use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
 use crate::index::Index;
@@ -18,7 +19,7 @@ use crate::slate::Slate;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
 use crate::{Config, Key, Memory, Stats, Version};
-use scurry_codec::FrameWriter;
+use scurry_codec::{FrameWriter, is_apart};
 use scurry_ledger::{Time, Totals};
 
 pub use changed::ChangedKeys;
@@ -42,6 +43,8 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on.
     slate: Slate,
+    /// What busy accounts keep apart from their images.
+    annexes: Annexes,
     /// Blocks that images have grown out of.
     blocks: Blocks,
     /// Frames of what is committed, for the log. None while nothing is to be kept.
@@ -63,7 +66,8 @@ impl Shard {
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,
-            slate: Slate::new(config.limits.clone()),
+            slate: Slate::new(config.limits.clone(), config.apart_len),
+            annexes: Annexes::default(),
             blocks: Blocks::new(STEP),
             journal: None,
             clears: 0,
@@ -104,6 +108,7 @@ impl Shard {
         }
         self.clears += 1;
         self.table.clear();
+        self.annexes = Annexes::default();
         self.blocks.clear();
         self.timers.clear();
         self.index = self.config.entity_index.then(|| Index::new(self.table.hasher().clone()));
@@ -131,7 +136,9 @@ impl Shard {
 
     fn memory(&self) -> Memory {
         Memory {
-            accounts: self.table.sum(Kind::Account).bytes + self.blocks.memory_bytes(),
+            accounts: self.table.sum(Kind::Account).bytes
+                + self.blocks.memory_bytes()
+                + self.annexes.memory_bytes(),
             values: self.table.sum(Kind::Value).bytes,
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),
@@ -194,6 +201,9 @@ impl Shard {
         } else {
             self.timers.disarm(Lane::of(old.kind()), armed, old.key());
         }
+        if is_apart_entry(old) {
+            self.annexes.remove(old.key());
+        }
         self.table.update(place, |old| *old = entry);
     }
 
@@ -201,6 +211,9 @@ impl Shard {
     fn remove(&mut self, hash: u64, place: Place) {
         let entry = self.table.remove(place);
         self.changes(entry.key());
+        if is_apart_entry(&entry) {
+            self.annexes.remove(entry.key());
+        }
         self.timers.disarm(Lane::of(entry.kind()), entry.armed(), entry.key());
         if let Some(value_hash) = self.value_hash(&entry) {
             self.unindex(hash, value_hash);
@@ -245,4 +258,10 @@ impl Shard {
             index.remove(value_hash, hash);
         }
     }
+}
+
+/// True for an account that is kept in parts.
+#[inline]
+fn is_apart_entry(entry: &Entry) -> bool {
+    entry.kind() == Kind::Account && is_apart(entry.value())
 }

@@ -1,12 +1,17 @@
 //! The account that a host works on, between the image that it was and the image that it becomes.
 //! A host has one slate for all its commands, so that no command allocates what another had.
 
-use scurry_codec::{ChangeError, Facts, decode_account, encode_account_over, read_change};
+use scurry_codec::{
+    ChangeError, Facts, decode_account, encode_account_over, is_apart, mark_apart, read_change,
+};
 use scurry_ledger::{
-    Account, Change, Command, Decision, Limits, Named, Op, Portion, Status, Time, apply_op,
-    decide_with, next_due, seal, tick_in_place, view_in_place,
+    Account, Change, Command, Decision, Elsewhere, Limits, Named, Op, Portion, Status, Time,
+    apply_op, decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 use std::mem;
+
+/// Bytes of an open session in an image but for its answers and its blob, about.
+const SESSION_LEN: usize = 100;
 
 /// The account that a host works on, unpacked, and the buffers that this takes.
 #[derive(Debug, Default)]
@@ -15,8 +20,11 @@ pub struct Slate {
     pub account: Option<Account>,
     /// Bounds and defaults of the ledger.
     limits: Limits,
+    apart_len: usize,
     /// The account's share of the totals before it was changed.
     before: Portion,
+    /// The account is kept in parts: what is on the slate is what its image has, and what was brought in.
+    is_apart: bool,
     /// Room for the image, longer than it.
     image: Vec<u8>,
     /// Bytes of the image.
@@ -28,18 +36,41 @@ pub struct Slate {
 }
 
 impl Slate {
-    /// An empty slate of a host with these limits.
-    pub fn new(limits: Limits) -> Slate {
-        Slate { limits, ..Slate::default() }
+    /// An empty slate of a host with these limits, which keeps accounts in parts whose sessions,
+    /// tombstones and transactions take more than `apart_len` bytes.
+    pub fn new(limits: Limits, apart_len: usize) -> Slate {
+        Slate { limits, apart_len, ..Slate::default() }
     }
 
     /// Unpacks an image that this program has written or looked through; none wipes the slate.
     #[inline]
     pub fn unpack(&mut self, image: Option<&[u8]>) {
         match image {
-            Some(image) => unpack(image, &mut self.account),
-            None => self.account = None,
+            Some(image) => {
+                self.set_apart(false);
+                unpack(image, &mut self.account);
+                self.is_apart = is_apart(image);
+            }
+            None => (self.account, self.is_apart) = (None, false),
         }
+    }
+
+    /// True when the account is kept in parts.
+    #[inline]
+    pub fn is_apart(&self) -> bool {
+        self.is_apart
+    }
+
+    /// Says whether the account is kept in parts.
+    #[inline]
+    pub(crate) fn set_apart(&mut self, is_apart: bool) {
+        if self.is_apart
+            && !is_apart
+            && let Some(account) = &mut self.account
+        {
+            account.elsewhere = Elsewhere::default();
+        }
+        self.is_apart = is_apart;
     }
 
     /// An account to unpack another image into, whatever was there.
@@ -74,6 +105,9 @@ impl Slate {
     pub(crate) fn pack(&mut self) {
         if let Some(account) = &self.account {
             self.image_len = encode_account_over(account, &mut self.image);
+            if self.is_apart {
+                mark_apart(&mut self.image);
+            }
         }
     }
 
@@ -88,8 +122,31 @@ impl Slate {
         self.ops = change.ops;
     }
 
+    /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
+    pub(crate) fn apart_len(&self) -> usize {
+        self.apart_len
+    }
+
+    /// True when the account was packed as a whole and would better be kept in parts.
+    #[inline]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.image_len > self.apart_len && !self.is_apart && self.parts_len() > self.apart_len
+    }
+
+    /// Bytes of what a busy account keeps apart, where it lies in the image.
+    fn parts_len(&self) -> usize {
+        let Some(account) = &self.account else { return 0 };
+        let sessions = account
+            .sessions
+            .iter()
+            .map(|session| session.answers.as_bytes().len() + session.blob.len() + SESSION_LEN);
+        sessions.sum::<usize>()
+            + account.tombstones.as_bytes().len()
+            + account.transactions.as_bytes().len()
+    }
+
     /// Carries out the bytes of a Change. After an error the account is not one that ever was.
-    pub fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
+    pub(crate) fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
         self.named.clear();
         let Slate { account, named, .. } = self;
         let mut applied = Applied { account, named, at: Time(0) };

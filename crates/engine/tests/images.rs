@@ -62,7 +62,7 @@ fn a_loaded_account_has_its_holds_its_answers_and_its_deadlines() {
     let mut to = Shard::new(Config::default());
     load(&mut to, &image, false).expect("it is taken");
     assert_eq!(to.totals(), from.totals());
-    assert_eq!(to.image(START, to.key(b"alice")), Ok(&image[..]));
+    assert_eq!(to.image(START, to.key(b"alice")), Ok(image.as_slice().into()));
     // The session's request again: its stored answer.
     let Outcome::Answer { answer: Answer::Session { code, items, .. }, replayed } =
         run(&mut to, START, &reserve(&[item()]))

@@ -119,6 +119,14 @@ pub struct RecordsElsewhere {
 }
 
 impl RecordsElsewhere {
+    /// Leaves out records that are brought in: their forget times, and the time of the command.
+    pub fn leave_out(&mut self, forget_times: impl Iterator<Item = Time>, now: Time) {
+        for forget_at in forget_times {
+            self.len -= 1;
+            self.due -= usize::from(forget_at <= now);
+        }
+    }
+
     fn forget(&mut self) {
         self.len -= self.due;
         (self.first, self.due) = (self.first_not_due, 0);
@@ -128,10 +136,8 @@ impl RecordsElsewhere {
 impl Elsewhere {
     /// Forgets what is due.
     pub(crate) fn forget(&mut self) {
-        if self.tombstones.due + self.transactions.due > 0 {
-            self.tombstones.forget();
-            self.transactions.forget();
-        }
+        self.tombstones.forget();
+        self.transactions.forget();
     }
 
     /// When something of it comes due first.

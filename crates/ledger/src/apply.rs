@@ -6,7 +6,6 @@ use crate::{
     Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Name, Op,
     Posting, Session, SessionAt, Slice, Time, UnitAmount,
 };
-use core::cmp::Ordering;
 use smallvec::SmallVec;
 
 /// Applies a Change to the state it was decided on.
@@ -21,50 +20,50 @@ pub fn apply(account: &mut Option<Account>, change: &Change) {
 /// The sessions that the facts of one Change have named so far, by their numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Named {
-    /// Places in the account's order; [`Named::GONE`] for what was closed.
-    places: SmallVec<[u32; 2]>,
+    /// Numbers and places in the account's order of those that are open.
+    open: SmallVec<[(u32, usize); 2]>,
+    /// The number that comes next.
+    next: u32,
 }
 
 impl Named {
-    const GONE: u32 = u32::MAX;
-
     /// None are named: another Change begins.
     pub fn clear(&mut self) {
-        self.places.clear();
+        self.open.clear();
+        self.next = 0;
     }
 
     /// Gives the session at this place the next number.
     pub(crate) fn add(&mut self, place: usize) -> SessionAt {
-        let number = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
-        self.places.push(u32::try_from(place).unwrap_or(Named::GONE));
-        SessionAt(number)
+        self.open.push((self.next, place));
+        self.next += 1;
+        self.last()
     }
 
     /// The number that was given last.
     pub(crate) fn last(&self) -> SessionAt {
-        SessionAt(u32::try_from(self.places.len()).unwrap_or(u32::MAX).wrapping_sub(1))
+        SessionAt(self.next.wrapping_sub(1))
     }
 
     /// Takes the last number back.
     pub(crate) fn pop(&mut self) {
-        self.places.pop();
+        self.open.pop();
+        self.next = self.next.wrapping_sub(1);
     }
 
     /// Where the session is in the account's order.
     #[inline]
     pub(crate) fn place(&self, at: SessionAt) -> usize {
-        let named = self.places.get(at.0 as usize).copied();
-        named.or(at.place()).unwrap_or(Named::GONE) as usize
+        match self.open.iter().find(|(number, _)| *number == at.0) {
+            Some((_, place)) => *place,
+            None => at.place().map_or(usize::MAX, |place| place as usize),
+        }
     }
 
     fn close(&mut self, closed: usize) {
-        for place in &mut self.places {
-            match (*place as usize).cmp(&closed) {
-                Ordering::Less => {}
-                Ordering::Equal => *place = Named::GONE,
-                Ordering::Greater if *place != Named::GONE => *place -= 1,
-                Ordering::Greater => {}
-            }
+        self.open.retain(|(_, place)| *place != closed);
+        for (_, place) in &mut self.open {
+            *place -= usize::from(*place > closed);
         }
     }
 }

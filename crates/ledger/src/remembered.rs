@@ -10,5 +10,6 @@ mod tombstones;
 mod transactions;
 
 pub use answers::{Answers, PackedAnswer, StoredAnswer, WindowEntry};
+pub use records::{PackedRecord, Records, Remembered};
 pub use tombstones::{Tombstone, TombstoneKind, Tombstones};
 pub use transactions::{DebitPart, Transaction, Transactions};

@@ -6,7 +6,7 @@ use crate::desk::Desk;
 use crate::server::{Context, OpenKey};
 use crate::timers;
 use scurry_codec::encode_change;
-use scurry_engine::{Home, Slate, WrongType};
+use scurry_engine::{Annex, Home, Slate, WrongType};
 use scurry_ledger::{Change, Time};
 
 /// An open key, the home of an account.
@@ -15,13 +15,15 @@ pub(crate) struct AccountKey<'d, 'c> {
     key: &'d mut OpenKey<'c>,
     /// The account's version when it was loaded, 0 where there was none.
     version_before: u64,
+    /// An annex that no value has yet.
+    annex: Option<Box<Annex>>,
     /// The bound on memory is heeded here, and not by the server before.
     is_bounded: bool,
 }
 
 impl<'d, 'c> AccountKey<'d, 'c> {
     pub(crate) fn new(desk: &'d mut Desk, key: &'d mut OpenKey<'c>) -> AccountKey<'d, 'c> {
-        AccountKey { desk, key, version_before: 0, is_bounded: false }
+        AccountKey { desk, key, version_before: 0, annex: None, is_bounded: false }
     }
 
     /// The same key, with the bound on memory heeded or not.
@@ -44,10 +46,38 @@ impl Home for AccountKey<'_, '_> {
         &mut self.desk.slate
     }
 
+    fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>) {
+        let slate = &mut self.desk.slate;
+        if !slate.is_apart() {
+            return (slate, None);
+        }
+        if self.annex.is_some() {
+            return (slate, self.annex.as_deref_mut());
+        }
+        let value = self.key.value::<AccountValue>().ok().flatten();
+        let address = value.map_or(std::ptr::null_mut(), |value| value.address());
+        // SAFETY: the value of the key owns it; who calls has borrowed the key, and nobody else has it.
+        (slate, unsafe { address.as_mut() })
+    }
+
+    fn keep_annex(&mut self, annex: Option<Annex>) {
+        if annex.is_none()
+            && let Ok(Some(mut value)) = self.key.value::<AccountValue>()
+        {
+            drop(value.take_annex());
+        }
+        self.annex = annex.map(Box::new);
+    }
+
     fn load(&mut self) -> Result<(), WrongType> {
         let value = self.key.value::<AccountValue>()?;
         let slate = &mut self.desk.slate;
         slate.unpack(value.as_ref().map(|value| value.image()));
+        if let (Some(account), Some(annex)) =
+            (&mut slate.account, value.as_ref().and_then(|value| value.annex()))
+        {
+            account.elsewhere = annex.sums();
+        }
         self.version_before = slate.account.as_ref().map_or(0, |account| account.version);
         Ok(())
     }
@@ -81,10 +111,10 @@ impl Home for AccountKey<'_, '_> {
         let (context, name) = (self.context(), self.key.name());
         let (database, slate) = (context.database(), &self.desk.slate);
         if let Ok(Some(mut value)) = self.key.value::<AccountValue>() {
-            value.replace(slate);
+            value.replace(slate, self.annex.take());
             timers::arm(context, database, name.bytes(), value.armed(), due);
         } else {
-            let mut value = AccountValue::new(slate);
+            let mut value = AccountValue::new(slate, self.annex.take());
             timers::arm(context, database, name.bytes(), value.armed(), due);
             self.key.set(value);
         }

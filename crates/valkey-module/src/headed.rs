@@ -53,6 +53,11 @@ impl<H: Copy> Headed<H> {
         unsafe { std::slice::from_raw_parts(self.0.add(1).cast().as_ptr(), self.len()) }
     }
 
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as above, and borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.0.add(1).cast().as_ptr(), self.len()) }
+    }
+
     /// Other bytes behind the same head: in the same memory, where they fit and it is no longer
     /// than it would be if it were made now.
     pub(crate) fn replace(&mut self, bytes: &[u8], spare: usize) {

@@ -1,7 +1,7 @@
 //! The engine as a host of the ledger: three accounts in one shard, each beside a pair of
 //! ledger and model. Outcomes, what can be read, totals and timers agree at every step.
 
-use scurry_engine::{Config, HashKey, Outcome, Shard};
+use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
 use scurry_model::{Came, Event, Generator, Op, Pair, Random, What};
 use std::collections::BTreeMap;
@@ -18,8 +18,10 @@ struct Hosted {
 
 impl Hosted {
     fn new(limits: &Limits, seed: u64) -> Hosted {
-        let config =
-            Config { limits: limits.clone(), hash_key: HashKey::known(seed), ..Config::default() };
+        // Some keep every account in parts, some those that grow and shrink beyond a bound.
+        let apart_len = [APART_LEN, 0, 60, 400][seed as usize % 4];
+        let hash_key = HashKey::known(seed);
+        let config = Config { limits: limits.clone(), hash_key, apart_len, ..Config::default() };
         let pair = || Pair::new(limits.clone());
         Hosted { shard: Shard::new(config), pairs: [pair(), pair(), pair()] }
     }

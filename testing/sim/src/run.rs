@@ -4,7 +4,7 @@ use crate::commit::Flight;
 use crate::snapshots::Job;
 use crate::world::World;
 use crate::{Crash, Plan, SimDisk, Theme};
-use scurry_engine::{Commits, Config, HashKey, LogId, LogWriter, Shard};
+use scurry_engine::{APART_LEN, Commits, Config, HashKey, LogId, LogWriter, Shard};
 use scurry_ledger::{Answer, Time};
 use scurry_model::{Generator, Op, Random};
 use std::collections::{BTreeMap, VecDeque};
@@ -184,6 +184,8 @@ impl Sim {
             entity_index: true,
             entity_tombstone_ms: random.pick(&[1, 40, 500]),
             version_ahead_ms_max: random.pick(&[0, 20, 1_000]),
+            // Without a draw: a seed that has a name stays what it was.
+            apart_len: [APART_LEN, 0, 100, 1_000][seed as usize % 4],
             ..Config::default()
         };
         let mut others = || Generator::new(random.next_u64()).1;

@@ -1,11 +1,13 @@
 //! Commands on accounts: the shard as a host of the ledger.
 
-use super::Shard;
+use super::{Shard, is_apart_entry};
+use crate::annex::Annex;
 use crate::entry::{Entry, Head, Kind};
 use crate::slate::Slate;
 use crate::table::Place;
 use crate::{Home, Key, Outcome, ReadError, WrongType};
 use scurry_ledger::{Account, Answer, Change, Code, Command, Time};
+use std::borrow::Cow;
 
 impl Shard {
     /// Runs a command on an account, whatever memory that takes. The host has checked that the id
@@ -61,7 +63,21 @@ impl Shard {
             return Err(WrongType);
         }
         self.slate.unpack(entry.map(Entry::value));
+        if self.slate.is_apart()
+            && let (Some(entry), Some(account)) = (entry, &mut self.slate.account)
+        {
+            account.elsewhere = self.annexes.of(entry.key()).sums();
+        }
         Ok(())
+    }
+
+    /// The whole image of an account at a place, of one that is kept in parts too.
+    pub(super) fn whole_image<'e>(&self, entry: &'e Entry) -> Cow<'e, [u8]> {
+        if is_apart_entry(entry) {
+            Cow::Owned(self.annexes.of(entry.key()).whole_image(entry.value()))
+        } else {
+            Cow::Borrowed(entry.value())
+        }
     }
 }
 
@@ -85,6 +101,16 @@ impl Slot<'_> {
 impl Home for Slot<'_> {
     fn slate(&mut self) -> &mut Slate {
         &mut self.shard.slate
+    }
+
+    fn parts(&mut self) -> (&mut Slate, Option<&mut Annex>) {
+        let Shard { slate, annexes, .. } = &mut *self.shard;
+        let annex = if slate.is_apart() { annexes.get_mut(self.key.bytes()) } else { None };
+        (slate, annex)
+    }
+
+    fn keep_annex(&mut self, annex: Option<Annex>) {
+        self.shard.annexes.set(self.key.bytes(), annex);
     }
 
     fn load(&mut self) -> Result<(), WrongType> {
@@ -114,7 +140,10 @@ impl Home for Slot<'_> {
 
     fn put(&mut self, due: Option<Time>) {
         self.shard.changes(self.key.bytes());
-        let Shard { slate, table, blocks, .. } = &mut *self.shard;
+        let Shard { slate, table, blocks, annexes, .. } = &mut *self.shard;
+        if slate.is_apart() {
+            annexes.measure(self.key.bytes());
+        }
         let image = slate.image();
         let place = match self.place {
             Some(place) => {

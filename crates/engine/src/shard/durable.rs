@@ -3,6 +3,7 @@
 
 use super::Shard;
 use super::values::value_head;
+use crate::annex::Annex;
 use crate::entry::{Entry, Head, Kind};
 use crate::log_id::LogId;
 use crate::{Key, Version};
@@ -128,10 +129,14 @@ impl Shard {
     pub fn copy_chunk(&self, from: u64, len: usize, chunk: &mut ChunkWriter) -> u64 {
         self.table.walk(from, len, |entry| {
             let (key, value, version) = (entry.key(), entry.value(), entry.version().get());
+            let whole;
             let expires = entry.expires();
             chunk.entry(&match entry.kind() {
                 Kind::Value => Stored::Value { key, expires, value },
-                Kind::Account => Stored::Account { id: key, image: value },
+                Kind::Account => {
+                    whole = self.whole_image(entry);
+                    Stored::Account { id: key, image: &whole }
+                }
                 Kind::Entity => Stored::Entity { key, version, expires, value },
                 Kind::Tombstone => {
                     Stored::Tombstone { key, version, forget_at: expires.unwrap_or(Time(0)) }
@@ -157,12 +162,23 @@ impl Shard {
             Stored::List { key, .. } => return Err(ReplayError::List(shown(key))),
         };
         let key = self.table.hasher().key(key);
+        let part;
+        let mut value = value;
         let mut due = head.expires;
         if head.kind == Kind::Account {
             decode_account(value, self.slate.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key.bytes()), error })?;
             self.totals.replace(&Portion::default(), self.slate.account.as_ref());
             due = self.slate.next_due();
+            if value.len() > self.config.apart_len
+                && let (image, Some(annex)) =
+                    Annex::divided(self.slate.account_mut(), self.config.apart_len)
+            {
+                self.annexes.set(key.bytes(), Some(annex));
+                part = image;
+                value = &part;
+            }
+            self.slate.unpack(None);
         }
         if let Some(index) = self.index.as_mut().filter(|_| head.kind == Kind::Entity) {
             index.insert(index.value_hash(value), key.hash());

@@ -7,14 +7,19 @@ use crate::outcome::LoadError;
 use crate::{Home, Key, ReadError};
 use scurry_codec::decode_account;
 use scurry_ledger::Time;
+use std::borrow::Cow;
 
 impl Shard {
     /// The image of an account, as its last Commit left it: what has become due since is still in
     /// it, and is due wherever it is loaded.
-    pub fn image(&self, now: Time, key: Key<'_>) -> Result<&[u8], ReadError> {
+    pub fn image(&self, now: Time, key: Key<'_>) -> Result<Cow<'_, [u8]>, ReadError> {
         let place = self.find(now, key).ok_or(ReadError::UnknownAccount)?;
         let entry = self.table.at(place);
-        if entry.kind() == Kind::Account { Ok(entry.value()) } else { Err(ReadError::WrongType) }
+        if entry.kind() == Kind::Account {
+            Ok(self.whole_image(entry))
+        } else {
+            Err(ReadError::WrongType)
+        }
     }
 
     /// Takes an account from another store: with its sessions, its remembered answers and all else
@@ -39,7 +44,9 @@ impl Shard {
         let place = self.begin_replay(key)?;
         decode_account(image, self.slate.account_mut())
             .map_err(|error| ReplayError::Image { account: shown(id), error })?;
-        self.slot(key, place).store();
+        let mut slot = self.slot(key, place);
+        slot.make_whole();
+        slot.store();
         Ok(())
     }
 }

@@ -32,10 +32,11 @@ impl Shard {
         for Step { sequence, change, left } in steps {
             let place = &mut place;
             let step = || {
-                if place.is_none() {
-                    *place = Some(self.begin_replay(key)?);
-                }
-                self.replay_change(id, change)?;
+                let place = match *place {
+                    Some(place) => place,
+                    None => *place.insert(self.begin_replay(key)?),
+                };
+                self.replay_change(key, place, change)?;
                 self.check_left(id, left)
             };
             step().map_err(|error| (sequence, error))?;
@@ -55,7 +56,7 @@ impl Shard {
     ) -> Result<(), ReplayError> {
         let key = self.table.hasher().key(id);
         let place = self.begin_replay(key)?;
-        self.replay_change(id, change)?;
+        self.replay_change(key, place, change)?;
         let left = |balance: &Balance| {
             let Balance { bucket, available, held, .. } = *balance;
             Ok(Left { bucket, available, held })
@@ -81,8 +82,14 @@ impl Shard {
     }
 
     /// Applies a Change to the account on the slate.
-    fn replay_change(&mut self, id: &[u8], change: &[u8]) -> Result<(), ReplayError> {
-        self.slate.apply(change).map_err(|error| ReplayError::Change { account: shown(id), error })
+    fn replay_change(
+        &mut self,
+        key: Key<'_>,
+        place: Option<Place>,
+        change: &[u8],
+    ) -> Result<(), ReplayError> {
+        let applied = self.slot(key, place).apply(change);
+        applied.map_err(|error| ReplayError::Change { account: shown(key.bytes()), error })
     }
 
     /// Refuses an account that has not what a Change left.

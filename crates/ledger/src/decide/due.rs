@@ -79,7 +79,8 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
 }
 
 fn expire_session(draft: &mut Draft<'_>, id: &Id) {
-    let place = draft.account().sessions.iter().position(|session| session.id == *id);
+    // A host that keeps a busy account apart brings the first that is due in last.
+    let place = draft.account().sessions.iter().rposition(|session| session.id == *id);
     let Some(place) = place else { return };
     let session = draft.name(place);
     let deadline = draft.session(session).deadline;

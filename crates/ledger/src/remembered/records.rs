@@ -48,6 +48,25 @@ struct Record<'a> {
     payload: &'a [u8],
 }
 
+/// One record as it lies among others: for hosts that keep records apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PackedRecord<'a> {
+    /// When it is forgotten.
+    pub forget_at: Time,
+    /// Names it among those of its kind.
+    pub id: &'a [u8],
+    /// All of its bytes.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> PackedRecord<'a> {
+    /// The record that these bytes begin with; none where they begin with none.
+    pub fn first_of(bytes: &'a [u8]) -> Option<PackedRecord<'a>> {
+        let (Record { forget_at, id, .. }, tail) = split(bytes)?;
+        Some(PackedRecord { forget_at, id, bytes: &bytes[..bytes.len() - tail.len()] })
+    }
+}
+
 impl<T> Default for Records<T> {
     fn default() -> Records<T> {
         Records { bytes: Vec::new(), count: 0, kind: PhantomData }
@@ -110,6 +129,40 @@ impl<T: Remembered> Records<T> {
             rest = tail;
             Some(record)
         })
+    }
+
+    /// All as they lie here, in the order in which they are forgotten.
+    pub fn iter_packed(&self) -> impl Iterator<Item = PackedRecord<'_>> {
+        let mut rest = self.bytes.as_slice();
+        core::iter::from_fn(move || {
+            let record = PackedRecord::first_of(rest)?;
+            rest = &rest[record.bytes.len()..];
+            Some(record)
+        })
+    }
+
+    /// Takes in a record that [`Records::iter_packed`] gave, behind every one that is forgotten no
+    /// later.
+    pub fn insert_packed(&mut self, record: PackedRecord<'_>) {
+        let at = self.offset_after(record.forget_at);
+        let behind = self.bytes.len() - at;
+        self.bytes.extend_from_slice(record.bytes);
+        if behind > 0 {
+            self.bytes[at..].rotate_left(behind);
+        }
+        self.count += 1;
+    }
+
+    /// Takes in a record that is forgotten no earlier than all that are here.
+    pub fn push_packed(&mut self, record: PackedRecord<'_>) {
+        self.bytes.extend_from_slice(record.bytes);
+        self.count += 1;
+    }
+
+    /// Forgets all at once.
+    pub fn clear(&mut self) {
+        self.bytes.clear();
+        self.count = 0;
     }
 
     /// The record of this id.

@@ -58,6 +58,7 @@ fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<
         (b"", None) => return Ok(()),
         (IMAGE, Some(image)) => {
             home.slate().account = Some(account::read(image).map_err(|fault| say(&fault))?);
+            home.make_whole();
         }
         (bytes, None) => {
             let held = home.version_before();
@@ -65,7 +66,7 @@ fn of_account(args: Args<'_>, key: &mut OpenKey<'_>, desk: &mut Desk) -> Result<
             if u64::from_le_bytes(*version) != held {
                 return Err(format!("it is for another version than the {held} that is here"));
             }
-            home.slate().apply(bytes).map_err(|error| say(&error))?;
+            home.apply(bytes).map_err(|error| say(&error))?;
         }
         _ => return Err(say(&"it has no change")),
     }

@@ -18,7 +18,7 @@ pub(super) fn dump(call: &Call<'_>, reply: &mut Reply<'_>) {
         (_, None) => return unknown_account(reply),
     };
     match OpenKey::new(call.context, name, Mode::Read).value::<AccountValue>() {
-        Ok(Some(value)) => reply.bulk(value.image()),
+        Ok(Some(value)) => reply.bulk(&value.whole_image()),
         Ok(None) => unknown_account(reply),
         Err(_) => reply.error(WRONG_TYPE),
     }

@@ -42,6 +42,11 @@ pub(crate) trait Kind: Sized + 'static {
     /// Bytes of memory that it takes.
     fn memory_bytes(&self) -> usize;
 
+    /// How many pieces of memory it is, about: the server lets another thread free many.
+    fn free_effort(&self) -> usize {
+        1
+    }
+
     /// Appends what two copies have alike.
     fn digest(&self, out: &mut Vec<u8>);
 
@@ -124,6 +129,7 @@ pub(crate) fn create_type<K: Kind>(context: &Context) -> bool {
     methods.free = Some(free::<K>);
     methods.mem_usage2 = Some(mem_usage::<K>);
     methods.unlink2 = Some(unlink::<K>);
+    methods.free_effort2 = Some(free_effort::<K>);
     // SAFETY: the name ends in a zero; the methods are copied.
     let made = unsafe {
         call!(RedisModule_CreateDataType(
@@ -239,6 +245,15 @@ unsafe extern "C" fn mem_usage<K: Kind>(
 ) -> usize {
     // SAFETY: as above.
     unsafe { shown::<K>(value.cast_mut()).memory_bytes() }
+}
+
+// SAFETY: see `rdb_load`.
+unsafe extern "C" fn free_effort<K: Kind>(
+    _: *mut raw::RedisModuleKeyOptCtx,
+    value: *const c_void,
+) -> usize {
+    // SAFETY: as above.
+    unsafe { shown::<K>(value.cast_mut()).free_effort() }
 }
 
 // SAFETY: see `rdb_load`.

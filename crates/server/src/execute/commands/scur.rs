@@ -79,7 +79,7 @@ pub(crate) fn dump(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
         Err(fault) => return reply.error(fault),
     };
     match node.shard.image(node.now.time, node.shard.key(account)) {
-        Ok(image) => reply.bulk(image),
+        Ok(image) => reply.bulk(&image),
         Err(ReadError::UnknownAccount) => unknown_account(reply),
         Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
     }

@@ -1,0 +1,305 @@
+//! A busy account is kept in parts: its image has what a command nearly always needs, and the annex
+//! has its open sessions, tombstones and transactions. A command brings in those that it names and
+//! those that are due, decides on the account as if it were whole, and takes back what it has left.
+//! So its cost does not grow with what the account holds (docs/adr/0025-busy-accounts.md).
+
+mod ids;
+mod records;
+mod sessions;
+
+use crate::slate::unpack;
+use records::RecordsApart;
+use scurry_codec::{encode_account, mark_apart};
+use scurry_ledger::{
+    Account, Command, Elsewhere, Op, PackedRecord, Records, Remembered, SessionAt, Time,
+};
+use sessions::{Brought, SessionsApart};
+use std::collections::HashMap;
+
+/// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
+pub const APART_LEN: usize = 4 << 10;
+
+/// Sessions, tombstones and transactions of one account, apart from its image.
+#[derive(Debug, Default)]
+pub struct Annex {
+    sessions: SessionsApart,
+    tombstones: RecordsApart,
+    transactions: RecordsApart,
+    brought: Vec<Brought>,
+    brought_tombstones: Vec<Vec<u8>>,
+    brought_transactions: Vec<Vec<u8>>,
+    /// Bytes of memory when they were counted last.
+    measured: usize,
+}
+
+/// Names in a command, or in the facts of a Change, of what it needs of the annex.
+#[derive(Clone, Debug, Default)]
+pub struct Needed<'n> {
+    /// Ids of sessions, open or remembered.
+    pub(crate) sessions: Vec<&'n [u8]>,
+    /// Ids of transactions.
+    pub(crate) transactions: Vec<&'n [u8]>,
+    /// Everything.
+    pub(crate) all: bool,
+}
+
+impl<'n> Needed<'n> {
+    /// The names in a command.
+    pub(crate) fn by(command: &Command<'n>) -> Needed<'n> {
+        let mut needed = Needed::default();
+        match command {
+            Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
+                needed.sessions.push(request.session);
+            }
+            Command::Release { session } => needed.sessions.push(session),
+            Command::Refund { txn, debit, .. } => needed.transactions.extend([*txn, *debit]),
+            Command::TopUp { txn, .. }
+            | Command::Adjust { txn, .. }
+            | Command::Bucket { txn, .. }
+            | Command::Debit { txn, .. }
+            | Command::Counter { txn, .. } => needed.transactions.push(txn),
+            Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => {}
+        }
+        needed
+    }
+
+    /// The names in the facts of a Change.
+    pub(crate) fn by_facts(ops: &'n mut [Op]) -> Needed<'n> {
+        let mut needed = Needed::default();
+        needed.all =
+            ops.iter_mut().filter_map(Op::session_mut).any(|at| SessionAt::place(*at).is_some());
+        for op in ops {
+            match op {
+                Op::NameSession(id) => needed.sessions.push(id.as_bytes()),
+                Op::Bury(tombstone) => needed.sessions.push(tombstone.id.as_bytes()),
+                Op::NoteRefund { debit, .. } => needed.transactions.push(debit.as_bytes()),
+                _ => {}
+            }
+        }
+        needed
+    }
+}
+
+impl Annex {
+    /// Takes the parts out of an account that is whole.
+    pub(crate) fn of(account: &mut Account) -> Annex {
+        let mut annex = Annex::default();
+        annex.take_back(account);
+        annex
+    }
+
+    /// The image of an account, and the annex of one that is better kept in parts.
+    pub fn divided(account: &mut Account, apart_len: usize) -> (Vec<u8>, Option<Annex>) {
+        let mut image = Vec::new();
+        encode_account(account, &mut image);
+        let mut annex = None;
+        if image.len() > apart_len {
+            let made = Annex::of(account);
+            if made.bytes() > apart_len {
+                image.clear();
+                encode_account(account, &mut image);
+                mark_apart(&mut image);
+                annex = Some(made);
+            } else {
+                made.copy_to(account);
+            }
+        }
+        (image, annex)
+    }
+
+    /// How many sessions, tombstones and transactions are here.
+    pub fn len(&self) -> usize {
+        self.sessions.len() + self.tombstones.len() + self.transactions.len()
+    }
+
+    /// True when nothing is here.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of what is here.
+    pub(crate) fn bytes(&self) -> usize {
+        self.sessions.bytes() + self.tombstones.bytes() + self.transactions.bytes()
+    }
+
+    /// Bytes of memory, about.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Annex>()
+            + self.sessions.memory_bytes()
+            + self.tombstones.memory_bytes()
+            + self.transactions.memory_bytes()
+    }
+
+    /// Brings into an account, which is bare, what is needed and the sessions that are due by its time
+    /// `now`.
+    pub(crate) fn bring(&mut self, account: &mut Account, needed: &Needed<'_>, now: Time) {
+        let Annex { sessions, tombstones, transactions, brought, .. } = self;
+        brought.clear();
+        let mut named: Vec<u64> = Vec::new();
+        if needed.all {
+            brought.extend(sessions.numbers().map(|at| sessions.bring(at, &mut account.sessions)));
+        } else {
+            for number in needed.sessions.iter().filter_map(|id| sessions.find(id)) {
+                if !named.contains(&number) {
+                    let one = sessions.bring(number, &mut account.sessions);
+                    if one.is_due(now) {
+                        account.sessions.pop();
+                    } else {
+                        brought.push(one);
+                        named.push(number);
+                    }
+                }
+            }
+            // The first to be closed comes last: then closing one moves no other.
+            brought.extend(
+                sessions.due(now).rev().map(|at| sessions.bring(at, &mut account.sessions)),
+            );
+        }
+        self.brought_tombstones = bring(tombstones, &needed.sessions, &mut account.tombstones);
+        self.brought_transactions =
+            bring(transactions, &needed.transactions, &mut account.transactions);
+        account.elsewhere = Elsewhere {
+            sessions: self.sessions.len() - self.brought.len(),
+            first_deadline: self.sessions.first_deadline(now, &named).filter(|_| !needed.all),
+            tombstones: self.tombstones.sums(now),
+            transactions: self.transactions.sums(now),
+        };
+        let Account { tombstones, transactions, elsewhere, .. } = account;
+        let times = tombstones.iter_packed().map(|record| record.forget_at);
+        elsewhere.tombstones.leave_out(times, now);
+        let times = transactions.iter_packed().map(|record| record.forget_at);
+        elsewhere.transactions.leave_out(times, now);
+    }
+
+    /// Takes back what was brought and what is new of an account after a Commit, and forgets what is
+    /// due. The account is bare then.
+    pub(crate) fn take_back(&mut self, account: &mut Account) {
+        let now = account.changed_at;
+        self.sessions.take_back(&self.brought, &mut account.sessions);
+        self.brought.clear();
+        take_back(&mut self.tombstones, &mut self.brought_tombstones, &mut account.tombstones, now);
+        take_back(
+            &mut self.transactions,
+            &mut self.brought_transactions,
+            &mut account.transactions,
+            now,
+        );
+        account.elsewhere = self.sums();
+    }
+
+    /// Makes a bare account whole; what is here stays.
+    pub fn copy_to(&self, account: &mut Account) {
+        for number in self.sessions.numbers() {
+            self.sessions.bring(number, &mut account.sessions);
+        }
+        self.tombstones.copy_to(&mut account.tombstones);
+        self.transactions.copy_to(&mut account.transactions);
+        account.elsewhere = Elsewhere::default();
+    }
+
+    /// The image of the whole account, from that of the part.
+    pub fn whole_image(&self, part: &[u8]) -> Vec<u8> {
+        let mut account = None;
+        unpack(part, &mut account);
+        let mut image = Vec::new();
+        if let Some(account) = &mut account {
+            self.copy_to(account);
+            encode_account(account, &mut image);
+        }
+        image
+    }
+
+    /// Sums of all that is here, nothing of which is brought in or counts as due.
+    pub fn sums(&self) -> Elsewhere {
+        let never = Time(i64::MIN);
+        Elsewhere {
+            sessions: self.sessions.len(),
+            first_deadline: self.sessions.first_deadline(never, &[]),
+            tombstones: self.tombstones.sums(never),
+            transactions: self.transactions.sums(never),
+        }
+    }
+}
+
+/// The annexes of a shard's accounts, by the accounts' ids.
+#[derive(Debug, Default)]
+pub(crate) struct Annexes {
+    annexes: HashMap<Box<[u8]>, Box<Annex>>,
+    memory_bytes: usize,
+}
+
+impl Annexes {
+    /// The annex of an account that is kept in parts.
+    pub(crate) fn of(&self, id: &[u8]) -> &Annex {
+        self.annexes.get(id).expect("an account that is kept in parts has an annex")
+    }
+
+    pub(crate) fn get_mut(&mut self, id: &[u8]) -> Option<&mut Annex> {
+        self.annexes.get_mut(id).map(Box::as_mut)
+    }
+
+    pub(crate) fn set(&mut self, id: &[u8], annex: Option<Annex>) {
+        self.remove(id);
+        if let Some(annex) = annex {
+            self.annexes.insert(id.into(), Box::new(annex));
+            self.measure(id);
+        }
+    }
+
+    pub(crate) fn remove(&mut self, id: &[u8]) {
+        if let Some(annex) = self.annexes.remove(id) {
+            self.memory_bytes -= annex.measured;
+        }
+    }
+
+    /// Counts the memory of an annex that has changed.
+    pub(crate) fn measure(&mut self, id: &[u8]) {
+        if let Some(annex) = self.annexes.get_mut(id) {
+            let measured = annex.memory_bytes();
+            self.memory_bytes = self.memory_bytes + measured - annex.measured;
+            annex.measured = measured;
+        }
+    }
+
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        self.memory_bytes as u64
+    }
+}
+
+/// Copies the records of these ids, and remembers how they were.
+fn bring<T: Remembered>(
+    apart: &RecordsApart,
+    ids: &[&[u8]],
+    records: &mut Records<T>,
+) -> Vec<Vec<u8>> {
+    let mut brought: Vec<Vec<u8>> = Vec::new();
+    for record in ids.iter().filter_map(|id| apart.find(id)) {
+        if brought.iter().all(|known| known != record.bytes) {
+            records.insert_packed(record);
+            brought.push(record.bytes.to_vec());
+        }
+    }
+    brought
+}
+
+fn take_back<T: Remembered>(
+    apart: &mut RecordsApart,
+    brought: &mut Vec<Vec<u8>>,
+    records: &mut Records<T>,
+    now: Time,
+) {
+    apart.forget(now);
+    for before in brought.drain(..) {
+        let before = PackedRecord::first_of(&before).expect("it was a record");
+        let after = records.iter_packed().find(|record| record.id == before.id);
+        if after.is_none_or(|after| after != before) {
+            apart.remove(before.id);
+        }
+    }
+    for record in records.iter_packed() {
+        if apart.find(record.id).is_none() {
+            apart.insert(record);
+        }
+    }
+    records.clear();
+}

@@ -1,0 +1,147 @@
+//! Open sessions of a busy account, each packed as in an image.
+
+use super::ids::Ids;
+use scurry_codec::{decode_session, encode_session};
+use scurry_ledger::{Id, Session, Time};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+/// Bytes beside a session: its places in the trees, and what the allocator keeps.
+const BESIDE_BYTES: usize = 80;
+
+/// Open sessions, apart from their account.
+#[derive(Debug, Default)]
+pub(super) struct SessionsApart {
+    /// In the order of their opening.
+    packed: BTreeMap<u64, Box<[u8]>>,
+    /// The number of the next.
+    next: u64,
+    ids: Ids<u64>,
+    deadlines: BTreeSet<(Time, u64)>,
+    bytes: usize,
+    /// Room for the bytes of one.
+    room: Vec<u8>,
+}
+
+/// A session that was brought in.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Brought {
+    number: u64,
+    id: Id,
+    deadline: Time,
+}
+
+impl Brought {
+    /// True when its deadline has come.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        self.deadline <= now
+    }
+}
+
+impl SessionsApart {
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.packed.len()
+    }
+
+    /// Bytes of what is there.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Bytes of memory, about.
+    pub(super) fn memory_bytes(&self) -> usize {
+        self.bytes + self.len() * BESIDE_BYTES + self.ids.memory_bytes()
+    }
+
+    /// The first deadline after `now` of a session that is none of these numbers.
+    pub(super) fn first_deadline(&self, now: Time, but: &[u64]) -> Option<Time> {
+        let mut later = self.deadlines.range((Bound::Excluded((now, u64::MAX)), Bound::Unbounded));
+        later.find(|(_, number)| !but.contains(number)).map(|(deadline, _)| *deadline)
+    }
+
+    /// The number of the open session of an id.
+    pub(super) fn find(&self, id: &[u8]) -> Option<u64> {
+        self.ids.find(id, |number| id_of(&self.packed[&number]))
+    }
+
+    /// Numbers of the sessions whose deadline has come.
+    pub(super) fn due(&self, now: Time) -> impl DoubleEndedIterator<Item = u64> {
+        self.deadlines.range(..=(now, u64::MAX)).map(|(_, number)| *number)
+    }
+
+    /// Numbers of all, in the order of their opening.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u64> {
+        self.packed.keys().copied()
+    }
+
+    /// Unpacks a session behind those that are there.
+    pub(super) fn bring(&self, number: u64, sessions: &mut Vec<Session>) -> Brought {
+        let mut session = Session::empty();
+        // Only this program writes it, into its own memory.
+        if let Err(error) = decode_session(&self.packed[&number], &mut session) {
+            panic!("a session in memory is broken: {error}");
+        }
+        let brought = Brought { number, id: session.id, deadline: session.deadline };
+        sessions.push(session);
+        brought
+    }
+
+    /// Takes back what was brought, in the order in which it was, as it is now; what came behind is new.
+    pub(super) fn take_back(&mut self, brought: &[Brought], sessions: &mut Vec<Session>) {
+        let mut left = sessions.drain(..).peekable();
+        for one in brought {
+            let same = left.next_if(|session| session.id == one.id);
+            match same {
+                Some(session) => self.write(one, &session),
+                None => self.remove(one),
+            }
+        }
+        for session in left {
+            self.insert(&session);
+        }
+    }
+
+    fn insert(&mut self, session: &Session) {
+        let number = self.next;
+        self.next += 1;
+        self.room.clear();
+        encode_session(session, &mut self.room);
+        self.bytes += self.room.len();
+        self.packed.insert(number, self.room.as_slice().into());
+        self.deadlines.insert((session.deadline, number));
+        let packed = &self.packed;
+        self.ids.insert(session.id.as_bytes(), number, |number| id_of(&packed[&number]));
+    }
+
+    fn write(&mut self, brought: &Brought, session: &Session) {
+        let Brought { number, deadline, .. } = *brought;
+        self.room.clear();
+        encode_session(session, &mut self.room);
+        let packed = self.packed.get_mut(&number).expect("it was brought from here");
+        self.bytes = self.bytes + self.room.len() - packed.len();
+        if packed.len() == self.room.len() {
+            packed.copy_from_slice(&self.room);
+        } else {
+            *packed = self.room.as_slice().into();
+        }
+        if session.deadline != deadline {
+            self.deadlines.remove(&(deadline, number));
+            self.deadlines.insert((session.deadline, number));
+        }
+    }
+
+    fn remove(&mut self, brought: &Brought) {
+        let Brought { number, id, deadline } = brought;
+        self.ids.remove(id.as_bytes(), |at| at == *number);
+        self.deadlines.remove(&(*deadline, *number));
+        if let Some(packed) = self.packed.remove(number) {
+            self.bytes -= packed.len();
+        }
+    }
+}
+
+/// The id at the front of a packed session, behind its length.
+fn id_of(packed: &[u8]) -> &[u8] {
+    &packed[1..=usize::from(packed[0])]
+}
