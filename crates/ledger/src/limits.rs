@@ -7,6 +7,8 @@ use crate::Overrun;
 pub const ACCOUNT_ID_LEN_MAX: usize = 128;
 /// Answers that an open session can keep at most (the configurable bound is below or equal).
 pub const ANSWERS_MAX: usize = 8;
+/// The greatest bound on the sessions, session ids or transactions of one account.
+pub const IDS_MAX: usize = 100_000_000;
 /// Items in one session or one request at most.
 pub const ITEMS_MAX: usize = 16;
 /// Buckets in one account at most.
@@ -53,11 +55,12 @@ impl Default for Limits {
             identities_max: 8,
             buckets_max: 32,
             counters_max: 32,
-            sessions_max: 64,
-            session_ids_max: 256,
+            sessions_max: 1_000_000,
+            session_ids_max: 4_000_000,
             items_max: ITEMS_MAX,
             answers_max: ANSWERS_MAX,
-            transactions_max: 256,
+            // More than a thousand a second for the hour in which they are remembered.
+            transactions_max: 4_000_000,
             blob_len_max: 256,
             tombstone_ms: 240_000,
             transaction_ms: 3_600_000,

@@ -1,6 +1,6 @@
 //! Bounds of accounts by their names, as hosts are told them in words.
 
-use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
+use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, Limits, Overrun};
 use std::fmt;
 
 /// Identities of an account, and in one command, at most, whatever the limits of the store are.
@@ -62,12 +62,12 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
         }
         "buckets_max" => limits.buckets_max = count("buckets_max", value, 1, BUCKETS_MAX)?,
         "counters_max" => limits.counters_max = count("counters_max", value, 0, 1_024)?,
-        "sessions_max" => limits.sessions_max = count("sessions_max", value, 1, 65_535)?,
-        "session_ids_max" => limits.session_ids_max = count("session_ids_max", value, 1, 65_535)?,
+        "sessions_max" => limits.sessions_max = count("sessions_max", value, 1, IDS_MAX)?,
+        "session_ids_max" => limits.session_ids_max = count("session_ids_max", value, 1, IDS_MAX)?,
         "items_max" => limits.items_max = count("items_max", value, 1, ITEMS_MAX)?,
         "answers_max" => limits.answers_max = count("answers_max", value, 1, ANSWERS_MAX)?,
         "transactions_max" => {
-            limits.transactions_max = count("transactions_max", value, 1, 65_535)?;
+            limits.transactions_max = count("transactions_max", value, 1, IDS_MAX)?;
         }
         "blob_len_max" => limits.blob_len_max = count("blob_len_max", value, 0, BLOB_LEN_MAX)?,
         "tombstone_ms" => limits.tombstone_ms = time("tombstone_ms", value, 0)?,

@@ -1,7 +1,7 @@
 //! The table `[limits]` of the file: bounds of accounts, by the names that [`Limits`] gives them.
 
 use anyhow::{Result, ensure};
-use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, ITEMS_MAX, Limits, Overrun};
+use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, Limits, Overrun};
 use serde::Deserialize;
 
 /// The longest time that a setting may be, ms.
@@ -41,11 +41,11 @@ pub(super) fn check(limits: &Limits) -> Result<()> {
         ("identities_max", limits.identities_max, 0, 64),
         ("buckets_max", limits.buckets_max, 1, BUCKETS_MAX),
         ("counters_max", limits.counters_max, 0, 1_024),
-        ("sessions_max", limits.sessions_max, 1, 65_535),
-        ("session_ids_max", limits.session_ids_max, 1, 65_535),
+        ("sessions_max", limits.sessions_max, 1, IDS_MAX),
+        ("session_ids_max", limits.session_ids_max, 1, IDS_MAX),
         ("items_max", limits.items_max, 1, ITEMS_MAX),
         ("answers_max", limits.answers_max, 1, ANSWERS_MAX),
-        ("transactions_max", limits.transactions_max, 1, 65_535),
+        ("transactions_max", limits.transactions_max, 1, IDS_MAX),
         ("blob_len_max", limits.blob_len_max, 0, BLOB_LEN_MAX),
     ] {
         ensure!((least..=most).contains(&count), "limits.{name} must be {least} to {most}");
@@ -79,7 +79,10 @@ mod tests {
         for (limits, expected) in [
             (Limits { items_max: 17, ..Limits::default() }, "limits.items_max must be 1 to 16"),
             (Limits { tcc_ms_max: 0, ..Limits::default() }, "limits.tcc_ms_max must be 1 to"),
-            (Limits { sessions_max: 257, ..Limits::default() }, "above limits.session_ids_max"),
+            (
+                Limits { sessions_max: 4_000_001, ..Limits::default() },
+                "above limits.session_ids_max",
+            ),
             (Limits { tcc_ms_max: 1, ..Limits::default() }, "above limits.tcc_ms_max"),
         ] {
             let error = check(&limits).expect_err("it is refused").to_string();
