@@ -22,9 +22,6 @@ const KNOWN: &[(&str, &[&str])] = &[
     ),
     ("crates/http/src", &["charging", "form", "problem", "query"]),
     ("crates/http/src/charging", &["codes", "refusal", "wording"]),
-    ("crates/resp/src", &["inline", "request"]),
-    ("crates/valkey-module/src", &["account", "account_key", "timers"]),
-    ("crates/valkey-module/src/server", &["context", "name"]),
 ];
 
 /// Arrows between modules side by side: the first use of each.
