@@ -21,7 +21,6 @@ mod text;
 mod totals;
 mod wording;
 
-pub(crate) use codes::{code_of, has_types};
 pub(crate) use command::Command;
 pub(crate) use input::{FaultLocation, field_problem, read_json};
 pub(crate) use operation::Retry;

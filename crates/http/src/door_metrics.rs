@@ -1,7 +1,7 @@
 //! `/metrics` of a door to nodes: its own requests, and what it knows of the nodes.
 
-use crate::door::Shared;
 use crate::node::Link;
+use crate::shared::Shared;
 use crate::status;
 use crate::traffic::Traffic;
 use axum::extract::State;

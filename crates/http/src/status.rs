@@ -1,10 +1,10 @@
 //! `/v0/status`: the nodes, and whether a majority of them counts.
 
 use crate::charging::{self, Retry};
-use crate::door::Shared;
 use crate::node::Link;
 use crate::problem::Problem;
 use crate::quorum::Quorum;
+use crate::shared::Shared;
 use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;

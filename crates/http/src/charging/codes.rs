@@ -1,107 +1,10 @@
-//! The table of codes that a problem can have: the result codes of the ledger, and beside them
-//! what can go wrong between a client, a door and a store.
+//! The table of codes that a problem can have, as it is served: those of the ledger, then the door's.
 
 use super::wording::http;
-use axum::http::StatusCode;
+use crate::door_codes::DOOR_CODES;
 use schemars::JsonSchema;
 use scurry_ledger::{Code, CodeKind};
 use serde::Serialize;
-
-/// A code that is not the ledger's.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct DoorCode {
-    pub(crate) name: &'static str,
-    pub(crate) status: StatusCode,
-    pub(crate) meaning: &'static str,
-}
-
-const fn code(name: &'static str, status: StatusCode, meaning: &'static str) -> DoorCode {
-    DoorCode { name, status, meaning }
-}
-
-pub(crate) const BAD_REQUEST: DoorCode =
-    code("BAD_REQUEST", StatusCode::BAD_REQUEST, "The request is no HTTP, or its query is wrong.");
-pub(crate) const NOT_FOUND: DoorCode =
-    code("NOT_FOUND", StatusCode::NOT_FOUND, "There is no such path.");
-pub(crate) const METHOD_NOT_ALLOWED: DoorCode = code(
-    "METHOD_NOT_ALLOWED",
-    StatusCode::METHOD_NOT_ALLOWED,
-    "The path has no such method: see the header Allow.",
-);
-const UNAUTHORIZED: DoorCode = code(
-    "UNAUTHORIZED",
-    StatusCode::UNAUTHORIZED,
-    "The request does not say who it is from, or wrongly: a token, or name and password.",
-);
-const FORBIDDEN: DoorCode = code(
-    "FORBIDDEN",
-    StatusCode::FORBIDDEN,
-    "The user has not the role that this needs, or a web page of another host asks.",
-);
-const MISDIRECTED_REQUEST: DoorCode = code(
-    "MISDIRECTED_REQUEST",
-    StatusCode::MISDIRECTED_REQUEST,
-    "The request is for a host that this door does not answer to.",
-);
-const SERVICE_UNAVAILABLE: DoorCode = code(
-    "SERVICE_UNAVAILABLE",
-    StatusCode::SERVICE_UNAVAILABLE,
-    "The door can not answer now: try again in a second.",
-);
-pub(crate) const REQUEST_TIMEOUT: DoorCode =
-    code("REQUEST_TIMEOUT", StatusCode::REQUEST_TIMEOUT, "The body took too long to come.");
-pub(crate) const CONTENT_TOO_LARGE: DoorCode =
-    code("CONTENT_TOO_LARGE", StatusCode::PAYLOAD_TOO_LARGE, "The body is too long.");
-pub(crate) const UNSUPPORTED_MEDIA_TYPE: DoorCode = code(
-    "UNSUPPORTED_MEDIA_TYPE",
-    StatusCode::UNSUPPORTED_MEDIA_TYPE,
-    "The body is not said to be application/json.",
-);
-pub(crate) const WRONG_TYPE: DoorCode =
-    code("WRONG_TYPE", StatusCode::CONFLICT, "The key holds something else than an account.");
-pub(crate) const STORE_REFUSED: DoorCode = code(
-    "STORE_REFUSED",
-    StatusCode::BAD_GATEWAY,
-    "The store does not let this door in, or is no store of accounts: nothing was done.",
-);
-pub(crate) const STORE_UNAVAILABLE: DoorCode = code(
-    "STORE_UNAVAILABLE",
-    StatusCode::SERVICE_UNAVAILABLE,
-    "The store is not reached, not ready, or full: nothing was done, and it may be tried again.",
-);
-pub(crate) const OUTCOME_UNKNOWN: DoorCode = code(
-    "OUTCOME_UNKNOWN",
-    StatusCode::GATEWAY_TIMEOUT,
-    "The store did not answer: the request may have been done or not. Send it again as it was.",
-);
-
-/// All codes that are not the ledger's.
-pub(crate) const DOOR_CODES: &[DoorCode] = &[
-    BAD_REQUEST,
-    UNAUTHORIZED,
-    FORBIDDEN,
-    NOT_FOUND,
-    METHOD_NOT_ALLOWED,
-    REQUEST_TIMEOUT,
-    CONTENT_TOO_LARGE,
-    UNSUPPORTED_MEDIA_TYPE,
-    MISDIRECTED_REQUEST,
-    SERVICE_UNAVAILABLE,
-    WRONG_TYPE,
-    STORE_REFUSED,
-    STORE_UNAVAILABLE,
-    OUTCOME_UNKNOWN,
-];
-
-/// Whether problems under this path have types.
-pub(crate) fn has_types(path: &str) -> bool {
-    path.starts_with("/v1/") || path.starts_with("/nchf-convergedcharging/")
-}
-
-/// The code of the door with this name.
-pub(crate) fn code_of(name: &str) -> Option<&'static str> {
-    DOOR_CODES.iter().map(|code| code.name).find(|known| *known == name)
-}
 
 /// One row of the table, as it is served.
 #[derive(Serialize, JsonSchema)]

@@ -1,10 +1,11 @@
 //! The OpenAPI 3.1 document: the table of operations, said in JSON.
 
-use super::codes::{self, DOOR_CODES};
+use super::codes;
 use super::operation::{Operation, Retry};
 use super::table::OPERATIONS;
 use super::text::{AccountId, Id, Name};
 use super::wording;
+use crate::door_codes::DOOR_CODES;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::RecursiveTransform;
 use schemars::{Schema, SchemaGenerator};

@@ -1,13 +1,13 @@
 //! From a request to a response: one way for every operation of the table.
 
 use super::answer::Answer;
-use super::codes::{self, BAD_REQUEST, CONTENT_TOO_LARGE, REQUEST_TIMEOUT};
+use super::codes;
 use super::input::{BODY_LEN_MAX, Input};
 use super::openapi;
 use super::operation::{Method, Operation};
-use super::refusal::{foreign, outcome};
+use super::refusal::{explain, foreign, outcome};
 use super::table::OPERATIONS;
-use super::wording::explain;
+use crate::door_codes::{BAD_REQUEST, CONTENT_TOO_LARGE, DoorCode, REQUEST_TIMEOUT};
 use crate::form;
 use crate::problem::Problem;
 use crate::service::Service;
@@ -132,7 +132,7 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
 }
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
-    let of = |code: codes::DoorCode, why: String| Problem::of_code(code.name, code.status, why);
+    let of = |code: DoorCode, why: String| Problem::of_code(code.name, code.status, why);
     let too_long = || of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes"));
     if form::is_too_long(&body, BODY_LEN_MAX) {
         return Err(too_long());
