@@ -4,10 +4,8 @@
 mod answer;
 mod body;
 mod build;
-mod codes;
 mod command;
 mod input;
-mod kinds;
 mod openapi;
 mod operation;
 mod quantity;

@@ -1,7 +1,6 @@
 //! Which path goes where, and for whom.
 
 use crate::charging;
-use crate::door_metrics;
 use crate::entities;
 use crate::entity;
 use crate::front;
@@ -29,7 +28,7 @@ pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Tra
             .route("/v0/entities", gate.only(Role::Read, get(entities::find)))
             .route("/v0/status", gate.only(Role::Read, get(status)));
     }
-    let metrics = get(door_metrics::page).with_state((Arc::clone(shared), Arc::clone(traffic)));
+    let metrics = get(status::metrics).with_state((Arc::clone(shared), Arc::clone(traffic)));
     let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
     let own = match &shared.store {
         None => own,

@@ -1,7 +1,6 @@
 //! From a request to a response: one way for every operation of the table.
 
 use super::answer::Answer;
-use super::codes;
 use super::input::{BODY_LEN_MAX, Input};
 use super::openapi;
 use super::operation::{Method, Operation};
@@ -43,7 +42,7 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>, is_open: bool) -> R
         let document = async move || ([(header::CONTENT_TYPE, kind)], text);
         router = router
             .route("/v1/openapi.json", get(document))
-            .route("/v1/problems", get(async || Json(codes::rows())));
+            .route("/v1/problems", get(async || Json(openapi::codes())));
     }
     for operation in OPERATIONS.iter().filter(|operation| operation.spec().role == role) {
         let service = Arc::clone(service);
