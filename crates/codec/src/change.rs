@@ -1,13 +1,14 @@
-//! The bytes of a Change, version 1:
+//! The bytes of a Change, version 2:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | u8 | version, 1 |
+//! | u8 | version, 2 |
 //! | signed | time, ms |
 //! | varint | count of ops |
 //! | | each op: its number u8 (`change/op.rs`), then its fields in the order of their declaration |
 //!
-//! docs/formats/change.md has the fields of each op.
+//! docs/formats/change.md has the fields of each op. Version 1 differs in how a session is told, and is
+//! read.
 
 mod op;
 mod op_read;
@@ -18,9 +19,11 @@ use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use core::fmt;
-use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, Time};
+use scurry_ledger::{Bucket, BucketNo, Change, Name, Op, SessionAt, Time};
 
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
+/// A session is told by its place in the account's order.
+const VERSION_OF_PLACES: u8 = 1;
 
 /// The bytes are not a Change of a version that this program knows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,10 +100,16 @@ impl Facts for Change {
 /// Reads a Change, all of the bytes. After an error the facts before it were handed on.
 pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeError> {
     let mut cursor = Cursor::new(bytes);
-    let version = cursor.byte()?;
-    if version != VERSION {
-        return Err(ChangeError::Version(version));
+    match cursor.byte()? {
+        VERSION => read_ops(cursor, facts),
+        VERSION_OF_PLACES => read_ops(cursor, &mut OfPlaces(facts)),
+        version => Err(ChangeError::Version(version)),
     }
+}
+
+#[expect(clippy::inline_always, reason = "the cursor stays in registers")]
+#[inline(always)]
+fn read_ops(mut cursor: Cursor<'_>, facts: &mut impl Facts) -> Result<(), ChangeError> {
     let at = Time(cursor.signed()?);
     facts.begin(at);
     // Not reserved for: a wrong count would ask for more than the bytes can hold.
@@ -108,6 +117,22 @@ pub fn read_change(bytes: &[u8], facts: &mut impl Facts) -> Result<(), ChangeErr
         op_read::take(&mut cursor, at, facts)?;
     }
     Ok(cursor.finish()?)
+}
+
+/// The taker of the facts of a Change of version 1.
+struct OfPlaces<'f, F>(&'f mut F);
+
+impl<F: Facts> Facts for OfPlaces<'_, F> {
+    fn begin(&mut self, at: Time) {
+        self.0.begin(at);
+    }
+
+    fn take(&mut self, mut op: Op) {
+        if let Some(session) = op.session_mut() {
+            *session = SessionAt::by_place(u16::try_from(session.0).unwrap_or(u16::MAX));
+        }
+        self.0.take(op);
+    }
 }
 
 /// Reads a Change, all of the bytes, into one whose buffer is used again. After an error it

@@ -43,7 +43,7 @@ fn numbers_of_any_length_come_back_in_ops_on_items() {
     let amounts = [1, 127, 128, 0x3fff, 0x4000, 0x1f_ffff, 0x20_0000, i64::MAX];
     for (session, bucket) in numbers.iter().flat_map(|a| numbers.iter().map(move |b| (*a, *b))) {
         for (item, amount) in [0, 127, 128, 255].iter().flat_map(|a| amounts.map(|b| (*a, b))) {
-            let at = ItemAt { session: SessionAt(session), item };
+            let at = ItemAt { session: SessionAt(u32::from(session)), item };
             let posting = Posting { bucket: BucketNo(bucket), amount };
             let ops = vec![
                 Op::Hold(at, posting),
@@ -66,9 +66,42 @@ fn bytes_are_put_behind_what_is_there() {
     assert_eq!(bytes, [b"before", encode(&every_op()).as_slice()].concat());
 }
 
+fn unhex(text: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("two digits");
+    (0..text.trim_end().len() / 2).map(|byte| digit(2 * byte)).collect()
+}
+
 #[test]
-fn version_1_is_pinned() {
-    expect_test::expect_file!["golden/change-v1.hex"].assert_eq(&hex(&encode(&every_op())));
+fn version_2_is_pinned() {
+    expect_test::expect_file!["golden/change-v2.hex"].assert_eq(&hex(&encode(&every_op())));
+}
+
+#[test]
+fn version_1_tells_sessions_by_their_places() {
+    let mut expected = every_op();
+    expected.ops.retain(|op| !matches!(op, Op::NameSession(_)));
+    for session in expected.ops.iter_mut().filter_map(Op::session_mut) {
+        *session = SessionAt::by_place(u16::try_from(session.0).expect("a place"));
+    }
+    let bytes = unhex(include_str!("golden/change-v1.hex"));
+    assert_eq!(decode(&bytes), Ok(expected));
+}
+
+#[test]
+fn a_number_that_would_be_a_place_is_refused() {
+    for (number, is_read) in [((1 << 31) - 1, true), (1 << 31, false)] {
+        let mut bytes = encode(&Change { at: Time(0), ops: Vec::new() });
+        *bytes.last_mut().expect("a count") = 1;
+        // CloseSession.
+        bytes.push(27);
+        let mut rest: u32 = number;
+        while rest >= 0x80 {
+            bytes.push(rest as u8 | 0x80);
+            rest >>= 7;
+        }
+        bytes.push(rest as u8);
+        assert_eq!(decode(&bytes).is_ok(), is_read, "{number}");
+    }
 }
 
 #[test]
@@ -80,6 +113,7 @@ fn numbers_of_ops_are_those_of_the_page() {
     expected.splice(3..4, [4, 4]);
     let bury = expected.iter().position(|number| *number == 28).expect("it is there");
     expected.splice(bury..=bury, [28, 28, 28]);
+    expected.push(53);
     assert_eq!(numbers, expected);
 }
 
@@ -109,10 +143,10 @@ fn errors_say_what_is_wrong() {
     assert_eq!(refused(&[]), "change is damaged: the bytes end inside of something");
     assert_eq!(refused(&[0]), "change of unknown format 0");
     assert_eq!(
-        refused(&[2]),
-        "change written by a newer Scurry (format 2); this one reads up to 1"
+        refused(&[3]),
+        "change written by a newer Scurry (format 3); this one reads up to 2"
     );
-    assert_eq!(refused(&at_zero(&[1, 33])), "change with an unknown op 33");
+    assert_eq!(refused(&at_zero(&[1, 99])), "change with an unknown op 99");
     assert_eq!(refused(&at_zero(&[1, 0])), "change with an unknown op 0");
     assert_eq!(refused(&at_zero(&[0, 7])), "change is damaged: 1 bytes are left over");
 }

@@ -3,8 +3,8 @@
 
 use scurry_codec::{ChangeError, Facts, decode_account, encode_account_over, read_change};
 use scurry_ledger::{
-    Account, Change, Command, Decision, Limits, Op, Portion, Status, Time, apply_op, decide_with,
-    next_due, seal, tick_in_place, view_in_place,
+    Account, Change, Command, Decision, Limits, Named, Op, Portion, Status, Time, apply_op,
+    decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 use std::mem;
 
@@ -23,6 +23,8 @@ pub struct Slate {
     image_len: usize,
     /// Room for the facts of a Change.
     ops: Vec<Op>,
+    /// The sessions that the facts of a Change name.
+    named: Named,
 }
 
 impl Slate {
@@ -88,7 +90,9 @@ impl Slate {
 
     /// Carries out the bytes of a Change. After an error the account is not one that ever was.
     pub fn apply(&mut self, change: &[u8]) -> Result<(), ChangeError> {
-        let mut applied = Applied { account: &mut self.account, at: Time(0) };
+        self.named.clear();
+        let Slate { account, named, .. } = self;
+        let mut applied = Applied { account, named, at: Time(0) };
         read_change(change, &mut applied)?;
         seal(applied.account, applied.at);
         Ok(())
@@ -121,6 +125,7 @@ fn emptied(account: &mut Option<Account>) -> &mut Account {
 /// An account whose facts are read.
 struct Applied<'s> {
     account: &'s mut Option<Account>,
+    named: &'s mut Named,
     at: Time,
 }
 
@@ -132,7 +137,7 @@ impl Facts for Applied<'_> {
     #[expect(clippy::inline_always, reason = "where an op is read its kind is known")]
     #[inline(always)]
     fn take(&mut self, op: Op) {
-        apply_op(self.account, &op, self.at);
+        apply_op(self.account, self.named, &op, self.at);
         match op {
             Op::SetBlob(..) | Op::StoreAnswer { .. } | Op::Bury(_) | Op::Remember(_) => drop(op),
             // The others own nothing; a call to find that out would cost more than most of them.

@@ -85,6 +85,61 @@ pub struct Account {
     pub tombstones: Tombstones,
     /// Transaction ids that are still remembered.
     pub transactions: Transactions,
+    /// Sums of what the host keeps apart and has not brought in.
+    pub elsewhere: Elsewhere,
+}
+
+/// The part of a busy account that its host keeps apart: open sessions, tombstones and transactions
+/// that the command at hand does not name. What the command names, and every session that is due, has
+/// been brought into [`Account::sessions`] and beside; of the rest the rules need only these sums.
+/// Empty for an account that is there as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Elsewhere {
+    /// Open sessions: how many.
+    pub sessions: usize,
+    /// The first deadline of them.
+    pub first_deadline: Option<Time>,
+    /// Tombstones.
+    pub tombstones: RecordsElsewhere,
+    /// Transactions.
+    pub transactions: RecordsElsewhere,
+}
+
+/// Sums of remembered records that are kept apart.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordsElsewhere {
+    /// How many.
+    pub len: usize,
+    /// When the first is forgotten.
+    pub first: Option<Time>,
+    /// How many of them are due to be forgotten at the time of the command.
+    pub due: usize,
+    /// When the first of the others is forgotten.
+    pub first_not_due: Option<Time>,
+}
+
+impl RecordsElsewhere {
+    fn forget(&mut self) {
+        self.len -= self.due;
+        (self.first, self.due) = (self.first_not_due, 0);
+    }
+}
+
+impl Elsewhere {
+    /// Forgets what is due.
+    pub(crate) fn forget(&mut self) {
+        if self.tombstones.due + self.transactions.due > 0 {
+            self.tombstones.forget();
+            self.transactions.forget();
+        }
+    }
+
+    /// When something of it comes due first.
+    #[inline]
+    pub fn next_due(&self) -> Option<Time> {
+        let due = [self.first_deadline, self.tombstones.first, self.transactions.first];
+        due.into_iter().flatten().min()
+    }
 }
 
 /// An amount of a unit.
@@ -320,7 +375,35 @@ impl Account {
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
             transactions: Transactions::default(),
+            elsewhere: Elsewhere::default(),
         }
+    }
+
+    /// How many sessions are open.
+    pub fn sessions_open(&self) -> usize {
+        self.sessions.len() + self.elsewhere.sessions
+    }
+
+    /// How many closed sessions are remembered.
+    pub fn tombstones_kept(&self) -> usize {
+        self.tombstones.len() + self.elsewhere.tombstones.len
+    }
+
+    /// How many transactions are remembered.
+    pub fn transactions_kept(&self) -> usize {
+        self.transactions.len() + self.elsewhere.transactions.len
+    }
+
+    /// When the first tombstone is forgotten.
+    pub fn first_tombstone(&self) -> Option<Time> {
+        let times = [self.tombstones.next_forget(), self.elsewhere.tombstones.first];
+        times.into_iter().flatten().min()
+    }
+
+    /// When the first transaction is forgotten.
+    pub fn first_transaction(&self) -> Option<Time> {
+        let times = [self.transactions.next_forget(), self.elsewhere.transactions.first];
+        times.into_iter().flatten().min()
     }
 
     /// The bucket with this name.

@@ -6,14 +6,67 @@ use crate::{
     Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Name, Op,
     Posting, Session, SessionAt, Slice, Time, UnitAmount,
 };
+use core::cmp::Ordering;
 use smallvec::SmallVec;
 
 /// Applies a Change to the state it was decided on.
 pub fn apply(account: &mut Option<Account>, change: &Change) {
+    let mut named = Named::default();
     for op in &change.ops {
-        apply_op(account, op, change.at);
+        apply_op(account, &mut named, op, change.at);
     }
     seal(account, change.at);
+}
+
+/// The sessions that the facts of one Change have named so far, by their numbers.
+#[derive(Clone, Debug, Default)]
+pub struct Named {
+    /// Places in the account's order; [`Named::GONE`] for what was closed.
+    places: SmallVec<[u32; 2]>,
+}
+
+impl Named {
+    const GONE: u32 = u32::MAX;
+
+    /// None are named: another Change begins.
+    pub fn clear(&mut self) {
+        self.places.clear();
+    }
+
+    /// Gives the session at this place the next number.
+    pub(crate) fn add(&mut self, place: usize) -> SessionAt {
+        let number = u32::try_from(self.places.len()).unwrap_or(u32::MAX);
+        self.places.push(u32::try_from(place).unwrap_or(Named::GONE));
+        SessionAt(number)
+    }
+
+    /// The number that was given last.
+    pub(crate) fn last(&self) -> SessionAt {
+        SessionAt(u32::try_from(self.places.len()).unwrap_or(u32::MAX).wrapping_sub(1))
+    }
+
+    /// Takes the last number back.
+    pub(crate) fn pop(&mut self) {
+        self.places.pop();
+    }
+
+    /// Where the session is in the account's order.
+    #[inline]
+    pub(crate) fn place(&self, at: SessionAt) -> usize {
+        let named = self.places.get(at.0 as usize).copied();
+        named.or(at.place()).unwrap_or(Named::GONE) as usize
+    }
+
+    fn close(&mut self, closed: usize) {
+        for place in &mut self.places {
+            match (*place as usize).cmp(&closed) {
+                Ordering::Less => {}
+                Ordering::Equal => *place = Named::GONE,
+                Ordering::Greater if *place != Named::GONE => *place -= 1,
+                Ordering::Greater => {}
+            }
+        }
+    }
 }
 
 /// Ends a Commit: the version grows, and the time is noted.
@@ -26,9 +79,9 @@ pub fn seal(account: &mut Option<Account>, at: Time) {
 }
 
 /// Applies one fact of a Change made at `at`; [`seal`] ends the Change. For those who read facts
-/// one by one, instead of [`apply`].
+/// one by one, instead of [`apply`]; `named` begins empty with each Change.
 #[inline(always)]
-pub fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
+pub fn apply_op(account: &mut Option<Account>, named: &mut Named, op: &Op, at: Time) {
     match op {
         Op::Create(status) => {
             debug_assert!(account.is_none());
@@ -38,7 +91,7 @@ pub fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
         _ => {
             debug_assert!(account.is_some());
             if let Some(account) = account {
-                account.apply_op(op, at);
+                account.apply_op(named, op, at);
             }
         }
     }
@@ -46,7 +99,7 @@ pub fn apply_op(account: &mut Option<Account>, op: &Op, at: Time) {
 
 impl Account {
     #[inline(always)]
-    fn apply_op(&mut self, op: &Op, at: Time) {
+    fn apply_op(&mut self, named: &mut Named, op: &Op, at: Time) {
         match op {
             Op::Create(_) | Op::Delete => {}
             Op::SetStatus(status) => self.status = *status,
@@ -108,18 +161,26 @@ impl Account {
                     None => self.counters.push(counter),
                 }
             }
-            Op::OpenSession { id, overrun } => self.sessions.push(Session {
-                id: *id,
-                version: 0,
-                validity_ms: 0,
-                tcc_ms: 0,
-                deadline: at,
-                overrun: *overrun,
-                items: SmallVec::new(),
-                answers: Default::default(),
-                blob: Default::default(),
-            }),
-            Op::AddItem { session, key, unit } => self.with_session(*session, |session| {
+            Op::NameSession(id) => {
+                let place = self.sessions.iter().position(|session| session.id == *id);
+                debug_assert!(place.is_some());
+                named.add(place.unwrap_or(usize::MAX));
+            }
+            Op::OpenSession { id, overrun } => {
+                named.add(self.sessions.len());
+                self.sessions.push(Session {
+                    id: *id,
+                    version: 0,
+                    validity_ms: 0,
+                    tcc_ms: 0,
+                    deadline: at,
+                    overrun: *overrun,
+                    items: SmallVec::new(),
+                    answers: Default::default(),
+                    blob: Default::default(),
+                });
+            }
+            Op::AddItem { session, key, unit } => self.with_session(named, *session, |session| {
                 session.items.push(Item::new(*key, *unit));
             }),
             Op::Hold(at, posting) => {
@@ -127,11 +188,11 @@ impl Account {
                     bucket.available -= amount;
                     bucket.held += amount;
                 });
-                self.with_item(*at, |item| {
+                self.with_item(named, *at, |item| {
                     item.slices.push(Slice { bucket: posting.bucket, amount: posting.amount });
                 });
             }
-            Op::Grant { at, amount, request } => self.with_item(*at, |item| {
+            Op::Grant { at, amount, request } => self.with_item(named, *at, |item| {
                 item.granted += amount;
                 item.last_grant = Some(*request);
             }),
@@ -140,7 +201,7 @@ impl Account {
                     bucket.held -= amount;
                     bucket.consumed += amount;
                 });
-                self.with_item(*at, |item| {
+                self.with_item(named, *at, |item| {
                     item.take_from_slice(posting);
                     item.from_hold += posting.amount;
                 });
@@ -150,18 +211,18 @@ impl Account {
                     bucket.held -= amount;
                     bucket.available += amount;
                 });
-                self.with_item(*at, |item| item.release(posting));
+                self.with_item(named, *at, |item| item.release(posting));
             }
             Op::ReleaseExpired(at, posting) => {
                 self.post(posting, |bucket, amount| {
                     bucket.held -= amount;
                     bucket.expired += amount;
                 });
-                self.with_item(*at, |item| item.release(posting));
+                self.with_item(named, *at, |item| item.release(posting));
             }
             Op::Use { at, used, direct, uncollected } => {
                 let mut unit = None;
-                self.with_item(*at, |item| {
+                self.with_item(named, *at, |item| {
                     item.used += used;
                     item.direct += direct;
                     item.uncollected += uncollected;
@@ -172,29 +233,32 @@ impl Account {
                 }
             }
             Op::Supervise { session, validity_ms, tcc_ms, deadline } => {
-                self.with_session(*session, |session| {
+                self.with_session(named, *session, |session| {
                     session.version += 1;
                     session.validity_ms = *validity_ms;
                     session.tcc_ms = *tcc_ms;
                     session.deadline = *deadline;
                 });
             }
-            Op::SetBlob(session, blob) => self.with_session(*session, |session| {
+            Op::SetBlob(session, blob) => self.with_session(named, *session, |session| {
                 session.blob.clear();
                 session.blob.extend_from_slice(blob);
             }),
             Op::StoreAnswer { session, answer, answers_max } => {
-                self.with_session(*session, |session| {
+                self.with_session(named, *session, |session| {
                     session.answers.store(answer, usize::from(*answers_max));
                 });
             }
             Op::CloseSession(session) => {
-                let index = usize::from(session.0);
+                let place = named.place(*session);
                 debug_assert!(
-                    self.sessions[index].items.iter().all(|item| item.slices.is_empty()),
+                    self.sessions[place].items.iter().all(|item| item.slices.is_empty()),
                     "a closed session holds nothing (I14)"
                 );
-                self.sessions.remove(index);
+                if place < self.sessions.len() {
+                    self.sessions.remove(place);
+                    named.close(place);
+                }
             }
             Op::Bury(tombstone) => self.tombstones.insert(tombstone),
             Op::Remember(transaction) => self.transactions.insert(transaction),
@@ -204,6 +268,7 @@ impl Account {
             Op::Forget => {
                 self.tombstones.forget(at);
                 self.transactions.forget(at);
+                self.elsewhere.forget();
             }
         }
     }
@@ -246,8 +311,8 @@ impl Account {
     }
 
     #[inline]
-    fn with_session(&mut self, at: SessionAt, change: impl FnOnce(&mut Session)) {
-        let found = self.sessions.get_mut(usize::from(at.0));
+    fn with_session(&mut self, named: &Named, at: SessionAt, change: impl FnOnce(&mut Session)) {
+        let found = self.sessions.get_mut(named.place(at));
         debug_assert!(found.is_some());
         if let Some(session) = found {
             change(session);
@@ -255,8 +320,8 @@ impl Account {
     }
 
     #[inline]
-    fn with_item(&mut self, at: ItemAt, change: impl FnOnce(&mut Item)) {
-        self.with_session(at.session, |session| {
+    fn with_item(&mut self, named: &Named, at: ItemAt, change: impl FnOnce(&mut Item)) {
+        self.with_session(named, at.session, |session| {
             let found = session.items.get_mut(usize::from(at.item));
             debug_assert!(found.is_some());
             if let Some(item) = found {

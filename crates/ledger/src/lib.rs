@@ -23,7 +23,7 @@ mod view;
 
 pub use account::*;
 pub use answer::*;
-pub use apply::{apply, apply_op, seal};
+pub use apply::{Named, apply, apply_op, seal};
 pub use change::*;
 pub use code::*;
 pub use command::*;

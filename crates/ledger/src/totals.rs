@@ -65,7 +65,7 @@ impl Portion {
         (self.accounts, self.sessions) = (0, 0);
         if let Some(account) = account {
             self.accounts = 1;
-            self.sessions = account.sessions.len() as u64;
+            self.sessions = account.sessions_open() as u64;
             self.buckets.extend_from_slice(&account.buckets);
             if !account.uncollected.is_empty() {
                 self.uncollected.extend_from_slice(&account.uncollected);
@@ -92,7 +92,7 @@ impl Totals {
         self.sessions -= before.sessions;
         if let Some(after) = after {
             self.accounts += 1;
-            self.sessions += after.sessions.len() as u64;
+            self.sessions += after.sessions_open() as u64;
             if before.has_buckets_of(after) && before.uncollected == after.uncollected {
                 for (before, after) in before.buckets.iter().zip(&after.buckets) {
                     self.move_on(before, after);

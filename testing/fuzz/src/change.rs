@@ -1,5 +1,5 @@
-//! The bytes of a Change: none make the decoder panic, a Change has one form, and what was read
-//! before into the same buffer leaves no trace.
+//! The bytes of a Change: none make the decoder panic, a Change has one form (of version 1, which is
+//! only read, any that can be read), and what was read before into the same buffer leaves no trace.
 
 use scurry_codec::{ChangeError, decode_change, encode_change};
 use scurry_ledger::{Change, Op, Time};
@@ -13,6 +13,9 @@ pub fn check(data: &[u8]) {
 pub(crate) fn one_form(data: &[u8]) -> Result<Change, ChangeError> {
     let mut change = Change { at: Time(7), ops: vec![Op::Forget; data.len() % 3] };
     decode_change(data, &mut change)?;
+    if data[0] == 1 {
+        return Ok(change);
+    }
     let mut bytes = Vec::new();
     encode_change(&change, &mut bytes);
     assert_eq!(bytes, data, "a Change has two forms: {change:?}");

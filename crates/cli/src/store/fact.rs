@@ -81,6 +81,7 @@ fn fact(op: &Op) -> Fact {
                 ("value", json!(value)),
             ],
         ),
+        Op::NameSession(of) => ("name-session", vec![("id", id(of))]),
         Op::OpenSession { id: of, overrun } => {
             ("open-session", vec![("id", id(of)), ("overrun", json!(overrun.name()))])
         }
@@ -139,7 +140,7 @@ fn time(time: Time) -> Value {
 }
 
 fn session(at: SessionAt) -> (&'static str, Value) {
-    ("session", json!(at.0))
+    ("session", json!(at.place().unwrap_or(at.0)))
 }
 
 fn item(at: ItemAt) -> Fields {

@@ -39,6 +39,7 @@ pub(super) mod number {
     pub(in crate::change) const NOTE_REFUND: u8 = 30;
     pub(in crate::change) const FORGET: u8 = 31;
     pub(in crate::change) const REMOVE_NAMED_BUCKET: u8 = 32;
+    pub(in crate::change) const NAME_SESSION: u8 = 53;
 }
 
 /// Bits of the attributes of a bucket that follow; the others are 0, and without an end.
@@ -77,6 +78,10 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.fields(|line| put_session(line, number::STORE_ANSWER, *session));
             pen.string(answer.as_bytes());
             pen.byte(*answers_max);
+        }
+        Op::NameSession(id) => {
+            pen.byte(number::NAME_SESSION);
+            pen.string(id.as_bytes());
         }
         Op::CloseSession(session) => {
             pen.fields(|line| put_session(line, number::CLOSE_SESSION, *session));
@@ -176,7 +181,8 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             });
         }
         Op::Forget => pen.byte(number::FORGET),
-        Op::Hold(..)
+        Op::NameSession(_)
+        | Op::Hold(..)
         | Op::Settle(..)
         | Op::Release(..)
         | Op::ReleaseExpired(..)
@@ -207,6 +213,7 @@ fn put_posting(pen: &mut Pen<'_>, number: u8, posting: &Posting, touched: &mut T
 
 #[inline]
 fn put_session(line: &mut Line<'_>, number: u8, session: SessionAt) {
+    debug_assert!(session.place().is_none(), "a Change of version 1 is not written again");
     line.byte(number);
     line.varint(u64::from(session.0));
 }
@@ -226,7 +233,7 @@ fn put_on_item(
     touched: &mut Touched,
 ) {
     touched.note(posting.bucket);
-    let (session, bucket) = (item.session.0, posting.bucket.0);
+    let (session, bucket) = (item.session.0, u32::from(posting.bucket.0));
     pen.fields(|line| {
         if session | bucket < 0x80 {
             // Four fields of a byte each, as nearly always.

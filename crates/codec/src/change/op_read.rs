@@ -54,6 +54,7 @@ pub(super) fn take(
             answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
             answers_max: from.byte()?,
         }),
+        number::NAME_SESSION => facts.take(Op::NameSession(from.id()?)),
         number => {
             // On a copy: who has no address stays in registers.
             let mut behind = from.clone();
@@ -157,7 +158,7 @@ fn take_on_item(from: &mut Cursor<'_>) -> Result<(ItemAt, Posting), Malformed> {
     // Three fields of a byte each, as nearly always.
     let (item, bucket) = match from.single_bytes() {
         Some([session, item, bucket]) => {
-            let session = SessionAt(u16::from(session));
+            let session = SessionAt(u32::from(session));
             (ItemAt { session, item }, BucketNo(u16::from(bucket)))
         }
         None => (take_item(from)?, take_bucket(from)?),
@@ -167,7 +168,8 @@ fn take_on_item(from: &mut Cursor<'_>) -> Result<(ItemAt, Posting), Malformed> {
 
 #[inline]
 fn take_session(from: &mut Cursor<'_>) -> Result<SessionAt, Malformed> {
-    Ok(SessionAt(from.narrow()?))
+    let session = SessionAt(from.narrow()?);
+    if session.place().is_some() { Err(Malformed::Number) } else { Ok(session) }
 }
 
 #[inline]

@@ -125,6 +125,7 @@ pub(crate) fn every_op() -> Change {
         Op::NoteRefund { debit: id("txn-0"), posting: posting(7, 8) },
         Op::Forget,
         Op::RemoveBucket { bucket: BucketNo(9), named: Some((name("main"), name("octets"))) },
+        Op::NameSession(id("session-1")),
     ];
     Change { at: AT, ops }
 }

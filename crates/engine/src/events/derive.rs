@@ -89,6 +89,7 @@ fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
         | Op::Release(..)
         | Op::ReleaseExpired(..)
         // They change no balance, and what they say of one is said by another fact.
+        | Op::NameSession(_)
         | Op::AddItem { .. }
         | Op::Grant { .. }
         | Op::Use { .. }

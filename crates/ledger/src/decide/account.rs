@@ -73,7 +73,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
             "the account is not closed: close it with SCUR.STATUS first",
         );
     }
-    if !account.sessions.is_empty() {
+    if account.sessions_open() > 0 {
         return reject(
             Code::NotEmpty,
             "the account has open sessions: end them with SCUR.RELEASE first",
@@ -86,7 +86,7 @@ pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {
             "a bucket is not empty: bring it to 0 with SCUR.ADJUST first",
         );
     }
-    let remembers = !account.tombstones.is_empty() || !account.transactions.is_empty();
+    let remembers = account.tombstones_kept() + account.transactions_kept() > 0;
     if remembers && !force {
         return reject(
             Code::NotEmpty,

@@ -72,12 +72,12 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> 
 
 /// The last check before a command is carried out: room to remember its transaction id.
 fn check_room(draft: &Draft<'_>) -> Step<()> {
-    let transactions = &draft.account().transactions;
+    let account = draft.account();
     let max = draft.limits.transactions_max;
-    if transactions.len() >= max {
+    if account.transactions_kept() >= max {
         return draft.busy(
             ("transactions_max", max),
-            transactions.next_forget(),
+            account.first_transaction(),
             "as many ids are remembered as allowed: retry then with the same id",
         );
     }

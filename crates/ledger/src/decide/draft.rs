@@ -1,15 +1,17 @@
 //! The account as it will be, and the facts that lead there.
 
-use crate::apply::{apply_op, seal};
+use crate::apply::{Named, apply_op, seal};
 use crate::{
-    Account, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Item, ItemAt, Limits, Op,
-    Posting, Rejection, Session, SessionAt, Time,
+    Account, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt, Limits, Op,
+    Overrun, Posting, Rejection, Session, SessionAt, Time,
 };
 use alloc::vec::Vec;
 
 pub(crate) struct Draft<'a> {
     account: &'a mut Option<Account>,
     ops: Vec<Op>,
+    /// The sessions that the facts name.
+    named: Named,
     pub(crate) now: Time,
     pub(crate) limits: &'a Limits,
 }
@@ -18,6 +20,7 @@ pub(crate) struct Draft<'a> {
 pub(super) struct Mark {
     account: Option<Account>,
     ops: usize,
+    named: Named,
 }
 
 const OVERFLOW: Rejection =
@@ -32,7 +35,7 @@ impl<'a> Draft<'a> {
         limits: &'a Limits,
     ) -> Draft<'a> {
         ops.clear();
-        Draft { account, ops, now, limits }
+        Draft { account, ops, named: Named::default(), now, limits }
     }
 
     pub(super) fn account_exists(&self) -> bool {
@@ -45,7 +48,7 @@ impl<'a> Draft<'a> {
     }
 
     pub(super) fn session(&self, at: SessionAt) -> &Session {
-        &self.account().sessions[usize::from(at.0)]
+        &self.account().sessions[self.named.place(at)]
     }
 
     pub(super) fn item(&self, at: ItemAt) -> &Item {
@@ -66,8 +69,20 @@ impl<'a> Draft<'a> {
     /// which fact it is, only that one's code is left.
     #[inline(always)]
     pub(super) fn record(&mut self, op: Op) {
-        apply_op(self.account, &op, self.now);
+        apply_op(self.account, &mut self.named, &op, self.now);
         self.ops.push(op);
+    }
+
+    /// Names the session at this place of the account's order, for facts about it.
+    pub(super) fn name(&mut self, place: usize) -> SessionAt {
+        self.ops.push(Op::NameSession(self.account().sessions[place].id));
+        self.named.add(place)
+    }
+
+    /// Opens a session, for facts about it.
+    pub(super) fn open(&mut self, id: Id, overrun: Overrun) -> SessionAt {
+        self.record(Op::OpenSession { id, overrun });
+        self.named.last()
     }
 
     /// Records a credit or a refund to a bucket, where its totals have room for it.
@@ -106,7 +121,11 @@ impl<'a> Draft<'a> {
 
     /// A point to go back to, where one may be needed: it costs a copy of the account.
     pub(super) fn mark_if(&self, needed: bool) -> Option<Mark> {
-        needed.then(|| Mark { account: self.account.clone(), ops: self.ops.len() })
+        needed.then(|| Mark {
+            account: self.account.clone(),
+            ops: self.ops.len(),
+            named: self.named.clone(),
+        })
     }
 
     /// Takes back a session that was opened as the last facts, and was granted nothing.
@@ -116,12 +135,14 @@ impl<'a> Draft<'a> {
         debug_assert!(self.ops[from..].iter().skip(1).all(|op| matches!(op, Op::AddItem { .. })));
         self.ops.truncate(from);
         if let Some(account) = self.account {
-            account.sessions.truncate(usize::from(at.0));
+            account.sessions.truncate(self.named.place(at));
         }
+        self.named.pop();
     }
 
     pub(super) fn roll_back(&mut self, mark: Mark) {
         *self.account = mark.account;
+        self.named = mark.named;
         self.ops.truncate(mark.ops);
     }
 

@@ -5,9 +5,7 @@
 
 use super::draft::Draft;
 use super::units::release_item;
-use crate::{
-    Account, BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone, TombstoneKind,
-};
+use crate::{Account, BucketNo, Id, ItemAt, Op, Posting, Time, Tombstone, TombstoneKind};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -31,6 +29,7 @@ pub fn next_due(account: &Account) -> Option<Time> {
     }
     account.tombstones.next_forget().into_iter().for_each(&mut at);
     account.transactions.next_forget().into_iter().for_each(&mut at);
+    account.elsewhere.next_due().into_iter().for_each(&mut at);
     due
 }
 
@@ -40,6 +39,10 @@ pub(crate) fn expire_due(draft: &mut Draft<'_>) {
     if next_due(draft.account()).is_none_or(|due| due > now) {
         return;
     }
+    debug_assert!(
+        draft.account().elsewhere.first_deadline.is_none_or(|deadline| deadline > now),
+        "the host brings in every session that is due"
+    );
     for due in collect(draft) {
         match due {
             Due::Session(id) => expire_session(draft, &id),
@@ -53,9 +56,7 @@ pub(crate) fn expire_due(draft: &mut Draft<'_>) {
     }
     let account = draft.account();
     let forgettable = |time: Option<Time>| time.is_some_and(|time| time <= now);
-    if forgettable(account.tombstones.next_forget())
-        || forgettable(account.transactions.next_forget())
-    {
+    if forgettable(account.first_tombstone()) || forgettable(account.first_transaction()) {
         draft.record(Op::Forget);
     }
 }
@@ -78,10 +79,9 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
 }
 
 fn expire_session(draft: &mut Draft<'_>, id: &Id) {
-    let Some(index) = draft.account().sessions.iter().position(|session| session.id == *id) else {
-        return;
-    };
-    let session = SessionAt(u16::try_from(index).unwrap_or(u16::MAX));
+    let place = draft.account().sessions.iter().position(|session| session.id == *id);
+    let Some(place) = place else { return };
+    let session = draft.name(place);
     let deadline = draft.session(session).deadline;
     let items = draft.session(session).items.len();
     for item in 0..items {

@@ -19,8 +19,8 @@ pub(super) fn reserve(
     request: &SessionRequest<'_>,
     digest: u64,
 ) -> Step<Outcome> {
-    if let Some(at) = find(draft, request.session) {
-        return match draft.session(at).answers.look_up(request.request, draft.limits.answers_max) {
+    if let Some(open) = find(draft, request.session).map(|place| &draft.account().sessions[place]) {
+        return match open.answers.look_up(request.request, draft.limits.answers_max) {
             WindowEntry::Stored(answer) => replay(answer, digest).map(Outcome::Replay),
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
@@ -60,14 +60,15 @@ pub(super) fn reserve(
 
 fn check_room(draft: &Draft<'_>) -> Step<()> {
     let (account, limits) = (draft.account(), draft.limits);
-    let open = account.sessions.len();
-    let ids_are_full = open + account.tombstones.len() >= limits.session_ids_max;
+    let open = account.sessions_open();
+    let ids_are_full = open + account.tombstones_kept() >= limits.session_ids_max;
     if open < limits.sessions_max && !ids_are_full {
         return Ok(());
     }
-    let first_end = account.sessions.iter().map(|session| session.deadline).min();
+    let deadlines = account.sessions.iter().map(|session| session.deadline);
+    let first_end = deadlines.chain(account.elsewhere.first_deadline).min();
     let last_known = first_end.map(|end| end.plus_ms(limits.tombstone_ms));
-    let first_forgotten = account.tombstones.next_forget().into_iter().chain(last_known).min();
+    let first_forgotten = account.first_tombstone().into_iter().chain(last_known).min();
     if open >= limits.sessions_max {
         // Its id still counts when the first has ended.
         let first = if ids_are_full { first_end.max(first_forgotten) } else { first_end };
@@ -85,10 +86,9 @@ fn check_room(draft: &Draft<'_>) -> Step<()> {
 }
 
 fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
-    let at = SessionAt(u16::try_from(draft.account().sessions.len()).unwrap_or(u16::MAX));
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
     let overrun = request.overrun.unwrap_or(draft.limits.overrun_default);
-    draft.record(Op::OpenSession { id, overrun });
+    let at = draft.open(id, overrun);
     for item in request.items {
         draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
     }
@@ -175,12 +175,13 @@ pub(super) fn terminate(
 
 pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
     let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
-    let Some(at) = find(draft, session) else {
+    let Some(place) = find(draft, session) else {
         return match draft.account().tombstones.find(session) {
             Some(Tombstone { kind: TombstoneKind::Released, .. }) => Ok(Outcome::Replay(answer)),
             _ => reject(Code::UnknownSession, UNKNOWN),
         };
     };
+    let at = draft.name(place);
     let id = draft.session(at).id;
     release_all(draft, at);
     let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
@@ -195,14 +196,14 @@ enum Found {
 }
 
 /// Steps 1 to 3 of UPDATE and TERMINATE.
-fn find_for(draft: &Draft<'_>, request: &SessionRequest<'_>, digest: u64) -> Step<Found> {
-    let Some(at) = find(draft, request.session) else {
+fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, digest: u64) -> Step<Found> {
+    let Some(place) = find(draft, request.session) else {
         return match replay_closed(draft, request, digest)? {
             Some(answer) => Ok(Found::Replay(answer)),
             None => reject(Code::UnknownSession, UNKNOWN),
         };
     };
-    let session = draft.session(at);
+    let session = &draft.account().sessions[place];
     match session.answers.look_up(request.request, draft.limits.answers_max) {
         WindowEntry::Stored(answer) => return replay(answer, digest).map(Found::Replay),
         WindowEntry::Below => {
@@ -219,13 +220,12 @@ fn find_for(draft: &Draft<'_>, request: &SessionRequest<'_>, digest: u64) -> Ste
             "the session has another version: read it with SCUR.SESSION",
         );
     }
-    Ok(Found::Open(at))
+    Ok(Found::Open(draft.name(place)))
 }
 
-fn find(draft: &Draft<'_>, session: &[u8]) -> Option<SessionAt> {
-    let sessions = &draft.account().sessions;
-    let index = sessions.iter().position(|open| open.id.as_bytes() == session)?;
-    u16::try_from(index).ok().map(SessionAt)
+/// The place of an open session in the account's order.
+fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
+    draft.account().sessions.iter().position(|open| open.id.as_bytes() == session)
 }
 
 /// The answer to a duplicate, where it is one.

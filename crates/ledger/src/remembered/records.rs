@@ -21,7 +21,7 @@ const TIME_MAX: i64 = (1 << 48) - 1;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Records<T> {
     bytes: Vec<u8>,
-    count: u16,
+    count: u32,
     kind: PhantomData<T>,
 }
 
@@ -57,7 +57,7 @@ impl<T> Default for Records<T> {
 impl<T: Remembered> Records<T> {
     /// How many are remembered.
     pub fn len(&self) -> usize {
-        usize::from(self.count)
+        self.count as usize
     }
 
     /// True when none is remembered.
@@ -83,7 +83,7 @@ impl<T: Remembered> Records<T> {
         let mut rest = bytes;
         let mut last = Time(0);
         while let Some((record, tail)) = split(rest) {
-            if record.forget_at < last || record.id.is_empty() || self.count == u16::MAX {
+            if record.forget_at < last || record.id.is_empty() || self.count == u32::MAX {
                 return false;
             }
             last = record.forget_at;
