@@ -3,7 +3,6 @@
 mod binary;
 mod join;
 mod local;
-mod ports;
 mod process;
 mod status;
 mod up;
