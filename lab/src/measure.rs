@@ -2,11 +2,9 @@
 
 mod charging;
 mod driver;
-mod index;
 mod key_value;
 mod live;
 mod load;
-mod search;
 mod system;
 mod usage;
 

@@ -1,17 +1,17 @@
 //! `scurry cluster`: a Valkey Cluster on this machine, for development.
 
 mod binary;
-mod down;
 mod join;
 mod local;
-mod ports;
 mod process;
 mod status;
 mod up;
 
+use crate::store::count_text;
 use anyhow::Result;
 use clap::{Args, Subcommand};
-use std::path::PathBuf;
+use local::Local;
+use std::path::{Path, PathBuf};
 
 const EXAMPLES: &str = "Examples:
   scurry cluster up --primaries 3 --replicas 1 --dir cluster
@@ -77,10 +77,23 @@ impl Cluster {
     pub(crate) fn run(self) -> Result<()> {
         match self.action {
             Action::Up(up) => up::run(&up),
-            Action::Down(place) => down::run(&place.dir),
+            Action::Down(place) => down(&place.dir),
             Action::Status(place) => status::run(&place.dir),
         }
     }
+}
+
+fn down(dir: &Path) -> Result<()> {
+    let mut local = Local::existing(dir)?;
+    match local.stop(dir)? {
+        0 => println!("no node was running"),
+        count => println!(
+            "{} stopped; the data is in {}",
+            count_text(count as u64, "node"),
+            dir.display()
+        ),
+    }
+    Ok(())
 }
 
 /// A child holds the sockets of its parent until it executes its program: tests that start one and

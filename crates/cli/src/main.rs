@@ -1,15 +1,11 @@
 //! The `scurry` binary: what is typed on its command line, and what that starts.
 
-mod announcement;
 mod backup;
 mod client;
 mod cluster;
-mod hash_password;
 mod http;
 mod inspect;
 mod log;
-mod make_token;
-mod mode;
 mod rdma;
 mod recovery;
 mod restore;
@@ -112,8 +108,8 @@ fn main() -> ExitCode {
         Command::Serve(options) => serve::run(*options, &given),
         Command::Http(http) => http.run(),
         Command::Cli(cli) => cli.run(),
-        Command::HashPassword => hash_password::run(),
-        Command::MakeToken => make_token::run(),
+        Command::HashPassword => users::hash_password(),
+        Command::MakeToken => users::make_token(),
         Command::Inspect(inspect) => inspect.run(),
         Command::Backup(backup) => backup.run(),
         Command::Restore(restore) => restore.run(),

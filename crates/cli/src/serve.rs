@@ -6,13 +6,13 @@ mod settings;
 
 pub(crate) use options::Options;
 
-use crate::announcement::Announcement;
 use crate::log::Log;
 use crate::recovery::Bar;
 use anyhow::{Context, Result};
 use clap::ArgMatches;
 use scurry_http::Door;
-use scurry_server::{Server, make_room};
+use scurry_server::{Durability, Server, Settings, make_room};
+use std::fmt;
 use tracing_subscriber::filter::LevelFilter;
 
 /// Serves until it is told to stop. `matches` are what the options of the command line were read
@@ -70,4 +70,42 @@ pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
         door.close();
     }
     outcome
+}
+
+/// Two lines that a server says about itself when it starts: its version, where and how it keeps what
+/// is committed, and who may come in. Whoever looks for a mistake in the settings finds it here.
+struct Announcement {
+    store: String,
+    entry: String,
+}
+
+impl Announcement {
+    fn new(settings: &Settings) -> Announcement {
+        let store = match &settings.storage {
+            None => "durability none: nothing survives a restart".to_owned(),
+            Some(storage) => {
+                let directory = std::path::absolute(&storage.directory);
+                let directory = directory.as_deref().unwrap_or(&storage.directory).display();
+                let mode = match storage.durability {
+                    Durability::None => "none",
+                    Durability::Write => "write",
+                    Durability::Fsync => "fsync",
+                };
+                format!("durability {mode} in {directory}")
+            }
+        };
+        let mut entry = settings.users.in_words();
+        if let Some(path) = settings.tls.as_ref().and_then(|tls| tls.client_ca.as_ref()) {
+            entry += &format!(", over TLS with a certificate of {}", path.display());
+        }
+        Announcement { store, entry }
+    }
+}
+
+impl fmt::Display for Announcement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let version = env!("CARGO_PKG_VERSION");
+        writeln!(f, "scurry {version}, {}", self.store)?;
+        write!(f, "clients come in {}", self.entry)
+    }
 }

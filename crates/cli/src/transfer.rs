@@ -4,7 +4,6 @@ mod copy;
 mod export_file;
 mod file_target;
 mod item;
-mod progress;
 mod store_source;
 mod store_target;
 

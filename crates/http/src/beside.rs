@@ -1,10 +1,10 @@
 //! The door beside an embedded engine: how it is, and what it has counted.
 
-use crate::door::charged;
 use crate::engine::Engine;
 use crate::front;
 use crate::gate::Gate;
 use crate::problem::Problem;
+use crate::routes::charged;
 use crate::service::Service;
 use crate::traffic::Traffic;
 use axum::Router;

@@ -4,10 +4,8 @@
 mod answer;
 mod body;
 mod build;
-mod codes;
 mod command;
 mod input;
-mod kinds;
 mod openapi;
 mod operation;
 mod quantity;
@@ -21,7 +19,6 @@ mod text;
 mod totals;
 mod wording;
 
-pub(crate) use codes::{code_of, has_types};
 pub(crate) use command::Command;
 pub(crate) use input::{FaultLocation, field_problem, read_json};
 pub(crate) use operation::Retry;

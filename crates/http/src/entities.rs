@@ -1,17 +1,15 @@
 //! `/v0/entities`: the ids of entities that have a value, or the entities of a range of ids.
 
-use crate::door::Shared;
-use crate::entity::{ID_LEN_MAX, failed, quorum};
+use crate::entity::{ID_LEN_MAX, quorum};
 use crate::problem::Problem;
-use crate::query;
+use crate::query::{self, ESCAPED};
 use crate::range::{self, Range};
-use crate::round::Failure;
 use crate::search::{Found, Search, Wanted};
+use crate::shared::Shared;
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use percent_encoding::{AsciiSet, CONTROLS, percent_encode};
+use percent_encoding::percent_encode;
 use serde::Serialize;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -21,10 +19,6 @@ const LIMIT_MAX: usize = 1_000;
 const LIMIT: usize = 100;
 /// Entities of a range that an answer has at most, and unless the request says otherwise.
 const RANGE_LIMIT_MAX: usize = 10_000_000;
-/// Characters that do not stand in the query of a URL as they are. All that is not ASCII is escaped too.
-pub(crate) const ESCAPED: &AsciiSet =
-    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
-
 /// Ids as they may stand behind `id=` in a URL: they are bytes, and JSON has none.
 #[derive(Serialize)]
 pub(crate) struct Ids {
@@ -55,7 +49,7 @@ pub(crate) async fn find(
             let limit = limit(LIMIT, LIMIT_MAX)?;
             let wanted = Wanted::Value(&value);
             let search = Search { wanted, after: &after, limit, id_len_max: ID_LEN_MAX };
-            let found = shared.coordinator.find(&value, search, quorum).await.map_err(refused)?;
+            let found = shared.coordinator.find(&value, search, quorum).await?;
             Ok(Json(show(&found)).into_response())
         }
         (None, true) => {
@@ -83,18 +77,6 @@ fn limit(text: Option<&[u8]>, unless: usize, max: usize) -> Result<usize, Proble
 fn show(found: &Found) -> Ids {
     let escaped = |id: &Vec<u8>| percent_encode(id, ESCAPED).to_string();
     Ids { ids: found.ids.iter().map(escaped).collect(), next: found.next.as_ref().map(escaped) }
-}
-
-pub(crate) fn refused(failure: Failure) -> Problem {
-    match failure {
-        Failure::NoIndex { .. } => {
-            Problem::new(StatusCode::NOT_IMPLEMENTED, "Not Implemented", failure)
-        }
-        Failure::TooMany(_) => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Unprocessable Content", failure)
-        }
-        other => failed(other),
-    }
 }
 
 #[cfg(test)]

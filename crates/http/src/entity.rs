@@ -3,11 +3,10 @@
 use crate::clock::now;
 use crate::condition;
 use crate::coordinator::Shown;
-use crate::door::Shared;
 use crate::problem::Problem;
 use crate::query;
 use crate::quorum::Quorum;
-use crate::round::Failure;
+use crate::shared::Shared;
 use axum::body::Body;
 use axum::extract::{RawQuery, Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
@@ -58,7 +57,7 @@ pub(crate) async fn get(
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
-    match shared.coordinator.get(&id, quorum).await.map_err(failed)? {
+    match shared.coordinator.get(&id, quorum).await? {
         Some(shown) => judge(show(shown), &headers),
         None => Err(Problem::new(StatusCode::NOT_FOUND, "Not Found", "there is no such entity")),
     }
@@ -94,7 +93,7 @@ pub(crate) async fn put(
     let expires = expires(request.headers())?;
     let value = shared.body(request).await?;
     let written = shared.coordinator.put(&id, value, expires, quorum).await;
-    Ok((StatusCode::CREATED, [(header::ETAG, written.map_err(failed)?.tag())]).into_response())
+    Ok((StatusCode::CREATED, [(header::ETAG, written?.tag())]).into_response())
 }
 
 /// 202: `ack` nodes know that it is deleted.
@@ -105,7 +104,7 @@ pub(crate) async fn delete(
 ) -> Result<Response, Problem> {
     condition::of_write(&headers)?;
     let Named { id, quorum } = Named::read(query.as_deref(), shared.coordinator.nodes.len())?;
-    let deleted = shared.coordinator.delete(&id, quorum).await.map_err(failed)?;
+    let deleted = shared.coordinator.delete(&id, quorum).await?;
     Ok((StatusCode::ACCEPTED, [(header::ETAG, deleted.tag())]).into_response())
 }
 
@@ -133,8 +132,4 @@ fn expires(headers: &HeaderMap) -> Result<Option<Time>, Problem> {
             Err(Problem::bad_request(why))
         }
     }
-}
-
-pub(crate) fn failed(failure: Failure) -> Problem {
-    Problem::not_enough_replicas(failure)
 }

@@ -1,21 +1,27 @@
 //! What every door has in front of its own routes: where it listens and for whom, the console, a
 //! sign of life, and answers to what leads nowhere.
 
-use crate::console;
 use crate::form;
 use crate::problem::Problem;
 use crate::start_error::StartError;
 use crate::traffic::{self, Traffic};
 use axum::Router;
 use axum::extract::Request;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state};
+use axum::response::IntoResponse;
 use axum::routing::get;
 use rustls::ServerConfig;
 use scurry_server::{TlsSettings, Users};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
+
+const CONSOLE: &str = include_str!("console.html");
+
+/// The console brings everything along, and may reach nothing but this door.
+const CONSOLE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'; \
+     img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// Where a door listens, and for whom.
 #[derive(Clone, Debug)]
@@ -72,7 +78,7 @@ pub(crate) fn routes(
     hint: impl Fn(&str) -> &'static str + Clone + Send + Sync + 'static,
     traffic: &Arc<Traffic>,
 ) -> Router {
-    own.merge(console::routes())
+    own.route("/", get(console))
         .route("/healthz", get(|| async { "ok\n" }))
         .fallback(move |request: Request| {
             let path = request.uri().path();
@@ -86,4 +92,17 @@ pub(crate) fn routes(
         })
         .layer(from_fn(form::check))
         .layer(from_fn_with_state(Arc::clone(traffic), traffic::count))
+}
+
+/// `/`: the console, one page that shows what `/metrics` says, live. It holds no data itself, so
+/// everybody may load it; what it asks for asks who it is for.
+async fn console() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (header::CONTENT_SECURITY_POLICY, CONSOLE_POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-cache"),
+    ];
+    (headers, CONSOLE)
 }

@@ -1,7 +1,6 @@
 //! Connections within bounds: how many there may be, how long each may take to say something or to
 //! take what it is told, and how they end.
 
-use crate::door::DRAIN;
 use crate::front::{Front, Tls};
 use crate::misdeeds::Misdeed;
 use crate::patience::Patient;
@@ -30,6 +29,8 @@ const TAKE_PATIENCE: Duration = Duration::from_secs(30);
 /// Of the head of a request, bytes.
 const HEAD_LEN_MAX: usize = 128 * 1024;
 const HEADERS_MAX: usize = 64;
+/// How long requests under way may take at the end.
+pub(crate) const DRAIN: Duration = Duration::from_secs(5);
 /// After a connection could not be accepted: most likely there are too many open files.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 

@@ -1,6 +1,6 @@
 //! Errors as RFC 9457 has them: `application/problem+json`, with a word for programs.
 
-use crate::charging;
+use crate::door_codes;
 use axum::body::Body;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -66,8 +66,8 @@ impl Problem {
 
     /// Under the paths of charging a code has a type where /v1/problems tells of it.
     pub(crate) fn at(mut self, path: &str) -> Problem {
-        if charging::has_types(path) && self.code.is_none() {
-            self.code = charging::code_of(&word(self.title));
+        if door_codes::has_types(path) && self.code.is_none() {
+            self.code = door_codes::code_of(&word(self.title));
         }
         self
     }

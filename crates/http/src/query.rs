@@ -1,8 +1,12 @@
 //! The part of a URL behind `?`: names and values of any bytes, each name at most once.
 
 use crate::problem::Problem;
-use percent_encoding::percent_decode;
+use percent_encoding::{AsciiSet, CONTROLS, percent_decode};
 use serde_json::json;
+
+/// Characters that do not stand in the query of a URL as they are. All that is not ASCII is escaped too.
+pub(crate) const ESCAPED: &AsciiSet =
+    &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'%').add(b'&').add(b'+').add(b'<').add(b'>');
 
 /// Reads `query`, in which only `names` may stand; a value for each, in their order.
 pub(crate) fn read<const N: usize>(

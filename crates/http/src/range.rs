@@ -2,13 +2,13 @@
 //! value, one after the other as they are read. What is in memory at a time is a page of ids and a
 //! few values, however long the range is.
 
-use crate::door::Shared;
-use crate::entities::{ESCAPED, refused};
 use crate::entity::ID_LEN_MAX;
 use crate::problem::Problem;
+use crate::query::ESCAPED;
 use crate::quorum::Quorum;
 use crate::round::Failure;
 use crate::search::{READS, Search, Wanted};
+use crate::shared::Shared;
 use axum::body::{Body, Bytes};
 use axum::http::{HeaderValue, header};
 use axum::response::Response;
@@ -40,7 +40,7 @@ pub(crate) struct Range {
 /// missed on the way the connection ends before the last chunk.
 pub(crate) async fn answer(shared: Arc<Shared>, mut range: Range) -> Result<Response, Problem> {
     // What fails at once has a status.
-    range.look(&shared).await.map_err(refused)?;
+    range.look(&shared).await?;
     let steps = stream::try_unfold((shared, range), async |(shared, mut range)| {
         let read = range.step(&shared).await?;
         Ok::<_, Failure>(read.map(|entities| (entities, (shared, range))))

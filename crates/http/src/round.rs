@@ -4,8 +4,10 @@ use crate::copy::not_a_node;
 use crate::inbox::Inbox;
 use crate::line::Line;
 use crate::node::{ASKED_AGAIN_MAX, Missing, Node};
+use crate::problem::Problem;
 use crate::quorum::Quorum;
 use axum::body::Bytes;
+use axum::http::StatusCode;
 use futures_util::future::{BoxFuture, Either, select, select_all};
 use redis::{RedisResult, Value};
 use std::pin::pin;
@@ -54,6 +56,20 @@ pub(crate) enum Failure {
     /// Ids that would take too long to list.
     #[error("a node has more than {0} entities to go through")]
     TooMany(usize),
+}
+
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        match failure {
+            Failure::NoIndex { .. } => {
+                Problem::new(StatusCode::NOT_IMPLEMENTED, "Not Implemented", failure)
+            }
+            Failure::TooMany(_) => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "Unprocessable Content", failure)
+            }
+            Failure::NotEnough { .. } | Failure::NoVersion => Problem::not_enough_replicas(failure),
+        }
+    }
 }
 
 /// Changes that a request that fails has made.

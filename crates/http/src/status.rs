@@ -1,13 +1,17 @@
-//! `/v0/status`: the nodes, and whether a majority of them counts.
+//! How a door to nodes is, for people, for balancers and for Prometheus: `/v0/status`, `/readyz` and
+//! `/metrics`.
 
 use crate::charging::{self, Retry};
-use crate::door::Shared;
 use crate::node::Link;
 use crate::problem::Problem;
 use crate::quorum::Quorum;
+use crate::shared::Shared;
+use crate::traffic::Traffic;
 use axum::Json;
 use axum::extract::State;
-use axum::http::StatusCode;
+use axum::http::{StatusCode, header};
+use axum::response::IntoResponse;
+use scurry_server::{Exposition, Kind};
 use serde::Serialize;
 use std::sync::Arc;
 
@@ -67,4 +71,36 @@ pub(crate) async fn ready(State(shared): State<Arc<Shared>>) -> Result<&'static 
     }
     let why = format!("{ready} of {} nodes are ready: see /v0/status", nodes.len());
     Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "Service Unavailable", why))
+}
+
+/// The requests of this door, and what it knows of the nodes.
+pub(crate) async fn metrics(
+    State((shared, traffic)): State<(Arc<Shared>, Arc<Traffic>)>,
+) -> impl IntoResponse {
+    let mut page = Exposition::default();
+    let nodes = &shared.coordinator.nodes;
+    let help = "1 for the state that the node is in. Answers of a node count when it is ready.";
+    page.metric("scurry_http_node_state", Kind::Gauge, help);
+    for node in nodes {
+        let (link, _) = node.link_since();
+        let states = [
+            ("ready", matches!(link, Link::Ready(_))),
+            ("not_ready", matches!(link, Link::NotReady(_))),
+            ("away", matches!(link, Link::Away(_))),
+        ];
+        for (state, is_so) in states {
+            page.sample(&[("node", &node.address), ("state", state)], u8::from(is_so));
+        }
+    }
+    let help = "When the node came into this state, by the clock of the door.";
+    page.metric("scurry_http_node_state_since_timestamp_seconds", Kind::Gauge, help);
+    for node in nodes {
+        let (_, since) = node.link_since();
+        page.sample(&[("node", &node.address)], since.0 as f64 / 1e3);
+    }
+    let help = "1 when the store answers and requests that ask for a majority can be answered.";
+    let is_ready = ready(State(Arc::clone(&shared))).await.is_ok();
+    page.single("scurry_http_ready", Kind::Gauge, help, u8::from(is_ready));
+    traffic.show(&mut page);
+    ([(header::CONTENT_TYPE, Exposition::CONTENT_TYPE)], page.into_text())
 }

@@ -1,6 +1,6 @@
 //! Inline requests: what a person types over telnet, with Redis's rules for quotes.
 
-use crate::request::Span;
+use crate::args::Span;
 
 /// Splits a line into arguments, unquoted into `out`. None when a quote does not end or does
 /// not end the word.

@@ -2,6 +2,7 @@
 //! replies. Pure: bytes in, bytes out; no sockets, no clock, no state of the store.
 #![forbid(unsafe_code)]
 
+mod args;
 mod decimal;
 mod entity_reply;
 mod entity_request;
@@ -27,6 +28,7 @@ mod slot;
 pub mod table;
 mod words;
 
+pub use args::Args;
 pub use entity_reply::{EntityShown, entity_answer, entity_write_answer};
 pub use entity_request::{
     EntityFind, EntityOptions, parse_entity_del, parse_entity_find, parse_entity_get,
@@ -46,9 +48,7 @@ pub use render::{
     account_map, answer, audit_map, check_answer, reject, rejection, session_map, totals_map,
 };
 pub use reply::{Protocol, Reply};
-pub use request::{
-    Args, Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX,
-};
+pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};
 pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};

@@ -1,6 +1,7 @@
 //! The incremental request parser: finds the arguments of one request in the bytes a
 //! connection has received, in place and without going over them twice.
 
+use crate::args::{Args, Span};
 use crate::inline;
 
 /// Bounds of a request.
@@ -96,57 +97,6 @@ pub enum Parsed {
     Request(usize),
     /// The connection cannot go on.
     Error(ProtocolError),
-}
-
-/// Where an argument is, counted from the first byte of its request.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Span {
-    pub(crate) start: u32,
-    pub(crate) len: u32,
-}
-
-impl Span {
-    /// Requests are bounded to 32 bits by [`Parser::parse`].
-    #[expect(clippy::cast_possible_truncation, reason = "request_len_max is clamped to u32::MAX")]
-    pub(crate) fn new(start: usize, len: usize) -> Span {
-        Span { start: start as u32, len: len as u32 }
-    }
-}
-
-/// The arguments of one request, borrowed from the input. The first one is the command's name.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Args<'a> {
-    pub(crate) bytes: &'a [u8],
-    pub(crate) spans: &'a [Span],
-}
-
-impl<'a> Args<'a> {
-    /// How many, the command's name included.
-    pub fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    /// True for an empty line and an empty array.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
-    /// The argument at this position, none behind the last.
-    pub fn get(&self, position: usize) -> Option<&'a [u8]> {
-        let span = self.spans.get(position)?;
-        self.bytes.get(span.start as usize..span.start as usize + span.len as usize)
-    }
-
-    /// The argument at this position, empty behind the last: for commands whose arity was checked.
-    pub fn at(&self, position: usize) -> &'a [u8] {
-        self.get(position).unwrap_or_default()
-    }
-
-    /// From this position on.
-    pub fn iter_from(&self, position: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
-        let args = *self;
-        (position..args.len()).map(move |position| args.at(position))
-    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,6 @@
 //! Requests that own their bytes: what one core hands to another.
 
-use crate::Args;
-use crate::request::Span;
+use crate::args::{Args, Span};
 
 /// A list of requests. Emptied, it keeps its room.
 #[derive(Debug, Default)]

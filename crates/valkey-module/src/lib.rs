@@ -12,6 +12,7 @@ mod desk;
 mod entity;
 mod events;
 mod eviction;
+mod expiry;
 mod headed;
 mod load;
 mod options;

@@ -2,19 +2,13 @@
 //! entry for each account; it may be too early, never too late. Replicas keep the entries as well,
 //! so that one that becomes the primary goes on at once, but only a primary acts on them.
 
-use crate::account::AccountValue;
-use crate::account_key::AccountKey;
-use crate::desk::{self, Desk};
-use crate::server::{Context, Mode, OpenKey, OwnedName, call};
-use scurry_engine::Home;
+use crate::server::{Context, call};
 use scurry_ledger::Time;
 use std::collections::BTreeSet;
 use std::ffi::c_void;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use valkey_module::raw;
 
-/// Accounts that one call looks at: commands want their turns.
-const STEPS_MAX: usize = 128;
 /// When to look again while nothing may be written, ms.
 const QUIET_MS: i64 = 100;
 
@@ -29,10 +23,17 @@ impl Armed {
 
 /// The order in which accounts are looked at: time, then id (I9).
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Entry {
-    at: Time,
-    database: i32,
-    key: Box<[u8]>,
+pub(crate) struct Entry {
+    pub(crate) at: Time,
+    pub(crate) database: i32,
+    pub(crate) key: Box<[u8]>,
+}
+
+impl Entry {
+    /// The state of the timer that this is the entry of.
+    pub(crate) fn armed(&self) -> Armed {
+        Armed(self.at)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -45,6 +46,16 @@ struct Timers {
 }
 
 static TIMERS: Mutex<Option<Timers>> = Mutex::new(None);
+
+/// The callback for accounts that are due.
+type Due = fn(&Context, Time);
+
+static OF_DUE: OnceLock<Due> = OnceLock::new();
+
+/// Names what is called when entries are due, and takes them with [`pop`].
+pub(crate) fn call_when_due(due: Due) {
+    OF_DUE.get_or_init(|| due);
+}
 
 fn with<R>(work: impl FnOnce(&mut Timers) -> R) -> R {
     let mut guard: MutexGuard<'_, Option<Timers>> =
@@ -111,6 +122,14 @@ pub(crate) fn importing(context: &Context, begins: bool) {
     });
 }
 
+/// Takes the first entry that is due.
+pub(crate) fn pop(now: Time) -> Option<Entry> {
+    with(|timers| {
+        timers.entries.first().filter(|first| first.at <= now)?;
+        timers.entries.pop_first()
+    })
+}
+
 /// Files were read, or this node has become the primary: goes on.
 pub(crate) fn wake(context: &Context) {
     with(|timers| timers.wake(context));
@@ -147,12 +166,6 @@ impl Timers {
             self.server = Some((timer, at));
         }
     }
-
-    /// The first entry that is due.
-    fn pop(&mut self, now: Time) -> Option<Entry> {
-        self.entries.first().filter(|first| first.at <= now)?;
-        self.entries.pop_first()
-    }
 }
 
 // SAFETY: called by the server alone, with a valid context, when the timer has fired.
@@ -170,7 +183,9 @@ unsafe extern "C" fn fired(context: *mut raw::RedisModuleCtx, _: *mut c_void) {
         with(|timers| timers.fire_in(&context, now.plus_ms(QUIET_MS), QUIET_MS));
         return;
     }
-    desk::at(&context, |desk| turn(&context, desk, now, STEPS_MAX));
+    if let Some(due) = OF_DUE.get() {
+        due(&context, now);
+    }
     with(|timers| timers.wake(&context));
 }
 
@@ -180,34 +195,4 @@ fn runs_by_hand() -> bool {
     return crate::server::test_clock::now().is_some();
     #[cfg(not(feature = "test-clock"))]
     false
-}
-
-/// Looks at accounts that are due, at so many of them at most. How many commits were made.
-pub(crate) fn turn(context: &Context, desk: &mut Desk, now: Time, steps_max: usize) -> usize {
-    let mut commits = 0;
-    for _ in 0..steps_max {
-        let Some(entry) = with(|timers| timers.pop(now)) else { break };
-        commits += usize::from(look(context, desk, &entry));
-    }
-    commits
-}
-
-/// Commits what is due in the account of an entry, at the entry's time. False when it was nothing.
-fn look(context: &Context, desk: &mut Desk, entry: &Entry) -> bool {
-    if !context.select(entry.database) {
-        return false;
-    }
-    let owned = OwnedName::new(context, &entry.key);
-    let mut key = OpenKey::new(context, owned.name(), Mode::Write);
-    match key.value::<AccountValue>() {
-        Ok(Some(mut value)) => {
-            // The entry of what was there before: this one has its own, or needs none.
-            if *value.armed() != Armed(entry.at) {
-                return false;
-            }
-            *value.armed() = Armed::NONE;
-        }
-        _ => return false,
-    }
-    AccountKey::new(desk, &mut key).tick(entry.at).is_ok_and(|change| change.is_some())
 }

@@ -1,18 +1,18 @@
-//! The load of plain keys and values.
+//! The loads of plain keys and values, and of an index on the value.
 
 use anyhow::{Context, Result};
 
 use super::{Bench, System, addresses, settle};
-use crate::audit::audit_key_value;
+use crate::audit::{audit_index, audit_key_value};
 use crate::client::Client;
 use crate::filling::Filling;
 use crate::names::key_text;
-use crate::populate::set_keys;
+use crate::populate::{put_records, set_keys};
 use crate::progress::Progress;
 use crate::row::Run;
 use crate::scenario::KeyValue;
 use crate::target::probe_key_value;
-use crate::workload::{KeyValueWorkload, Workload};
+use crate::workload::{IndexWorkload, KeyValueWorkload, Workload};
 
 impl Bench<'_> {
     pub(super) fn key_value(
@@ -69,6 +69,38 @@ impl Bench<'_> {
         }
         fleet.stop_last()?;
         audit().context("after one of the members was stopped")
+    }
+
+    pub(super) fn index(
+        &self,
+        kv: &KeyValue,
+        number: u32,
+        fleet: &System,
+        client: &mut Client,
+        progress: &Progress,
+    ) -> Result<(Run, Option<Filling>)> {
+        let scenario = self.scenario;
+        let dialect = self.target.index_dialect().context("this target has no index")?;
+        self.target.prepare(scenario.kind, client, self.library)?;
+        let mut workload = IndexWorkload::new(kv, dialect, scenario.sessions, scenario.seed);
+        let filling = self.fill(fleet, client, kv.keys, progress, |client, progress| {
+            put_records(client, &mut workload, progress)
+        })?;
+        if let Some(driver) = fleet.driver() {
+            let (mut run, tally) =
+                self.drive(number, &key_value_words(kv), fleet, driver, client, progress)?;
+            workload.take(&tally.records, tally.wrong);
+            let verdict =
+                self.verdict(&run.errors, || audit_index(client, &workload, scenario.seed));
+            settle(&mut run, verdict, filling.as_ref(), progress);
+            return Ok((run, filling));
+        }
+        let addresses = addresses(fleet, None);
+        let mut run = self.load(number, &mut workload, fleet, client, addresses, progress)?;
+        let verdict =
+            self.verdict(workload.errors(), || audit_index(client, &workload, scenario.seed));
+        settle(&mut run, verdict, filling.as_ref(), progress);
+        Ok((run, filling))
     }
 }
 

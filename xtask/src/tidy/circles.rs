@@ -13,31 +13,12 @@ use super::modules::{Modules, Path, Reference};
 use super::tree::Tree;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Circles that are still there, by the directory of their modules. The list gets shorter only: a circle
-/// that is smaller or gone has to be taken from it.
-const KNOWN: &[(&str, &[&str])] = &[
-    (
-        "crates/http/src",
-        &["beside", "door", "door_metrics", "entities", "entity", "listener", "range", "status"],
-    ),
-    ("crates/http/src", &["charging", "form", "problem", "query"]),
-    ("crates/http/src/charging", &["codes", "refusal", "wording"]),
-    ("crates/resp/src", &["inline", "request"]),
-    ("crates/valkey-module/src", &["account", "account_key", "timers"]),
-    ("crates/valkey-module/src/server", &["context", "name"]),
-];
-
 /// Arrows between modules side by side: the first use of each.
 type Arrows<'r> = BTreeMap<&'r str, BTreeMap<&'r str, &'r Reference>>;
 
-/// Circles in any crate of the product, and those that are listed and gone.
+/// Circles in any crate of the product.
 pub(crate) fn circles(tree: &Tree) -> Vec<Finding> {
-    compare(tree, KNOWN)
-}
-
-fn compare(tree: &Tree, known: &[(&str, &[&str])]) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let mut left: Vec<_> = known.iter().collect();
     for dir in tree.crate_dirs().filter(|dir| dir.starts_with("crates/")) {
         for root in ["lib.rs", "main.rs"] {
             let modules = Modules::read(tree, &format!("{dir}/src/{root}"));
@@ -48,19 +29,10 @@ fn compare(tree: &Tree, known: &[(&str, &[&str])]) -> Vec<Finding> {
             let references = modules.references();
             for (level, arrows) in by_level(&references) {
                 let place = [&[format!("{dir}/src")], level].concat().join("/");
-                for circle in knots(&arrows) {
-                    let before = left.len();
-                    left.retain(|(dir, names)| *dir != place || !circle.iter().eq(names.iter()));
-                    if left.len() == before {
-                        findings.push(finding(&arrows, &circle, &place));
-                    }
-                }
+                let knots = knots(&arrows);
+                findings.extend(knots.iter().map(|circle| finding(&arrows, circle, &place)));
             }
         }
-    }
-    for (dir, names) in left {
-        let what = format!("is no circle any more: {}; take it from the list", names.join(", "));
-        findings.push(Finding::in_file(dir, what));
     }
     findings
 }
@@ -143,11 +115,11 @@ mod tests {
 
     const DIR: &str = "crates/engine/src";
 
-    fn found(files: &[(&str, &str)], known: &[(&str, &[&str])]) -> Vec<String> {
+    fn found(files: &[(&str, &str)]) -> Vec<String> {
         let mut all = vec![("crates/engine/Cargo.toml".to_owned(), "")];
         all.extend(files.iter().map(|(path, text)| (format!("{DIR}/{path}"), *text)));
         let all: Vec<(&str, &str)> = all.iter().map(|(path, text)| (&**path, *text)).collect();
-        compare(&Tree::of(&all), known).iter().map(Finding::to_string).collect()
+        circles(&Tree::of(&all)).iter().map(Finding::to_string).collect()
     }
 
     const CIRCLE: [(&str, &str); 4] = [
@@ -163,13 +135,13 @@ mod tests {
             "{DIR}/a.rs:2: 3 modules of {DIR} are in one circle (a, b, c); the shortest: {DIR}/a.rs:2 uses `b`, \
              {DIR}/b.rs:1 uses `c`, {DIR}/c.rs:1 uses `a`"
         );
-        assert_eq!(found(&CIRCLE, &[]), [expected]);
+        assert_eq!(found(&CIRCLE), [expected]);
     }
 
     #[test]
     fn one_direction_passes() {
         let files = [CIRCLE[0], CIRCLE[1], CIRCLE[2], ("c.rs", "use std::a::A;")];
-        assert!(found(&files, &[]).is_empty());
+        assert!(found(&files).is_empty());
     }
 
     #[test]
@@ -180,7 +152,7 @@ mod tests {
             ("a/inner.rs", "use crate::b;\nuse super::Own;"),
             ("b.rs", "use crate::a;"),
         ];
-        let found = found(&files, &[]);
+        let found = found(&files);
         assert_eq!(found.len(), 1);
         assert!(found[0].contains("(a, b)"), "{found:?}");
     }
@@ -193,27 +165,18 @@ mod tests {
             ("a/b.rs", "use super::C;\nuse super::Own;"),
             ("a/c.rs", "use super::b;\npub struct C;"),
         ];
-        let names = found(&files, &[]);
+        let names = found(&files);
         assert_eq!(names.len(), 1);
         assert!(names[0].contains(&format!("2 modules of {DIR}/a are in one circle (b, c)")));
         let files = [files[0], files[1], ("a/b.rs", "use super::Own;"), files[3]];
-        assert!(found(&files, &[]).is_empty());
+        assert!(found(&files).is_empty());
     }
 
     #[test]
     fn all_names_of_a_module_around_are_not_brought_in() {
         let files = [("lib.rs", "mod a;"), ("a.rs", "mod b;"), ("a/b.rs", "use super::*;")];
-        assert_eq!(found(&files, &[]).len(), 1);
+        assert_eq!(found(&files).len(), 1);
         let files = [files[0], files[1], ("a/b.rs", "#[cfg(test)]\nmod tests { use super::*; }")];
-        assert!(found(&files, &[]).is_empty());
-    }
-
-    #[test]
-    fn a_listed_circle_passes_and_has_to_be_listed_as_it_is() {
-        assert!(found(&CIRCLE, &[(DIR, &["a", "b", "c"])]).is_empty());
-        let listed: &[(&str, &[&str])] = &[(DIR, &["a", "b", "c", "d"])];
-        assert_eq!(found(&CIRCLE, listed).len(), 2);
-        let gone = found(&[CIRCLE[0]], &[(DIR, &["a", "b", "c"])]);
-        assert_eq!(gone, [format!("{DIR}: is no circle any more: a, b, c; take it from the list")]);
+        assert!(found(&files).is_empty());
     }
 }

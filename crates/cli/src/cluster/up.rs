@@ -2,12 +2,16 @@
 
 use super::binary::{check_server, find_module};
 use super::local::{Local, Node};
-use super::{Up, join, ports};
-use anyhow::{Context, Result, ensure};
+use super::{Up, join};
+use anyhow::{Context, Result, bail, ensure};
 use std::fs;
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Where free blocks are looked for: below the ports that the kernel gives to clients.
+const PORTS: std::ops::Range<u16> = 21_000..32_000;
 
 pub(super) fn run(up: &Up) -> Result<()> {
     let version = check_server(&up.server)?;
@@ -50,7 +54,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
 fn again(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
     let shown = dir.display();
     if let Some(node) = local.nodes.iter().find(|node| node.is_alive()) {
-        anyhow::bail!(
+        bail!(
             "{shown} holds a cluster that runs (process of port {}): use it, stop it with `scurry \
              cluster down --dir {shown}`, or give another --dir",
             node.port
@@ -70,7 +74,7 @@ fn again(mut local: Local, up: &Up, dir: &Path) -> Result<Local> {
     );
     for node in &local.nodes {
         for port in [node.port, node.bus_port] {
-            ports::free(Some(port), 1)?;
+            free_ports(Some(port), 1)?;
         }
     }
     local.module = find_module(up.module.as_deref())?;
@@ -88,7 +92,7 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
     );
     let module = find_module(up.module.as_deref())?;
     let count = up.primaries * (1 + up.replicas);
-    let first = ports::free(up.port, 2 * count)?;
+    let first = free_ports(up.port, 2 * count)?;
     let node = |index| Node { port: first + index, bus_port: first + count + index, process: None };
     Ok(Local {
         server: up.server.clone(),
@@ -113,4 +117,50 @@ fn start(local: &mut Local, patience: &join::Patience<'_>, is_new: bool) -> Resu
         join::join(local, patience)?;
     }
     join::wait_until_ok(local, patience)
+}
+
+/// The first of so many ports that nobody uses: the one that was asked for, or any.
+fn free_ports(first: Option<u16>, count: u16) -> Result<u16> {
+    if let Some(first) = first {
+        return match taken(first, count) {
+            None => Ok(first),
+            Some(port) => bail!(
+                "port {port} is taken: stop what listens there, or give another --port ({count} \
+                 ports from there on are needed)"
+            ),
+        };
+    }
+    // A cluster that starts at the same time begins elsewhere.
+    let blocks = (PORTS.end - PORTS.start) / count;
+    let begin = u16::try_from(std::process::id() % u32::from(blocks)).unwrap_or(0);
+    for block in 0..blocks {
+        let first = PORTS.start + (begin + block) % blocks * count;
+        if taken(first, count).is_none() {
+            return Ok(first);
+        }
+    }
+    bail!("no {count} free ports between {} and {}: give --port", PORTS.start, PORTS.end)
+}
+
+/// A port of these that cannot be listened on.
+fn taken(first: u16, count: u16) -> Option<u16> {
+    (first..first.saturating_add(count))
+        .find(|&port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_taken_port_is_named_and_passed_over() {
+        let _alone = crate::cluster::CHILDREN.lock().expect("no test has failed");
+        let first = free_ports(None, 4).expect("ports");
+        let other = TcpListener::bind((Ipv4Addr::LOCALHOST, first + 2)).expect("it was free");
+        let error = free_ports(Some(first), 4).expect_err("one is taken").to_string();
+        assert!(error.contains(&format!("port {} is taken", first + 2)), "{error}");
+        assert_ne!(free_ports(None, 4).expect("ports"), first);
+        drop(other);
+        assert_eq!(free_ports(Some(first), 4).expect("all are free"), first);
+    }
 }

@@ -3,13 +3,13 @@
 //! bound is not found out later, by its absence.
 
 use super::limits::LimitsTable;
-use crate::mode::Mode;
 use crate::rdma::Rdma;
 use crate::size::Size;
 use crate::users::UserTable;
 use anyhow::{Context, Result};
-use clap::{ArgMatches, Args, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use scurry_ledger::Limits;
+use scurry_server::Durability;
 use serde::Deserialize;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -174,6 +174,30 @@ impl Options {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings in {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("wrong settings in {}", path.display()))
+    }
+}
+
+/// How durable a change is before its answer leaves.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Mode {
+    /// In memory alone: nothing survives a restart.
+    None,
+    /// In the page cache: it survives the process, and what the machine had not written within
+    /// about a second does not survive a power failure.
+    Write,
+    /// On the device: it survives a power failure.
+    #[default]
+    Fsync,
+}
+
+impl From<Mode> for Durability {
+    fn from(mode: Mode) -> Durability {
+        match mode {
+            Mode::None => Durability::None,
+            Mode::Write => Durability::Write,
+            Mode::Fsync => Durability::Fsync,
+        }
     }
 }
 

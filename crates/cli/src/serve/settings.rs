@@ -2,8 +2,7 @@
 //! default.
 
 use super::limits::{self, YEAR_MS};
-use super::options::Options;
-use crate::mode::Mode;
+use super::options::{Mode, Options};
 use anyhow::{Context, Result, ensure};
 use scurry_http::Front;
 use scurry_server::{DEFAULT_LISTEN, Password, Settings, Storage, TlsSettings, UserEntry, Users};

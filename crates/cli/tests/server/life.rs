@@ -1,8 +1,54 @@
-//! Starting and stopping.
+//! The life of a server: what it says when it starts and that it says so only when every port is open, what
+//! it logs, how it stops, and what happens although nobody calls.
 
-use crate::support::{Server, array, serve};
+use crate::access::{CHEAP, settings};
+use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
-use std::path::Path;
+use std::io::Read;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+/// Questions that are asked again and again, at most: each is a round trip, so this ends.
+const TRIES_MAX: usize = 1_000_000;
+
+#[test]
+fn a_start_says_what_starts_and_who_may_come_in() {
+    let version = env!("CARGO_PKG_VERSION");
+    let server = Server::start(&[]);
+    let expected = format!(
+        "scurry {version}, durability none: nothing survives a restart\n\
+         clients come in without a password, with every role\nlistening on 127.0.0.1:{}\n",
+        server.port
+    );
+    assert!(server.said.ends_with(&expected), "{}", server.said);
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("starting");
+    let _ = std::fs::remove_dir_all(&directory);
+    let path = settings("starting", "", &[("alice", CHEAP, "'read'"), ("bob", CHEAP, "'read'")]);
+    let directory = directory.to_str().expect("UTF-8");
+    let path = path.to_str().expect("UTF-8");
+    let server = Server::start(&["--dir", directory, "--durability", "write", "--config", path]);
+    let expected = format!("scurry {version}, durability write in {directory}\n");
+    assert!(server.said.contains(&expected), "{}", server.said);
+    let expected = "\nclients come in with the password or token of one of 2 users\n";
+    assert!(server.said.contains(expected), "{}", server.said);
+    let server = Server::start(&["--requirepass", "secret"]);
+    let expected = "\nclients come in with the password or token of default\n";
+    assert!(server.said.contains(expected), "{}", server.said);
+    assert!(!server.said.contains("secret"), "{}", server.said);
+}
+
+#[test]
+fn nothing_listens_when_a_port_is_taken() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let taken = taken.local_addr().expect("an address").to_string();
+    let mut child = serve(&["--log", "off", "--http-listen", &taken]).spawn().expect("it starts");
+    let mut said = String::new();
+    let mut stderr = child.stderr.take().expect("stderr is piped");
+    stderr.read_to_string(&mut said).expect("it ends");
+    assert!(!child.wait().expect("it ends").success());
+    assert!(!said.contains("listening on "), "{said}");
+    assert!(said.contains(&taken), "{said}");
+}
 
 fn fails(arguments: &[&str]) -> String {
     let output = serve(arguments).output().expect("the binary starts");
@@ -113,4 +159,56 @@ fn the_password_can_come_from_the_environment() {
     let mut client = server.connect();
     client.ask("PING", "-NOAUTH Authentication required.\r\n");
     client.ask("AUTH hidden", "+OK\r\n");
+}
+
+#[test]
+fn a_log_that_nobody_reads_holds_up_nobody() {
+    const GUESSES: usize = 30_000;
+    let mut server = Server::start(&["--log", "debug", "--requirepass", "secret"]);
+    let mut client = server.connect();
+    let refusal = "-WRONGPASS invalid username-password pair or user is disabled.\r\n";
+    // Each guess is a line of about a hundred bytes: more than a pipe and the log hold.
+    for _ in 0..GUESSES / 1_000 {
+        client.send("AUTH wrong\r\n".repeat(1_000));
+        client.expect(&refusal.repeat(1_000));
+    }
+    client.ask("AUTH secret", "+OK\r\n");
+    // Now it is read.
+    let mut told = 0;
+    let missing = loop {
+        let line = server.log_line();
+        if let Some((count, _)) = line.split_once(" lines are missing here") {
+            break count.parse::<usize>().expect("a number");
+        }
+        told += usize::from(line.contains("wrong user or password"));
+    };
+    assert!(told > 0 && missing > 0, "{told} told, {missing} missing");
+    assert!(told + missing >= GUESSES, "{told} told, {missing} missing");
+}
+
+#[test]
+fn holds_of_silent_sessions_come_back_by_themselves() {
+    let server = Server::start(&[]);
+    let mut client = server.connect();
+    for account in 0..50 {
+        client.ask(&format!("SCUR.CREATE a{account} BUCKET m cent 100"), "*2\r\n+OK\r\n:1\r\n");
+        client.send(format!(
+            "SCUR.RESERVE a{account} s 0 TCC 100 VALIDITY 50 ITEM 1 cent REQUESTED 60\r\n"
+        ));
+        let reply: Vec<String> = (0..10).map(|_| client.line()).collect();
+        assert_eq!(reply.join(" "), "*4 +OK :0 :1 *1 *5 :1 +OK :60 :0");
+        assert_eq!(client.line(), ":0");
+    }
+    // TOTALS shows what was committed: only timers can have done it.
+    let held = |client: &mut Client| {
+        client.send("SCUR.TOTALS\r\n");
+        let lines: Vec<String> = (0..22).map(|_| client.line()).collect();
+        assert_eq!(lines[7], "$5", "{lines:?}");
+        (lines[6].clone(), lines[13].clone(), lines[14].clone())
+    };
+    let free = (":0".to_owned(), ":5000".to_owned(), ":0".to_owned());
+    let freed = (0..TRIES_MAX).find(|_| held(&mut client) == free);
+    assert!(freed.is_some(), "sessions, available, held: {:?}", held(&mut client));
+    client.send("SCUR.UPDATE a0 s 1\r\n");
+    assert!(client.line().starts_with("-UNKNOWN_SESSION 30 "));
 }

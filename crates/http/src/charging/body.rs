@@ -1,8 +1,7 @@
 //! What requests say in their bodies. `build.rs` makes commands of it.
 
-use super::kinds::{FirstStatus, Overrun, Period, Status};
 use super::quantity::{Amount, Correction};
-use super::text::{Id, Name};
+use super::text::{FirstStatus, Id, Name, Overrun, Period, Status};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;

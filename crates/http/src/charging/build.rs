@@ -6,9 +6,8 @@ use super::body::{
 };
 use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
-use super::kinds::{Overrun, Period};
 use super::quantity::Amount;
-use super::text::{AccountId, Id, Name, Text};
+use super::text::{AccountId, Id, Name, Overrun, Period, Text};
 use crate::problem::Problem;
 
 /// A validity that ends after it begins.

@@ -1,15 +1,17 @@
-//! The OpenAPI 3.1 document: the table of operations, said in JSON.
+//! What the interface tells of itself: the OpenAPI 3.1 document, which is the table of operations said in
+//! JSON, and the table of codes that a problem can have.
 
-use super::codes::{self, DOOR_CODES};
 use super::operation::{Operation, Retry};
 use super::table::OPERATIONS;
 use super::text::{AccountId, Id, Name};
 use super::wording;
+use crate::door_codes::DOOR_CODES;
 use schemars::generate::{Contract, SchemaSettings};
 use schemars::transform::RecursiveTransform;
-use schemars::{Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use scurry_ledger::{Code, CodeKind};
 use scurry_resp::table::Role;
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
@@ -23,7 +25,7 @@ pub(crate) fn document(is_open: bool) -> Value {
         let path = paths.entry(operation.path).or_insert_with(|| json!({}));
         path[operation.method.word()] = describe(operation, is_open, &mut requests, &mut answers);
     }
-    let rows = answers.subschema_for::<Vec<codes::CodeRow>>();
+    let rows = answers.subschema_for::<Vec<CodeRow>>();
     paths.insert(
         "/v1/problems".to_owned(),
         told("listProblems", "The codes of problems.", &json!(rows)),
@@ -232,4 +234,33 @@ fn problem() -> Value {
             },
         },
     })
+}
+
+/// One row of the table of codes, as it is served.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct CodeRow {
+    code: &'static str,
+    /// Of the ledger's codes, as RESP has it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    number: Option<u8>,
+    status: u16,
+    meaning: String,
+}
+
+/// The table of codes: those of the ledger, then the door's. A success is no problem.
+pub(crate) fn codes() -> Vec<CodeRow> {
+    let of_ledger = Code::ALL.iter().filter(|code| code.kind() != CodeKind::Success);
+    let of_ledger = of_ledger.map(|code| CodeRow {
+        code: code.name(),
+        number: Some(*code as u8),
+        status: code.http(),
+        meaning: wording::http(code.meaning()),
+    });
+    let of_door = DOOR_CODES.iter().map(|code| CodeRow {
+        code: code.name,
+        number: None,
+        status: code.status.as_u16(),
+        meaning: code.meaning.to_owned(),
+    });
+    of_ledger.chain(of_door).collect()
 }

@@ -1,13 +1,16 @@
-//! What a store says instead of an answer, as problems.
+//! What a store says instead of an answer, as problems: what is wrong with a member has its place in
+//! the body.
 
-use super::codes::{DoorCode, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE};
+use super::input::{FaultLocation, field_problem};
 use super::operation::Retry;
-use super::wording::http;
+use super::wording::{http, subject};
+use crate::door_codes::{DoorCode, OUTCOME_UNKNOWN, STORE_REFUSED, STORE_UNAVAILABLE, WRONG_TYPE};
 use crate::problem::Problem;
 use crate::service::ServiceError;
 use axum::http::StatusCode;
 use redis::{ServerError, Value};
 use scurry_ledger::Code;
+use serde_json::Value as Json;
 
 /// Why nothing was done.
 #[derive(Debug)]
@@ -86,4 +89,65 @@ fn refusal(error: &ServerError) -> Refused {
         _ => &STORE_REFUSED,
     };
     Refused::Otherwise(code, whole)
+}
+
+/// A refusal as a problem; of a field that the ledger finds wrong with its place in this body.
+pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
+    match &refused {
+        Refused::Rejected(Code::Invalid, why) => match place(why, body) {
+            Some(pointer) => field_problem(FaultLocation::Body(&pointer), why),
+            None => refused.into(),
+        },
+        _ => refused.into(),
+    }
+}
+
+/// The member that this is about: the first of those that it names which the body has.
+fn place(why: &str, body: &[u8]) -> Option<String> {
+    let body: Json = serde_json::from_slice(body).ok()?;
+    why.split([' ', ',', ':']).filter_map(subject).find_map(|member| find(&body, member))
+}
+
+/// The place of a member. Among several elements that have it, it is somewhere in their array.
+fn find(body: &Json, member: &str) -> Option<String> {
+    let says = |object: &Json| object.get(member).is_some_and(|value| !value.is_null());
+    if says(body) {
+        return Some(format!("/{member}"));
+    }
+    ["items", "buckets"].into_iter().find_map(|list| {
+        let elements = body.get(list)?.as_array()?.iter().enumerate();
+        let mut have = elements.filter(|(_, element)| says(element));
+        let (number, _) = have.next()?;
+        Some(match have.next() {
+            None => format!("/{list}/{number}/{member}"),
+            Some(_) => format!("/{list}"),
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_wrong_has_a_place_as_far_as_it_can_be_told() {
+        for (why, body, pointer) in [
+            ("TO must be in the future", r#"{"valid_to_ms":1}"#, Some("/valid_to_ms")),
+            (
+                "TO must be in the future",
+                r#"{"buckets":[{"valid_to_ms":null},{"valid_to_ms":1}]}"#,
+                Some("/buckets/1/valid_to_ms"),
+            ),
+            (
+                "TO must be in the future",
+                r#"{"buckets":[{"valid_to_ms":2},{"valid_to_ms":1}]}"#,
+                Some("/buckets"),
+            ),
+            ("the item has another unit", r#"{"items":[{"unit":"x"}]}"#, Some("/items/0/unit")),
+            ("too many identities", r#"{"identities":{}}"#, Some("/identities")),
+            ("something else", r#"{"unit":"x"}"#, None),
+        ] {
+            assert_eq!(place(&http(why), body.as_bytes()).as_deref(), pointer, "{why}");
+        }
+    }
 }

@@ -1,13 +1,12 @@
 //! From a request to a response: one way for every operation of the table.
 
 use super::answer::Answer;
-use super::codes::{self, BAD_REQUEST, CONTENT_TOO_LARGE, REQUEST_TIMEOUT};
 use super::input::{BODY_LEN_MAX, Input};
 use super::openapi;
 use super::operation::{Method, Operation};
-use super::refusal::{foreign, outcome};
+use super::refusal::{explain, foreign, outcome};
 use super::table::OPERATIONS;
-use super::wording::explain;
+use crate::door_codes::{BAD_REQUEST, CONTENT_TOO_LARGE, DoorCode, REQUEST_TIMEOUT};
 use crate::form;
 use crate::problem::Problem;
 use crate::service::Service;
@@ -43,7 +42,7 @@ pub(crate) fn routes(role: Role, service: &Arc<dyn Service>, is_open: bool) -> R
         let document = async move || ([(header::CONTENT_TYPE, kind)], text);
         router = router
             .route("/v1/openapi.json", get(document))
-            .route("/v1/problems", get(async || Json(codes::rows())));
+            .route("/v1/problems", get(async || Json(openapi::codes())));
     }
     for operation in OPERATIONS.iter().filter(|operation| operation.spec().role == role) {
         let service = Arc::clone(service);
@@ -132,7 +131,7 @@ pub(crate) async fn read_body(body: Body) -> Result<Bytes, Problem> {
 }
 
 async fn read_within(body: Body, patience: Duration) -> Result<Bytes, Problem> {
-    let of = |code: codes::DoorCode, why: String| Problem::of_code(code.name, code.status, why);
+    let of = |code: DoorCode, why: String| Problem::of_code(code.name, code.status, why);
     let too_long = || of(CONTENT_TOO_LARGE, format!("the body has more than {BODY_LEN_MAX} bytes"));
     if form::is_too_long(&body, BODY_LEN_MAX) {
         return Err(too_long());

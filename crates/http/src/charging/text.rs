@@ -1,4 +1,5 @@
-//! Ids and names in JSON and in paths: printable ASCII without space.
+//! Fields that are text, in JSON and in paths: ids and names, which are printable ASCII without space,
+//! and words, as the commands have them.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, NAME_LEN_MAX, is_printable};
@@ -54,4 +55,58 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
             "pattern": format!("^[!-~]{{1,{MAX}}}$"),
         })
     }
+}
+
+/// Status that an account can be created with.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum FirstStatus {
+    Active,
+    Suspended,
+}
+
+/// The status of an account; closed is final.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Status {
+    Active,
+    Suspended,
+    Closed,
+}
+
+/// Treatment of use beyond what is there.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Overrun {
+    Overdraw,
+    Clamp,
+}
+
+/// When a counter begins anew, in UTC.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Period {
+    None,
+    Hour,
+    Day,
+    Week,
+    Month,
+}
+
+/// Gives each variant its word.
+macro_rules! words {
+    ($($kind:ident { $($variant:ident = $word:literal),+ })+) => {
+        $(impl $kind {
+            pub(crate) fn word(self) -> &'static str {
+                match self { $($kind::$variant => $word),+ }
+            }
+        })+
+    };
+}
+
+words! {
+    FirstStatus { Active = "active", Suspended = "suspended" }
+    Status { Active = "active", Suspended = "suspended", Closed = "closed" }
+    Overrun { Overdraw = "overdraw", Clamp = "clamp" }
+    Period { None = "none", Hour = "hour", Day = "day", Week = "week", Month = "month" }
 }

@@ -1,8 +1,8 @@
 //! SCUR.TESTCLOCK, which only a module for tests has: sets the clock, and runs timers.
 
 use crate::desk;
+use crate::expiry;
 use crate::server::{Context, arguments, call, test_clock};
-use crate::timers;
 use scurry_ledger::Time;
 use scurry_resp::{Protocol, Reply, parse_integer};
 use std::ffi::c_int;
@@ -44,7 +44,7 @@ unsafe extern "C" fn run(
         },
         _ => {
             let commits =
-                desk::at(&context, |desk| timers::turn(&context, desk, context.now(), usize::MAX));
+                desk::at(&context, |desk| expiry::turn(&context, desk, context.now(), usize::MAX));
             let commits = commits.and_then(|commits| i64::try_from(commits).ok());
             reply.integer(commits.unwrap_or(-1));
         }

@@ -1,6 +1,6 @@
 //! Strings of the server: the arguments of a command, the names of keys.
 
-use super::{Context, call};
+use super::call;
 use std::ffi::c_int;
 use std::marker::PhantomData;
 use valkey_module::raw;
@@ -54,29 +54,27 @@ pub(crate) unsafe fn arguments<'a>(
 }
 
 /// A string of our own, given back when dropped.
-pub(crate) struct OwnedName<'c> {
-    raw: *mut raw::RedisModuleString,
-    context: &'c Context,
-}
+pub(crate) struct OwnedName(*mut raw::RedisModuleString);
 
-impl<'c> OwnedName<'c> {
-    pub(crate) fn new(context: &'c Context, bytes: &[u8]) -> OwnedName<'c> {
-        // SAFETY: the bytes are copied.
-        let raw = unsafe {
-            call!(RedisModule_CreateString(context.raw(), bytes.as_ptr().cast(), bytes.len()))
-        };
-        OwnedName { raw, context }
+/// A string that no callback's context keeps.
+const NO_CONTEXT: *mut raw::RedisModuleCtx = std::ptr::null_mut();
+
+impl OwnedName {
+    pub(crate) fn new(bytes: &[u8]) -> OwnedName {
+        let (first, len) = (bytes.as_ptr().cast(), bytes.len());
+        // SAFETY: the bytes are copied; there may be no context.
+        OwnedName(unsafe { call!(RedisModule_CreateString(NO_CONTEXT, first, len)) })
     }
 
     pub(crate) fn name(&self) -> Name<'_> {
         // SAFETY: it lives until it is dropped.
-        unsafe { Name::new(self.raw) }
+        unsafe { Name::new(self.0) }
     }
 }
 
-impl Drop for OwnedName<'_> {
+impl Drop for OwnedName {
     fn drop(&mut self) {
-        // SAFETY: made in `new`, given back once.
-        unsafe { call!(RedisModule_FreeString(self.context.raw(), self.raw)) }
+        // SAFETY: made in `new`, without a context as here, and given back once.
+        unsafe { call!(RedisModule_FreeString(NO_CONTEXT, self.0)) }
     }
 }

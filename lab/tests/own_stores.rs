@@ -1,4 +1,5 @@
-//! What the lab makes of replicas, against stores of the test's own that say what they like.
+//! What the lab makes of replicas, and of what another process acknowledged in its stead, against stores of
+//! the test's own that say what they like.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
@@ -6,12 +7,12 @@ use std::sync::atomic::AtomicBool;
 use std::thread::scope;
 
 use anyhow::Result;
-use scurry_lab::audit::{Expected, audit_replicas};
+use scurry_lab::audit::{Expected, audit_key_value, audit_replicas};
 use scurry_lab::client::Client;
 use scurry_lab::dialect::Dialect;
 use scurry_lab::loader::{LoadPlan, Loader, Observer, Second};
 use scurry_lab::resp::skip;
-use scurry_lab::scenario::Scenario;
+use scurry_lab::scenario::{KeyValue, Scenario};
 use scurry_lab::workload::KeyValueWorkload;
 
 struct Nobody;
@@ -29,11 +30,8 @@ fn serve(listener: &TcpListener, mut answer: impl FnMut(&[u8]) -> String) {
     let (mut stream, _) = listener.accept().unwrap();
     let mut bytes = Vec::new();
     let mut chunk = [0; 4_096];
-    loop {
-        let count = stream.read(&mut chunk).unwrap();
-        if count == 0 {
-            return;
-        }
+    // It ends with an error where the other side has not read all that it was told.
+    while let Ok(count @ 1..) = stream.read(&mut chunk) {
         bytes.extend_from_slice(&chunk[..count]);
         let mut out = String::new();
         while let Ok(length) = skip(&bytes) {
@@ -122,5 +120,38 @@ fn totals_of_several_nodes_are_summed() {
             let audit = audit_replicas(&mut clients, Dialect::Scur, &expected);
             assert_eq!(audit.is_ok(), is_right, "{audit:?}");
         });
+    }
+}
+
+/// Audits three keys, of which the store holds what is said here, by what a driver knows of them.
+fn audit(store: [&str; 3], known: [i64; 3], wrong: u64) -> Result<()> {
+    let (listener, address) = listen();
+    let kv = KeyValue { keys: 3, value_size: 10, set_share: 1, ..KeyValue::default() };
+    let mut workload = KeyValueWorkload::new(&kv, 1, 1, false);
+    (0..3).for_each(|key| workload.append_first(key, &mut Vec::new()));
+    workload.take(&known, wrong);
+    scope(|threads| {
+        threads.spawn(move || {
+            let mut replies = store.into_iter();
+            serve(&listener, |_| replies.next().unwrap().to_owned());
+        });
+        audit_key_value(&mut Client::connect(address)?, &workload, 1)
+    })
+}
+
+#[test]
+fn what_a_driver_knows_is_compared_with_the_store() {
+    let seven = "$10\r\n00000007xx\r\n";
+    let store = [seven, "$-1\r\n", seven];
+    // The last write of the first was the seventh, the second is absent, of the third nobody knows.
+    audit(store, [7, 0, -1], 0).unwrap();
+    for (known, wrong, expected) in [
+        ([8, 0, -1], 0, "key 0 holds"),
+        ([7, 7, -1], 0, "key 1 holds"),
+        ([7, 0, 0], 0, "key 2 holds"),
+        ([7, 0, -1], 1, "no value of this load"),
+    ] {
+        let error = audit(store, known, wrong).unwrap_err().to_string();
+        assert!(error.contains(expected), "{known:?}: {error}");
     }
 }

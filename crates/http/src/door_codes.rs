@@ -1,11 +1,7 @@
-//! The table of codes that a problem can have: the result codes of the ledger, and beside them
-//! what can go wrong between a client, a door and a store.
+//! Codes that a problem can have beside the result codes of the ledger: what can go wrong between a
+//! client, a door and a store.
 
-use super::wording::http;
 use axum::http::StatusCode;
-use schemars::JsonSchema;
-use scurry_ledger::{Code, CodeKind};
-use serde::Serialize;
 
 /// A code that is not the ledger's.
 #[derive(Clone, Copy, Debug)]
@@ -101,33 +97,4 @@ pub(crate) fn has_types(path: &str) -> bool {
 /// The code of the door with this name.
 pub(crate) fn code_of(name: &str) -> Option<&'static str> {
     DOOR_CODES.iter().map(|code| code.name).find(|known| *known == name)
-}
-
-/// One row of the table, as it is served.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct CodeRow {
-    code: &'static str,
-    /// Of the ledger's codes, as RESP has it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    number: Option<u8>,
-    status: u16,
-    meaning: String,
-}
-
-/// The whole table. A success is no problem.
-pub(crate) fn rows() -> Vec<CodeRow> {
-    let of_ledger = Code::ALL.iter().filter(|code| code.kind() != CodeKind::Success);
-    let of_ledger = of_ledger.map(|code| CodeRow {
-        code: code.name(),
-        number: Some(*code as u8),
-        status: code.http(),
-        meaning: http(code.meaning()),
-    });
-    let of_door = DOOR_CODES.iter().map(|code| CodeRow {
-        code: code.name,
-        number: None,
-        status: code.status.as_u16(),
-        meaning: code.meaning.to_owned(),
-    });
-    of_ledger.chain(of_door).collect()
 }

@@ -1,0 +1,62 @@
+//! Which path goes where, and for whom.
+
+use crate::charging;
+use crate::entities;
+use crate::entity;
+use crate::front;
+use crate::gate::Gate;
+use crate::lookup;
+use crate::nchf;
+use crate::service::Service;
+use crate::shared::Shared;
+use crate::status::{self, status};
+use crate::traffic::Traffic;
+use axum::Router;
+use axum::routing::{get, put};
+use scurry_resp::table::Role;
+use std::sync::Arc;
+
+/// Routes of a door to nodes and to a store.
+pub(crate) fn to_nodes(shared: &Arc<Shared>, gate: &Arc<Gate>, traffic: &Arc<Traffic>) -> Router {
+    let mut own = Router::new().route("/readyz", get(status::ready));
+    if !shared.coordinator.nodes.is_empty() {
+        let entity = gate.only(Role::Read, get(entity::get));
+        let write = put(entity::put).delete(entity::delete);
+        let entity = entity.merge(gate.only(Role::Charge, write));
+        own = own
+            .route("/v0/entity", entity)
+            .route("/v0/entities", gate.only(Role::Read, get(entities::find)))
+            .route("/v0/status", gate.only(Role::Read, get(status)));
+    }
+    let metrics = get(status::metrics).with_state((Arc::clone(shared), Arc::clone(traffic)));
+    let own = own.with_state(Arc::clone(shared)).route("/metrics", gate.only(Role::Read, metrics));
+    let own = match &shared.store {
+        None => own,
+        Some(store) => own.merge(charged(store, gate)),
+    };
+    let shared = Arc::clone(shared);
+    front::routes(own, move |path| why_not_found(&shared, path), traffic)
+}
+
+/// The resources of charging, each for the role of its command. What tells of the interface itself is
+/// for everybody.
+pub(crate) fn charged(store: &Arc<dyn Service>, gate: &Arc<Gate>) -> Router {
+    let lookup = Router::new().route("/v1/console/account", get(lookup::account));
+    let mut all = gate.guard(Role::Read, lookup.with_state(Arc::clone(store)));
+    for role in charging::ROLES {
+        let routes = charging::routes(role, store, gate.is_open()).merge(nchf::routes(role, store));
+        all = all.merge(if role == Role::Anyone { routes } else { gate.guard(role, routes) });
+    }
+    all
+}
+
+fn why_not_found(shared: &Shared, path: &str) -> &'static str {
+    match (path.starts_with("/v0/"), &shared.store) {
+        (true, _) if shared.coordinator.nodes.is_empty() => {
+            "this door has no entities: start it with --nodes"
+        }
+        (true, _) => "see /v0/entity, /v0/entities and /v0/status",
+        (false, None) => "this door has no charging: start it with --store, or see /v0/entity",
+        (false, Some(_)) => "see /v1/openapi.json",
+    }
+}

@@ -1,0 +1,48 @@
+//! What every request to a door to nodes can reach.
+
+use crate::coordinator::Coordinator;
+use crate::form;
+use crate::problem::Problem;
+use crate::service::Service;
+use axum::body::Bytes;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long the rest of a request may take.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// State that every request to a door to nodes can reach.
+pub(crate) struct Shared {
+    pub(crate) coordinator: Arc<Coordinator>,
+    /// The store of accounts.
+    pub(crate) store: Option<Arc<dyn Service>>,
+    pub(crate) value_len_max: usize,
+}
+
+impl Shared {
+    /// The body of a request, within its bounds.
+    pub(crate) async fn body(&self, request: Request) -> Result<Bytes, Problem> {
+        let too_long = || {
+            let why = format!("the value has more than {} bytes", self.value_len_max);
+            Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large", why)
+        };
+        let body = request.into_body();
+        if form::is_too_long(&body, self.value_len_max) {
+            return Err(too_long());
+        }
+        let body = Limited::new(body, self.value_len_max).collect();
+        match timeout(BODY_PATIENCE, body).await {
+            Ok(Ok(body)) => Ok(body.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_long()),
+            Ok(Err(error)) => Err(Problem::bad_request(error)),
+            Err(_) => {
+                let why = format!("the body took more than {} s", BODY_PATIENCE.as_secs());
+                Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "Request Timeout", why))
+            }
+        }
+    }
+}
