@@ -1,6 +1,6 @@
 //! Images that come from outside: another store has written them, or nobody has.
 
-use crate::{ImageError, decode_account, is_apart};
+use crate::{ImageError, decode_account};
 use core::fmt;
 use scurry_ledger::{Account, BLOB_LEN_MAX, BUCKETS_MAX, Time, Violation, validate};
 
@@ -38,9 +38,6 @@ impl core::error::Error for ForeignError {}
 pub fn decode_foreign_account(bytes: &[u8], account: &mut Account) -> Result<(), ForeignError> {
     if bytes.len() > IMAGE_LEN_MAX {
         return Err(ForeignError::Bound("length"));
-    }
-    if is_apart(bytes) {
-        return Err(ForeignError::Image(ImageError::Damaged));
     }
     decode_account(bytes, account).map_err(ForeignError::Image)?;
     let bounds = [

@@ -222,6 +222,15 @@ struct Counts {
 
 /// Reads an image into an account whose buffers are used again.
 pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
+    if is_apart(bytes) {
+        return Err(ImageError::Damaged);
+    }
+    decode_part(bytes, account)
+}
+
+/// As [`decode_account`], of an image that [`mark_apart`] may have marked: what is kept apart is left out.
+#[inline]
+pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     match bytes.first() {
         Some(&VERSION) => {}
         version => return Err(ImageError::Version(version.copied().unwrap_or(0))),

@@ -44,6 +44,16 @@ pub struct Needed<'n> {
 }
 
 impl<'n> Needed<'n> {
+    /// All of it: what is shown is the whole account.
+    pub fn all() -> Needed<'n> {
+        Needed { all: true, ..Needed::default() }
+    }
+
+    /// One session that is shown, or of all sessions only sums.
+    pub fn shown(session: Option<&'n [u8]>) -> Needed<'n> {
+        Needed { sessions: session.into_iter().collect(), ..Needed::default() }
+    }
+
     /// The names in a command.
     pub(crate) fn by(command: &Command<'n>) -> Needed<'n> {
         let mut needed = Needed::default();

@@ -78,14 +78,16 @@ pub trait Home {
         }
     }
 
-    /// Shows the account on the slate as it is at `now`: what is due counts as done, and nothing is
-    /// written.
-    fn view(&mut self, now: Time) -> Result<(), WrongType> {
+    /// Shows on the slate what is needed of the account as it is at `now`: what is due counts as done,
+    /// and nothing is written.
+    fn view(&mut self, now: Time, needed: &Needed<'_>) -> Result<(), WrongType> {
         self.load()?;
-        if let (slate, Some(annex)) = self.parts()
-            && let Some(account) = &mut slate.account
-        {
-            annex.copy_to(account);
+        match self.parts() {
+            (Slate { account: Some(account), .. }, Some(annex)) if needed.all => {
+                annex.copy_to(account);
+            }
+            (_, Some(_)) => self.bring(needed, now),
+            (_, None) => {}
         }
         self.slate().view(now);
         Ok(())
@@ -135,7 +137,7 @@ pub trait Home {
         Ok(())
     }
 
-    /// What is on the slate is all of the account, and replaces what is kept apart.
+    /// Ends to keep the account in parts: all of it is on the slate, and replaces what is kept apart.
     fn make_whole(&mut self) {
         if self.slate().is_apart() {
             self.slate().set_apart(false);

@@ -43,7 +43,7 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on.
     slate: Slate,
-    /// What busy accounts keep apart from their images.
+    /// Parts of busy accounts that are kept apart from their images.
     annexes: Annexes,
     /// Blocks that images have grown out of.
     blocks: Blocks,

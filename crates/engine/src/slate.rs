@@ -2,7 +2,7 @@
 //! A host has one slate for all its commands, so that no command allocates what another had.
 
 use scurry_codec::{
-    ChangeError, Facts, decode_account, encode_account_over, is_apart, mark_apart, read_change,
+    ChangeError, Facts, decode_part, encode_account_over, is_apart, mark_apart, read_change,
 };
 use scurry_ledger::{
     Account, Change, Command, Decision, Elsewhere, Limits, Named, Op, Portion, Status, Time,
@@ -169,7 +169,7 @@ impl Slate {
 /// are used again.
 #[inline]
 pub fn unpack(image: &[u8], account: &mut Option<Account>) {
-    if let Err(error) = decode_account(image, emptied(account)) {
+    if let Err(error) = decode_part(image, emptied(account)) {
         // Only hosts write images, each into its own memory, and those from outside are looked through.
         panic!("the image of an account in memory is broken: {error}");
     }

@@ -143,3 +143,87 @@ fn a_loaded_account_comes_back_from_the_log() {
     assert_eq!(again.totals(), to.totals());
     assert_eq!(self::image(&again), self::image(&to));
 }
+
+/// An account far beyond the length above which it is kept in parts: ids of 20 bytes.
+fn busy(shard: &mut Shard, debits: usize, sessions: usize) {
+    for number in 0..debits {
+        let txn = format!("transaction-{number:08}");
+        let debit = Command::Debit { txn: txn.as_bytes(), unit: name("octets"), amount: 1 };
+        let now = START.plus_ms(number as i64 / 64);
+        assert!(matches!(run(shard, now, &debit), Outcome::Answer { replayed: false, .. }));
+    }
+    for number in 0..sessions {
+        let session = format!("session-{number:012}");
+        let items = [item()];
+        let Command::Reserve(request) = reserve(&items) else { unreachable!("it is one") };
+        let request = SessionRequest {
+            session: session.as_bytes(),
+            tcc_ms: Some(3_600_000 + number as i64),
+            ..request
+        };
+        let opened = run(shard, START, &Command::Reserve(request));
+        assert!(matches!(opened, Outcome::Answer { .. }), "{opened:?}");
+    }
+}
+
+fn rich(debits: usize, sessions: usize) -> Shard {
+    let mut shard = Shard::new(Config::default());
+    let attributes = BucketAttributes::default();
+    let amount = 1_000_000_000;
+    let bucket = NewBucket { bucket: name("main"), unit: name("octets"), amount, attributes };
+    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    run(&mut shard, START, &Command::Create(create));
+    busy(&mut shard, debits, sessions);
+    shard
+}
+
+#[test]
+fn a_busy_account_is_whole_outside_of_memory() {
+    let mut from = rich(3_000, 300);
+    let now = START.plus_ms(1_000);
+    let account = from.account(now, from.key(b"alice")).expect("an account").clone();
+    assert_eq!((account.transactions.len(), account.sessions.len()), (3_000, 300));
+    let bytes = image(&from);
+    let mut to = Shard::new(Config::default());
+    load(&mut to, &bytes, false).expect("it is taken");
+    assert_eq!(to.account(now, to.key(b"alice")), Ok(&account));
+    // A second time over itself, and it is still one account.
+    load(&mut to, &bytes, true).expect("it is taken");
+    assert_eq!(to.account(now, to.key(b"alice")), Ok(&account));
+    let (sums, expected) = (to.totals().clone(), from.totals().clone());
+    assert_eq!((sums.accounts, sums.sessions), (expected.accounts, expected.sessions));
+    for shard in [&mut from, &mut to] {
+        let again =
+            Command::Debit { txn: b"transaction-00000000", unit: name("octets"), amount: 1 };
+        assert!(matches!(run(shard, now, &again), Outcome::Answer { replayed: true, .. }));
+    }
+}
+
+#[test]
+fn a_remembered_id_of_a_busy_account_takes_64_bytes_at_most() {
+    let few = rich(20_000, 0).stats().memory_bytes;
+    let many = rich(120_000, 0).stats().memory_bytes;
+    let each = (many - few) / 100_000;
+    assert!((1..=64).contains(&each), "{each} bytes");
+}
+
+#[test]
+fn a_busy_account_that_is_forgotten_and_deleted_leaves_nothing() {
+    let mut shard = rich(2_000, 50);
+    let before = Shard::new(Config::default()).stats().memory.accounts;
+    assert!(shard.stats().memory.accounts > 2_000 * 40);
+    while let Some(due) = shard.next_due() {
+        shard.tick(due.plus_ms(16));
+    }
+    let later = START.plus_ms(8 * 3_600_000);
+    let account = shard.account(later, shard.key(b"alice")).expect("an account");
+    let left = (account.transactions.len(), account.sessions.len(), account.tombstones.len());
+    assert_eq!(left, (0, 0, 0));
+    assert_eq!(shard.totals().sessions, 0);
+    let small = shard.stats().memory.accounts;
+    // Blocks that the account has grown out of are kept for others.
+    assert!(small < 40_000, "{small} bytes are left, {before} without an account");
+    let mut shard = rich(2_000, 50);
+    shard.clear();
+    assert!(shard.stats().memory.accounts <= before);
+}

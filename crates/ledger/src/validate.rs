@@ -2,6 +2,7 @@
 //! speak of two states or of an answer are checked where both are at hand: in testing/model.
 
 use crate::{Account, ITEMS_MAX, Item, Session, Time};
+use alloc::collections::BTreeSet;
 use core::fmt;
 
 /// A broken invariant.
@@ -28,13 +29,13 @@ pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
             items(account, item)?;
         }
     }
-    for (index, session) in account.sessions.iter().enumerate() {
-        let id = session.id.as_bytes();
-        let unique = account.sessions[..index].iter().all(|other| other.id != session.id);
-        ensure(unique, 14, "two open sessions have one id")?;
-        ensure(account.tombstones.find(id).is_none(), 14, "an open session has a tombstone")?;
+    let mut open = BTreeSet::new();
+    for session in &account.sessions {
+        ensure(open.insert(session.id.as_bytes()), 14, "two open sessions have one id")?;
     }
-    Ok(())
+    let mut remembered = account.tombstones.iter_packed();
+    let is_open = remembered.any(|tombstone| open.contains(tombstone.id));
+    ensure(!is_open, 14, "an open session has a tombstone")
 }
 
 fn ensure(condition: bool, invariant: u8, what: &'static str) -> Result<(), Violation> {

@@ -89,9 +89,6 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
 
 /// Whether the bounds go together.
 pub fn check_limits(limits: &Limits) -> Result<(), LimitFault> {
-    if limits.sessions_max > limits.session_ids_max {
-        return Err(LimitFault::Above("sessions_max", "session_ids_max"));
-    }
     if limits.validity_ms_default > limits.tcc_ms_max {
         return Err(LimitFault::Above("validity_ms_default", "tcc_ms_max"));
     }
@@ -122,11 +119,6 @@ mod tests {
     #[test]
     fn bounds_that_contradict_each_other_are_found() {
         check_limits(&Limits::default()).expect("the defaults go together");
-        let limits = Limits { sessions_max: 9, session_ids_max: 8, ..Limits::default() };
-        assert_eq!(
-            check_limits(&limits),
-            Err(LimitFault::Above("sessions_max", "session_ids_max"))
-        );
         let limits = Limits { tcc_ms_max: 1, ..Limits::default() };
         assert_eq!(
             check_limits(&limits),

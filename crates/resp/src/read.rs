@@ -18,6 +18,19 @@ impl<'a> Read<'a> {
         }
     }
 
+    /// True when it shows every open session.
+    pub fn shows_all(&self) -> bool {
+        matches!(self, Read::Account(_) | Read::Audit(_))
+    }
+
+    /// The session that it shows.
+    pub fn session(&self) -> Option<&'a [u8]> {
+        match *self {
+            Read::Session { session, .. } => Some(session),
+            Read::Account(_) | Read::Audit(_) | Read::Check { .. } => None,
+        }
+    }
+
     /// Writes what it asks for of an account. The account is as read at the host's clock `now`,
     /// with what is due applied.
     pub fn answer(&self, reply: &mut Reply<'_>, account: &Account, now: Time) {

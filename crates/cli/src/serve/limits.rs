@@ -59,10 +59,6 @@ pub(super) fn check(limits: &Limits) -> Result<()> {
         ensure!((least..=YEAR_MS).contains(&ms), "limits.{name} must be {least} to {YEAR_MS} ms");
     }
     ensure!(
-        limits.sessions_max <= limits.session_ids_max,
-        "limits.sessions_max must not be above limits.session_ids_max"
-    );
-    ensure!(
         limits.validity_ms_default <= limits.tcc_ms_max,
         "limits.validity_ms_default must not be above limits.tcc_ms_max"
     );
@@ -79,10 +75,6 @@ mod tests {
         for (limits, expected) in [
             (Limits { items_max: 17, ..Limits::default() }, "limits.items_max must be 1 to 16"),
             (Limits { tcc_ms_max: 0, ..Limits::default() }, "limits.tcc_ms_max must be 1 to"),
-            (
-                Limits { sessions_max: 4_000_001, ..Limits::default() },
-                "above limits.session_ids_max",
-            ),
             (Limits { tcc_ms_max: 1, ..Limits::default() }, "above limits.tcc_ms_max"),
         ] {
             let error = check(&limits).expect_err("it is refused").to_string();

@@ -3,6 +3,7 @@
 
 use crate::charging::{create, open};
 use crate::node::keeping;
+use crate::store::Store;
 use crate::support::{Door, Reply};
 use serde_json::json;
 use std::thread;
@@ -141,7 +142,11 @@ fn many_at_once_with_one_key_are_one() {
 
 #[test]
 fn retry_after_says_when_there_is_room() {
-    let (_nodes, door) = open();
+    let directory = tempfile::tempdir().expect("a directory");
+    let settings = directory.path().join("scurry.toml");
+    std::fs::write(&settings, "[limits]\nsessions_max = 4\n").expect("a file");
+    let store = Store::start(&["--config", settings.to_str().expect("UTF-8")]);
+    let door = Door::charging(&format!("127.0.0.1:{}", store.port), &[]);
     create(&door, "alice");
     let reserve = |number: u32| {
         let path = format!("POST /v1/accounts/alice/sessions/s{number}");
@@ -149,11 +154,11 @@ fn retry_after_says_when_there_is_room() {
             r#"{"request":0,"tcc_ms":3600000,"items":[{"key":1,"unit":"cent","requested":1}]}"#;
         door.ask(&path, &[], body)
     };
-    assert!((0..64).map(reserve).all(|reply| reply.status < 300));
-    let reply = reserve(64);
+    assert!((0..4).map(reserve).all(|reply| reply.status < 300));
+    let reply = reserve(4);
     assert_eq!((reply.status, &reply.body["code"]), (503, &json!("BUSY")));
     let detail = reply.body["detail"].as_str().expect("text");
-    assert!(detail.starts_with("sessions_max 64, the first goes in "), "{detail}");
+    assert!(detail.starts_with("sessions_max 4, the first goes in "), "{detail}");
     // Tcc of the first session, less what has passed since.
     let seconds: u64 = reply.header("Retry-After").parse().expect("seconds");
     assert!((60..=3_600).contains(&seconds), "{seconds}");

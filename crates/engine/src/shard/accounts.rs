@@ -1,7 +1,7 @@
 //! Commands on accounts: the shard as a host of the ledger.
 
 use super::{Shard, is_apart_entry};
-use crate::annex::Annex;
+use crate::annex::{Annex, Needed};
 use crate::entry::{Entry, Head, Kind};
 use crate::slate::Slate;
 use crate::table::Place;
@@ -46,8 +46,18 @@ impl Shard {
 
     /// An account as it is at `now`: what is due is applied, nothing is written.
     pub fn account(&mut self, now: Time, key: Key<'_>) -> Result<&Account, ReadError> {
+        self.account_in_part(now, key, &Needed::all())
+    }
+
+    /// As [`Shard::account`]; of an account that is kept in parts only what is needed is there.
+    pub fn account_in_part(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        needed: &Needed<'_>,
+    ) -> Result<&Account, ReadError> {
         let place = self.find(now, key);
-        self.slot(key, place).view(now).map_err(|WrongType| ReadError::WrongType)?;
+        self.slot(key, place).view(now, needed).map_err(|WrongType| ReadError::WrongType)?;
         self.slate.account.as_ref().ok_or(ReadError::UnknownAccount)
     }
 

@@ -2,7 +2,7 @@
 
 use super::Shard;
 use crate::entry::{Entry, Kind};
-use crate::{Home, Key, KeyHasher, KeyKind};
+use crate::{Home, Key, KeyHasher, KeyKind, Needed};
 use scurry_ledger::Time;
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;
@@ -102,7 +102,8 @@ impl Shard {
         if entry.kind() == Kind::Account {
             // What is due counts as done, and the image does not show it yet: what comes due next
             // tells how far that has gone.
-            self.slot(key, Some(place)).view(now).expect("it is an account");
+            let needed = Needed::default();
+            self.slot(key, Some(place)).view(now, &needed).expect("it is an account");
             self.slate.next_due().hash(hasher);
         }
     }

@@ -6,7 +6,7 @@ use crate::account_key::AccountKey;
 use crate::account_totals;
 use crate::desk::Desk;
 use crate::server::{OpenKey, is_tried};
-use scurry_engine::{Home, Outcome};
+use scurry_engine::{Home, Needed, Outcome};
 use scurry_ledger::Command;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
@@ -74,7 +74,8 @@ pub(super) fn read(
         Err(fault) => return reply.error(fault),
     };
     let now = call.context.now();
-    if AccountKey::new(desk, key).view(now).is_err() {
+    let needed = if request.shows_all() { Needed::all() } else { Needed::shown(request.session()) };
+    if AccountKey::new(desk, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }
     match &desk.slate.account {

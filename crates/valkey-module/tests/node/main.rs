@@ -3,6 +3,7 @@
 
 mod access;
 mod bad_input;
+mod busy;
 mod expiry;
 mod files;
 mod garbage;

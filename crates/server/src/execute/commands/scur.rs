@@ -6,7 +6,7 @@ use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::mail::report::{Question, Report};
-use scurry_engine::{LoadError, Outcome, ReadError};
+use scurry_engine::{LoadError, Needed, Outcome, ReadError};
 use scurry_ledger::Code;
 use scurry_resp::table::{Memory, ScurReadId, ScurWriteId};
 use scurry_resp::{
@@ -66,7 +66,8 @@ pub(crate) fn read(node: &mut Node, id: ScurReadId, args: Args<'_>, reply: &mut 
     };
     let now = node.now.time;
     let key = node.first_key(request.account());
-    match node.shard.account(now, key) {
+    let needed = if request.shows_all() { Needed::all() } else { Needed::shown(request.session()) };
+    match node.shard.account_in_part(now, key, &needed) {
         Ok(account) => request.answer(reply, account, now),
         Err(ReadError::UnknownAccount) => scurry_resp::unknown_account(reply),
         Err(ReadError::WrongType) => reply.error(WRONG_TYPE),
