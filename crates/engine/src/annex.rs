@@ -3,18 +3,21 @@
 //! those that are due, decides on the account as if it were whole, and takes back what it has left.
 //! So its cost does not grow with what the account holds (docs/adr/0025-busy-accounts.md).
 
+mod hash;
 mod ids;
 mod records;
 mod sessions;
 
 use crate::slate::unpack;
+use hash::hash_of;
+use hashbrown::HashTable;
 use records::RecordsApart;
 use scurry_codec::{encode_account, mark_apart};
 use scurry_ledger::{
     Account, Command, Elsewhere, Op, PackedRecord, Records, Remembered, SessionAt, Time,
 };
 use sessions::{Brought, SessionsApart};
-use std::collections::HashMap;
+use std::mem;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
 pub const APART_LEN: usize = 4 << 10;
@@ -168,17 +171,18 @@ impl Annex {
         self.brought_tombstones = bring(tombstones, &needed.sessions, &mut account.tombstones);
         self.brought_transactions =
             bring(transactions, &needed.transactions, &mut account.transactions);
-        account.elsewhere = Elsewhere {
+        let mut elsewhere = Elsewhere {
             sessions: self.sessions.len() - self.brought.len(),
             first_deadline: self.sessions.first_deadline(now, &named).filter(|_| !needed.all),
             tombstones: self.tombstones.sums(now),
             transactions: self.transactions.sums(now),
         };
-        let Account { tombstones, transactions, elsewhere, .. } = account;
+        let Account { tombstones, transactions, .. } = account;
         let times = tombstones.iter_packed().map(|record| record.forget_at);
         elsewhere.tombstones.leave_out(times, now);
         let times = transactions.iter_packed().map(|record| record.forget_at);
         elsewhere.transactions.leave_out(times, now);
+        **account.elsewhere.get_or_insert_default() = elsewhere;
     }
 
     /// Takes back what was brought and what is new of an account after a Commit, and forgets what is
@@ -194,7 +198,7 @@ impl Annex {
             &mut account.transactions,
             now,
         );
-        account.elsewhere = self.sums();
+        **account.elsewhere.get_or_insert_default() = self.sums();
     }
 
     /// Makes a bare account whole; what is here stays.
@@ -204,7 +208,7 @@ impl Annex {
         }
         self.tombstones.copy_to(&mut account.tombstones);
         self.transactions.copy_to(&mut account.transactions);
-        account.elsewhere = Elsewhere::default();
+        account.elsewhere = None;
     }
 
     /// The image of the whole account, from that of the part.
@@ -234,40 +238,45 @@ impl Annex {
 /// The annexes of a shard's accounts, by the accounts' ids.
 #[derive(Debug, Default)]
 pub(crate) struct Annexes {
-    annexes: HashMap<Box<[u8]>, Box<Annex>>,
+    annexes: HashTable<(Box<[u8]>, Box<Annex>)>,
     memory_bytes: usize,
 }
 
 impl Annexes {
     /// The annex of an account that is kept in parts.
     pub(crate) fn of(&self, id: &[u8]) -> &Annex {
-        self.annexes.get(id).expect("an account that is kept in parts has an annex")
+        let found = self.annexes.find(hash_of(id), |(of, _)| **of == *id);
+        let (_, annex) = found.expect("an account that is kept in parts has an annex");
+        annex
     }
 
     pub(crate) fn get_mut(&mut self, id: &[u8]) -> Option<&mut Annex> {
-        self.annexes.get_mut(id).map(Box::as_mut)
+        let found = self.annexes.find_mut(hash_of(id), |(of, _)| **of == *id);
+        found.map(|(_, annex)| annex.as_mut())
     }
 
     pub(crate) fn set(&mut self, id: &[u8], annex: Option<Annex>) {
         self.remove(id);
         if let Some(annex) = annex {
-            self.annexes.insert(id.into(), Box::new(annex));
+            let annexed = (id.into(), Box::new(annex));
+            self.annexes.insert_unique(hash_of(id), annexed, |(of, _)| hash_of(of));
             self.measure(id);
         }
     }
 
     pub(crate) fn remove(&mut self, id: &[u8]) {
-        if let Some(annex) = self.annexes.remove(id) {
+        if let Ok(found) = self.annexes.find_entry(hash_of(id), |(of, _)| **of == *id) {
+            let ((_, annex), _) = found.remove();
             self.memory_bytes -= annex.measured;
         }
     }
 
     /// Counts the memory of an annex that has changed.
     pub(crate) fn measure(&mut self, id: &[u8]) {
-        if let Some(annex) = self.annexes.get_mut(id) {
-            let measured = annex.memory_bytes();
-            self.memory_bytes = self.memory_bytes + measured - annex.measured;
-            annex.measured = measured;
+        if let Some(annex) = self.get_mut(id) {
+            let now = annex.memory_bytes();
+            let before = mem::replace(&mut annex.measured, now);
+            self.memory_bytes = self.memory_bytes + now - before;
         }
     }
 

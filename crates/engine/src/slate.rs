@@ -5,8 +5,8 @@ use scurry_codec::{
     ChangeError, Facts, decode_part, encode_account_over, is_apart, mark_apart, read_change,
 };
 use scurry_ledger::{
-    Account, Change, Command, Decision, Elsewhere, Limits, Named, Op, Portion, Status, Time,
-    apply_op, decide_with, next_due, seal, tick_in_place, view_in_place,
+    Account, Change, Command, Decision, Limits, Named, Op, Portion, Status, Time, apply_op,
+    decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 use std::mem;
 
@@ -68,7 +68,7 @@ impl Slate {
             && !is_apart
             && let Some(account) = &mut self.account
         {
-            account.elsewhere = Elsewhere::default();
+            account.elsewhere = None;
         }
         self.is_apart = is_apart;
     }

@@ -1,6 +1,7 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
 use crate::{Answers, Id, Name, Period, Time, Tombstones, Transactions};
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
 
@@ -85,14 +86,14 @@ pub struct Account {
     pub tombstones: Tombstones,
     /// Transaction ids that are still remembered.
     pub transactions: Transactions,
-    /// Sums of what the host keeps apart and has not brought in.
-    pub elsewhere: Elsewhere,
+    /// Sums of what the host keeps apart and has not brought in; none for an account that is here as a
+    /// whole.
+    pub elsewhere: Option<Box<Elsewhere>>,
 }
 
 /// The part of a busy account that its host keeps apart: open sessions, tombstones and transactions
 /// that the command at hand does not name. What the command names, and every session that is due, has
 /// been brought into [`Account::sessions`] and beside; of the rest the rules need only these sums.
-/// Empty for an account that is there as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Elsewhere {
     /// Open sessions: how many.
@@ -381,35 +382,42 @@ impl Account {
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
             transactions: Transactions::default(),
-            elsewhere: Elsewhere::default(),
+            elsewhere: None,
         }
     }
 
     /// How many sessions are open.
     pub fn sessions_open(&self) -> usize {
-        self.sessions.len() + self.elsewhere.sessions
+        self.sessions.len() + self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.sessions)
+    }
+
+    /// The first deadline of the sessions that are kept apart.
+    pub(crate) fn first_deadline_elsewhere(&self) -> Option<Time> {
+        self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.first_deadline)
     }
 
     /// How many closed sessions are remembered.
     pub fn tombstones_kept(&self) -> usize {
-        self.tombstones.len() + self.elsewhere.tombstones.len
+        self.tombstones.len()
+            + self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.tombstones.len)
     }
 
     /// How many transactions are remembered.
     pub fn transactions_kept(&self) -> usize {
-        self.transactions.len() + self.elsewhere.transactions.len
+        self.transactions.len()
+            + self.elsewhere.as_ref().map_or(0, |elsewhere| elsewhere.transactions.len)
     }
 
     /// When the first tombstone is forgotten.
     pub fn first_tombstone(&self) -> Option<Time> {
-        let times = [self.tombstones.next_forget(), self.elsewhere.tombstones.first];
-        times.into_iter().flatten().min()
+        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.tombstones.first);
+        [self.tombstones.next_forget(), elsewhere].into_iter().flatten().min()
     }
 
     /// When the first transaction is forgotten.
     pub fn first_transaction(&self) -> Option<Time> {
-        let times = [self.transactions.next_forget(), self.elsewhere.transactions.first];
-        times.into_iter().flatten().min()
+        let elsewhere = self.elsewhere.as_ref().and_then(|elsewhere| elsewhere.transactions.first);
+        [self.transactions.next_forget(), elsewhere].into_iter().flatten().min()
     }
 
     /// The bucket with this name.

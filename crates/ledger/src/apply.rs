@@ -6,6 +6,7 @@ use crate::{
     Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Name, Op,
     Posting, Session, SessionAt, Slice, Time, UnitAmount,
 };
+use alloc::vec::Vec;
 use smallvec::SmallVec;
 
 /// Applies a Change to the state it was decided on.
@@ -18,24 +19,38 @@ pub fn apply(account: &mut Option<Account>, change: &Change) {
 }
 
 /// The sessions that the facts of one Change have named so far, by their numbers.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Named {
-    /// Numbers and places in the account's order of those that are open.
-    open: SmallVec<[(u32, usize); 2]>,
+    /// The place of number 0 in the account's order, apart from the others: hardly any Change names two.
+    first: usize,
+    /// Numbers and places of the others that are open.
+    others: Vec<(u32, usize)>,
     /// The number that comes next.
     next: u32,
 }
 
+impl Default for Named {
+    fn default() -> Named {
+        Named { first: Named::GONE, others: Vec::new(), next: 0 }
+    }
+}
+
 impl Named {
+    const GONE: usize = usize::MAX;
+
     /// None are named: another Change begins.
     pub fn clear(&mut self) {
-        self.open.clear();
-        self.next = 0;
+        self.others.clear();
+        (self.first, self.next) = (Named::GONE, 0);
     }
 
     /// Gives the session at this place the next number.
     pub(crate) fn add(&mut self, place: usize) -> SessionAt {
-        self.open.push((self.next, place));
+        if self.next == 0 {
+            self.first = place;
+        } else {
+            self.others.push((self.next, place));
+        }
         self.next += 1;
         self.last()
     }
@@ -47,22 +62,36 @@ impl Named {
 
     /// Takes the last number back.
     pub(crate) fn pop(&mut self) {
-        self.open.pop();
         self.next = self.next.wrapping_sub(1);
+        if self.next == 0 {
+            self.first = Named::GONE;
+        } else {
+            self.others.pop();
+        }
     }
 
     /// Where the session is in the account's order.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn place(&self, at: SessionAt) -> usize {
-        match self.open.iter().find(|(number, _)| *number == at.0) {
+        if at.0 == 0 { self.first } else { self.place_of_another(at) }
+    }
+
+    #[cold]
+    fn place_of_another(&self, at: SessionAt) -> usize {
+        match self.others.iter().find(|(number, _)| *number == at.0) {
             Some((_, place)) => *place,
-            None => at.place().map_or(usize::MAX, |place| place as usize),
+            None => at.place().map_or(Named::GONE, |place| place as usize),
         }
     }
 
     fn close(&mut self, closed: usize) {
-        self.open.retain(|(_, place)| *place != closed);
-        for (_, place) in &mut self.open {
+        if self.first == closed {
+            self.first = Named::GONE;
+        } else if self.first != Named::GONE {
+            self.first -= usize::from(self.first > closed);
+        }
+        self.others.retain(|(_, place)| *place != closed);
+        for (_, place) in &mut self.others {
             *place -= usize::from(*place > closed);
         }
     }
@@ -267,7 +296,9 @@ impl Account {
             Op::Forget => {
                 self.tombstones.forget(at);
                 self.transactions.forget(at);
-                self.elsewhere.forget();
+                if let Some(elsewhere) = &mut self.elsewhere {
+                    elsewhere.forget();
+                }
             }
         }
     }

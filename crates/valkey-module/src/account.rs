@@ -99,7 +99,7 @@ impl AccountValue {
         unpack(self.image(), &mut account);
         let mut account = account.unwrap_or_else(|| Account::empty(Status::Active));
         if let Some(annex) = self.annex() {
-            account.elsewhere = annex.sums();
+            **account.elsewhere.get_or_insert_default() = annex.sums();
         }
         account
     }

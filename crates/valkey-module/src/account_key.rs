@@ -76,7 +76,7 @@ impl Home for AccountKey<'_, '_> {
         if let (Some(account), Some(annex)) =
             (&mut slate.account, value.as_ref().and_then(|value| value.annex()))
         {
-            account.elsewhere = annex.sums();
+            **account.elsewhere.get_or_insert_default() = annex.sums();
         }
         self.version_before = slate.account.as_ref().map_or(0, |account| account.version);
         Ok(())

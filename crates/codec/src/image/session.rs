@@ -39,6 +39,8 @@ pub(super) fn len_max(session: &Session) -> usize {
         + session.items.iter().map(item::len_max).sum::<usize>()
 }
 
+#[expect(clippy::inline_always, reason = "in the image of an account it is a run of moves")]
+#[inline(always)]
 pub(super) fn put(w: &mut Writer<'_>, session: &Session) {
     w.short(session.id.as_bytes());
     let (answers, blob) = (session.answers.as_bytes(), session.blob.as_slice());

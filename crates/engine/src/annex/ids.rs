@@ -1,8 +1,8 @@
 //! Where the things of an annex are, by their ids: a hash table of places. What lies at a place tells
 //! its id, so that the table holds nothing but places.
 
+use super::hash::hash_of;
 use hashbrown::HashTable;
-use std::hash::{BuildHasher, RandomState};
 use std::mem;
 
 /// Places in one table; more are divided among [`PARTS`].
@@ -16,20 +16,20 @@ pub(super) struct Ids<P> {
     /// One, or [`PARTS`].
     parts: Vec<HashTable<P>>,
     len: usize,
-    /// The secret of the hash: clients choose ids.
-    secret: RandomState,
+    /// Bytes of the tables' places.
+    bytes: usize,
 }
 
 impl<P> Default for Ids<P> {
     fn default() -> Ids<P> {
-        Ids { parts: vec![HashTable::new()], len: 0, secret: RandomState::new() }
+        Ids { parts: vec![HashTable::new()], len: 0, bytes: 0 }
     }
 }
 
 impl<P: Copy> Ids<P> {
     /// The place of an id. `id_at` tells the id of what is at a place.
     pub(super) fn find<'a>(&self, id: &[u8], id_at: impl Fn(P) -> &'a [u8]) -> Option<P> {
-        let hash = self.secret.hash_one(id);
+        let hash = hash_of(id);
         self.parts[self.part_of(hash)].find(hash, |&place| id_at(place) == id).copied()
     }
 
@@ -38,15 +38,18 @@ impl<P: Copy> Ids<P> {
         if self.len == UNDIVIDED_MAX && self.parts.len() == 1 {
             self.divide(&id_at);
         }
-        let (hash, secret) = (self.secret.hash_one(id), &self.secret);
+        let hash = hash_of(id);
         let part = self.part_of(hash);
-        self.parts[part].insert_unique(hash, place, |&place| secret.hash_one(id_at(place)));
+        let part = &mut self.parts[part];
+        self.bytes -= part.allocation_size();
+        part.insert_unique(hash, place, |&place| hash_of(id_at(place)));
+        self.bytes += part.allocation_size();
         self.len += 1;
     }
 
     /// Forgets the place of an id.
     pub(super) fn remove(&mut self, id: &[u8], is_it: impl Fn(P) -> bool) {
-        let hash = self.secret.hash_one(id);
+        let hash = hash_of(id);
         let part = self.part_of(hash);
         if let Ok(found) = self.parts[part].find_entry(hash, |&place| is_it(place)) {
             found.remove();
@@ -56,8 +59,7 @@ impl<P: Copy> Ids<P> {
 
     /// Bytes of the tables.
     pub(super) fn memory_bytes(&self) -> usize {
-        let tables = self.parts.capacity() * mem::size_of::<HashTable<P>>();
-        tables + self.parts.iter().map(HashTable::allocation_size).sum::<usize>()
+        self.parts.capacity() * mem::size_of::<HashTable<P>>() + self.bytes
     }
 
     fn part_of(&self, hash: u64) -> usize {
@@ -68,9 +70,10 @@ impl<P: Copy> Ids<P> {
     fn divide<'a>(&mut self, id_at: &impl Fn(P) -> &'a [u8]) {
         let parts = (0..PARTS).map(|_| HashTable::new()).collect();
         for place in mem::replace(&mut self.parts, parts).into_iter().flatten() {
-            let (hash, secret) = (self.secret.hash_one(id_at(place)), &self.secret);
+            let hash = hash_of(id_at(place));
             let part = self.part_of(hash);
-            self.parts[part].insert_unique(hash, place, |&place| secret.hash_one(id_at(place)));
+            self.parts[part].insert_unique(hash, place, |&place| hash_of(id_at(place)));
         }
+        self.bytes = self.parts.iter().map(HashTable::allocation_size).sum();
     }
 }

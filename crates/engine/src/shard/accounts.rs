@@ -76,7 +76,7 @@ impl Shard {
         if self.slate.is_apart()
             && let (Some(entry), Some(account)) = (entry, &mut self.slate.account)
         {
-            account.elsewhere = self.annexes.of(entry.key()).sums();
+            **account.elsewhere.get_or_insert_default() = self.annexes.of(entry.key()).sums();
         }
         Ok(())
     }

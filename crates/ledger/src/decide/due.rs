@@ -16,6 +16,7 @@ enum Due {
 }
 
 /// When the account next has something due; a host sets its timer to it.
+#[inline]
 pub fn next_due(account: &Account) -> Option<Time> {
     let mut due = None;
     let mut at = |time: Time| due = Some(due.map_or(time, |due: Time| due.min(time)));
@@ -29,7 +30,9 @@ pub fn next_due(account: &Account) -> Option<Time> {
     }
     account.tombstones.next_forget().into_iter().for_each(&mut at);
     account.transactions.next_forget().into_iter().for_each(&mut at);
-    account.elsewhere.next_due().into_iter().for_each(&mut at);
+    if let Some(elsewhere) = &account.elsewhere {
+        elsewhere.next_due().into_iter().for_each(&mut at);
+    }
     due
 }
 
@@ -40,7 +43,7 @@ pub(crate) fn expire_due(draft: &mut Draft<'_>) {
         return;
     }
     debug_assert!(
-        draft.account().elsewhere.first_deadline.is_none_or(|deadline| deadline > now),
+        draft.account().first_deadline_elsewhere().is_none_or(|deadline| deadline > now),
         "the host brings in every session that is due"
     );
     for due in collect(draft) {

@@ -66,7 +66,7 @@ fn check_room(draft: &Draft<'_>) -> Step<()> {
         return Ok(());
     }
     let deadlines = account.sessions.iter().map(|session| session.deadline);
-    let first_end = deadlines.chain(account.elsewhere.first_deadline).min();
+    let first_end = deadlines.chain(account.first_deadline_elsewhere()).min();
     let last_known = first_end.map(|end| end.plus_ms(limits.tombstone_ms));
     let first_forgotten = account.first_tombstone().into_iter().chain(last_known).min();
     if open >= limits.sessions_max {
