@@ -281,6 +281,7 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
+#[inline(always)]
 fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
     let mut counts = Counts::default();
     let fields = r.fixed::<{ HEAD_LEN + 2 }>();

@@ -39,6 +39,8 @@ pub(super) fn len_max(item: &Item) -> usize {
     NAME_ROOM + USED_LEN + (3 + item.slices.len()) * GROUP_LEN_MAX
 }
 
+#[expect(clippy::inline_always, reason = "in the image of an account it is a run of moves")]
+#[inline(always)]
 pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     w.name(&item.unit);
     let mut flags = if item.last_grant.is_some() { flag::GRANTED } else { 0 };

@@ -47,10 +47,12 @@ impl<'a> Draft<'a> {
         self.account.as_ref().expect("the command runs on an account")
     }
 
+    #[inline(always)]
     pub(super) fn session(&self, at: SessionAt) -> &Session {
         &self.account().sessions[self.named.place(at)]
     }
 
+    #[inline(always)]
     pub(super) fn item(&self, at: ItemAt) -> &Item {
         &self.session(at.session).items[usize::from(at.item)]
     }

@@ -7,7 +7,7 @@ use crate::execute::node::LOOKAHEAD_MAX;
 use crate::execute::node::Node;
 use crate::kept::Room;
 use scurry_resp::table::Spec;
-use scurry_resp::{Args, Parsed, Parser};
+use scurry_resp::{Args, Parsed, Parser, RequestLimits};
 
 /// A parser, and what the table says about each request that it has found.
 #[derive(Debug)]
@@ -41,21 +41,35 @@ impl Reader {
     /// Finds the next requests, or goes on where more bytes were missing: some that were found before
     /// may still wait to be executed. `input` begins with the first byte that was not executed, here
     /// and in all that follows.
+    #[inline]
     pub(crate) fn find(&mut self, input: &[u8], node: &Node, client: &Client) {
+        self.find_with(input, &node.settings.request, client.authenticated, |spec, args| {
+            node.hash_ahead(spec, args)
+        });
+    }
+
+    /// As [`Reader::find`], with what it needs of the node.
+    fn find_with(
+        &mut self,
+        input: &[u8],
+        limits: &RequestLimits,
+        authenticated: bool,
+        hash: impl Fn(&'static Spec, Args<'_>) -> Option<u64>,
+    ) {
         if !matches!(self.ahead, None | Some(Parsed::Incomplete(_))) {
             return;
         }
         // Before AUTH each request is bounded by what the ones before it have changed.
-        let most = if client.authenticated { LOOKAHEAD_MAX } else { 1 };
+        let most = if authenticated { LOOKAHEAD_MAX } else { 1 };
         let mut at = self.found_len(self.found());
         let parsed = loop {
             let rest = &input[at..];
-            match self.parser.parse(rest, &node.settings.request, client.authenticated) {
+            match self.parser.parse(rest, limits, authenticated) {
                 Parsed::Request(len) => {
                     let index = self.parser.found() - 1;
                     let args = self.parser.args(input, index);
                     let spec = dispatch::look_up(args);
-                    self.hashes[index] = spec.and_then(|spec| node.hash_ahead(spec, args));
+                    self.hashes[index] = spec.and_then(|spec| hash(spec, args));
                     self.specs[index] = spec;
                     at += len;
                     if index + 1 >= most || self.parser.is_full() {
@@ -135,5 +149,26 @@ impl Reader {
     /// Gives back what an unusually large request needed. To be called when it is idle.
     pub(crate) fn shrink(&mut self) {
         self.parser.shrink();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Reader;
+    use scurry_resp::RequestLimits;
+
+    #[test]
+    fn the_rest_of_a_request_is_looked_at_while_others_wait() {
+        let input = b"*1\r\n$4\r\nPING\r\n*2\r\n$4\r\nECHO\r\n$2\r\nhi\r\nPING\r\n";
+        // In an array and in a line, cut anywhere behind the first request.
+        for cut in 14..input.len() {
+            let mut reader = Reader::default();
+            let limits = RequestLimits::default();
+            let mut find = |to: usize| reader.find_with(&input[..to], &limits, true, |_, _| None);
+            find(cut);
+            find(input.len());
+            assert_eq!(reader.found(), 3, "cut at {cut}");
+            assert_eq!(reader.request(input, 1).1.at(1), b"hi");
+        }
     }
 }
