@@ -78,9 +78,9 @@ impl<'n> Needed<'n> {
 
     /// The names in the facts of a Change.
     pub(crate) fn by_facts(ops: &'n mut [Op]) -> Needed<'n> {
-        let mut needed = Needed::default();
-        needed.all =
-            ops.iter_mut().filter_map(Op::session_mut).any(|at| SessionAt::place(*at).is_some());
+        let mut sessions = ops.iter_mut().filter_map(Op::session_mut);
+        let all = sessions.any(|at| SessionAt::place(*at).is_some());
+        let mut needed = Needed { all, ..Needed::default() };
         for op in ops {
             match op {
                 Op::NameSession(id) => needed.sessions.push(id.as_bytes()),

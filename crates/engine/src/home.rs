@@ -169,17 +169,14 @@ pub trait Home {
     fn take_back(&mut self) {
         if let (slate, Some(annex)) = self.parts() {
             let apart_len = slate.apart_len();
-            match &mut slate.account {
-                Some(account) => {
-                    annex.take_back(account);
-                    // A quarter: an account at the bound does not go to and fro.
-                    if annex.bytes() >= apart_len / 4 {
-                        return;
-                    }
-                    annex.copy_to(account);
+            // Else it was deleted.
+            if let Some(account) = &mut slate.account {
+                annex.take_back(account);
+                // A quarter: an account at the bound does not go to and fro.
+                if annex.bytes() >= apart_len / 4 {
+                    return;
                 }
-                // It was deleted.
-                None => {}
+                annex.copy_to(account);
             }
             self.make_whole();
         } else {

@@ -145,11 +145,11 @@ fn a_loaded_account_comes_back_from_the_log() {
 }
 
 /// An account far beyond the length above which it is kept in parts: ids of 20 bytes.
-fn busy(shard: &mut Shard, debits: usize, sessions: usize) {
+fn busy(shard: &mut Shard, debits: u32, sessions: u32) {
     for number in 0..debits {
         let txn = format!("transaction-{number:08}");
         let debit = Command::Debit { txn: txn.as_bytes(), unit: name("octets"), amount: 1 };
-        let now = START.plus_ms(number as i64 / 64);
+        let now = START.plus_ms(i64::from(number) / 64);
         assert!(matches!(run(shard, now, &debit), Outcome::Answer { replayed: false, .. }));
     }
     for number in 0..sessions {
@@ -158,7 +158,7 @@ fn busy(shard: &mut Shard, debits: usize, sessions: usize) {
         let Command::Reserve(request) = reserve(&items) else { unreachable!("it is one") };
         let request = SessionRequest {
             session: session.as_bytes(),
-            tcc_ms: Some(3_600_000 + number as i64),
+            tcc_ms: Some(3_600_000 + i64::from(number)),
             ..request
         };
         let opened = run(shard, START, &Command::Reserve(request));
@@ -166,7 +166,7 @@ fn busy(shard: &mut Shard, debits: usize, sessions: usize) {
     }
 }
 
-fn rich(debits: usize, sessions: usize) -> Shard {
+fn rich(debits: u32, sessions: u32) -> Shard {
     let mut shard = Shard::new(Config::default());
     let attributes = BucketAttributes::default();
     let amount = 1_000_000_000;
