@@ -1,11 +1,11 @@
 //! Images that come from outside: another store has written them, or nobody has.
 
-use crate::{ImageError, decode_account};
+use crate::{FRAME_LEN_MAX, ImageError, decode_account};
 use core::fmt;
 use scurry_ledger::{Account, BLOB_LEN_MAX, BUCKETS_MAX, Time, Violation, validate};
 
-/// The longest image that is taken, bytes: many times what the bounds of a store let an account be.
-pub const IMAGE_LEN_MAX: usize = 1 << 30;
+/// The longest image that is taken, bytes: more than a host lets an account become.
+pub const IMAGE_LEN_MAX: usize = FRAME_LEN_MAX / 2;
 
 /// The greatest version that is taken: what is committed later has room for its own.
 const VERSION_MAX: u64 = 1 << 62;

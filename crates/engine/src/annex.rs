@@ -8,11 +8,11 @@ mod ids;
 mod records;
 mod sessions;
 
-use crate::slate::unpack;
+use crate::slate::{parts_len, unpack};
 use hash::hash_of;
 use hashbrown::HashTable;
 use records::RecordsApart;
-use scurry_codec::{encode_account, mark_apart};
+use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_apart};
 use scurry_ledger::{
     Account, Command, Elsewhere, Op, PackedRecord, Records, Remembered, SessionAt, Time,
 };
@@ -21,6 +21,9 @@ use std::mem;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
 pub const APART_LEN: usize = 4 << 10;
+/// Bytes of them above which an account takes no more. A snapshot has an account in one chunk, and a
+/// dump in one image, with room for the rest of it.
+pub const ACCOUNT_LEN_MAX: usize = IMAGE_LEN_MAX / 8 * 7;
 
 /// Sessions, tombstones and transactions of one account, apart from its image.
 #[derive(Debug, Default)]
@@ -47,14 +50,14 @@ pub struct Needed<'n> {
 }
 
 impl<'n> Needed<'n> {
-    /// All of it: what is shown is the whole account.
+    /// All of it.
     pub fn all() -> Needed<'n> {
         Needed { all: true, ..Needed::default() }
     }
 
-    /// One session that is shown, or of all sessions only sums.
-    pub fn shown(session: Option<&'n [u8]>) -> Needed<'n> {
-        Needed { sessions: session.into_iter().collect(), ..Needed::default() }
+    /// The parts that a read shows: all sessions, one, or of all only sums.
+    pub fn shown(all: bool, session: Option<&'n [u8]>) -> Needed<'n> {
+        Needed { all, sessions: session.into_iter().collect(), ..Needed::default() }
     }
 
     /// The names in a command.
@@ -103,19 +106,11 @@ impl Annex {
 
     /// The image of an account, and the annex of one that is better kept in parts.
     pub fn divided(account: &mut Account, apart_len: usize) -> (Vec<u8>, Option<Annex>) {
+        let annex = (parts_len(account) > apart_len).then(|| Annex::of(account));
         let mut image = Vec::new();
         encode_account(account, &mut image);
-        let mut annex = None;
-        if image.len() > apart_len {
-            let made = Annex::of(account);
-            if made.bytes() > apart_len {
-                image.clear();
-                encode_account(account, &mut image);
-                mark_apart(&mut image);
-                annex = Some(made);
-            } else {
-                made.copy_to(account);
-            }
+        if annex.is_some() {
+            mark_apart(&mut image);
         }
         (image, annex)
     }

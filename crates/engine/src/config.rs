@@ -1,6 +1,6 @@
 //! What a shard is told once.
 
-use crate::APART_LEN;
+use crate::{ACCOUNT_LEN_MAX, APART_LEN};
 use scurry_codec::HashKey;
 use scurry_ledger::Limits;
 
@@ -24,6 +24,8 @@ pub struct Config {
     /// Bytes of sessions, tombstones and transactions above which an account is kept in parts, so that
     /// its commands cost no more than those of a small one.
     pub apart_len: usize,
+    /// Bytes of them above which an account takes no more, at most [`ACCOUNT_LEN_MAX`].
+    pub account_len_max: usize,
     /// How far a writer's version may lie ahead of this shard's clock, ms.
     pub version_ahead_ms_max: i64,
 }
@@ -38,6 +40,7 @@ impl Default for Config {
             entity_index: false,
             entity_tombstone_ms: 24 * 3_600_000,
             apart_len: APART_LEN,
+            account_len_max: ACCOUNT_LEN_MAX,
             version_ahead_ms_max: 3_600_000,
         }
     }

@@ -7,7 +7,7 @@ use crate::outcome::LoadError;
 use crate::slate::Slate;
 use crate::{Outcome, WrongType};
 use scurry_codec::{ChangeError, decode_change, decode_foreign_account};
-use scurry_ledger::{Change, Command, Decision, Time, apply};
+use scurry_ledger::{Bound, Change, Code, Command, Decision, Rejection, Time, apply};
 
 /// The home of one account, where its image lies between two commands: a slot of a shard's table,
 /// or a key of a server.
@@ -69,6 +69,10 @@ pub trait Home {
                 self.slate().reuse(change);
                 Outcome::OutOfMemory
             }
+            Decision::Commit(change, _) if self.slate().is_apart() && self.is_full(command) => {
+                self.slate().reuse(change);
+                self.full(now)
+            }
             Decision::Commit(change, answer) => {
                 self.hand_on(&change);
                 self.store();
@@ -85,6 +89,7 @@ pub trait Home {
         match self.parts() {
             (Slate { account: Some(account), .. }, Some(annex)) if needed.all => {
                 annex.copy_to(account);
+                self.slate().note_whole();
             }
             (_, Some(_)) => self.bring(needed, now),
             (_, None) => {}
@@ -135,6 +140,35 @@ pub trait Home {
         self.hand_on_image();
         self.store();
         Ok(())
+    }
+
+    /// True when an account that is kept in parts is as long as it may be, and the command may make it
+    /// longer.
+    fn is_full(&mut self, command: &Command<'_>) -> bool {
+        let makes_room = matches!(
+            command,
+            Command::Terminate(_)
+                | Command::Release { .. }
+                | Command::Status { .. }
+                | Command::Delete { .. }
+        );
+        let (slate, annex) = self.parts();
+        !makes_room && annex.is_some_and(|annex| annex.bytes() >= slate.account_len_max())
+    }
+
+    /// The refusal of an account that is full.
+    fn full(&mut self, now: Time) -> Outcome {
+        let (slate, annex) = self.parts();
+        let first = annex.and_then(|annex| annex.sums().next_due());
+        Outcome::Reject(Rejection {
+            code: Code::Busy,
+            why: "the account remembers as much as one may: retry then with the same id",
+            bound: Some(Bound {
+                name: "account_len_max",
+                max: slate.account_len_max(),
+                wait_ms: first.map(|first| first.0.saturating_sub(now.0).max(0)),
+            }),
+        })
     }
 
     /// Ends to keep the account in parts: all of it is on the slate, and replaces what is kept apart.

@@ -26,7 +26,7 @@ mod timers;
 mod value;
 mod version;
 
-pub use annex::{APART_LEN, Annex, Needed};
+pub use annex::{ACCOUNT_LEN_MAX, APART_LEN, Annex, Needed};
 pub use config::Config;
 pub use disk::{Disk, File};
 pub use entity::{

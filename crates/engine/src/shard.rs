@@ -66,7 +66,7 @@ impl Shard {
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,
-            slate: Slate::new(config.limits.clone(), config.apart_len),
+            slate: Slate::new(config.limits.clone(), config.apart_len, config.account_len_max),
             annexes: Annexes::default(),
             blocks: Blocks::new(STEP),
             journal: None,

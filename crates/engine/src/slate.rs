@@ -10,8 +10,8 @@ use scurry_ledger::{
 };
 use std::mem;
 
-/// Bytes of an open session in an image but for its answers and its blob, about.
-const SESSION_LEN: usize = 100;
+/// Bytes of room that is used again from one account to the next: few accounts are longer.
+const ROOM_LEN_MAX: usize = 1 << 20;
 
 /// The account that a host works on, unpacked, and the buffers that this takes.
 #[derive(Debug, Default)]
@@ -21,10 +21,13 @@ pub struct Slate {
     /// Bounds and defaults of the ledger.
     limits: Limits,
     apart_len: usize,
+    account_len_max: usize,
     /// The account's share of the totals before it was changed.
     before: Portion,
     /// The account is kept in parts: what is on the slate is what its image has, and what was brought in.
     is_apart: bool,
+    /// The account on the slate needs more room than most.
+    is_long: bool,
     /// Room for the image, longer than it.
     image: Vec<u8>,
     /// Bytes of the image.
@@ -37,14 +40,18 @@ pub struct Slate {
 
 impl Slate {
     /// An empty slate of a host with these limits, which keeps accounts in parts whose sessions,
-    /// tombstones and transactions take more than `apart_len` bytes.
-    pub fn new(limits: Limits, apart_len: usize) -> Slate {
-        Slate { limits, apart_len, ..Slate::default() }
+    /// tombstones and transactions take more than `apart_len` bytes, and lets none take more than
+    /// `account_len_max`.
+    pub fn new(limits: Limits, apart_len: usize, account_len_max: usize) -> Slate {
+        Slate { limits, apart_len, account_len_max, ..Slate::default() }
     }
 
     /// Unpacks an image that this program has written or looked through; none wipes the slate.
     #[inline]
     pub fn unpack(&mut self, image: Option<&[u8]>) {
+        if self.is_long {
+            self.give_room_back();
+        }
         match image {
             Some(image) => {
                 self.set_apart(false);
@@ -53,6 +60,17 @@ impl Slate {
             }
             None => (self.account, self.is_apart) = (None, false),
         }
+    }
+
+    /// Frees what an unusually large account has needed.
+    #[cold]
+    fn give_room_back(&mut self) {
+        (self.account, self.image, self.is_long) = (None, Vec::new(), false);
+    }
+
+    /// The whole of an account that is kept in parts is on the slate.
+    pub(crate) fn note_whole(&mut self) {
+        self.is_long = true;
     }
 
     /// True when the account is kept in parts.
@@ -96,6 +114,7 @@ impl Slate {
     }
 
     /// When something comes due in the account.
+    #[inline]
     pub fn next_due(&self) -> Option<Time> {
         self.account.as_ref().and_then(next_due)
     }
@@ -108,6 +127,7 @@ impl Slate {
             if self.is_apart {
                 mark_apart(&mut self.image);
             }
+            self.is_long |= self.image.len() > ROOM_LEN_MAX;
         }
     }
 
@@ -130,19 +150,14 @@ impl Slate {
     /// True when the account was packed as a whole and would better be kept in parts.
     #[inline]
     pub(crate) fn is_busy(&self) -> bool {
-        self.image_len > self.apart_len && !self.is_apart && self.parts_len() > self.apart_len
+        self.image_len > self.apart_len
+            && !self.is_apart
+            && self.account.as_ref().is_some_and(|account| parts_len(account) > self.apart_len)
     }
 
-    /// Bytes of what a busy account keeps apart, where it lies in the image.
-    fn parts_len(&self) -> usize {
-        let Some(account) = &self.account else { return 0 };
-        let sessions = account
-            .sessions
-            .iter()
-            .map(|session| session.answers.as_bytes().len() + session.blob.len() + SESSION_LEN);
-        sessions.sum::<usize>()
-            + account.tombstones.as_bytes().len()
-            + account.transactions.as_bytes().len()
+    /// Bytes of them above which an account takes no more.
+    pub(crate) fn account_len_max(&self) -> usize {
+        self.account_len_max
     }
 
     /// Carries out the bytes of a Change. After an error the account is not one that ever was.
@@ -177,6 +192,19 @@ pub fn unpack(image: &[u8], account: &mut Option<Account>) {
 
 fn emptied(account: &mut Option<Account>) -> &mut Account {
     account.get_or_insert_with(|| Account::empty(Status::Active))
+}
+
+/// Bytes of an open session in an image but for its answers and its blob, about.
+const SESSION_LEN: usize = 100;
+
+/// Bytes of what a busy account keeps apart, about, where it lies in the image.
+pub(crate) fn parts_len(account: &Account) -> usize {
+    let sessions = account.sessions.iter();
+    sessions
+        .map(|session| session.answers.as_bytes().len() + session.blob.len() + SESSION_LEN)
+        .sum::<usize>()
+        + account.tombstones.as_bytes().len()
+        + account.transactions.as_bytes().len()
 }
 
 /// An account whose facts are read.

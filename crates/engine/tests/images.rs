@@ -227,3 +227,39 @@ fn a_busy_account_that_is_forgotten_and_deleted_leaves_nothing() {
     shard.clear();
     assert!(shard.stats().memory.accounts <= before);
 }
+
+#[test]
+fn a_busy_account_that_is_as_long_as_it_may_be_says_so_and_is_not_stuck() {
+    let config = || Config { account_len_max: 20_000, ..Config::default() };
+    let mut shard = Shard::new(config());
+    load(&mut shard, &image(&rich(100, 20)), false).expect("it is taken");
+    let debit = |number: u32| format!("more-{number:08}");
+    let mut taken = 0;
+    let mut refusal = |shard: &mut Shard, now: Time| loop {
+        let txn = debit(taken);
+        let command = Command::Debit { txn: txn.as_bytes(), unit: name("octets"), amount: 1 };
+        match run(shard, now, &command) {
+            Outcome::Reject(rejection) => break (rejection, txn),
+            _ => taken += 1,
+        }
+        assert!(taken < 1_000, "it has no bound");
+    };
+    let (refused, _) = refusal(&mut shard, START.plus_ms(1_000));
+    assert_eq!(refused.code, Code::Busy);
+    let bound = refused.bound.expect("it is named");
+    assert_eq!((bound.name, bound.max), ("account_len_max", 20_000));
+    // Duplicates are answered, and sessions end.
+    let again = debit(0);
+    let again = Command::Debit { txn: again.as_bytes(), unit: name("octets"), amount: 1 };
+    let later = START.plus_ms(1_001);
+    assert!(matches!(run(&mut shard, later, &again), Outcome::Answer { replayed: true, .. }));
+    let release = Command::Release { session: b"session-000000000003" };
+    assert!(matches!(run(&mut shard, later, &release), Outcome::Answer { replayed: false, .. }));
+    // That made some room; then what it says to wait for makes more.
+    let (refused, next) = refusal(&mut shard, later);
+    let wait_ms = refused.bound.and_then(|bound| bound.wait_ms).expect("something goes by itself");
+    let next = Command::Debit { txn: next.as_bytes(), unit: name("octets"), amount: 1 };
+    let then = later.plus_ms(wait_ms);
+    while shard.tick(then) > 0 {}
+    assert!(matches!(run(&mut shard, then, &next), Outcome::Answer { replayed: false, .. }));
+}

@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use crate::server::{Context, Exclusive};
-use scurry_engine::{APART_LEN, Slate};
+use scurry_engine::{ACCOUNT_LEN_MAX, APART_LEN, Slate};
 use scurry_resp::Scratch;
 
 /// One of them works for all of the node's commands: the server runs one at a time.
@@ -23,7 +23,7 @@ static DESK: Exclusive<Desk> = Exclusive::new();
 
 /// Lays out a desk for these settings.
 pub(crate) fn lay_out(context: &Context, options: Options, knows_slot_import: bool) {
-    let slate = Slate::new(options.limits.clone(), APART_LEN);
+    let slate = Slate::new(options.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX);
     at(context, |desk| *desk = Desk { options, knows_slot_import, slate, ..Desk::default() });
 }
 

@@ -30,7 +30,8 @@ impl StoreTarget {
     }
 
     fn send(&mut self, items: &[Item]) -> Result<()> {
-        let replies = self.store.ask_many(items.iter().map(write_of).collect())?;
+        let replies = self.store.ask_many(items.iter().map(write_of).collect());
+        let replies = replies.map_err(|error| explained(error.into(), items))?;
         ensure!(replies.len() == items.len(), "a reply is missing");
         for (item, reply) in items.iter().zip(replies) {
             check(item, &reply)?;
@@ -71,6 +72,20 @@ impl Target for StoreTarget {
         );
         Ok(())
     }
+}
+
+/// The cure where an account is longer than an argument may be. Others are as long as where they come from
+/// let them be.
+fn explained(error: anyhow::Error, items: &[Item]) -> anyhow::Error {
+    if !format!("{error:#}").contains("invalid bulk length") {
+        return error;
+    }
+    let longest = items.iter().map(len_of).max().unwrap_or(0);
+    error.context(format!(
+        "an account of {longest} bytes is longer than an argument may be there: start the target with \
+         a greater --max-argument and --max-request, or set proto-max-bulk-len of a cluster, and import \
+         again with --replace"
+    ))
 }
 
 fn len_of(item: &Item) -> usize {

@@ -1,6 +1,6 @@
 //! Moving everything of a store: through a file, between servers of ours.
 
-use crate::support::{Server, ask, scurry, store};
+use crate::support::{Server, ask, scurry, store, words};
 use scurry_cluster_client::Store;
 use tempfile::TempDir;
 
@@ -99,6 +99,22 @@ fn what_has_expired_since_it_was_exported_stops_no_import() {
         (ask(&mut target, "EXISTS short1"), ask(&mut target, "DBSIZE")),
         ("0".into(), "10".into())
     );
+}
+
+#[test]
+fn an_account_that_is_too_long_for_the_target_is_refused_with_the_cure() {
+    let (from, to) = (Server::start("1"), Server::start("1"));
+    let mut source = store(&from.address());
+    ask(&mut source, "SCUR.CREATE tenant BUCKET main cent 1000000");
+    let debits =
+        (0..24_000).map(|number| words(&format!("SCUR.DEBIT tenant id-{number:020} cent 1")));
+    source.ask_many(debits.collect()).expect("they are debited");
+    let dir = TempDir::new().expect("a directory");
+    let file = dir.path().join("all.scurexp");
+    let file = file.to_str().expect("text");
+    scurry(&["export", "--from", &from.address(), "--out", file]).well();
+    let import = scurry(&["import", "--to", &to.address(), "--in", file]);
+    import.refused(&["longer than an argument may be", "--max-argument", "--replace"]);
 }
 
 #[test]

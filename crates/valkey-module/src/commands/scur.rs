@@ -74,7 +74,7 @@ pub(super) fn read(
         Err(fault) => return reply.error(fault),
     };
     let now = call.context.now();
-    let needed = if request.shows_all() { Needed::all() } else { Needed::shown(request.session()) };
+    let needed = Needed::shown(request.shows_all(), request.session());
     if AccountKey::new(desk, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }
