@@ -97,7 +97,9 @@ enum Outcome {
 }
 
 fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
-    fields::check(command, draft.limits, draft.now)?;
+    if let Err(refused) = fields::check(command, draft.limits, draft.now) {
+        return stored(draft, command).map(Outcome::Replay).ok_or(refused);
+    }
     if draft.account_exists() {
         expire_due(draft);
     } else if !matches!(command, Command::Create(_)) {
@@ -119,4 +121,21 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
         Command::Terminate(request) => session::terminate(draft, request, digest),
         Command::Release { session } => session::release(draft, session),
     }
+}
+
+/// The stored answer to a request whose fields are refused: a bound was larger when it was answered.
+#[cold]
+fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
+    let (Command::Reserve(request) | Command::Update(request) | Command::Terminate(request)) =
+        command
+    else {
+        return None;
+    };
+    let (items_max, blob_len_max, tcc_ms_max) = (usize::MAX, usize::MAX, i64::MAX);
+    let unbounded = Limits { items_max, blob_len_max, tcc_ms_max, ..draft.limits.clone() };
+    if !draft.account_exists() || fields::check(command, &unbounded, draft.now).is_err() {
+        return None;
+    }
+    expire_due(draft);
+    session::stored(draft, request, digest(command))
 }

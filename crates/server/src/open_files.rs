@@ -7,7 +7,7 @@ const RESERVED: u64 = 64;
 
 /// How many connections can be open, at most `clients_max`.
 pub fn make_room(clients_max: usize) -> usize {
-    let wanted = clients_max as u64 + RESERVED;
+    let wanted = (clients_max as u64).saturating_add(RESERVED);
     let Ok((soft, hard)) = getrlimit(Resource::RLIMIT_NOFILE) else {
         return clients_max;
     };

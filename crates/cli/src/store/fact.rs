@@ -168,7 +168,7 @@ fn answer(packed: &PackedAnswer) -> Fields {
     let mut answers = Answers::default();
     answers.load(packed.as_bytes());
     let Some(request) = answers.last_request() else { return Vec::new() };
-    let WindowEntry::Stored(stored) = answers.look_up(request, 1) else { return Vec::new() };
+    let WindowEntry::Stored(stored) = answers.look_up(request, 1, 1) else { return Vec::new() };
     vec![
         ("request", json!(stored.request)),
         ("code", json!(stored.code.name())),

@@ -6,8 +6,8 @@ use super::due::bury;
 use super::units::{Ask, Source, grant, release_item, settle};
 use super::{Outcome, Step, reject};
 use crate::{
-    Answer, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, SessionAt, SessionRequest,
-    Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
+    Answer, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
+    SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
 
@@ -20,7 +20,7 @@ pub(super) fn reserve(
     digest: u64,
 ) -> Step<Outcome> {
     if let Some(open) = find(draft, request.session).map(|place| &draft.account().sessions[place]) {
-        return match open.answers.look_up(request.request, draft.limits.answers_max) {
+        return match look_up(draft, open, request) {
             WindowEntry::Stored(answer) => replay(answer, digest).map(Outcome::Replay),
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
@@ -204,7 +204,7 @@ fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, digest: u64) ->
         };
     };
     let session = &draft.account().sessions[place];
-    match session.answers.look_up(request.request, draft.limits.answers_max) {
+    match look_up(draft, session, request) {
         WindowEntry::Stored(answer) => return replay(answer, digest).map(Found::Replay),
         WindowEntry::Below => {
             return reject(
@@ -221,6 +221,10 @@ fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, digest: u64) ->
         );
     }
     Ok(Found::Open(draft.name(place)))
+}
+
+fn look_up(draft: &Draft<'_>, session: &Session, request: &SessionRequest<'_>) -> WindowEntry {
+    session.answers.look_up(request.request, draft.limits.answers_max, session.version)
 }
 
 /// The place of an open session in the account's order.
@@ -254,6 +258,21 @@ fn replay_closed(
                 .map(Some)
         }
         _ => Ok(None),
+    }
+}
+
+/// The stored answer to this very body, where there is one.
+pub(super) fn stored(
+    draft: &Draft<'_>,
+    request: &SessionRequest<'_>,
+    digest: u64,
+) -> Option<Answer> {
+    let Some(place) = find(draft, request.session) else {
+        return replay_closed(draft, request, digest).ok().flatten();
+    };
+    match look_up(draft, &draft.account().sessions[place], request) {
+        WindowEntry::Stored(answer) => replay(answer, digest).ok(),
+        WindowEntry::New | WindowEntry::Below => None,
     }
 }
 

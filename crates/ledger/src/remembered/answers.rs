@@ -85,8 +85,9 @@ impl Answers {
         rest.is_empty()
     }
 
-    /// Knowledge about a request number when at most `answers_max` answers are kept.
-    pub fn look_up(&self, request: u32, answers_max: usize) -> WindowEntry {
+    /// Knowledge about a request number when at most `answers_max` answers are kept, and `answered`
+    /// were given in all: one for each version of the session.
+    pub fn look_up(&self, request: u32, answers_max: usize, answered: u64) -> WindowEntry {
         if request > self.last {
             return WindowEntry::New;
         }
@@ -97,8 +98,10 @@ impl Answers {
                 return WindowEntry::Stored(unpack(entry));
             }
         }
+        // That one was dropped does not depend on how many may be kept by now.
+        let is_full = answered > u64::from(self.count) || self.len() >= answers_max;
         match lowest {
-            Some(lowest) if self.len() >= answers_max && request < lowest => WindowEntry::Below,
+            Some(lowest) if is_full && request < lowest => WindowEntry::Below,
             _ => WindowEntry::New,
         }
     }
@@ -270,10 +273,11 @@ mod tests {
         }
         assert_eq!(answers.len(), 3);
         assert_eq!(answers.last_request(), Some(9));
-        assert_eq!(answers.look_up(7, 3), WindowEntry::Stored(answer(7)));
-        assert_eq!(answers.look_up(2, 3), WindowEntry::Below);
-        assert_eq!(answers.look_up(6, 3), WindowEntry::New);
-        assert_eq!(answers.look_up(2, 4), WindowEntry::New);
+        assert_eq!(answers.look_up(7, 3, 4), WindowEntry::Stored(answer(7)));
+        assert_eq!(answers.look_up(2, 3, 4), WindowEntry::Below);
+        assert_eq!(answers.look_up(6, 3, 4), WindowEntry::New);
+        assert_eq!(answers.look_up(2, 4, 4), WindowEntry::Below);
+        assert_eq!(answers.look_up(2, 4, 3), WindowEntry::New);
         let mut copy = Answers::default();
         assert!(copy.load(answers.as_bytes()));
         assert_eq!(copy, answers);

@@ -149,7 +149,8 @@ fn find<'a>(
     }
     let full = window.len() >= context.limits.answers_max;
     let below = window.iter().all(|stored| request.request < stored.0);
-    require(!(full && below), Code::OutOfWindow)?;
+    let dropped = open.answers.len() > window.len();
+    require(!((full || dropped) && below), Code::OutOfWindow)?;
     require(request.if_version.is_none_or(|seen| seen == open.version), Code::VersionConflict)?;
     for item in request.items {
         let same = |known: &super::state::Item| known.unit == item.unit.as_str();

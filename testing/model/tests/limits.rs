@@ -1,0 +1,74 @@
+//! A change of configuration meets retries: none gets another answer, and none is carried out again.
+
+use scurry_ledger::{Code, Decision, Limits, Overrun, Time, decide};
+use scurry_model::{Event, Generator, Op, Pair, Random, What};
+
+/// Bounds and defaults that have nothing to do with those before.
+fn others(random: &mut Random) -> Limits {
+    Limits {
+        identities_max: random.below(3),
+        buckets_max: random.below(5),
+        counters_max: random.below(4),
+        sessions_max: random.below(4),
+        session_ids_max: random.below(9),
+        items_max: random.below(9),
+        answers_max: 1 + random.below(8),
+        transactions_max: random.below(14),
+        blob_len_max: random.below(4),
+        tombstone_ms: random.pick(&[0, 1, 40, 240]),
+        transaction_ms: random.pick(&[1, 30, 1_000]),
+        validity_ms_default: random.pick(&[1, 10, 300]),
+        tcc_ms_max: random.pick(&[1, 60, 1_000]),
+        overrun_default: random.pick(&[Overrun::Overdraw, Overrun::Clamp]),
+    }
+}
+
+/// True where the request's session has answered more than it keeps.
+fn has_dropped(pair: &Pair, op: &Op) -> bool {
+    let open = op
+        .request()
+        .zip(pair.account.as_ref())
+        .and_then(|(request, account)| account.session(request.session.as_bytes()));
+    open.is_some_and(|open| open.version > open.answers.len() as u64)
+}
+
+#[test]
+fn no_change_of_limits_changes_what_a_retry_gets() {
+    let (mut replays, mut below) = (0, 0);
+    for seed in 0..400 {
+        let (limits, mut generator) = Generator::new(seed);
+        let mut random = Random::new(seed + 1_000_000);
+        let mut pair = Pair::new(limits);
+        pair.thorough = false;
+        let mut sent: Vec<Op> = vec![];
+        for _ in 0..60 {
+            let event = generator.next(&pair);
+            pair.step(&event).expect("ledger and model agree");
+            let Event { at, what: What::Do(op) } = event else { continue };
+            sent.extend(op.has_id().then_some(op));
+            let changed = others(&mut random);
+            for op in &sent {
+                let under = |limits: &Limits| {
+                    op.with(|command| decide(pair.account.as_ref(), command, Time(at), limits))
+                };
+                let told = || format!("seed {seed}: {op:?} under {changed:?}");
+                match under(&pair.limits) {
+                    Decision::Replay(answer) => {
+                        replays += 1;
+                        assert_eq!(under(&changed), Decision::Replay(answer), "{}", told());
+                    }
+                    // Below a window that has dropped nothing no number was ever answered.
+                    Decision::Reject(refused)
+                        if refused.code == Code::OutOfWindow && has_dropped(&pair, op) =>
+                    {
+                        below += 1;
+                        let again = under(&changed);
+                        assert!(matches!(again, Decision::Reject(_)), "{again:?}: {}", told());
+                    }
+                    Decision::Reject(_) | Decision::Commit(..) => {}
+                }
+            }
+        }
+    }
+    assert!(replays > 10_000 && below > 100, "{replays} replays, {below} below a window");
+}
