@@ -1,19 +1,19 @@
 //! `scurry http`: the HTTP door to charging and to nodes of entities.
 
 use crate::log::Log;
+use crate::serve::{Clients, NodeNumber};
 use crate::size::Size;
 use crate::users::read_users;
+use crate::written::{Address, Level, Number};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use scurry_http::{Door, Front, Settings};
 use scurry_server::{TlsSettings, Users, make_room};
 use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
-use tracing_subscriber::filter::LevelFilter;
 
 /// A value at most, bytes: what a node takes in one argument is set there (--max-argument).
 const VALUE_LEN_LIMIT: u64 = 512 << 20;
@@ -34,7 +34,7 @@ const EXAMPLES: &str = "Examples:
 pub(crate) struct Http {
     /// Address and port to listen on; port 0 takes a free one and prints it
     #[arg(long, value_name = "ADDR:PORT", default_value = "127.0.0.1:8080")]
-    listen: SocketAddr,
+    listen: Address,
 
     /// The store of accounts that charging is asked of: a Scurry server, or any nodes of a Valkey
     /// Cluster with libscurry.so
@@ -48,23 +48,21 @@ pub(crate) struct Http {
 
     /// Number that ends the versions of this door, 0 to 511. Doors may have the same, but for one case:
     /// before nodes of an older build each needs another
-    #[arg(long, value_name = "N", default_value_t = 0)]
-    number: u16,
+    #[arg(long, value_name = "N", default_value = "0")]
+    number: NodeNumber,
 
     /// Longest value
     #[arg(long, value_name = "SIZE", default_value = "1mb")]
     max_value: Size,
 
     /// How long a node or the store may take to answer, milliseconds
-    #[arg(long, value_name = "MS", default_value_t = 1_000,
-        value_parser = clap::value_parser!(u64).range(10..=600_000))]
-    patience_ms: u64,
+    #[arg(long, value_name = "MS", default_value = "1000")]
+    patience_ms: Number<u64, 10, 600_000>,
 
     /// How long the nodes remember deletions, milliseconds: the setting entity_tombstone_ms that
     /// they all have
-    #[arg(long, value_name = "MS", default_value_t = 86_400_000,
-        value_parser = clap::value_parser!(i64).range(1_000..=31_536_000_000))]
-    entity_tombstone_ms: i64,
+    #[arg(long, value_name = "MS", default_value = "86400000")]
+    entity_tombstone_ms: Number<i64, 1_000, 31_536_000_000>,
 
     /// User of the nodes and of the store; without one the password is that of the default user
     #[arg(long, value_name = "NAME", requires = "password")]
@@ -108,17 +106,16 @@ pub(crate) struct Http {
     tls_client_ca: Option<PathBuf>,
 
     /// Connections at most
-    #[arg(long, value_name = "N", default_value_t = 10_000)]
-    max_clients: usize,
+    #[arg(long, value_name = "N", default_value = "10000")]
+    max_clients: Clients,
 
     /// Threads
-    #[arg(long, value_name = "N", default_value_t = 1,
-        value_parser = clap::value_parser!(u16).range(1..=256))]
-    threads: u16,
+    #[arg(long, value_name = "N", default_value = "1")]
+    threads: Number<usize, 1, 256>,
 
     /// Level of the log on stderr: off, error, warn, info, debug or trace
     #[arg(long, value_name = "LEVEL", default_value = "info")]
-    log: LevelFilter,
+    log: Level,
 }
 
 impl Http {
@@ -131,9 +128,10 @@ impl Http {
         let users = Users::new(None, &entries).with_context(of_the_file)?;
         let tls = self.tls_cert.clone().zip(self.tls_key.clone());
         Ok(Front {
-            listen: self.listen,
-            connections_max: make_room(self.max_clients),
-            threads: usize::from(self.threads),
+            listen: self.listen.0,
+            listen_option: "--listen",
+            connections_max: make_room(self.max_clients.0),
+            threads: self.threads.0,
             tls: tls.map(|(certificate, key)| TlsSettings {
                 certificate,
                 key,
@@ -151,18 +149,17 @@ impl Http {
 
     pub(crate) fn run(self) -> Result<()> {
         ensure!(self.max_value.0 <= VALUE_LEN_LIMIT, "--max-value must be at most 512mb");
-        ensure!(self.max_clients > 0, "--max-clients must be at least 1");
-        let _log = Log::start(self.log).context("cannot start the log")?;
+        let _log = Log::start(self.log.0).context("cannot start the log")?;
         let mut signals = Signals::new([SIGINT, SIGTERM]).context("cannot wait for signals")?;
         let front = self.front()?;
         let door = Door::open(Settings {
             front,
             store: self.store,
             nodes: self.nodes,
-            number: self.number,
+            number: self.number.0,
             value_len_max: usize::try_from(self.max_value.0)?,
-            patience: Duration::from_millis(self.patience_ms),
-            tombstone_ms: self.entity_tombstone_ms,
+            patience: Duration::from_millis(self.patience_ms.0),
+            tombstone_ms: self.entity_tombstone_ms.0,
             user: self.user,
             password: self.password,
             trust_old_nodes: self.trust_old_nodes,

@@ -16,6 +16,7 @@ mod snapshot;
 mod store;
 mod transfer;
 mod users;
+mod written;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use std::process::ExitCode;

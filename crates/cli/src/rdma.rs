@@ -5,22 +5,22 @@
 mod device;
 
 use crate::size::Size;
+use crate::written::Address;
 use anyhow::{Result, ensure};
 use clap::Args;
 use scurry_server::RdmaSettings;
 use serde::Deserialize;
-use std::net::SocketAddr;
 
 pub(crate) use device::connect;
 
 #[derive(Args, Debug, Default, Deserialize)]
 #[command(next_help_heading = "RDMA")]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table of settings, [rdma]")]
 pub(crate) struct Rdma {
     /// Speak RESP over RDMA here too (Valkey over RDMA), to peers of a network that is trusted. Needs
     /// libibverbs, librdmacm and a device that has this address [default: TCP alone]
     #[arg(long = "rdma-listen", id = "rdma_listen", value_name = "ADDR:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) listen: Option<Address>,
 
     /// Memory that may be pinned for all connections over RDMA together [default: 1gb]
     #[arg(long = "rdma-max-pinned", id = "rdma_max_pinned", value_name = "SIZE")]
@@ -46,6 +46,6 @@ impl Rdma {
             ensure!(alone, "the options of RDMA are for --rdma-listen");
             return Ok(None);
         };
-        device::settings(listen, self).map(Some)
+        device::settings(listen.0, self).map(Some)
     }
 }

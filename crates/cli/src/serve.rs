@@ -4,7 +4,7 @@ mod limits;
 mod options;
 mod settings;
 
-pub(crate) use options::Options;
+pub(crate) use options::{Clients, NodeNumber, Options};
 
 use crate::log::Log;
 use crate::recovery::Bar;
@@ -19,10 +19,7 @@ use tracing_subscriber::filter::LevelFilter;
 /// from.
 pub(crate) fn run(options: Options, matches: &ArgMatches) -> Result<()> {
     let options = options.over_file(matches)?;
-    let level = options.log.as_deref().unwrap_or("info");
-    let level: LevelFilter = level.parse().ok().with_context(|| {
-        format!("{level:?} is not a log level: use off, error, warn, info, debug or trace")
-    })?;
+    let level = options.log.map_or(LevelFilter::INFO, |level| level.0);
     let _log = Log::start(level).context("cannot start the log")?;
     let bar = Bar::new();
     let mut settings = options.settings()?;

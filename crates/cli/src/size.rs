@@ -1,6 +1,7 @@
 //! Sizes of memory as people write them, and as Redis reads them: `2gb`, `512mb`, `100k`, `4096`.
 
-use serde::Deserialize;
+use crate::written::from_text;
+use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
 
 /// Bytes.
@@ -42,20 +43,9 @@ impl FromStr for Size {
     }
 }
 
-/// In a file: a number of bytes, or text.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum Written {
-    Bytes(u64),
-    Text(String),
-}
-
 impl<'de> Deserialize<'de> for Size {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
-        match Written::deserialize(deserializer)? {
-            Written::Bytes(bytes) => Ok(Size(bytes)),
-            Written::Text(text) => text.parse().map_err(serde::de::Error::custom),
-        }
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        from_text(deserializer)
     }
 }
 

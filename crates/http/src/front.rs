@@ -28,6 +28,8 @@ const CONSOLE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; scr
 pub struct Front {
     /// Address and port; port 0 takes a free one.
     pub listen: SocketAddr,
+    /// The option that says so.
+    pub listen_option: &'static str,
     /// Connections at most.
     pub connections_max: usize,
     /// Threads.

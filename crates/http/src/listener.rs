@@ -13,6 +13,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
 use std::convert::Infallible;
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +44,11 @@ pub(crate) struct Listener {
 
 impl Listener {
     pub(crate) async fn open(front: &Front, tls: Option<Tls>) -> Result<Listener, StartError> {
-        let refused = |error| StartError::Listen(front.listen, error);
+        let (address, option) = (front.listen, front.listen_option);
+        let refused = |source: io::Error| match source.kind() {
+            io::ErrorKind::AddrInUse => StartError::AddressInUse(address, option),
+            _ => StartError::Listen { address, option, source },
+        };
         let socket = TcpListener::bind(front.listen).await.map_err(refused)?;
         let address = socket.local_addr().map_err(refused)?;
         let tls = tls.map(|tls| (TlsAcceptor::from(tls.config), tls.patience));
@@ -170,6 +175,8 @@ impl Client {
         });
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
+            // Who has said all may close that side, and still gets the answer.
+            .half_close(true)
             .header_read_timeout(HEAD_PATIENCE)
             .max_buf_size(HEAD_LEN_MAX)
             .max_headers(HEADERS_MAX)

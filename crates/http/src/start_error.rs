@@ -29,9 +29,22 @@ pub enum StartError {
     /// Not a number of a door.
     #[error("the number of this door is {0}, and must be 0 to {NODE_MAX}")]
     Number(u16),
-    /// The port is taken, or not this machine's.
-    #[error("cannot listen on {0}: {1}")]
-    Listen(SocketAddr, #[source] io::Error),
+    /// Somebody else listens there.
+    #[error(
+        "cannot listen on {0}: the address is in use. Stop what listens there, or choose another \
+         port with {1} (port 0 takes a free one)"
+    )]
+    AddressInUse(SocketAddr, &'static str),
+    /// The address cannot be listened on.
+    #[error("cannot listen on {address}: {source}. Choose another address with {option}")]
+    Listen {
+        /// The address.
+        address: SocketAddr,
+        /// The option that names it.
+        option: &'static str,
+        /// The system's error.
+        source: io::Error,
+    },
     /// Everybody could come in.
     #[error(
         "refusing to open the HTTP door on {0} to everybody: anyone who reaches this address could \

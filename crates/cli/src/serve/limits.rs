@@ -1,63 +1,78 @@
 //! The table `[limits]` of the file: bounds of accounts, by the names that [`Limits`] gives them.
 
+use crate::written::{Number, from_text};
 use anyhow::{Result, ensure};
 use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, Limits, Overrun};
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use std::str::FromStr;
 
 /// The longest time that a setting may be, ms.
-pub(super) const YEAR_MS: i64 = 366 * 24 * 3_600_000;
+pub(super) const YEAR_MS: u64 = 366 * 24 * 3_600_000;
 
-/// The fields of [`Limits`] as a file has them: one that it leaves out is the default.
+/// The fields of [`Limits`] as a file has them, each with its least and its greatest value: one that
+/// it leaves out is the default.
 #[derive(Deserialize)]
 #[serde(remote = "Limits", default = "Limits::default", deny_unknown_fields)]
+#[serde(expecting = "a table of bounds, [limits]")]
 pub(crate) struct LimitsTable {
+    #[serde(deserialize_with = "number::<0, 64, _, _>")]
     identities_max: usize,
+    #[serde(deserialize_with = "number::<1, { BUCKETS_MAX as u64 }, _, _>")]
     buckets_max: usize,
+    #[serde(deserialize_with = "number::<0, 1_024, _, _>")]
     counters_max: usize,
+    #[serde(deserialize_with = "number::<1, { IDS_MAX as u64 }, _, _>")]
     sessions_max: usize,
+    #[serde(deserialize_with = "number::<1, { IDS_MAX as u64 }, _, _>")]
     session_ids_max: usize,
+    #[serde(deserialize_with = "number::<1, { ITEMS_MAX as u64 }, _, _>")]
     items_max: usize,
+    #[serde(deserialize_with = "number::<1, { ANSWERS_MAX as u64 }, _, _>")]
     answers_max: usize,
+    #[serde(deserialize_with = "number::<1, { IDS_MAX as u64 }, _, _>")]
     transactions_max: usize,
+    #[serde(deserialize_with = "number::<0, { BLOB_LEN_MAX as u64 }, _, _>")]
     blob_len_max: usize,
+    #[serde(deserialize_with = "number::<0, YEAR_MS, _, _>")]
     tombstone_ms: i64,
+    #[serde(deserialize_with = "number::<0, YEAR_MS, _, _>")]
     transaction_ms: i64,
+    #[serde(deserialize_with = "number::<1, YEAR_MS, _, _>")]
     validity_ms_default: i64,
+    #[serde(deserialize_with = "number::<1, YEAR_MS, _, _>")]
     tcc_ms_max: i64,
-    #[serde(with = "OverrunWord")]
+    #[serde(deserialize_with = "overrun")]
     overrun_default: Overrun,
 }
 
-#[derive(Deserialize)]
-#[serde(remote = "Overrun", rename_all = "lowercase")]
-enum OverrunWord {
-    Overdraw,
-    Clamp,
+fn number<'de, const LEAST: u64, const MOST: u64, T, D>(deserializer: D) -> Result<T, D::Error>
+where
+    T: TryFrom<u64>,
+    D: Deserializer<'de>,
+{
+    Number::<T, LEAST, MOST>::deserialize(deserializer).map(|number| number.0)
 }
 
-/// Refuses bounds that no store can keep. The error names the key and what it may be.
+struct OverrunWord(Overrun);
+
+impl FromStr for OverrunWord {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<OverrunWord, String> {
+        match text {
+            "overdraw" => Ok(OverrunWord(Overrun::Overdraw)),
+            "clamp" => Ok(OverrunWord(Overrun::Clamp)),
+            _ => Err(format!("{text:?} is not a rule of overrun: use overdraw or clamp")),
+        }
+    }
+}
+
+fn overrun<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Overrun, D::Error> {
+    from_text(deserializer).map(|OverrunWord(overrun)| overrun)
+}
+
+/// Refuses bounds that contradict each other. The error names the keys.
 pub(super) fn check(limits: &Limits) -> Result<()> {
-    for (name, count, least, most) in [
-        ("identities_max", limits.identities_max, 0, 64),
-        ("buckets_max", limits.buckets_max, 1, BUCKETS_MAX),
-        ("counters_max", limits.counters_max, 0, 1_024),
-        ("sessions_max", limits.sessions_max, 1, IDS_MAX),
-        ("session_ids_max", limits.session_ids_max, 1, IDS_MAX),
-        ("items_max", limits.items_max, 1, ITEMS_MAX),
-        ("answers_max", limits.answers_max, 1, ANSWERS_MAX),
-        ("transactions_max", limits.transactions_max, 1, IDS_MAX),
-        ("blob_len_max", limits.blob_len_max, 0, BLOB_LEN_MAX),
-    ] {
-        ensure!((least..=most).contains(&count), "limits.{name} must be {least} to {most}");
-    }
-    for (name, ms, least) in [
-        ("tombstone_ms", limits.tombstone_ms, 0),
-        ("transaction_ms", limits.transaction_ms, 0),
-        ("validity_ms_default", limits.validity_ms_default, 1),
-        ("tcc_ms_max", limits.tcc_ms_max, 1),
-    ] {
-        ensure!((least..=YEAR_MS).contains(&ms), "limits.{name} must be {least} to {YEAR_MS} ms");
-    }
     ensure!(
         limits.validity_ms_default <= limits.tcc_ms_max,
         "limits.validity_ms_default must not be above limits.tcc_ms_max"
@@ -68,17 +83,21 @@ pub(super) fn check(limits: &Limits) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::Options;
 
     #[test]
     fn bounds_that_no_store_can_keep_are_named() {
         assert!(check(&Limits::default()).is_ok());
-        for (limits, expected) in [
-            (Limits { items_max: 17, ..Limits::default() }, "limits.items_max must be 1 to 16"),
-            (Limits { tcc_ms_max: 0, ..Limits::default() }, "limits.tcc_ms_max must be 1 to"),
-            (Limits { tcc_ms_max: 1, ..Limits::default() }, "above limits.tcc_ms_max"),
+        for (text, expected) in [
+            ("items_max = 17", "\"17\" is not a whole number from 1 to 16"),
+            ("items_max = -1", "\"-1\" is not a whole number from 1 to 16"),
+            ("tcc_ms_max = 0", "\"0\" is not a whole number from 1 to 31622400000"),
         ] {
-            let error = check(&limits).expect_err("it is refused").to_string();
-            assert!(error.contains(expected), "{error}");
+            let error = toml::from_str::<Options>(&format!("[limits]\n{text}")).expect_err(text);
+            assert!(error.to_string().contains(expected), "{error}");
         }
+        let limits = Limits { tcc_ms_max: 1, ..Limits::default() };
+        let error = check(&limits).expect_err("it is refused").to_string();
+        assert!(error.contains("above limits.tcc_ms_max"), "{error}");
     }
 }

@@ -2,17 +2,21 @@
 //! settings. An unknown key of the file is an error that names it, so that a typing mistake in a
 //! bound is not found out later, by its absence.
 
-use super::limits::LimitsTable;
+use super::limits::{LimitsTable, YEAR_MS};
 use crate::rdma::Rdma;
 use crate::size::Size;
 use crate::users::UserTable;
+use crate::written::{Address, Level, Machine, Mode, Number};
 use anyhow::{Context, Result};
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches};
 use scurry_ledger::Limits;
-use scurry_server::Durability;
 use serde::Deserialize;
-use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
+
+/// Connections of a door at most.
+pub(crate) type Clients = Number<usize, 1, 10_000_000>;
+/// Number that ends the versions of entities which one server or door has written.
+pub(crate) type NodeNumber = Number<u16, 0, 511>;
 
 /// Options as they were given: what was left out is none, and its default is with whoever reads it.
 #[derive(Args, Debug, Default, Deserialize)]
@@ -20,22 +24,22 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Options {
     /// Address and port to listen on; port 0 takes a free one and prints it [default: 127.0.0.1:6389]
     #[arg(long, value_name = "ADDR:PORT")]
-    pub(crate) listen: Option<SocketAddr>,
+    pub(crate) listen: Option<Address>,
 
     /// Threads, each with its own share of the keys. With more than one, each also gets a port of
     /// its own for clients that know clusters (CLUSTER SLOTS names them); the main port serves
-    /// every key to everybody [default: 1]
+    /// every key to everybody. Not more than the machine has cores is best [default: 1]
     #[arg(long, value_name = "N")]
-    pub(crate) threads: Option<u16>,
+    pub(crate) threads: Option<Number<u16, 1, 256>>,
 
     /// Port of the first thread; the others follow [default: the one behind the main port]
     #[arg(long, value_name = "PORT")]
-    pub(crate) core_port: Option<u16>,
+    pub(crate) core_port: Option<Number<u16, 0, 65_535>>,
 
     /// Address that CLUSTER SLOTS and MOVED name as this machine [default: the one that the client
     /// has connected to]
     #[arg(long, value_name = "IP")]
-    pub(crate) announce_ip: Option<IpAddr>,
+    pub(crate) announce_ip: Option<Machine>,
 
     /// Memory for keys, values and accounts; writes above it get the OOM error [default: no bound]
     #[arg(long, value_name = "SIZE", visible_alias = "maxmemory")]
@@ -66,11 +70,11 @@ pub(crate) struct Options {
 
     /// Speak TLS here, and leave --listen and the ports of the threads without
     #[arg(long, value_name = "ADDR:PORT")]
-    pub(crate) tls_listen: Option<SocketAddr>,
+    pub(crate) tls_listen: Option<Address>,
 
     /// Connections at most; a quarter of them may be such as have not authenticated [default: 10000]
     #[arg(long, value_name = "N", visible_alias = "maxclients")]
-    pub(crate) max_clients: Option<usize>,
+    pub(crate) max_clients: Option<Clients>,
 
     /// Longest argument of a command [default: 1mb]
     #[arg(long, value_name = "SIZE")]
@@ -86,8 +90,8 @@ pub(crate) struct Options {
 
     /// Number of this server in versions of entities, 0 to 511: servers with copies of the same
     /// entities need different ones [default: 0]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(0..=511))]
-    pub(crate) node: Option<u16>,
+    #[arg(long, value_name = "N")]
+    pub(crate) node: Option<NodeNumber>,
 
     /// Directory of the store: the log and the snapshots. It is made if it is not there
     /// [default: scurry-data]
@@ -96,7 +100,7 @@ pub(crate) struct Options {
 
     /// When a change is answered: none (kept in memory alone), write (in the page cache: it
     /// survives the process), fsync (on the device: it survives a power failure) [default: fsync]
-    #[arg(long, value_name = "MODE", value_enum, hide_possible_values = true)]
+    #[arg(long, value_name = "MODE")]
     pub(crate) durability: Option<Mode>,
 
     /// A thread writes a snapshot when its log has grown by this much; recovery reads as much of
@@ -112,11 +116,11 @@ pub(crate) struct Options {
     /// Open the HTTP door here too: /metrics, /healthz, /readyz and the console at /. With
     /// --tls-cert it speaks HTTPS; users and roles are those of RESP [default: no HTTP door]
     #[arg(long, value_name = "ADDR:PORT")]
-    pub(crate) http_listen: Option<SocketAddr>,
+    pub(crate) http_listen: Option<Address>,
 
     /// Connections of the HTTP door at most [default: 1000]
     #[arg(long, value_name = "N")]
-    pub(crate) http_max_clients: Option<usize>,
+    pub(crate) http_max_clients: Option<Clients>,
 
     /// Names of hosts that the HTTP door is asked by, and whose pages may ask it, beside its addresses
     /// and localhost. On loopback without users and TLS other names are refused: a web page could have
@@ -135,19 +139,19 @@ pub(crate) struct Options {
 
     /// Level of the log on stderr: off, error, warn, info, debug or trace [default: info]
     #[arg(long, value_name = "LEVEL")]
-    pub(crate) log: Option<String>,
+    pub(crate) log: Option<Level>,
 
     /// Time that a connection has to come in, ms.
     #[arg(skip)]
-    pub(crate) auth_ms_max: Option<i64>,
+    pub(crate) auth_ms_max: Option<Number<i64, 1, 3_600_000>>,
 
     /// Time that a TLS handshake may take, ms.
     #[arg(skip)]
-    pub(crate) tls_handshake_ms_max: Option<i64>,
+    pub(crate) tls_handshake_ms_max: Option<Number<i64, 1, 600_000>>,
 
     /// Time that the deletion of an entity is remembered, ms.
     #[arg(skip)]
-    pub(crate) entity_tombstone_ms: Option<i64>,
+    pub(crate) entity_tombstone_ms: Option<Number<i64, 0, YEAR_MS>>,
 
     /// Users beside the default one.
     #[arg(skip)]
@@ -174,30 +178,6 @@ impl Options {
         let text = std::fs::read_to_string(path)
             .with_context(|| format!("cannot read the settings in {}", path.display()))?;
         toml::from_str(&text).with_context(|| format!("wrong settings in {}", path.display()))
-    }
-}
-
-/// How durable a change is before its answer leaves.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum Mode {
-    /// In memory alone: nothing survives a restart.
-    None,
-    /// In the page cache: it survives the process, and what the machine had not written within
-    /// about a second does not survive a power failure.
-    Write,
-    /// On the device: it survives a power failure.
-    #[default]
-    Fsync,
-}
-
-impl From<Mode> for Durability {
-    fn from(mode: Mode) -> Durability {
-        match mode {
-            Mode::None => Durability::None,
-            Mode::Write => Durability::Write,
-            Mode::Fsync => Durability::Fsync,
-        }
     }
 }
 
@@ -247,14 +227,14 @@ mod tests {
         let mut options: Options = toml::from_str(file).expect("it parses");
         let matches = given(&["--threads", "4", "--rdma-window", "128kb", "--http-hosts", "a,b"]);
         options.update_from_arg_matches(&matches).expect("they fit");
-        assert_eq!((options.threads, options.node), (Some(4), Some(3)));
+        assert_eq!((options.threads, options.node), (Some(Number(4)), Some(Number(3))));
         assert_eq!((options.entity_index, options.limits.items_max), (Some(true), 3));
         assert_eq!(options.allow_open_access_without_password, None);
         assert_eq!(options.http_hosts, Some(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(options.rdma.window, Some(Size(128 << 10)));
         assert_eq!(options.rdma.tuning.as_deref(), Some("spin=0"));
         options.update_from_arg_matches(&given(&["--entity-index"])).expect("it fits");
-        assert_eq!((options.entity_index, options.threads), (Some(true), Some(4)));
+        assert_eq!((options.entity_index, options.threads), (Some(true), Some(Number(4))));
     }
 
     #[test]
@@ -262,9 +242,48 @@ mod tests {
         let options: Options = toml::from_str(EXAMPLE).expect("it parses");
         assert_eq!(options.limits, Limits::default());
         assert_eq!(
-            options.listen.map(|listen| listen.to_string()).as_deref(),
+            options.listen.map(|listen| listen.0.to_string()).as_deref(),
             Some(scurry_server::DEFAULT_LISTEN)
         );
+    }
+
+    /// Every bound stands in the tables of the operator's manual, with its default.
+    #[test]
+    fn the_manual_has_every_bound_and_its_default() {
+        let manual = include_str!("../../../../docs/operations.md");
+        let has = |name: &str, default: &str| {
+            let row = format!("| `{name}` | {default} |");
+            assert!(manual.contains(&row), "docs/operations.md has no row {row}");
+        };
+        let is_bound = |option: &clap::Arg| {
+            let is_value = |name: &clap::builder::Str| ["N", "SIZE", "MS"].contains(&name.as_str());
+            option.get_value_names().is_some_and(|names| names.iter().any(is_value))
+        };
+        let serve = Options::augment_args(Command::new("serve"));
+        for option in serve.get_arguments().filter(|option| is_bound(option)) {
+            let help = option.get_help().expect("a help").to_string();
+            let default = help.split_once("[default: ").expect("a default").1.trim_end_matches(']');
+            let long = option.get_long().expect("an option");
+            if !long.starts_with("rdma-") {
+                has(&format!("--{long}"), default);
+            }
+        }
+        let http = crate::http::Http::augment_args(Command::new("http"));
+        for option in http.get_arguments().filter(|option| is_bound(option)) {
+            let default = option.get_default_values()[0].to_str().expect("a text");
+            has(&format!("--{}", option.get_long().expect("an option")), default);
+        }
+        let example: toml::Table = EXAMPLE.parse().expect("it parses");
+        let text = |value: &toml::Value| match value {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        for key in keys("[limits]") {
+            has(&key, &text(&example["limits"][&key]));
+        }
+        for key in keys("").iter().filter(|key| key.ends_with("_ms") || key.ends_with("_ms_max")) {
+            has(key, &text(&example[key]));
+        }
     }
 
     #[test]
@@ -277,6 +296,75 @@ mod tests {
         ] {
             let error = toml::from_str::<Options>(text).expect_err("no such key");
             assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
+
+    /// Every key takes what is given, or says what may stand there in words of its users.
+    #[test]
+    fn nonsense_under_any_key_is_told_what_may_stand_there() {
+        let cures = [
+            "write it as ",
+            "write IP:PORT",
+            "write an IP alone",
+            "is not a whole number from ",
+            "is not a log level: use ",
+            "is not a durability: use ",
+            "expected a boolean",
+            "expected a string",
+            "expected path string",
+            "expected a sequence",
+            "expected a table of ",
+            "expected a text or a number",
+            "use overdraw or clamp",
+        ];
+        let mut refused = 0;
+        for table in ["", "[rdma]", "[limits]"] {
+            for key in keys(table) {
+                for value in ["'?'", "''", "-1", "1.5", "true", "[]", "18446744073709551616"] {
+                    let text = format!("{table}\n{key} = {value}");
+                    let Err(error) = toml::from_str::<Options>(&text) else { continue };
+                    refused += 1;
+                    let said = error.message();
+                    let is_cured = cures.iter().any(|cure| said.contains(cure));
+                    let is_toml = value.len() > 19 && said.contains("integer number overflowed");
+                    assert!(is_cured || is_toml, "{text}: {said}");
+                }
+            }
+        }
+        assert!(refused > 150, "{refused} were refused");
+    }
+
+    #[test]
+    fn nonsense_on_the_command_line_is_told_the_option_and_what_may_stand_there() {
+        let command = || Options::augment_args(Command::new("serve")).no_binary_name(true);
+        let of_any_text = [
+            "config",
+            "dir",
+            "http-hosts",
+            "rdma-tuning",
+            "requirepass",
+            "tls-cert",
+            "tls-client-ca",
+            "tls-key",
+        ];
+        for option in command().get_arguments().filter(|option| option.get_action().takes_values())
+        {
+            let long = option.get_long().expect("an option");
+            if of_any_text.contains(&long) || option.get_num_args() == Some(0.into()) {
+                continue;
+            }
+            let error = command().try_get_matches_from([format!("--{long}=?")]).expect_err(long);
+            let said = error.to_string();
+            let is_cured = [
+                "write it as",
+                "write IP",
+                "write an IP",
+                "whole number from",
+                "use ",
+                "possible values",
+            ];
+            assert!(said.contains(&format!("--{long}")), "{said}");
+            assert!(is_cured.iter().any(|cure| said.contains(cure)), "{said}");
         }
     }
 }

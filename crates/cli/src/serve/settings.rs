@@ -1,24 +1,20 @@
 //! Settings of a server, made of the options: each is checked here, and what was left out is the
 //! default.
 
-use super::limits::{self, YEAR_MS};
-use super::options::{Mode, Options};
+use super::limits;
+use super::options::Options;
+use crate::written::{Mode, Number};
 use anyhow::{Context, Result, ensure};
 use scurry_http::Front;
 use scurry_server::{DEFAULT_LISTEN, Password, Settings, Storage, TlsSettings, UserEntry, Users};
 use std::sync::Arc;
 
-/// Threads at most.
-const THREADS_MAX: u16 = 256;
 /// Connections of the HTTP door, unless told otherwise: people and Prometheus.
 const HTTP_CLIENTS_DEFAULT: usize = 1_000;
 /// A request must have room for at least this much, bytes.
 const REQUEST_LEN_MIN: u64 = 64 * 1024;
-/// How long a handshake may take, and the most that can be set, ms.
+/// How long a handshake may take, unless told otherwise, ms.
 const HANDSHAKE_MS_DEFAULT: i64 = 10_000;
-const HANDSHAKE_MS_MAX: i64 = 600_000;
-/// The most that a connection can be given to come in, ms.
-const AUTH_MS_MAX: i64 = 3_600_000;
 /// Where the store is when nobody says otherwise.
 const DIRECTORY: &str = "scurry-data";
 /// Bytes that one request may bring into a frame of the log.
@@ -32,30 +28,24 @@ impl Options {
     /// Settings of the server. An error names the option, and says what it may be.
     pub(super) fn settings(&self) -> Result<Settings> {
         let listen = match self.listen {
-            Some(listen) => listen,
+            Some(listen) => listen.0,
             None => DEFAULT_LISTEN.parse().context("the default address")?,
         };
         let mut settings = Settings::new(listen, self.users()?);
         settings.tls = self.tls()?;
         settings.rdma = self.rdma.settings()?;
-        if let Some(threads) = self.threads {
-            ensure!(
-                (1..=THREADS_MAX).contains(&threads),
-                "--threads must be 1 to {THREADS_MAX}: not more than the machine has cores is best"
-            );
+        if let Some(Number(threads)) = self.threads {
             settings.threads = threads;
         }
-        settings.core_port = self.core_port;
-        settings.announce_ip = self.announce_ip;
+        settings.core_port = self.core_port.map(|port| port.0);
+        settings.announce_ip = self.announce_ip.map(|machine| machine.0);
         settings.open_access_allowed = self.allow_open_access_without_password.unwrap_or(false);
         // 0 is no bound, as in Redis.
         settings.memory_max = self.max_memory.map(|size| size.0).filter(|&bytes| bytes > 0);
-        if let Some(clients_max) = self.max_clients {
-            ensure!(clients_max > 0, "--max-clients must be at least 1");
+        if let Some(Number(clients_max)) = self.max_clients {
             settings.clients_max = clients_max;
         }
-        if let Some(ms) = self.auth_ms_max {
-            ensure!((1..=AUTH_MS_MAX).contains(&ms), "auth_ms_max must be 1 to {AUTH_MS_MAX} ms");
+        if let Some(Number(ms)) = self.auth_ms_max {
             settings.auth_ms_max = ms;
         }
         let request = &mut settings.request;
@@ -77,12 +67,10 @@ impl Options {
         limits::check(&self.limits)?;
         settings.limits = self.limits.clone();
         settings.entity_index = self.entity_index.unwrap_or(false);
-        if let Some(node) = self.node {
-            ensure!(node <= 511, "node must be 0 to 511");
+        if let Some(Number(node)) = self.node {
             settings.node = node;
         }
-        if let Some(ms) = self.entity_tombstone_ms {
-            ensure!((0..=YEAR_MS).contains(&ms), "entity_tombstone_ms must be 0 to {YEAR_MS} ms");
+        if let Some(Number(ms)) = self.entity_tombstone_ms {
             settings.entity_tombstone_ms = ms;
         }
         Ok(settings)
@@ -95,10 +83,11 @@ impl Options {
             ensure!(self.http_hosts.is_none(), "--http-hosts is for --http-listen");
             return Ok(None);
         };
-        let connections_max = self.http_max_clients.unwrap_or(HTTP_CLIENTS_DEFAULT);
-        ensure!(connections_max > 0, "--http-max-clients must be at least 1");
+        let connections_max =
+            self.http_max_clients.map_or(HTTP_CLIENTS_DEFAULT, |clients| clients.0);
         Ok(Some(Front {
-            listen,
+            listen: listen.0,
+            listen_option: "--http-listen",
             connections_max,
             threads: 1,
             tls: settings.tls.clone(),
@@ -125,17 +114,14 @@ impl Options {
 
     fn tls(&self) -> Result<Option<TlsSettings>> {
         let (certificate, key) = (self.tls_cert.as_ref(), self.tls_key.as_ref());
-        let (client_ca, listen) = (self.tls_client_ca.clone(), self.tls_listen);
+        let client_ca = self.tls_client_ca.clone();
+        let listen = self.tls_listen.map(|listen| listen.0);
         let (Some(certificate), Some(key)) = (certificate, key) else {
             let alone = certificate.or(key).or(client_ca.as_ref()).is_none() && listen.is_none();
             ensure!(alone, "TLS needs both a certificate (--tls-cert) and its key (--tls-key)");
             return Ok(None);
         };
-        let handshake_ms_max = self.tls_handshake_ms_max.unwrap_or(HANDSHAKE_MS_DEFAULT);
-        ensure!(
-            (1..=HANDSHAKE_MS_MAX).contains(&handshake_ms_max),
-            "tls_handshake_ms_max must be 1 to {HANDSHAKE_MS_MAX} ms"
-        );
+        let handshake_ms_max = self.tls_handshake_ms_max.map_or(HANDSHAKE_MS_DEFAULT, |ms| ms.0);
         Ok(Some(TlsSettings {
             certificate: certificate.clone(),
             key: key.clone(),
@@ -149,13 +135,21 @@ impl Options {
         let mode = self.durability.unwrap_or_default();
         let directory = self.dir.as_ref();
         if mode == Mode::None {
-            ensure!(
-                directory.is_none(),
-                "--durability none keeps nothing in a directory: leave --dir away, or choose write \
-                 or fsync"
-            );
+            for (option, is_given) in [
+                ("--dir", directory.is_some()),
+                ("--snapshot-log", self.snapshot_log.is_some()),
+                ("--keep-log", self.keep_log.is_some()),
+            ] {
+                ensure!(
+                    !is_given,
+                    "--durability none keeps nothing in a directory: leave {option} away, or choose \
+                     write or fsync"
+                );
+            }
             return Ok(None);
         }
+        let is_named = directory.is_none_or(|directory| !directory.as_os_str().is_empty());
+        ensure!(is_named, "--dir is empty: name a directory, or leave it away for {DIRECTORY}");
         ensure!(
             request_len_max <= LOGGED_REQUEST_LEN_MAX,
             "--max-request must be at most 512mb with a log (--durability {mode:?})"

@@ -3,7 +3,7 @@
 use crate::node::keeping;
 use crate::support::Door;
 use std::io::{Read, Write};
-use std::net::TcpStream;
+use std::net::{Shutdown, TcpStream};
 use std::time::Duration;
 
 /// Bytes that come back until the end of the connection.
@@ -93,6 +93,24 @@ fn who_goes_away_in_the_middle_harms_nobody() {
     assert_eq!(door.get("/v0/entity?id=x").0, 404);
     assert_eq!(door.put("/v0/entity?id=x", b"whole").0, 201);
     assert_eq!(door.get("/v0/entity?id=x"), (200, b"whole".to_vec()));
+}
+
+#[test]
+fn who_closes_the_writing_side_gets_the_answer_and_then_the_end() {
+    let nodes = keeping(1);
+    let door = Door::open(&nodes);
+    let put = "PUT /v0/entity?id=x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4\r\n\r\nblue";
+    let half = put.strip_suffix("ue").expect("a part");
+    for (request, status) in [(put, "HTTP/1.1 201"), (half, "")] {
+        let mut stream = TcpStream::connect(("127.0.0.1", door.port())).expect("it listens");
+        stream.set_read_timeout(Some(Duration::from_secs(20))).expect("a time-out is set");
+        stream.write_all(request.as_bytes()).expect("it is sent");
+        stream.shutdown(Shutdown::Write).expect("it is closed");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("the door ends it");
+        assert!(answer.starts_with(status), "{answer}");
+    }
+    assert_eq!(door.get("/v0/entity?id=x"), (200, b"blue".to_vec()));
 }
 
 #[test]

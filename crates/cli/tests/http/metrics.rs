@@ -227,7 +227,11 @@ fn the_port_of_the_door_is_taken_or_the_store_does_not_start() {
         .expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success());
-    assert!(said.contains(&format!("cannot listen on {taken}")), "{said}");
+    assert!(
+        said.contains(&format!("cannot listen on {taken}: the address is in use"))
+            && said.contains("--http-listen"),
+        "{said}"
+    );
 }
 
 /// Every name of a metric that stands in the dashboard is one that a store has.

@@ -296,5 +296,7 @@ fn ports_of_cores_that_are_taken_or_absent_are_named() {
     let log = String::from_utf8_lossy(&output.stderr);
     assert!(log.contains("the ports of the cores would go beyond 65535"), "{log}");
     let output = serve(&["--threads", "0"]).output().expect("it runs");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--threads must be 1 to"));
+    assert!(
+        String::from_utf8_lossy(&output.stderr).contains("is not a whole number from 1 to 256")
+    );
 }

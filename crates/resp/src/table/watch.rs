@@ -42,7 +42,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: &["admin", "noscript", "loading", "stale"],
         reply: "OK, then a line for each command of any client",
         summary: "Shows what clients send, until the connection ends.",
-        notes: "MONITOR shows the first 32 arguments and 128 bytes of each, and 256 KiB for each turn of a thread (then it says how many commands it leaves out); the server closes a connection that reads too slowly. A line comes after the command was executed or handed on. Refused commands are shown, AUTH and HELLO are not.",
+        notes: "MONITOR shows the first 32 arguments and 128 bytes of each, and 256 KiB for each turn of a thread (then it says how many commands it leaves out); the server closes a connection that reads too slowly. A line comes after the command was executed or handed on. Commands that are refused when they run are shown; unknown ones, ones with a wrong number of arguments, AUTH and HELLO are not.",
         ..SERVER
     },
     Spec {

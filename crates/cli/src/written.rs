@@ -1,0 +1,200 @@
+//! Values of options as people write them, on a command line or in a file of settings: each type
+//! reads one kind of text, and refuses another by saying what may stand there.
+
+use clap::ValueEnum;
+use scurry_server::Durability;
+use serde::de::{Deserialize, Deserializer, Error, Visitor};
+use std::fmt;
+use std::marker::PhantomData;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+use tracing_subscriber::filter::LevelFilter;
+
+/// Address and port to listen on: `127.0.0.1:6389`, `[::1]:6389`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Address(pub(crate) SocketAddr);
+
+impl FromStr for Address {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Address, String> {
+        let wrong = || format!("{text:?} is not an address: write IP:PORT, as 127.0.0.1:6389");
+        text.parse().map(Address).map_err(|_| wrong())
+    }
+}
+
+/// Address of a machine, without a port: `10.0.0.1`, `::1`.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Machine(pub(crate) IpAddr);
+
+impl FromStr for Machine {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Machine, String> {
+        let wrong = || format!("{text:?} is not an address: write an IP alone, as 10.0.0.1");
+        text.parse().map(Machine).map_err(|_| wrong())
+    }
+}
+
+/// Whole number from `LEAST` to `MOST`, which `T` must have room for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Number<T, const LEAST: u64, const MOST: u64>(pub(crate) T);
+
+impl<T: TryFrom<u64>, const LEAST: u64, const MOST: u64> FromStr for Number<T, LEAST, MOST> {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let number = text.parse().ok().filter(|number| (LEAST..=MOST).contains(number));
+        let number = number.and_then(|number| T::try_from(number).ok()).map(Number);
+        number.ok_or_else(|| format!("{text:?} is not a whole number from {LEAST} to {MOST}"))
+    }
+}
+
+/// Level of the log on stderr.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level(pub(crate) LevelFilter);
+
+impl FromStr for Level {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Level, String> {
+        // The filter's own reader takes digits and nothing too, which nobody means.
+        let is_word = text.starts_with(|first: char| first.is_ascii_alphabetic());
+        let level = is_word.then(|| text.parse().ok()).flatten().map(Level);
+        level.ok_or_else(|| {
+            format!("{text:?} is not a log level: use off, error, warn, info, debug or trace")
+        })
+    }
+}
+
+/// How durable a change is before its answer leaves.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Mode {
+    /// In memory alone: nothing survives a restart.
+    None,
+    /// In the page cache: it survives the process, and what the machine had not written within
+    /// about a second does not survive a power failure.
+    Write,
+    /// On the device: it survives a power failure.
+    #[default]
+    Fsync,
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Mode, String> {
+        let wrong = |_| format!("{text:?} is not a durability: use none, write or fsync");
+        <Mode as ValueEnum>::from_str(text, false).map_err(wrong)
+    }
+}
+
+impl From<Mode> for Durability {
+    fn from(mode: Mode) -> Durability {
+        match mode {
+            Mode::None => Durability::None,
+            Mode::Write => Durability::Write,
+            Mode::Fsync => Durability::Fsync,
+        }
+    }
+}
+
+macro_rules! deserialize_from_text {
+    ($([$($generics:tt)*] $type:ty;)*) => {$(
+        impl<'de, $($generics)*> Deserialize<'de> for $type {
+            fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+                from_text(deserializer)
+            }
+        }
+    )*};
+}
+
+deserialize_from_text! {
+    [] Address;
+    [] Machine;
+    [] Level;
+    [] Mode;
+    [T: TryFrom<u64>, const LEAST: u64, const MOST: u64] Number<T, LEAST, MOST>;
+}
+
+/// Value of a file, read like the same text of a command line, with or without quotes around it.
+pub(crate) fn from_text<'de, D, T>(deserializer: D) -> Result<T, D::Error>
+where
+    D: Deserializer<'de>,
+    T: FromStr<Err = String>,
+{
+    deserializer.deserialize_any(Text(PhantomData))
+}
+
+/// Reader of a text that does without quotes where TOML knows numbers and truth.
+struct Text<T>(PhantomData<T>);
+
+impl<T: FromStr<Err = String>> Text<T> {
+    fn read<E: Error>(value: impl ToString) -> Result<T, E> {
+        value.to_string().parse().map_err(E::custom)
+    }
+}
+
+impl<T: FromStr<Err = String>> Visitor<'_> for Text<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or a number")
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<T, E> {
+        Self::read(value)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<T, E> {
+        Self::read(value)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<T, E> {
+        Self::read(value)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<T, E> {
+        Self::read(value)
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<T, E> {
+        Self::read(value)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said<T: FromStr<Err = String>>(text: &str) -> Option<String> {
+        text.parse::<T>().err()
+    }
+
+    #[test]
+    fn what_is_refused_says_what_may_stand_there() {
+        type Threads = Number<u16, 1, 256>;
+        for text in ["localhost:1", "127.0.0.1", "127.0.0.1:70000", ""] {
+            let expected = format!("{text:?} is not an address: write IP:PORT, as 127.0.0.1:6389");
+            assert_eq!(said::<Address>(text), Some(expected));
+        }
+        for text in ["localhost", "10.0.0.1:1", ""] {
+            let expected = format!("{text:?} is not an address: write an IP alone, as 10.0.0.1");
+            assert_eq!(said::<Machine>(text), Some(expected));
+        }
+        for text in ["0", "257", "65537", "-1", "1.5", "x", "", "18446744073709551616"] {
+            let expected = format!("{text:?} is not a whole number from 1 to 256");
+            assert_eq!(said::<Threads>(text), Some(expected));
+        }
+        for text in ["loud", "", "3"] {
+            let expected = "is not a log level: use off, error, warn, info, debug or trace";
+            assert_eq!(said::<Level>(text), Some(format!("{text:?} {expected}")));
+        }
+        let expected = "\"sync\" is not a durability: use none, write or fsync".to_owned();
+        assert_eq!(said::<Mode>("sync"), Some(expected));
+        assert_eq!("256".parse::<Threads>(), Ok(Number(256)));
+        assert_eq!(said::<Address>("[::1]:0"), None);
+        assert_eq!(said::<Machine>("::1"), None);
+        assert_eq!(said::<Level>("off"), None);
+    }
+}
