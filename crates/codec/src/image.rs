@@ -1,8 +1,8 @@
-//! The account image, version 2, little-endian:
+//! The account image, version 3, little-endian:
 //!
 //! | bytes | field |
 //! |---|---|
-//! | u8 | version, 2 |
+//! | u8 | version, 3 |
 //! | u8 | flags: bits 0 and 1 status, bit 2 wide, bit 3 more |
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, in the place of these; with more, lengths and counts of what stands behind the sessions |
@@ -29,7 +29,9 @@ use scurry_ledger::{
     UnitAmount,
 };
 
-const VERSION: u8 = 2;
+const VERSION: u8 = 3;
+/// The oldest version that is read: its windows have no gaps, and its digests are of the former hash.
+const VERSION_MIN: u8 = 2;
 
 /// The longest id and its length, bytes.
 const SHORT_LEN_MAX: usize = 1 + ID_LEN_MAX;
@@ -47,7 +49,10 @@ impl fmt::Display for ImageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ImageError::Version(version) => {
-                write!(f, "account image of version {version}: only version {VERSION} is known")
+                write!(
+                    f,
+                    "account image of version {version}: versions {VERSION_MIN} to {VERSION} are known"
+                )
             }
             ImageError::Damaged => f.write_str("account image is damaged"),
         }
@@ -232,7 +237,7 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
 #[inline]
 pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {
     match bytes.first() {
-        Some(&VERSION) => {}
+        Some(&(VERSION_MIN..=VERSION)) => {}
         version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
     }
     let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];

@@ -93,9 +93,26 @@ fn every_part_comes_back() {
 }
 
 #[test]
-fn version_2_is_pinned() {
+fn version_3_is_pinned() {
     let hex: String = encode(&full()).iter().map(|byte| format!("{byte:02x}")).collect();
-    expect_test::expect_file!["golden/account-image-v2.hex"].assert_eq(&hex);
+    expect_test::expect_file!["golden/account-image-v3.hex"].assert_eq(&hex);
+}
+
+#[test]
+fn gaps_of_a_window_come_back() {
+    let mut account = Some(full());
+    let mut now = 1_700_000_010_000;
+    for number in [4, 8, 9, 10, 11, 12, 13, 14, 15, 16] {
+        now += 1;
+        run(&mut account, now, Command::Update(request(b"s-1", number, &[])));
+    }
+    let account = account.expect("an account");
+    // Never answered are 3, and 5 to 7.
+    let gaps = [18, 0x80, 3, 0, 0, 0, 3, 0, 0, 0, 5, 0, 0, 0, 7, 0, 0, 0];
+    assert!(account.sessions[0].answers.as_bytes().starts_with(&gaps));
+    let mut read = Account::empty(Status::Closed);
+    decode_account(&encode(&account), &mut read).expect("whole");
+    assert_eq!(read, account);
 }
 
 #[test]
@@ -119,7 +136,9 @@ fn every_truncation_and_a_longer_image_are_refused() {
     let longer = [image.as_slice(), &[0]].concat();
     assert_eq!(decode_account(&longer, &mut account), Err(ImageError::Damaged));
     assert_eq!(decode_account(&[], &mut account), Err(ImageError::Version(0)));
-    assert_eq!(decode_account(&[3], &mut account), Err(ImageError::Version(3)));
+    for version in [1, 4] {
+        assert_eq!(decode_account(&[version], &mut account), Err(ImageError::Version(version)));
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ mod fields;
 mod session;
 mod units;
 
-use crate::digest::digest;
+use crate::digest::Body;
 use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Op, Rejection, Time};
 use alloc::vec::Vec;
 pub(crate) use draft::Draft;
@@ -105,7 +105,7 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     } else if !matches!(command, Command::Create(_)) {
         return reject(Code::UnknownAccount, "no account has this id: create it with SCUR.CREATE");
     }
-    let digest = digest(command);
+    let body = &Body::new(command);
     match command {
         Command::Create(create) => account::create(draft, create),
         Command::Status { status, identities } => account::status(draft, *status, identities),
@@ -115,10 +115,10 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
         | Command::Bucket { .. }
         | Command::Debit { .. }
         | Command::Refund { .. }
-        | Command::Counter { .. } => balance::run(draft, command, digest),
-        Command::Reserve(request) => session::reserve(draft, request, digest),
-        Command::Update(request) => session::update(draft, request, digest),
-        Command::Terminate(request) => session::terminate(draft, request, digest),
+        | Command::Counter { .. } => balance::run(draft, command, body),
+        Command::Reserve(request) => session::reserve(draft, request, body),
+        Command::Update(request) => session::update(draft, request, body),
+        Command::Terminate(request) => session::terminate(draft, request, body),
         Command::Release { session } => session::release(draft, session),
     }
 }
@@ -137,5 +137,5 @@ fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
         return None;
     }
     expire_due(draft);
-    session::stored(draft, request, digest(command))
+    session::stored(draft, request, &Body::new(command))
 }

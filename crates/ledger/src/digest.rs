@@ -1,29 +1,94 @@
 //! The digest of a request's body: a duplicate carries the same body, so 64 bits of it are
-//! stored with the answer. Persisted: the function never changes.
+//! stored with the answer. Persisted: what is fed to the hash never changes.
+//!
+//! The hash is xxh3 of 64 bits. It compares a body with the one body that was stored under the same
+//! id, so a body that differs is taken for a duplicate once in 2^64 times that an id is used again
+//! for another body; more bits would cost every remembered id 8 bytes.
+
+mod former;
 
 use crate::{BucketAttributes, Command, ItemRequest, Name, Period, SessionRequest};
+use alloc::vec::Vec;
+use xxhash_rust::xxh3::xxh3_64;
 
-/// A 64-bit digest built word by word; multiply and fold, no table, no key.
-struct Digest(u64);
+/// The body of a command that is remembered by an id; the id itself and IFVERSION are no part of it.
+pub(crate) struct Body<'a> {
+    command: &'a Command<'a>,
+    digest: u64,
+}
 
-impl Digest {
+impl<'a> Body<'a> {
+    pub(crate) fn new(command: &'a Command<'a>) -> Body<'a> {
+        Body { command, digest: digest(command) }
+    }
+
+    /// The digest to store.
+    pub(crate) fn digest(&self) -> u64 {
+        self.digest
+    }
+
+    /// True for the digest of the same body, also where release 0.1 stored it.
+    pub(crate) fn is(&self, stored: u64) -> bool {
+        stored == self.digest || stored == former::digest(self.command)
+    }
+}
+
+/// Words that lie on the stack: those of a usual request.
+const WORDS: usize = 16;
+
+/// Bytes to hash, word by word. Each word tells which words follow, so bodies that differ have words
+/// that differ.
+struct Words {
+    near: [[u8; 8]; WORDS],
+    len: usize,
+    /// Words before them, of a long request.
+    far: Vec<u8>,
+}
+
+impl Words {
+    /// Begins with the command's number and a bit for each option, from bit 8 on.
+    #[inline]
+    fn begin(&mut self, command: u8, options: u64) {
+        self.word(u64::from(command) | options << 8);
+    }
+
+    #[inline]
+    fn push(&mut self, word: [u8; 8]) {
+        if self.len >= WORDS {
+            self.spill();
+        }
+        self.near[self.len] = word;
+        self.len += 1;
+    }
+
+    #[cold]
+    fn spill(&mut self) {
+        self.far.extend_from_slice(self.near[..self.len].as_flattened());
+        self.len = 0;
+    }
+
+    fn hash(&mut self) -> u64 {
+        if self.far.is_empty() {
+            return xxh3_64(self.near[..self.len].as_flattened());
+        }
+        self.spill();
+        xxh3_64(&self.far)
+    }
+
+    #[inline]
     fn word(&mut self, word: u64) {
-        let mixed = (self.0 ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        self.0 = mixed ^ (mixed >> 32);
+        self.push(word.to_le_bytes());
     }
 
-    #[expect(clippy::cast_sign_loss, reason = "the bits of the number, not its value")]
+    #[inline]
     fn signed(&mut self, number: i64) {
-        self.word(number as u64);
+        self.push(number.to_le_bytes());
     }
 
-    fn option(&mut self, number: Option<i64>) {
-        match number {
-            None => self.word(0),
-            Some(number) => {
-                self.word(1);
-                self.signed(number);
-            }
+    #[inline]
+    fn given(&mut self, number: Option<i64>) {
+        if let Some(number) = number {
+            self.signed(number);
         }
     }
 
@@ -32,10 +97,11 @@ impl Digest {
         for chunk in bytes.chunks(8) {
             let mut word = [0; 8];
             word[..chunk.len()].copy_from_slice(chunk);
-            self.word(u64::from_le_bytes(word));
+            self.push(word);
         }
     }
 
+    #[inline]
     fn name(&mut self, name: Name) {
         let [low, high] = name.words();
         self.word(low);
@@ -43,104 +109,114 @@ impl Digest {
     }
 
     fn attributes(&mut self, attributes: &BucketAttributes) {
-        self.option(attributes.priority.map(i64::from));
-        self.option(attributes.valid_from.map(|time| time.0));
-        match attributes.valid_to {
-            None => self.word(0),
-            Some(None) => self.word(2),
-            Some(Some(time)) => self.option(Some(time.0)),
-        }
-        self.option(attributes.floor);
+        self.given(attributes.priority.map(i64::from));
+        self.given(attributes.valid_from.map(|time| time.0));
+        self.given(attributes.valid_to.flatten().map(|time| time.0));
+        self.given(attributes.floor);
     }
 
+    /// USED 0, REQUESTED 0 and MIN 1 are the same whether they are given or left out.
+    #[inline]
     fn item(&mut self, item: &ItemRequest) {
-        self.word(u64::from(item.key));
+        let used = item.used.filter(|&used| used != 0);
+        let requested = item.requested.filter(|&requested| requested != 0);
+        let min = item.min.filter(|&min| min > 1);
+        let options = [used.is_some(), requested.is_some(), min.is_some()];
+        self.word(u64::from(item.key) | bits(&options) << 32);
         self.name(item.unit);
-        self.signed(item.used.unwrap_or(0));
-        self.signed(item.requested.unwrap_or(0));
-        self.signed(item.min.unwrap_or(1).max(1));
-    }
-
-    fn session(&mut self, request: &SessionRequest<'_>) {
-        self.option(request.validity_ms);
-        self.option(request.tcc_ms);
-        self.option(request.overrun.map(|overrun| overrun as i64));
-        self.word(u64::from(request.close_on_denial));
-        match request.blob {
-            None => self.word(0),
-            Some(blob) => {
-                self.word(1);
-                self.bytes(blob);
-            }
-        }
-        for item in request.items {
-            self.item(item);
-        }
+        self.given(used);
+        self.given(requested);
+        self.given(min);
     }
 }
 
-/// The digest of the body of a command that is remembered by an id; the id itself and
-/// IFVERSION are not part of the body. Commands that carry no id have the digest 0.
-pub(crate) fn digest(command: &Command<'_>) -> u64 {
-    let mut digest = Digest(0x5343_5552_5259_0001);
+/// A bit for each that is true, the first in the lowest.
+fn bits(options: &[bool]) -> u64 {
+    options.iter().rev().fold(0, |bits, &option| bits << 1 | u64::from(option))
+}
+
+/// The bits of a bucket's attributes.
+fn attribute_bits(attributes: &BucketAttributes) -> u64 {
+    bits(&[
+        attributes.priority.is_some(),
+        attributes.valid_from.is_some(),
+        attributes.valid_to.is_some(),
+        attributes.valid_to.flatten().is_some(),
+        attributes.floor.is_some(),
+    ])
+}
+
+#[inline]
+fn session(words: &mut Words, command: u8, request: &SessionRequest<'_>) {
+    let overrun = request.overrun.map_or(0, |overrun| 1 + overrun as u64);
+    let options = [
+        request.validity_ms.is_some(),
+        request.tcc_ms.is_some(),
+        request.blob.is_some(),
+        request.close_on_denial,
+    ];
+    words.begin(command, bits(&options) | overrun << 16);
+    words.given(request.validity_ms);
+    words.given(request.tcc_ms);
+    if let Some(blob) = request.blob {
+        words.bytes(blob);
+    }
+    for item in request.items {
+        words.item(item);
+    }
+}
+
+/// Commands that carry no id have the digest 0.
+fn digest(command: &Command<'_>) -> u64 {
+    let words = &mut Words { near: [[0; 8]; WORDS], len: 0, far: Vec::new() };
     match command {
         Command::Create(_)
         | Command::Status { .. }
         | Command::Delete { .. }
         | Command::Release { .. } => return 0,
         Command::TopUp { bucket, amount, unit, attributes, .. } => {
-            digest.word(1);
-            digest.name(*bucket);
-            digest.signed(*amount);
-            match unit {
-                None => digest.word(0),
-                Some(unit) => digest.name(*unit),
+            let options = attribute_bits(attributes) | u64::from(unit.is_some()) << 8;
+            words.begin(1, options);
+            words.name(*bucket);
+            words.signed(*amount);
+            if let Some(unit) = unit {
+                words.name(*unit);
             }
-            digest.attributes(attributes);
+            words.attributes(attributes);
         }
         Command::Adjust { bucket, amount, .. } => {
-            digest.word(2);
-            digest.name(*bucket);
-            digest.signed(*amount);
+            words.begin(2, 0);
+            words.name(*bucket);
+            words.signed(*amount);
         }
         Command::Bucket { bucket, attributes, remove, .. } => {
-            digest.word(3);
-            digest.name(*bucket);
-            digest.attributes(attributes);
-            digest.word(u64::from(*remove));
+            let options = attribute_bits(attributes) | u64::from(*remove) << 8;
+            words.begin(3, options);
+            words.name(*bucket);
+            words.attributes(attributes);
         }
         Command::Debit { unit, amount, .. } => {
-            digest.word(4);
-            digest.name(*unit);
-            digest.signed(*amount);
+            words.begin(4, 0);
+            words.name(*unit);
+            words.signed(*amount);
         }
         Command::Refund { debit, amount, .. } => {
-            digest.word(5);
-            digest.bytes(debit);
-            digest.option(*amount);
+            words.begin(5, u64::from(amount.is_some()));
+            words.given(*amount);
+            words.bytes(debit);
         }
         Command::Counter { counter, amount, unit, period, .. } => {
-            digest.word(6);
-            digest.name(*counter);
-            digest.signed(*amount);
-            match unit {
-                None => digest.word(0),
-                Some(unit) => digest.name(*unit),
+            let period = period.map_or(0, |period: Period| 1 + period as u64);
+            words.begin(6, u64::from(unit.is_some()) | period << 8);
+            words.name(*counter);
+            words.signed(*amount);
+            if let Some(unit) = unit {
+                words.name(*unit);
             }
-            digest.option(period.map(|period: Period| period as i64));
         }
-        Command::Reserve(request) => {
-            digest.word(7);
-            digest.session(request);
-        }
-        Command::Update(request) => {
-            digest.word(8);
-            digest.session(request);
-        }
-        Command::Terminate(request) => {
-            digest.word(9);
-            digest.session(request);
-        }
+        Command::Reserve(request) => session(words, 7, request),
+        Command::Update(request) => session(words, 8, request),
+        Command::Terminate(request) => session(words, 9, request),
     }
-    digest.0
+    words.hash()
 }

@@ -4,6 +4,7 @@
 //! number: a stored answer to one item takes 48 bytes or less, a tombstone 96 or less.
 
 mod answers;
+mod gaps;
 mod pack;
 mod records;
 mod tombstones;

@@ -93,6 +93,11 @@ fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Viola
     ensure(session.deadline > now, 9, "a session is open past its deadline")?;
     ensure(session.version >= 1, 14, "a session is open that was never answered")?;
     ensure(!session.answers.is_empty(), 14, "an open session has no stored answer")?;
+    ensure(
+        session.version >= session.answers.len() as u64,
+        14,
+        "a session has more answers than it was given",
+    )?;
     ensure(session.items.len() <= ITEMS_MAX, 14, "a session has too many items")?;
     ensure(account.version >= session.version, 14, "a session is newer than its account")
 }

@@ -3,7 +3,7 @@
 use crate::Op;
 use scurry_ledger::{
     Account, Answer, Bucket, BucketNo, Change, Code, Item, ItemAnswer, ItemRequest, Name, Session,
-    Time, TombstoneKind,
+    Time, TombstoneKind, WindowEntry,
 };
 use std::collections::BTreeMap;
 
@@ -114,10 +114,13 @@ fn item(
     };
     let of = |session: &Session| session.items.iter().find(|i| i.key == asked.key).cloned();
     let (was, is) = (session(before, own).and_then(of), of(open));
-    let late = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
+    let older = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
+    // Below the window nothing is stored of it.
+    let entry = open.answers.look_up(number, 1, open.version);
+    let late = older || !matches!(entry, WindowEntry::Stored(_));
     let hold = is.as_ref().map(outstanding);
     if late {
-        let kept = was.as_ref().map(outstanding);
+        let kept = Some(was.as_ref().map_or(0, outstanding));
         ensure(hold == kept, || format!("a late request changed the hold: {}", told()))?;
     } else {
         let granted = i128::from(given.granted);

@@ -3,8 +3,8 @@
 
 use crate::{Model, ModelResult, Op, Snapshot, invariants};
 use scurry_ledger::{
-    Account, Answer, Change, Decision, Limits, Time, apply, check, decide, decide_in_place,
-    next_due, tick, tick_in_place, validate, view, view_in_place,
+    Account, Answer, Change, Code, Decision, Limits, Rejection, Time, WindowEntry, apply, check,
+    decide, decide_in_place, next_due, tick, tick_in_place, validate, view, view_in_place,
 };
 
 /// Something that happens when the clock shows `at`.
@@ -58,6 +58,15 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, ledger: &T, model: &T) -> Ch
     Err(format!("{what}:\n  ledger {ledger:?}\n  model  {model:?}"))
 }
 
+/// True for a request that is new below the window of its session.
+fn is_below(account: Option<&Account>, op: &Op, limits: &Limits) -> bool {
+    let known = op.request().zip(account).and_then(|(request, account)| {
+        let open = account.session(request.session.as_bytes())?;
+        Some(open.answers.look_up(request.request, limits.answers_max, open.version))
+    });
+    known == Some(WindowEntry::Late)
+}
+
 impl Pair {
     /// No account yet.
     pub fn new(limits: Limits) -> Pair {
@@ -103,7 +112,7 @@ impl Pair {
         same("the state of decide_in_place", &in_place, &self.account)?;
         let now = before.as_ref().map_or(at, |account| account.changed_at.max(at));
         invariants::transition(before.as_ref(), self.account.as_ref(), op, answer, now)?;
-        self.repeated(op, answer, at)
+        self.repeated(op, answer, at, is_below(before.as_ref(), op, &self.limits))
     }
 
     /// Applies a Change twice to equal accounts (I8).
@@ -114,13 +123,17 @@ impl Pair {
         same("I8: a Change applied to a copy", &copy, &self.account)
     }
 
-    /// I7: the same again is a Replay of the same answer, unless it is not remembered at all.
-    fn repeated(&self, op: &Op, answer: &Answer, at: Time) -> Checked {
+    /// I7: the same again is a Replay of the same answer, unless it is not remembered at all: below
+    /// the window nothing but the number is.
+    fn repeated(&self, op: &Op, answer: &Answer, at: Time, below: bool) -> Checked {
         let closed = matches!(answer, Answer::Session { version: 0, .. });
         if !op.has_id() || (closed && self.limits.tombstone_ms == 0) {
             return Ok(());
         }
         let again = op.with(|command| decide(self.account.as_ref(), command, at, &self.limits));
+        if let (Decision::Reject(Rejection { code, .. }), true, false) = (&again, below, closed) {
+            return same("I7: the same again", code, &Code::OutOfWindow);
+        }
         same("I7: the same again", &again, &Decision::Replay(answer.clone()))
     }
 

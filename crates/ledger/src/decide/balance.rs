@@ -6,6 +6,7 @@ use super::draft::{Draft, sum};
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::units::{burn_order, debit_parts};
 use super::{Outcome, Step, reject};
+use crate::digest::Body;
 use crate::{
     Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Code, Command, DebitPart, Id, Name,
     Op, Period, Posting, Status, Time, Transaction,
@@ -26,7 +27,7 @@ impl Done {
     }
 }
 
-pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> Step<Outcome> {
+pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>) -> Step<Outcome> {
     let txn = match command {
         Command::TopUp { txn, .. }
         | Command::Adjust { txn, .. }
@@ -37,7 +38,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> 
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
     if let Some(known) = draft.account().transactions.find(txn) {
-        if known.digest != digest {
+        if !body.is(known.digest) {
             return reject(
                 Code::RequestMismatch,
                 "the transaction id was used with another body: use a new one",
@@ -65,6 +66,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, digest: u64) -> 
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
     let Done { code, amount, parts } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
+    let digest = body.digest();
     let transaction = Transaction { id, forget_at, digest, code, version, amount, parts };
     draft.record(Op::Remember(Box::new(transaction)));
     Ok(Outcome::Commit(Answer::Amount { code, version, amount }))

@@ -5,6 +5,7 @@ use super::draft::Draft;
 use super::due::bury;
 use super::units::{Ask, Source, grant, release_item, settle};
 use super::{Outcome, Step, reject};
+use crate::digest::Body;
 use crate::{
     Answer, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
     SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
@@ -12,20 +13,22 @@ use crate::{
 use smallvec::SmallVec;
 
 const UNKNOWN: &str = "no open session has this id: it ended, or SCUR.RESERVE opens it";
+const OUT_OF_WINDOW: &str = "the request number is below the window of stored answers: it was answered, \
+     or is too old to tell; what was never settled can be reported under a new number";
 const MISMATCH: &str = "the request number was used with another body: use a new number";
 
 pub(super) fn reserve(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
 ) -> Step<Outcome> {
     if let Some(open) = find(draft, request.session).map(|place| &draft.account().sessions[place]) {
         return match look_up(draft, open, request) {
-            WindowEntry::Stored(answer) => replay(answer, digest).map(Outcome::Replay),
+            WindowEntry::Stored(answer) => replay(answer, body).map(Outcome::Replay),
             _ => reject(Code::SessionExists, "the session is open: use SCUR.UPDATE"),
         };
     }
-    if let Some(answer) = replay_closed(draft, request, digest)? {
+    if let Some(answer) = replay_closed(draft, request, body)? {
         return Ok(Outcome::Replay(answer));
     }
     if draft.account().tombstones.find(request.session).is_some() {
@@ -37,7 +40,7 @@ pub(super) fn reserve(
     check_room(draft)?;
     if draft.account().status != Status::Active {
         let items = deny_all(request, Code::ServiceDenied);
-        return Ok(refuse(draft, request, digest, Code::ServiceDenied, items));
+        return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
     }
     let before = draft.mark_if(request.close_on_denial);
     let at = open(draft, request);
@@ -52,10 +55,10 @@ pub(super) fn reserve(
             None => draft.unopen(at),
         }
         undo_grants(&mut items);
-        return Ok(refuse(draft, request, digest, Code::CreditLimitReached, items));
+        return Ok(refuse(draft, request, body, Code::CreditLimitReached, items));
     }
     supervise(draft, at, request);
-    Ok(Outcome::Commit(store(draft, at, request.request, digest, Code::Ok, items)))
+    Ok(Outcome::Commit(store(draft, at, request.request, body, Code::Ok, items)))
 }
 
 fn check_room(draft: &Draft<'_>) -> Step<()> {
@@ -99,27 +102,29 @@ fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
 fn refuse(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
-    bury_answered(draft, request, digest, code, &items);
+    bury_answered(draft, request, body, code, &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
 
 pub(super) fn update(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
 ) -> Step<Outcome> {
-    let at = match find_for(draft, request, digest)? {
+    let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
-        Found::Open(at) => at,
+        Found::Open { at, below } => (at, below),
     };
     let positions = find_or_add_items(draft, at, request)?;
     let late: SmallVec<[bool; 4]> = positions
         .iter()
-        .map(|&position| draft.item(position).last_grant.is_some_and(|last| request.request < last))
+        .map(|&position| {
+            below || draft.item(position).last_grant.is_some_and(|last| request.request < last)
+        })
         .collect();
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (index, &position) in positions.iter().enumerate() {
@@ -132,7 +137,7 @@ pub(super) fn update(
         for item in &mut items {
             item.code = Code::ServiceDenied;
         }
-        return Ok(close(draft, at, request, digest, Code::ServiceDenied, items));
+        return Ok(close(draft, at, request, body, Code::ServiceDenied, items));
     }
     let before = draft.mark_if(request.close_on_denial);
     for (index, &position) in positions.iter().enumerate() {
@@ -147,22 +152,22 @@ pub(super) fn update(
     {
         draft.roll_back(before);
         undo_grants(&mut items);
-        return Ok(close(draft, at, request, digest, Code::CreditLimitReached, items));
+        return Ok(close(draft, at, request, body, Code::CreditLimitReached, items));
     }
     let asked = request.items.iter().filter(|item| item.requested.unwrap_or(0) > 0).count();
     let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
     supervise(draft, at, request);
-    Ok(Outcome::Commit(store(draft, at, request.request, digest, code, items)))
+    Ok(Outcome::Commit(store(draft, at, request.request, body, code, items)))
 }
 
 pub(super) fn terminate(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
 ) -> Step<Outcome> {
-    let at = match find_for(draft, request, digest)? {
+    let at = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
-        Found::Open(at) => at,
+        Found::Open { at, .. } => at,
     };
     let positions = find_or_add_items(draft, at, request)?;
     let mut items = ItemAnswers::with_capacity(positions.len());
@@ -170,7 +175,7 @@ pub(super) fn terminate(
         let uncollected = settle(draft, position, item.used.unwrap_or(0), Source::OwnHold)?;
         items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
     }
-    Ok(close(draft, at, request, digest, Code::Ok, items))
+    Ok(close(draft, at, request, body, Code::Ok, items))
 }
 
 pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
@@ -191,36 +196,36 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
 
 /// An open session to work on, or the answer to a duplicate.
 enum Found {
-    Open(SessionAt),
+    Open {
+        at: SessionAt,
+        /// The number is new, and below the window.
+        below: bool,
+    },
     Replay(Answer),
 }
 
 /// Steps 1 to 3 of UPDATE and TERMINATE.
-fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, digest: u64) -> Step<Found> {
+fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body<'_>) -> Step<Found> {
     let Some(place) = find(draft, request.session) else {
-        return match replay_closed(draft, request, digest)? {
+        return match replay_closed(draft, request, body)? {
             Some(answer) => Ok(Found::Replay(answer)),
             None => reject(Code::UnknownSession, UNKNOWN),
         };
     };
     let session = &draft.account().sessions[place];
-    match look_up(draft, session, request) {
-        WindowEntry::Stored(answer) => return replay(answer, digest).map(Found::Replay),
-        WindowEntry::Below => {
-            return reject(
-                Code::OutOfWindow,
-                "the request number is below the window of stored answers: use a higher one",
-            );
-        }
-        WindowEntry::New => {}
-    }
+    let below = match look_up(draft, session, request) {
+        WindowEntry::Stored(answer) => return replay(answer, body).map(Found::Replay),
+        WindowEntry::Below => return reject(Code::OutOfWindow, OUT_OF_WINDOW),
+        WindowEntry::Late => true,
+        WindowEntry::New => false,
+    };
     if request.if_version.is_some_and(|version| version != session.version) {
         return reject(
             Code::VersionConflict,
             "the session has another version: read it with SCUR.SESSION",
         );
     }
-    Ok(Found::Open(draft.name(place)))
+    Ok(Found::Open { at: draft.name(place), below })
 }
 
 fn look_up(draft: &Draft<'_>, session: &Session, request: &SessionRequest<'_>) -> WindowEntry {
@@ -233,8 +238,8 @@ fn find(draft: &Draft<'_>, session: &[u8]) -> Option<usize> {
 }
 
 /// The answer to a duplicate, where it is one.
-fn replay(answer: StoredAnswer, digest: u64) -> Step<Answer> {
-    if answer.digest != digest {
+fn replay(answer: StoredAnswer, body: &Body<'_>) -> Step<Answer> {
+    if !body.is(answer.digest) {
         return reject(Code::RequestMismatch, MISMATCH);
     }
     let StoredAnswer { code, version, items, .. } = answer;
@@ -245,7 +250,7 @@ fn replay(answer: StoredAnswer, digest: u64) -> Step<Answer> {
 fn replay_closed(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
 ) -> Step<Option<Answer>> {
     let Some(tombstone) = draft.account().tombstones.find(request.session) else {
         return Ok(None);
@@ -254,7 +259,7 @@ fn replay_closed(
         TombstoneKind::Answered { request: number, digest: of, code, items }
             if number == request.request =>
         {
-            replay(StoredAnswer { request: number, digest: of, code, version: 0, items }, digest)
+            replay(StoredAnswer { request: number, digest: of, code, version: 0, items }, body)
                 .map(Some)
         }
         _ => Ok(None),
@@ -265,14 +270,14 @@ fn replay_closed(
 pub(super) fn stored(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
 ) -> Option<Answer> {
     let Some(place) = find(draft, request.session) else {
-        return replay_closed(draft, request, digest).ok().flatten();
+        return replay_closed(draft, request, body).ok().flatten();
     };
     match look_up(draft, &draft.account().sessions[place], request) {
-        WindowEntry::Stored(answer) => replay(answer, digest).ok(),
-        WindowEntry::New | WindowEntry::Below => None,
+        WindowEntry::Stored(answer) => replay(answer, body).ok(),
+        WindowEntry::New | WindowEntry::Late | WindowEntry::Below => None,
     }
 }
 
@@ -370,12 +375,12 @@ fn store(
     draft: &mut Draft<'_>,
     session: SessionAt,
     request: u32,
-    digest: u64,
+    body: &Body<'_>,
     code: Code,
     items: ItemAnswers,
 ) -> Answer {
     let version = draft.session(session).version;
-    let answer = PackedAnswer::from_parts(request, digest, (code, version), &items);
+    let answer = PackedAnswer::from_parts(request, body.digest(), (code, version), &items);
     let answers_max = u8::try_from(draft.limits.answers_max).unwrap_or(u8::MAX);
     draft.record(Op::StoreAnswer { session, answer, answers_max });
     Answer::Session { code, version, items }
@@ -392,25 +397,25 @@ fn close(
     draft: &mut Draft<'_>,
     at: SessionAt,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
     release_all(draft, at);
-    bury_answered(draft, request, digest, code, &items);
+    bury_answered(draft, request, body, code, &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
 
 fn bury_answered(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
-    digest: u64,
+    body: &Body<'_>,
     code: Code,
     items: &[ItemAnswer],
 ) {
     let kind = TombstoneKind::Answered {
         request: request.request,
-        digest,
+        digest: body.digest(),
         code,
         items: ItemAnswers::from_slice(items),
     };

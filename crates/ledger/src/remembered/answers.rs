@@ -1,8 +1,9 @@
 //! The window of an open session: its highest-numbered answers.
 //!
 //! Entry: length u16 (all of it), request number u32, digest u64, code u8, session version
-//! LEB128, items. Entries are in the order of request numbers.
+//! LEB128, items. Entries are in the order of request numbers; gaps stand before them.
 
+use super::gaps::{self, Range};
 use super::pack::{self, Packed, Reader};
 use crate::{Code, ItemAnswer, ItemAnswers};
 use smallvec::SmallVec;
@@ -40,11 +41,13 @@ pub struct PackedAnswer(Packed);
 /// Knowledge of the window about a request number.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WindowEntry {
-    /// Never seen.
+    /// Never answered, and its answer would be kept.
     New,
+    /// Never answered, and below the window: its answer would not be kept.
+    Late,
     /// Answered before.
     Stored(StoredAnswer),
-    /// Below the window: it may have been answered before.
+    /// Below the window: it was answered before, or nothing is known of it any more.
     Below,
 }
 
@@ -69,7 +72,11 @@ impl Answers {
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         (self.count, self.last) = (0, 0);
-        let (mut rest, mut count, mut last) = (bytes, 0, None);
+        let (mut rest, mut count, mut last) = (&bytes[gaps::len(bytes)..], 0, None);
+        let lowest = head(rest).map_or(0, |(request, _)| request);
+        if !gaps::are_whole(bytes, lowest) {
+            return false;
+        }
         while let Some((request, len)) = head(rest) {
             if last >= Some(request) || count == u8::MAX {
                 return false;
@@ -98,12 +105,15 @@ impl Answers {
                 return WindowEntry::Stored(unpack(entry));
             }
         }
-        // That one was dropped does not depend on how many may be kept by now.
-        let is_full = answered > u64::from(self.count) || self.len() >= answers_max;
-        match lowest {
-            Some(lowest) if is_full && request < lowest => WindowEntry::Below,
-            _ => WindowEntry::New,
+        if lowest.is_none_or(|lowest| request > lowest) {
+            return WindowEntry::New;
         }
+        // What was dropped does not depend on how many may be kept by now.
+        if answered > u64::from(self.count) {
+            let never = gaps::contain(&self.bytes, request);
+            return if never { WindowEntry::Late } else { WindowEntry::Below };
+        }
+        if self.len() < answers_max { WindowEntry::New } else { WindowEntry::Below }
     }
 
     /// The highest request number that was answered.
@@ -111,28 +121,46 @@ impl Answers {
         (!self.is_empty()).then_some(self.last)
     }
 
-    /// Stores an answer; the lowest-numbered ones beyond `answers_max` go.
+    /// Stores an answer; the lowest-numbered ones beyond `answers_max` go. Of an answer to a number in
+    /// a gap only the number is noted.
     pub(crate) fn store(&mut self, answer: &PackedAnswer, answers_max: usize) {
         let request = answer.request();
         let at = if self.is_empty() || request > self.last {
             self.last = request;
             self.bytes.len()
+        } else if gaps::contain(&self.bytes, request) {
+            return self.replace_gaps(&gaps::without(&self.bytes, request));
         } else {
             let before = self.entries().take_while(|(number, _)| *number < request);
-            before.map(|(_, entry)| entry.len()).sum()
+            gaps::len(&self.bytes) + before.map(|(_, entry)| entry.len()).sum::<usize>()
         };
         self.bytes.insert_from_slice(at, &answer.0);
         self.count += 1;
-        let excess = self.len().saturating_sub(answers_max.max(1));
-        if excess > 0 {
-            let end: usize = self.entries().take(excess).map(|(_, entry)| entry.len()).sum();
-            self.bytes.drain(..end);
-            self.count = self.count.saturating_sub(u8::try_from(excess).unwrap_or(u8::MAX));
+        for _ in answers_max.max(1)..self.len() {
+            self.drop_lowest();
         }
     }
 
+    fn drop_lowest(&mut self) {
+        let start = gaps::len(&self.bytes);
+        let Some((dropped, len)) = head(&self.bytes[start..]) else { return };
+        self.bytes.drain(start..start + len);
+        self.count -= 1;
+        if let Some((lowest, _)) = head(&self.bytes[start..])
+            && lowest - dropped > 1
+        {
+            let range = Range { first: dropped + 1, last: lowest - 1 };
+            self.replace_gaps(&gaps::with(&self.bytes, range));
+        }
+    }
+
+    fn replace_gaps(&mut self, gaps: &[u8]) {
+        self.bytes.drain(..gaps::len(&self.bytes));
+        self.bytes.insert_from_slice(0, gaps);
+    }
+
     fn entries(&self) -> impl Iterator<Item = (u32, &[u8])> {
-        let mut rest = self.bytes.as_slice();
+        let mut rest = &self.bytes[gaps::len(&self.bytes)..];
         core::iter::from_fn(move || {
             let (number, entry) = split(rest)?;
             rest = &rest[entry.len()..];
@@ -274,13 +302,77 @@ mod tests {
         assert_eq!(answers.len(), 3);
         assert_eq!(answers.last_request(), Some(9));
         assert_eq!(answers.look_up(7, 3, 4), WindowEntry::Stored(answer(7)));
-        assert_eq!(answers.look_up(2, 3, 4), WindowEntry::Below);
         assert_eq!(answers.look_up(6, 3, 4), WindowEntry::New);
-        assert_eq!(answers.look_up(2, 4, 4), WindowEntry::Below);
-        assert_eq!(answers.look_up(2, 4, 3), WindowEntry::New);
+        for answers_max in 1..=4 {
+            assert_eq!(answers.look_up(2, answers_max, 4), WindowEntry::Below);
+            assert_eq!(answers.look_up(3, answers_max, 4), WindowEntry::Late);
+        }
         let mut copy = Answers::default();
         assert!(copy.load(answers.as_bytes()));
         assert_eq!(copy, answers);
         assert!(!copy.load(&answers.as_bytes()[1..]));
+    }
+
+    #[test]
+    fn numbers_below_a_window_that_has_dropped_nothing_were_never_answered() {
+        let mut answers = Answers::default();
+        for request in [5, 6] {
+            answers.store(&PackedAnswer::new(&answer(request)), 2);
+        }
+        assert_eq!(answers.look_up(3, 3, 2), WindowEntry::New);
+        assert_eq!(answers.look_up(3, 2, 2), WindowEntry::Below);
+    }
+
+    #[test]
+    fn numbers_without_gaps_cost_nothing_and_a_ninth_range_gives_up_the_lowest() {
+        let mut answers = Answers::default();
+        for request in 0..40 {
+            answers.store(&PackedAnswer::new(&answer(request)), 8);
+        }
+        assert_eq!(gaps::len(answers.as_bytes()), 0);
+        for request in (41..=41 + 3 * 17).step_by(3) {
+            answers.store(&PackedAnswer::new(&answer(request)), 8);
+        }
+        let entry = |request| answers.look_up(request, 8, 58);
+        // 40 alone, then pairs from 42 on.
+        assert_eq!(gaps::len(answers.as_bytes()), 2 + 8 * 8);
+        assert_eq!((entry(40), entry(43), entry(46)), {
+            (WindowEntry::Below, WindowEntry::Below, WindowEntry::Below)
+        });
+        assert_eq!((entry(48), entry(69)), (WindowEntry::Late, WindowEntry::Late));
+        let mut split = answers.clone();
+        split.store(&PackedAnswer::new(&answer(49)), 8);
+        assert_eq!(split.look_up(49, 8, 59), WindowEntry::Below);
+        assert_eq!(split.look_up(48, 8, 59), WindowEntry::Late);
+        assert_eq!(split.len(), answers.len());
+    }
+
+    #[test]
+    fn gaps_are_loaded_as_they_were_written_alone() {
+        let mut answers = Answers::default();
+        for request in [1, 5, 9, 20, 30] {
+            answers.store(&PackedAnswer::new(&answer(request)), 2);
+        }
+        let bytes = answers.as_bytes().to_vec();
+        let mut copy = Answers::default();
+        assert!(copy.load(&bytes));
+        assert_eq!((copy.len(), copy.as_bytes()), (2, bytes.as_slice()));
+        assert_eq!(copy.look_up(19, 2, 5), WindowEntry::Late);
+        let ranges = |numbers: &[u32]| {
+            let mut wrong = bytes.clone();
+            for (at, number) in numbers.iter().enumerate() {
+                wrong[2 + 4 * at..][..4].copy_from_slice(&number.to_le_bytes());
+            }
+            Answers::default().load(&wrong)
+        };
+        assert!(ranges(&[2, 4, 6, 8, 10, 19]));
+        for wrong in [[2, 4, 5, 8, 10, 19], [4, 2, 6, 8, 10, 19], [2, 4, 6, 8, 10, 20]] {
+            assert!(!ranges(&wrong), "{wrong:?}");
+        }
+        for len in [0, 2, 9, 11, 2 + 9 * 8] {
+            let mut wrong = bytes.clone();
+            wrong[..2].copy_from_slice(&(len | 1_u16 << 15).to_le_bytes());
+            assert!(!copy.load(&wrong), "{len}");
+        }
     }
 }

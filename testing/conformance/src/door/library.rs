@@ -8,8 +8,8 @@ use anyhow::{Context, Result, ensure};
 use scurry_codec::{decode_foreign_account, encode_account};
 use scurry_engine::{LoadError, Outcome};
 use scurry_ledger::{
-    Account, CodeKind, Command, Decision, Limits, Portion, Status, Time, Totals, apply, decide,
-    decide_in_place, next_due, tick, tick_in_place, view,
+    Account, Code, CodeKind, Command, Decision, Limits, Portion, Status, Time, Totals, apply,
+    decide, decide_in_place, next_due, tick, tick_in_place, view,
 };
 use scurry_resp::{LoadRequest, Protocol};
 use std::collections::BTreeMap;
@@ -168,6 +168,12 @@ impl Accounts {
         );
         if has_id && self.limits.tombstone_ms > 0 && self.limits.transaction_ms > 0 {
             let again = decide(after, command, now, &self.limits);
+            // Of a report below the window the number alone is remembered.
+            if let (Command::Update(_), Decision::Reject(refused)) = (command, &again)
+                && refused.code == Code::OutOfWindow
+            {
+                return Ok(());
+            }
             ensure!(
                 again == Decision::Replay(answer.clone()),
                 "sent again it is {again:?}, not a replay of {answer:?}"

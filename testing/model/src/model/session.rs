@@ -112,6 +112,7 @@ pub(super) fn reserve(
         blob: request.blob.unwrap_or(&[]).to_vec(),
         items: vec![],
         answers: vec![],
+        given_up: None,
     };
     state.sessions.insert(session.clone(), new);
     let mut items = ItemAnswers::new();
@@ -125,18 +126,19 @@ pub(super) fn reserve(
     }
     let answer = Answer::Session { code: Code::Ok, version: 1, items };
     let opened = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
-    opened.answers.push((number, body, answer.clone()));
+    opened.store(limits, number, body, answer.clone());
     Ok(answer)
 }
 
-/// UPDATE and TERMINATE, steps 1 to 3: the open session for which this request is new.
+/// UPDATE and TERMINATE, steps 1 to 3: the open session for which this request is new, and whether
+/// it is so below the window.
 fn find<'a>(
     account: &'a mut Option<State>,
     context: Context<'_>,
     session: &str,
     request: &Request<'_>,
     body: &str,
-) -> Result<&'a mut State, Refusal> {
+) -> Result<(&'a mut State, bool), Refusal> {
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
     let Some(open) = state.sessions.get(session) else {
         buried(state, context, session, request.request, body, Code::UnknownSession)?;
@@ -148,9 +150,12 @@ fn find<'a>(
         return Err(Refusal::Replay(answer.clone()));
     }
     let full = window.len() >= context.limits.answers_max;
-    let below = window.iter().all(|stored| request.request < stored.0);
-    let dropped = open.answers.len() > window.len();
-    require(!((full || dropped) && below), Code::OutOfWindow)?;
+    let lower = window.iter().all(|stored| request.request < stored.0);
+    let all_stored = open.answers.len() == window.len();
+    let in_gap = |gap: &(u32, u32)| gap.0 <= request.request && request.request <= gap.1;
+    let never = (all_stored && !full) || open.gaps(context.limits).iter().any(in_gap);
+    require(!lower || never, Code::OutOfWindow)?;
+    let below = lower && !all_stored;
     require(request.if_version.is_none_or(|seen| seen == open.version), Code::VersionConflict)?;
     for item in request.items {
         let same = |known: &super::state::Item| known.unit == item.unit.as_str();
@@ -160,7 +165,7 @@ fn find<'a>(
     let added = request.items.iter().filter(is_new).count();
     let many = open.items.len() + added > context.limits.items_max;
     require(added == 0 || !many, Code::Invalid)?;
-    Ok(state)
+    Ok((state, below))
 }
 
 pub(super) fn update(
@@ -180,11 +185,11 @@ pub(super) fn update(
         require(item.min.is_none() || requested > 0, Code::Invalid)?;
         require((0..=requested).contains(&item.min.unwrap_or(0)), Code::Invalid)?;
     }
-    let state = find(account, context, &session, request, &body)?;
+    let (state, below) = find(account, context, &session, request, &body)?;
 
     let is_late = |item: &ItemRequest| {
         let known = state.sessions.get(&session).and_then(|open| open.item(item.key));
-        known.and_then(|known| known.last_grant).is_some_and(|last| number < last)
+        below || known.and_then(|known| known.last_grant).is_some_and(|last| number < last)
     };
     let late: Vec<bool> = request.items.iter().map(is_late).collect();
     let mut uncollected = vec![];
@@ -229,7 +234,7 @@ pub(super) fn update(
         open.blob = blob.to_vec();
     }
     let answer = Answer::Session { code, version: open.version, items };
-    open.answers.push((number, body, answer.clone()));
+    open.store(limits, number, body, answer.clone());
     Ok(answer)
 }
 
@@ -247,7 +252,7 @@ pub(super) fn terminate(
         require(item.requested.is_none() && item.min.is_none(), Code::Invalid)?;
         require(item.used.is_some_and(|used| used >= 0), Code::Invalid)?;
     }
-    let state = find(account, context, &session, request, &body)?;
+    let (state, _) = find(account, context, &session, request, &body)?;
     let mut uncollected = vec![];
     for item in request.items {
         let amount = money::settle(state, &session, item, false, context.now)?;

@@ -63,6 +63,8 @@ pub(crate) struct Session {
     pub(crate) items: Vec<Item>,
     /// Every answer ever given: number, body, answer.
     pub(crate) answers: Vec<(u32, String, Answer)>,
+    /// Gaps up to this number are given up.
+    pub(crate) given_up: Option<u32>,
 }
 
 #[derive(Clone, Debug)]
@@ -117,6 +119,27 @@ impl Session {
         all.sort_by_key(|answer| std::cmp::Reverse(answer.0));
         all.truncate(limits.answers_max);
         all
+    }
+
+    /// The ranges below the stored answers that lie between two answered numbers.
+    pub(crate) fn gaps(&self, limits: &Limits) -> Vec<(u32, u32)> {
+        let lowest = self.window(limits).last().map_or(0, |answer| answer.0);
+        let mut numbers: Vec<u32> = self.answers.iter().map(|answer| answer.0).collect();
+        numbers.sort_unstable();
+        let pairs = numbers.windows(2).map(|pair| (pair[0], pair[1]));
+        let below = pairs.filter(|pair| pair.1 <= lowest && pair.1 - pair.0 > 1);
+        let ranges = below.map(|pair| (pair.0 + 1, pair.1 - 1));
+        ranges.filter(|range| self.given_up.is_none_or(|given_up| range.1 > given_up)).collect()
+    }
+
+    /// Stores an answer; of more than eight gaps the lowest is given up.
+    pub(crate) fn store(&mut self, limits: &Limits, number: u32, body: String, answer: Answer) {
+        self.answers.push((number, body, answer));
+        while let gaps = self.gaps(limits)
+            && gaps.len() > 8
+        {
+            self.given_up = Some(gaps[0].1);
+        }
     }
 
     pub(crate) fn item(&self, key: u32) -> Option<&Item> {

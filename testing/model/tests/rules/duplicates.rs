@@ -97,9 +97,52 @@ fn the_window_keeps_the_highest_numbers() {
     for (number, answer) in [4, 2, 6].into_iter().zip(answers) {
         assert_eq!(desk.run(&s(number).both(1, "u", 0, 1).update()), Came::Replay(answer));
     }
-    assert_eq!(desk.refused(&s(1).update()), Code::OutOfWindow);
+    assert_eq!(desk.refused(&s(0).update()), Code::OutOfWindow);
     desk.done(&s(3).update());
     assert_eq!(desk.refused(&s(2).both(1, "u", 0, 1).update()), Code::OutOfWindow);
+}
+
+/// RFC 8506 5.1.2: reports may come in any order; none is lost because newer ones came first.
+#[test]
+fn a_report_below_the_window_is_settled_once() {
+    let limits = Limits { answers_max: 2, ..Limits::default() };
+    let mut desk = Desk::with(limits, &[("a", "u", 100)]);
+    desk.done(&s(0).ask(1, "u", 10).reserve());
+    for number in [2, 4, 6] {
+        desk.done(&s(number).both(1, "u", 5, 10).update());
+    }
+    assert_eq!(desk.funds("a"), (75, 10));
+    // Item 2 was never granted anything: it is the window that makes it late.
+    let missed = s(1).both(1, "u", 7, 50).both(2, "u", 0, 50).update();
+    assert_eq!(desk.grants(&missed), (Code::Ok, vec![0, 0]));
+    assert_eq!(desk.funds("a"), (68, 10));
+    for number in 0..=2 {
+        let again = s(number).both(1, "u", 7, 50).update();
+        assert_eq!(desk.refused(&again), Code::OutOfWindow);
+    }
+    // Not below the window: it may grant.
+    assert_eq!(desk.grants(&s(5).both(2, "u", 1, 3).update()), (Code::Ok, vec![3]));
+    desk.done(&s(3).used(1, "u", 1).terminate());
+    assert_eq!(desk.funds("a"), (76, 0));
+}
+
+#[test]
+fn of_nine_gaps_the_lowest_is_given_up() {
+    let limits = Limits { answers_max: 1, ..Limits::default() };
+    let mut desk = Desk::with(limits, &[("a", "u", 100)]);
+    desk.done(&s(0).ask(1, "u", 1).reserve());
+    for number in 1..=9 {
+        desk.done(&s(number * 4).update());
+    }
+    for number in [1, 2, 3] {
+        assert_eq!(desk.refused(&s(number).update()), Code::OutOfWindow);
+    }
+    // Its number splits a gap in two: the lowest of nine goes.
+    desk.done(&s(10).update());
+    assert_eq!(desk.refused(&s(5).update()), Code::OutOfWindow);
+    for number in [9, 11, 13, 14, 35] {
+        desk.done(&s(number).update());
+    }
 }
 
 #[test]
