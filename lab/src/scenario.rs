@@ -30,6 +30,7 @@ const BUILT_IN: &[(&str, &str)] = &[
     ("kts-batches", include_str!("../scenarios/kts-batches.toml")),
     ("charglt", include_str!("../scenarios/charglt.toml")),
     ("charging-live", include_str!("../scenarios/charging-live.toml")),
+    ("charging-hot", include_str!("../scenarios/charging-hot.toml")),
     ("ndb-30-records", include_str!("../scenarios/ndb-30-records.toml")),
     ("entity-quorum", include_str!("../scenarios/entity-quorum.toml")),
     ("ncache-80-20", include_str!("../scenarios/ncache-80-20.toml")),

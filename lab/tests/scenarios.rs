@@ -249,6 +249,16 @@ fn live_sessions_spend_all_credit_and_their_duplicates_are_replayed() {
 }
 
 #[test]
+fn all_sessions_meet_on_one_account() {
+    let (rows, _) = measured(
+        "charging-hot --target scurry --target valkey+lua --sessions 64 --connections 4 --seconds 0.7",
+    );
+    for row in &rows {
+        assert_eq!((&row["ops_per_session"], &row["accounts"]), (&4.into(), &1.into()), "{row}");
+    }
+}
+
+#[test]
 fn a_store_that_loses_units_of_some_sessions_gets_no_number() {
     let library = include_str!("../peers/scur.lua");
     // The probe uses other amounts: only the load's full use of a grant goes wrong.
