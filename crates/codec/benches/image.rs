@@ -19,17 +19,7 @@ fn run(account: &mut Option<Account>, now: i64, command: Command<'_>) {
 }
 
 fn request(request: u32, items: &[ItemRequest]) -> SessionRequest<'_> {
-    SessionRequest {
-        session: b"session-000001",
-        request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items,
-    }
+    SessionRequest { session: b"session-000001", request, items, ..SessionRequest::default() }
 }
 
 /// An account after RESERVE and so many UPDATEs.

@@ -21,17 +21,7 @@ fn run(account: &mut Option<Account>, now: i64, command: Command<'_>) -> Change 
 }
 
 fn request(request: u32, items: &[ItemRequest]) -> SessionRequest<'_> {
-    SessionRequest {
-        session: b"session-000001",
-        request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items,
-    }
+    SessionRequest { session: b"session-000001", request, items, ..SessionRequest::default() }
 }
 
 /// The Change of an UPDATE on the account of `moaf-scur`, and the account after it.

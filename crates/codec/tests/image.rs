@@ -16,17 +16,7 @@ fn run(account: &mut Option<Account>, now: i64, command: Command<'_>) {
 }
 
 fn request<'a>(session: &'a [u8], request: u32, items: &'a [ItemRequest]) -> SessionRequest<'a> {
-    SessionRequest {
-        session,
-        request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items,
-    }
+    SessionRequest { session, request, items, ..SessionRequest::default() }
 }
 
 /// An account with something in every part of the image.

@@ -27,13 +27,8 @@ fn what_release_0_1_remembers_is_replayed_and_another_body_is_refused() {
     let request = |session, request, items| SessionRequest {
         session,
         request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items,
+        ..SessionRequest::default()
     };
     let item =
         ItemRequest { key: 7, unit: name("octets"), used: None, requested: Some(85), min: None };

@@ -104,13 +104,8 @@ fn fill(shard: &mut Shard, account: &[u8], session: &str, requests: u32) {
         let session = SessionRequest {
             session: session.as_bytes(),
             request,
-            if_version: None,
-            validity_ms: None,
-            tcc_ms: None,
-            overrun: None,
-            close_on_denial: false,
-            blob: None,
             items: &items,
+            ..SessionRequest::default()
         };
         let command =
             if request == 0 { Command::Reserve(session) } else { Command::Update(session) };

@@ -204,13 +204,9 @@ fn sessions() -> Result<(), Box<dyn Error>> {
     let reserve = SessionRequest {
         session: b"s",
         request: 0,
-        if_version: None,
-        validity_ms: None,
         tcc_ms: Some(DUE.0 - NOW.0),
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items: &items,
+        ..SessionRequest::default()
     };
     let mut calls = Calls::default();
     for index in 0..TIMERS {

@@ -154,17 +154,8 @@ fn each_fact_is_one_event_or_none() {
 #[test]
 fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
     let usual = Limits::default().tombstone_ms;
-    let request = SessionRequest {
-        session: b"s",
-        request: 1,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items: &[],
-    };
+    let request =
+        SessionRequest { session: b"s", request: 1, items: &[], ..SessionRequest::default() };
     let count =
         Command::Counter { txn: b"t", counter: name("calls"), amount: 1, unit: None, period: None };
     let (terminate, release) = (Command::Terminate(request), Command::Release { session: b"s" });

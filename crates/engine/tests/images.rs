@@ -33,13 +33,9 @@ fn reserve(items: &[ItemRequest]) -> Command<'_> {
     Command::Reserve(SessionRequest {
         session: b"s",
         request: 0,
-        if_version: None,
-        validity_ms: None,
         tcc_ms: Some(1_000),
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items,
+        ..SessionRequest::default()
     })
 }
 

@@ -34,13 +34,9 @@ fn reserve(shard: &mut Shard, now: Time, account: &str, session: &str, tcc_ms: i
     let request = SessionRequest {
         session: session.as_bytes(),
         request: 0,
-        if_version: None,
-        validity_ms: None,
         tcc_ms: Some(tcc_ms),
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items: &[item(10)],
+        ..SessionRequest::default()
     };
     shard.execute(now, shard.key(account.as_bytes()), &Command::Reserve(request))
 }
@@ -93,17 +89,8 @@ fn an_update_moves_the_deadline_and_the_timer_follows() {
     let mut shard = Shard::new(Config::default());
     create(&mut shard, "a", 100);
     reserve(&mut shard, START, "a", "s", 1_000);
-    let request = SessionRequest {
-        session: b"s",
-        request: 1,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items: &[],
-    };
+    let request =
+        SessionRequest { session: b"s", request: 1, items: &[], ..SessionRequest::default() };
     shard.execute(START.plus_ms(900), shard.key(b"a"), &Command::Update(request));
     assert_eq!(released(&mut shard, START.plus_ms(1_899)), 0, "the deadline moved");
     assert_eq!(held(&shard), 10);

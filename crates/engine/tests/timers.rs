@@ -67,13 +67,9 @@ fn session(session: &[u8], request: u64, tcc_ms: i64) -> SessionRequest<'_> {
     SessionRequest {
         session,
         request: request.try_into().expect("small"),
-        if_version: None,
-        validity_ms: None,
         tcc_ms: Some(tcc_ms),
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items: &[],
+        ..SessionRequest::default()
     }
 }
 

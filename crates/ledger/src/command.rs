@@ -135,8 +135,8 @@ pub struct BucketAttributes {
     pub floor: Option<i64>,
 }
 
-/// The arguments of RESERVE, UPDATE and TERMINATE.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The arguments of RESERVE, UPDATE and TERMINATE. By default no option is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SessionRequest<'a> {
     /// Session id.
     pub session: &'a [u8],

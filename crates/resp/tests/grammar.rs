@@ -145,17 +145,8 @@ fn balances() {
 fn sessions() {
     let item =
         |key, used, requested, min| ItemRequest { key, unit: name("c"), used, requested, min };
-    let plain = SessionRequest {
-        session: b"s",
-        request: 0,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
-        items: &[],
-    };
+    let plain =
+        SessionRequest { session: b"s", request: 0, items: &[], ..SessionRequest::default() };
     writes(
         "SCUR.RESERVE a s 4294967295 ITEM 1 c MIN 2 REQUESTED 9 tcc 30 ITEM 4294967295 c requested 1 DATA ITEM overrun CLAMP closeondenial VALIDITY 20",
         &Command::Reserve(SessionRequest {

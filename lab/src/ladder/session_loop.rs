@@ -109,13 +109,8 @@ impl LoopRequest {
         let request = SessionRequest {
             session: &self.session,
             request: self.step.request,
-            if_version: None,
-            validity_ms: None,
-            tcc_ms: None,
-            overrun: None,
-            close_on_denial: false,
-            blob: None,
             items: &self.step.items,
+            ..SessionRequest::default()
         };
         match self.step.operation {
             Operation::Get | Operation::Session => None,

@@ -55,13 +55,9 @@ fn life() -> Vec<(&'static str, Change, Option<Account>)> {
     let request = |request, items| SessionRequest {
         session: b"s-1",
         request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
         blob: Some(b"blob"),
         items,
+        ..SessionRequest::default()
     };
     let create = Create { status: Status::Active, identities: &identities, buckets: &buckets };
     let commands = [

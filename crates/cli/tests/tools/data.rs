@@ -154,13 +154,8 @@ impl Core {
             &Command::Reserve(SessionRequest {
                 session: session.as_bytes(),
                 request: 0,
-                if_version: None,
-                validity_ms: None,
-                tcc_ms: None,
-                overrun: None,
-                close_on_denial: false,
-                blob: None,
                 items: &[item],
+                ..SessionRequest::default()
             }),
         );
     }

@@ -98,13 +98,8 @@ pub(crate) fn run(shard: &mut Shard, now: Time, key: Key<'_>, session: &Session)
     let request = SessionRequest {
         session: &session.id,
         request: step.request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items: &[item],
+        ..SessionRequest::default()
     };
     let command = match session.step {
         1 => Command::Reserve(request),

@@ -24,13 +24,8 @@ pub(crate) fn update(request: u32, items: &[ItemRequest]) -> Command<'_> {
     Command::Update(SessionRequest {
         session: b"s000000000000001",
         request,
-        if_version: None,
-        validity_ms: None,
-        tcc_ms: None,
-        overrun: None,
-        close_on_denial: false,
-        blob: None,
         items,
+        ..SessionRequest::default()
     })
 }
 
