@@ -152,6 +152,8 @@ pub struct SessionRequest<'a> {
     pub overrun: Option<Overrun>,
     /// One denied item closes the session.
     pub close_on_denial: bool,
+    /// RESERVE: the session opens although every item is denied.
+    pub keep_open: bool,
     /// Opaque bytes kept with the session.
     pub blob: Option<&'a [u8]>,
     /// Rating groups (MSCC).

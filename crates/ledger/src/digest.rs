@@ -154,6 +154,7 @@ fn session(words: &mut Words, command: u8, request: &SessionRequest<'_>) {
         request.tcc_ms.is_some(),
         request.blob.is_some(),
         request.close_on_denial,
+        request.keep_open,
     ];
     words.begin(command, bits(&options) | overrun << 16);
     words.given(request.validity_ms);

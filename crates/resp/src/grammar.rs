@@ -289,6 +289,7 @@ fn session_request<'s, 'a: 's>(
     let (session, request) = (options.id("session")?, options.narrow("request")?);
     let (mut if_version, mut validity_ms, mut tcc_ms) = (None, None, None);
     let (mut overrun, mut close_on_denial, mut blob) = (None, None, None);
+    let mut keep_open = None;
     let items = &mut scratch.items;
     items.clear();
     while let Some(word) = options.next() {
@@ -314,6 +315,8 @@ fn session_request<'s, 'a: 's>(
             once(&mut close_on_denial, "closeondenial", ())?;
         } else if is(word, b"data") {
             once(&mut blob, "data", options.bytes("data")?)?;
+        } else if kind == Kind::Reserve && is(word, b"keepopen") {
+            once(&mut keep_open, "keepopen", ())?;
         } else if kind == Kind::Reserve && is(word, b"overrun") {
             once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
         } else {
@@ -328,6 +331,7 @@ fn session_request<'s, 'a: 's>(
         tcc_ms,
         overrun,
         close_on_denial: close_on_denial.is_some(),
+        keep_open: keep_open.is_some(),
         blob,
         items,
     })

@@ -35,6 +35,7 @@ pub struct Request {
     pub tcc_ms: Option<i64>,
     pub overrun: Option<Overrun>,
     pub close_on_denial: bool,
+    pub keep_open: bool,
     pub blob: Option<Vec<u8>>,
     pub items: Vec<ItemRequest>,
 }
@@ -101,6 +102,7 @@ impl Request {
             tcc_ms: self.tcc_ms,
             overrun: self.overrun,
             close_on_denial: self.close_on_denial,
+            keep_open: self.keep_open,
             blob: self.blob.as_deref(),
             items: &self.items,
         }

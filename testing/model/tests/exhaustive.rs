@@ -190,13 +190,15 @@ fn every_pair_of_bodies_is_told_apart() {
         for tcc_ms in [None, Some(1), Some(2)] {
             for overrun in [None, Some(Overrun::Overdraw), Some(Overrun::Clamp)] {
                 for blob in [None, Some(vec![]), Some(vec![1])] {
-                    for close_on_denial in [false, true] {
+                    for on_denial in 0..3 {
+                        let (close_on_denial, keep_open) = (on_denial == 1, on_denial == 2);
                         let items = Request::new("s", 1).ask(1, "u", 1);
                         let body = Request {
                             validity_ms,
                             tcc_ms,
                             overrun,
                             close_on_denial,
+                            keep_open,
                             blob: blob.clone(),
                             ..items
                         };

@@ -184,6 +184,21 @@ fn denials_have_their_causes() {
 }
 
 #[test]
+fn a_session_that_asks_for_nothing_at_first_is_charged_by_its_updates() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let first = door.ask(RESOURCES, &[], &request(0, 1, &json!([])).to_string());
+    assert_eq!(first.status, 201, "{}", first.body);
+    assert_eq!(first.body["multipleUnitInformation"], Value::Null);
+    let location = first.header("Location").to_owned();
+    let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10}}]);
+    let reply = post(&door, &format!("{location}/update"), &request(1, 2, &usage));
+    assert_eq!(reply.body["multipleUnitInformation"][0]["grantedUnit"], json!({"totalVolume": 10}));
+    assert_eq!(post(&door, &format!("{location}/release"), &request(2, 3, &json!([]))).status, 204);
+    assert_eq!(sessions(&door), 0);
+}
+
+#[test]
 fn a_wrong_body_names_the_member() {
     let (_nodes, door) = open();
     subscriber(&door);
@@ -223,7 +238,6 @@ fn a_wrong_body_names_the_member() {
         ("/subscriberIdentifier", Value::Null, "/subscriberIdentifier", "MANDATORY_IE_MISSING"),
         ("/subscriberIdentifier", json!("a b"), "/subscriberIdentifier", "MANDATORY_IE_INCORRECT"),
         ("/chargingId", Value::Null, "/chargingId", "MANDATORY_IE_MISSING"),
-        ("/multipleUnitUsage", Value::Null, "/multipleUnitUsage", "MANDATORY_IE_MISSING"),
         (
             "/multipleUnitUsage/0/ratingGroup",
             json!("x"),

@@ -129,8 +129,9 @@ pub(super) struct Count {
 pub(super) struct NewSession {
     /// The request number (CC-Request-Number).
     pub(super) request: u32,
-    /// Each under another key.
-    #[schemars(length(min = 1, max = ITEMS_MAX))]
+    /// Each under another key. None: they are asked for later, by an update.
+    #[serde(default)]
+    #[schemars(length(max = ITEMS_MAX))]
     pub(super) items: Vec<NewItem>,
     /// How long grants are good for.
     #[schemars(range(min = 1, max = TCC_MS_MAX))]
@@ -143,6 +144,9 @@ pub(super) struct NewSession {
     /// One denied item denies all.
     #[serde(default)]
     pub(super) close_on_denial: bool,
+    /// The session opens although every item is denied. Not with `close_on_denial`.
+    #[serde(default)]
+    pub(super) keep_open: bool,
     /// Bytes of the caller's, base64.
     pub(super) data: Option<Data>,
 }

@@ -212,8 +212,9 @@ pub(super) fn release(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     let body: NewSession = input.json()?;
-    if body.items.is_empty() {
-        return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
+    if body.keep_open && body.close_on_denial {
+        let why = "does not go with close_on_denial";
+        return Err(field_problem(FaultLocation::Body("/keep_open"), why));
     }
     check_names("items", "key", body.items.iter().map(|item| item.key))?;
     for (at, item) in body.items.iter().enumerate() {
@@ -225,6 +226,7 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
         .number("TCC", body.tcc_ms)
         .option("OVERRUN", body.overrun.map(Overrun::word))
         .flag("CLOSEONDENIAL", body.close_on_denial)
+        .flag("KEEPOPEN", body.keep_open)
         .option("DATA", body.data.map(|data| data.0));
     for item in body.items {
         command = command

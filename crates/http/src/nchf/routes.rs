@@ -50,10 +50,6 @@ async fn create(State(store): Store, request: Request) -> Result<Response, Probl
         return Err(super::problem::incorrect(&place, "nothing is used before the Create"));
     }
     let items: Vec<Item> = items.into_iter().filter(|item| item.requested.is_some()).collect();
-    if items.is_empty() {
-        let why = "at least one must have a requestedUnit: a session without quota is not served";
-        return Err(missing("/multipleUnitUsage", why));
-    }
     let command = command("SCUR.RESERVE", &reference, &request)
         .number("VALIDITY", Some(i64::from(VALIDITY_S) * 1_000));
     let reply = ask(&*store, add(command, &items)).await?;

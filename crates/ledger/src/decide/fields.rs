@@ -143,8 +143,11 @@ fn check_min(item: &ItemRequest) -> Step<()> {
 
 fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
-    require(!request.items.is_empty(), "RESERVE needs at least one ITEM")?;
     require(request.if_version.is_none(), "RESERVE takes no IFVERSION")?;
+    require(
+        !(request.keep_open && request.close_on_denial),
+        "KEEPOPEN and CLOSEONDENIAL exclude each other",
+    )?;
     for item in request.items {
         require(item.used.is_none(), "RESERVE takes no USED")?;
         require(item.requested.is_some_and(|n| n >= 1), "REQUESTED must be at least 1")?;
@@ -156,6 +159,7 @@ fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
 fn check_update(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
     require(request.overrun.is_none(), "OVERRUN is for RESERVE")?;
+    require(!request.keep_open, "KEEPOPEN is for RESERVE")?;
     for item in request.items {
         require(
             item.used.is_some() || item.requested.is_some(),
@@ -172,7 +176,8 @@ fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
         && request.tcc_ms.is_none()
         && request.overrun.is_none()
         && request.blob.is_none()
-        && !request.close_on_denial;
+        && !request.close_on_denial
+        && !request.keep_open;
     require(plain, "TERMINATE takes IFVERSION and items only")?;
     for item in request.items {
         require(

@@ -49,7 +49,8 @@ pub(super) fn reserve(
         items.push(grant_listed(draft, item_at(at, index), request, index)?);
     }
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
-    if denied == items.len() || (denied > 0 && request.close_on_denial) {
+    let all_denied = denied > 0 && denied == items.len();
+    if (all_denied && !request.keep_open) || (denied > 0 && request.close_on_denial) {
         match before {
             Some(before) => draft.roll_back(before),
             None => draft.unopen(at),
@@ -57,8 +58,9 @@ pub(super) fn reserve(
         undo_grants(&mut items);
         return Ok(refuse(draft, request, body, Code::CreditLimitReached, items));
     }
+    let code = if all_denied { Code::CreditLimitReached } else { Code::Ok };
     supervise(draft, at, request);
-    Ok(Outcome::Commit(store(draft, at, request.request, body, Code::Ok, items)))
+    Ok(Outcome::Commit(store(draft, at, request.request, body, code, items)))
 }
 
 fn check_room(draft: &Draft<'_>) -> Step<()> {

@@ -65,6 +65,10 @@ impl Digest {
         self.option(request.tcc_ms);
         self.option(request.overrun.map(|overrun| overrun as i64));
         self.word(u64::from(request.close_on_denial));
+        // Release 0.1 did not know it: no body with it is one of that release.
+        if request.keep_open {
+            self.word(u64::MAX);
+        }
         match request.blob {
             None => self.word(0),
             Some(blob) => {

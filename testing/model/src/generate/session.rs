@@ -16,6 +16,8 @@ impl Generator {
             1 => Some(Overrun::Clamp),
             _ => None,
         };
+        request.keep_open = self.random.one_in(4);
+        request.close_on_denial &= !request.keep_open || self.random.one_in(10);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
             item.requested = Some(self.amount());
@@ -165,14 +167,15 @@ impl Generator {
             request.blob = Some(b"y".to_vec());
             return;
         };
-        match self.random.below(8) {
+        match self.random.below(9) {
             0 => item.used = Some(item.used.unwrap_or(0)),
             1 => item.min = Some(1),
             2 => item.min = None,
             3 => request.if_version = Some(1),
             4 => request.items.reverse(),
             5 => request.close_on_denial = !request.close_on_denial,
-            6 => item.used = item.used.map(|used| used / 2 + 1),
+            6 => request.keep_open = !request.keep_open,
+            7 => item.used = item.used.map(|used| used / 2 + 1),
             _ => item.requested = item.requested.map(|requested| requested / 2 + 1),
         }
     }

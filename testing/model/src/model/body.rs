@@ -25,13 +25,14 @@ fn requested(command: &str, request: &SessionRequest<'_>) -> String {
         })
         .collect();
     format!(
-        "{command} {:?} {} {:?} {:?} {:?} {} {:?} {items:?}",
+        "{command} {:?} {} {:?} {:?} {:?} {} {} {:?} {items:?}",
         request.session,
         request.request,
         request.validity_ms,
         request.tcc_ms,
         request.overrun,
         request.close_on_denial,
+        request.keep_open,
         request.blob,
     )
 }

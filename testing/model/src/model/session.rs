@@ -73,7 +73,8 @@ pub(super) fn reserve(
 ) -> Result<Answer, Refusal> {
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = fields(context, request)?;
-    require(!request.items.is_empty() && request.if_version.is_none(), Code::Invalid)?;
+    require(request.if_version.is_none(), Code::Invalid)?;
+    require(!request.keep_open || !request.close_on_denial, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
         require(item.used.is_none() && requested >= 1, Code::Invalid)?;
@@ -120,11 +121,18 @@ pub(super) fn reserve(
         items.push(money::grant(state, &session, item, number, now)?);
     }
     let denied = items.iter().filter(|item| item.code != Code::Ok).count();
-    if denied == items.len() || (denied > 0 && request.close_on_denial) {
+    let opens = match (denied, items.len() - denied) {
+        (0, _) => true,
+        (_, 0) => request.keep_open,
+        _ => !request.close_on_denial,
+    };
+    if !opens {
         *state = before;
         return deny(state, Code::CreditLimitReached, nothing_granted(&items));
     }
-    let answer = Answer::Session { code: Code::Ok, version: 1, items };
+    let everything = denied > 0 && denied == items.len();
+    let code = if everything { Code::CreditLimitReached } else { Code::Ok };
+    let answer = Answer::Session { code, version: 1, items };
     let opened = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
     opened.store(limits, number, body, answer.clone());
     Ok(answer)
@@ -176,7 +184,7 @@ pub(super) fn update(
 ) -> Result<Answer, Refusal> {
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = fields(context, request)?;
-    require(request.overrun.is_none(), Code::Invalid)?;
+    require(request.overrun.is_none() && !request.keep_open, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
         require(item.used.is_some() || item.requested.is_some(), Code::Invalid)?;
@@ -248,6 +256,7 @@ pub(super) fn terminate(
     let supervision = request.validity_ms.or(request.tcc_ms);
     require(supervision.is_none() && request.overrun.is_none(), Code::Invalid)?;
     require(!request.close_on_denial && request.blob.is_none(), Code::Invalid)?;
+    require(!request.keep_open, Code::Invalid)?;
     for item in request.items {
         require(item.requested.is_none() && item.min.is_none(), Code::Invalid)?;
         require(item.used.is_some_and(|used| used >= 0), Code::Invalid)?;

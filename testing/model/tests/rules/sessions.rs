@@ -122,6 +122,30 @@ fn close_on_denial_reserves_nothing() {
 }
 
 #[test]
+fn a_session_without_items_opens_and_asks_later() {
+    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let reserve = Request { close_on_denial: true, ..s(0) }.reserve();
+    assert_eq!(desk.grants(&reserve), (Code::Ok, vec![]));
+    assert_eq!(desk.session("s").map(|session| session.version), Some(1));
+    assert_eq!(desk.grants(&s(1).ask(1, "u", 4).update()), (Code::Ok, vec![4]));
+}
+
+#[test]
+fn a_session_that_is_kept_open_says_that_all_was_denied() {
+    let mut desk = Desk::new(&[("a", "u", 3)]);
+    let reserve = s(0).ask(1, "u", 5).min(5).ask(2, "none", 1);
+    let reserve = Request { keep_open: true, ..reserve }.reserve();
+    assert_eq!(desk.grants(&reserve), (Code::CreditLimitReached, vec![0, 0]));
+    assert_eq!(desk.session("s").map(|session| session.version), Some(1));
+    desk.done(&Op::topup("t", "a", 2));
+    assert_eq!(desk.grants(&s(1).ask(1, "u", 5).min(5).update()), (Code::Ok, vec![5]));
+    let partly = Request { keep_open: true, ..Request::new("p", 0) };
+    desk.done(&Op::topup("w", "a", 1));
+    let partly = partly.ask(1, "u", 1).ask(2, "none", 1).reserve();
+    assert_eq!(desk.grants(&partly), (Code::Ok, vec![1, 0]));
+}
+
+#[test]
 fn a_suspended_account_grants_nothing() {
     let mut desk = Desk::new(&[("a", "u", 10)]);
     desk.done(&s(0).ask(1, "u", 10).reserve());
