@@ -57,6 +57,7 @@ fn each_fact_is_one_event_or_none() {
         code: Code::Ok,
         version: 1,
         amount: 1,
+        cause: scurry_ledger::Cause::None,
         parts: vec![],
     };
     let bury = |kind| Op::Bury(Box::new(Tombstone { id: id("s"), forget_at: NOW, kind }));

@@ -1,6 +1,6 @@
 //! What `decide` says.
 
-use crate::{Change, Code};
+use crate::{Change, Code, CodeKind, Name};
 use core::fmt;
 use smallvec::SmallVec;
 
@@ -70,6 +70,8 @@ pub enum Answer {
         version: u64,
         /// The amount that docs/ledger.md section 12 says for the command, minor units.
         amount: i64,
+        /// Cause of a denial.
+        cause: Cause,
     },
     /// To RESERVE, UPDATE, TERMINATE, RELEASE.
     Session {
@@ -96,4 +98,91 @@ pub struct ItemAnswer {
     pub last: bool,
     /// Use of this request that could not be debited.
     pub uncollected: i64,
+    /// Cause of a denial.
+    pub cause: Cause,
+}
+
+impl ItemAnswer {
+    /// A denied item.
+    pub(crate) fn denied(code: Code, cause: Cause) -> ItemAnswer {
+        let last = cause != Cause::Status;
+        ItemAnswer { code, granted: 0, last, uncollected: 0, cause }
+    }
+}
+
+/// Cause of a denial, as far as it is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// Nothing was denied.
+    None,
+    /// The denial was stored by an earlier version, which told no cause.
+    Untold,
+    /// The buckets of the unit have less than what was asked for.
+    Balance,
+    /// The account has no bucket of the unit, valid or not.
+    NoBucket,
+    /// A limit of the account was reached, the one with this id.
+    Limit(Name),
+    /// Another command of the same chain was denied.
+    Chain,
+    /// The account is suspended or closed.
+    Status,
+}
+
+impl Cause {
+    /// The cause that a code says by itself: stored answers leave it out.
+    pub const fn of(code: Code) -> Cause {
+        match (code, code.kind()) {
+            (Code::ServiceDenied, _) => Cause::Status,
+            (_, CodeKind::Denial) => Cause::Untold,
+            (_, CodeKind::Success | CodeKind::Reject) => Cause::None,
+        }
+    }
+
+    /// The number that is stored, 0 for what the code says by itself. Persisted: append only.
+    pub fn number(self, code: Code) -> u8 {
+        match self {
+            cause if cause == Cause::of(code) => 0,
+            Cause::None | Cause::Untold => {
+                debug_assert!(false, "{code:?} says more than {self:?}");
+                0
+            }
+            Cause::Balance => 1,
+            Cause::NoBucket => 2,
+            Cause::Limit(_) => 3,
+            Cause::Chain => 4,
+            Cause::Status => 5,
+        }
+    }
+
+    /// The cause of a stored number; `limit` is the name that stands with [`Cause::LIMIT`]. None where
+    /// it is no cause of this code, or what the code says by itself.
+    pub fn from_number(number: u8, code: Code, limit: Option<Name>) -> Option<Cause> {
+        let cause = match number {
+            0 => return Some(Cause::of(code)),
+            1 => Cause::Balance,
+            2 => Cause::NoBucket,
+            Cause::LIMIT => Cause::Limit(limit?),
+            4 => Cause::Chain,
+            5 => Cause::Status,
+            _ => return None,
+        };
+        let is_told = matches!(code.kind(), CodeKind::Denial) && cause != Cause::of(code);
+        is_told.then_some(cause)
+    }
+
+    /// Number of [`Cause::Limit`]: the name of the limit is stored with it.
+    pub const LIMIT: u8 = 3;
+
+    /// The word on the wire, where there is something to tell; with a limit its id follows.
+    pub const fn word(self) -> Option<&'static str> {
+        match self {
+            Cause::None | Cause::Untold => None,
+            Cause::Balance => Some("balance"),
+            Cause::NoBucket => Some("no_bucket"),
+            Cause::Limit(_) => Some("limit"),
+            Cause::Chain => Some("chain"),
+            Cause::Status => Some("status"),
+        }
+    }
 }

@@ -16,7 +16,7 @@ use alloc::vec::Vec;
 pub(crate) use draft::Draft;
 pub(crate) use due::expire_due;
 pub use due::next_due;
-pub(crate) use units::grantable;
+pub(crate) use units::{grantable, shortage};
 
 /// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same
 /// decision. `now` is the host's clock; the account's time never runs backwards.

@@ -34,4 +34,4 @@ pub use remembered::*;
 pub use time::{Period, Time};
 pub use totals::*;
 pub use validate::{Violation, validate};
-pub use view::{check, view, view_in_place};
+pub use view::{Checked, check, view, view_in_place};

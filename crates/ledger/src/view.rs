@@ -1,7 +1,7 @@
 //! Reads: the account as it is at a moment, with what is due applied and nothing written.
 
-use crate::decide::{Draft, expire_due, grantable, next_due};
-use crate::{Account, Code, Limits, Name, Status, Time};
+use crate::decide::{Draft, expire_due, grantable, next_due, shortage};
+use crate::{Account, Cause, Code, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
 
@@ -24,16 +24,27 @@ pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) 
     }
 }
 
-/// CHECK (RFC 8506 section 6.2) on an account as read at `now`: the code, and what could be
-/// granted of the unit.
-pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> (Code, i64) {
+/// CHECK (RFC 8506 section 6.2) on an account as read at `now`: what could be granted of the
+/// unit, and whether that is enough.
+pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> Checked {
     let grantable = grantable(account, unit, now.on(Some(account)));
-    let code = if account.status != Status::Active {
-        Code::ServiceDenied
+    let (code, cause) = if account.status != Status::Active {
+        (Code::ServiceDenied, Cause::Status)
     } else if grantable < amount {
-        Code::CreditLimitReached
+        (Code::CreditLimitReached, shortage(account, unit))
     } else {
-        Code::Ok
+        (Code::Ok, Cause::None)
     };
-    (code, grantable)
+    Checked { code, amount: grantable, cause }
+}
+
+/// The answer to CHECK.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// OK or a denial, which changes nothing here.
+    pub code: Code,
+    /// The amount that could be granted, minor units.
+    pub amount: i64,
+    /// Cause of a denial.
+    pub cause: Cause,
 }

@@ -43,8 +43,7 @@ impl<'a> Read<'a> {
                 None => reject(reply, Code::UnknownSession, UNKNOWN_SESSION),
             },
             Read::Check { unit, amount, .. } => {
-                let (code, grantable) = check(account, unit, amount, now);
-                check_answer(reply, code, grantable);
+                check_answer(reply, check(account, unit, amount, now));
             }
         }
     }

@@ -61,7 +61,16 @@ and names are bulk strings. `replayed` is 1 when the request was a duplicate and
 given again, else 0; `final` is 1 when less was granted than requested, else 0. `version` is the
 account's version after the command was first executed; in the replies to RESERVE, UPDATE, TERMINATE
 and RELEASE it is the session's version, 0 when the session is not open afterwards. Maps are RESP3
-maps, in RESP2 flat arrays of key, value.
+maps, in RESP2 flat arrays of key, value. A denied item, and a denied command with an amount, has one
+more element, the `cause`, where it is known:
+
+| cause | what is wrong | cure |
+|---|---|---|
+| `balance` | the buckets of the unit have less than was asked for (or than MIN), or are not valid now | ask for less, or SCUR.TOPUP |
+| `no_bucket` | the account has no bucket of this unit, valid or not. Units are told apart by case: `EUR` is not `eur` | SCUR.GET shows the units; SCUR.TOPUP with UNIT makes a bucket |
+| `limit ID` | the account's limit with this id is reached | wait for its next period, or change it |
+| `chain` | another command of the same chain was denied | the one that was denied says why |
+| `status` | the account is suspended or closed | SCUR.STATUS |
 
 **Errors.** A refusal changes nothing and is a RESP error `-NAME number why`:
 

@@ -5,8 +5,8 @@ mod word;
 use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
-    Account, Answer, Bucket, Code, Command, ItemAnswer, ItemRequest, Rejection, Session, Time,
-    Totals,
+    Account, Answer, Bucket, Cause, Checked, Code, Command, ItemAnswer, ItemRequest, Rejection,
+    Session, Time, Totals,
 };
 use std::fmt::Display;
 
@@ -18,12 +18,13 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             reply.simple(code.name());
             reply.unsigned(*version);
         }
-        Answer::Amount { code, version, amount } => {
-            answer_head(reply, *code, replayed, *version);
+        Answer::Amount { code, version, amount, cause } => {
+            answer_head(reply, *code, replayed, *version, cause.word().is_some());
             reply.integer(*amount);
+            told(reply, *cause);
         }
         Answer::Session { code, version, items } => {
-            answer_head(reply, *code, replayed, *version);
+            answer_head(reply, *code, replayed, *version, false);
             let requested: &[ItemRequest] = match command {
                 Command::Reserve(request)
                 | Command::Update(request)
@@ -35,37 +36,49 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
     }
 }
 
-fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64) {
+fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, has_cause: bool) {
     // Nearly every answer begins so.
     if code == Code::Ok && !replayed {
         reply.formed(b"*4\r\n+OK\r\n:0\r\n");
     } else {
-        reply.array(4);
+        reply.array(4 + usize::from(has_cause));
         reply.simple(code.name());
         reply.integer(i64::from(replayed));
     }
     reply.unsigned(version);
 }
 
+/// The cause of a denial, where there is one to tell.
+fn told(reply: &mut Reply<'_>, cause: Cause) {
+    match (cause, cause.word()) {
+        (_, None) => {}
+        (Cause::Limit(limit), Some(word)) => reply.simple(&format!("{word} {}", limit.as_str())),
+        (_, Some(word)) => reply.simple(word),
+    }
+}
+
 fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[ItemAnswer]) {
     debug_assert_eq!(requested.len(), answers.len(), "one answer per item, in their order");
     reply.array(requested.len().min(answers.len()));
     for (item, answer) in requested.iter().zip(answers) {
-        reply.array(5);
+        reply.array(5 + usize::from(answer.cause.word().is_some()));
         reply.integer(i64::from(item.key));
         match answer.code {
             Code::Ok => reply.ok(),
             code => reply.simple(code.name()),
         }
         reply.integers([answer.granted, i64::from(answer.last), answer.uncollected]);
+        told(reply, answer.cause);
     }
 }
 
 /// The answer to `SCUR.CHECK`.
-pub fn check_answer(reply: &mut Reply<'_>, code: Code, amount: i64) {
-    reply.array(2);
+pub fn check_answer(reply: &mut Reply<'_>, checked: Checked) {
+    let Checked { code, amount, cause } = checked;
+    reply.array(2 + usize::from(cause.word().is_some()));
     reply.simple(code.name());
     reply.integer(amount);
+    told(reply, cause);
 }
 
 /// A refusal.

@@ -184,7 +184,8 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
     let version = cursor.integer()?;
     let (mut granted, mut uncollected) = (0i64, 0i64);
     for _ in 0..cursor.array()? {
-        if cursor.array()? != 5 {
+        let fields = cursor.array()?;
+        if !matches!(fields, 5 | 6) {
             return Err(Stop::Malformed);
         }
         cursor.integer()?;
@@ -192,11 +193,15 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
         granted = granted.saturating_add(cursor.integer()?);
         cursor.integer()?;
         uncollected = uncollected.saturating_add(cursor.integer()?);
+        if fields == 6 {
+            // The cause of a denial.
+            cursor.text()?;
+        }
     }
     Ok((cursor.at, WriteReply { ok, replayed, version, granted, uncollected }))
 }
 
-/// Reads `[code, replayed, version, amount]`, the answer of the commands that change one amount, and
+/// Reads `[code, replayed, version, amount]`, perhaps with a cause, the answer of the commands that change one amount, and
 /// gives its length too.
 ///
 /// # Errors
@@ -204,15 +209,18 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
 #[inline]
 pub fn read_amount_reply(bytes: &[u8]) -> Result<(usize, AmountReply), Stop> {
     let mut cursor = Cursor::new(bytes);
-    if cursor.array()? != 4 {
+    let fields = cursor.array()?;
+    if !matches!(fields, 4 | 5) {
         return Err(Stop::Malformed);
     }
     let ok = cursor.text()? == b"OK";
     let replayed = cursor.integer()? != 0;
     cursor.integer()?;
-    // The version, and the amount, which may be too long for a number.
-    let length = cursor.at + skip(&bytes[cursor.at..])?;
-    Ok((length, AmountReply { ok, replayed }))
+    // The amount, which may be too long for a number, and the cause of a denial.
+    for _ in 3..fields {
+        cursor.at += skip(&bytes[cursor.at..])?;
+    }
+    Ok((cursor.at, AmountReply { ok, replayed }))
 }
 
 #[cfg(test)]
@@ -260,7 +268,7 @@ mod tests {
     #[test]
     fn a_write_reply_gives_what_the_audit_needs_at_every_split() {
         let reply = b"*4\r\n+OK\r\n:1\r\n:7\r\n*2\r\n*5\r\n:1\r\n+OK\r\n:1000\r\n:0\r\n:0\r\n\
-            *5\r\n:2\r\n+CREDIT_LIMIT_REACHED\r\n:0\r\n:1\r\n:25\r\n";
+            *6\r\n:2\r\n+CREDIT_LIMIT_REACHED\r\n:0\r\n:1\r\n:25\r\n+no_bucket\r\n";
         let expected =
             WriteReply { ok: false, replayed: true, version: 7, granted: 1000, uncollected: 25 };
         assert_eq!(read_write_reply(reply), Ok((reply.len(), expected)));

@@ -103,7 +103,7 @@ func charging(client redis.UniversalClient, account string) {
 	run(list{"OK", int64(1), int64(2), item(1400, 1)}, "UPDATE", update...)
 	session := asMap(show("SESSION", "s1")["session"])
 	equal(list{session["id"], session["version"], session["data"]}, list{"s1", int64(2), bytes})
-	run(list{"CREDIT_LIMIT_REACHED", int64(0)}, "CHECK", "cent", 1)
+	run(list{"CREDIT_LIMIT_REACHED", int64(0), "balance"}, "CHECK", "cent", 1)
 	run(list{"OK", int64(0), int64(0), item(0, 0)},
 		"TERMINATE", "s1", 2, "ITEM", 1, "cent", "USED", 350)
 	fails("UNKNOWN_SESSION 30 ", "SESSION", "s1")

@@ -187,7 +187,7 @@ public final class Session {
     Map<?, ?> session = asMap(asMap(run("SESSION", account, "s1")).get("session"));
     equal(list(session.get("id"), session.get("version"), session.get("data")),
         list("s1", 2L, readable(BYTES)));
-    equal(run("CHECK", account, "cent", 1), list("CREDIT_LIMIT_REACHED", 0L));
+    equal(run("CHECK", account, "cent", 1), list("CREDIT_LIMIT_REACHED", 0L, "balance"));
     equal(run("TERMINATE", account, "s1", 2, "ITEM", 1, "cent", "USED", 350),
         list("OK", 0L, 0L, item(0, 0)));
     refused(() -> run("SESSION", account, "s1"), "UNKNOWN_SESSION 30 ");

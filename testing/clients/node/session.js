@@ -57,7 +57,7 @@ async function charging(client, account) {
   equal(await run(...update), ["OK", 1, 2, item(1400, 1)]);
   const session = asMap(asMap(await run("SESSION", "s1")).session);
   equal([session.id, session.version], ["s1", 2]);
-  equal(await run("CHECK", "cent", 1), ["CREDIT_LIMIT_REACHED", 0]);
+  equal(await run("CHECK", "cent", 1), ["CREDIT_LIMIT_REACHED", 0, "balance"]);
   equal(await run("TERMINATE", "s1", 2, "ITEM", 1, "cent", "USED", 350),
     ["OK", 0, 0, item(0, 0)]);
   await refused(run("SESSION", "s1"), "UNKNOWN_SESSION 30 ");

@@ -78,7 +78,7 @@ async def charging(client, account):
     update = ("UPDATE", "s1", 1, "ITEM", 1, "cent", "USED", 250, "REQUESTED", 5000)
     equal(await run(*update), ["OK", 0, 2, [[1, "OK", 1400, 1, 0]]])
     equal(await run(*update), ["OK", 1, 2, [[1, "OK", 1400, 1, 0]]])
-    equal(await run("CHECK", "cent", 1), ["CREDIT_LIMIT_REACHED", 0])
+    equal(await run("CHECK", "cent", 1), ["CREDIT_LIMIT_REACHED", 0, "balance"])
     equal(await run("TERMINATE", "s1", 2, "ITEM", 1, "cent", "USED", 350),
           ["OK", 0, 0, [[1, "OK", 0, 0, 0]]])
     await refused(run("SESSION", "s1"), "UNKNOWN_SESSION")

@@ -63,7 +63,7 @@ def charging(client, account):
     equal(session["data"].encode("utf-8", "surrogateescape"), BYTES)
     equal(session["items"], [[1, "cent", 1700, 1400, 250, 250, 0, 50, 0]])
     equal((shown["status"], shown["identities"]), ("active", [["msisdn", "4912345"]]))
-    equal(run("CHECK", "cent", 1), ["CREDIT_LIMIT_REACHED", 0])
+    equal(run("CHECK", "cent", 1), ["CREDIT_LIMIT_REACHED", 0, "balance"])
     equal(run("TERMINATE", "s1", 2, "ITEM", 1, "cent", "USED", 350),
           ["OK", 0, 0, [[1, "OK", 0, 0, 0]]])
     refused(lambda: run("SESSION", "s1"), "UNKNOWN_SESSION 30 ")

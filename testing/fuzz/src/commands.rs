@@ -156,11 +156,11 @@ impl Store {
                 None => reply.null(),
             },
             Read::Check { unit, amount, .. } => {
-                let (code, grantable) = scurry_ledger::check(&account, unit, amount, now);
+                let checked = scurry_ledger::check(&account, unit, amount, now);
                 assert!(grantable >= 0, "{grantable}");
                 let suffices = grantable >= amount || code == Code::ServiceDenied;
                 assert_eq!(code != Code::CreditLimitReached, suffices, "{code:?} {grantable}");
-                scurry_resp::check_answer(reply, code, grantable);
+                scurry_resp::check_answer(reply, checked);
             }
             _ => scurry_resp::account_map(reply, &account, now),
         });

@@ -151,7 +151,9 @@ fn pass(keeper: &mut dyn Keeper, from: i64, to: i64, between: Between, random: &
 fn without_version(came: Came) -> Came {
     let of = |answer| match answer {
         Answer::Account { code, .. } => Answer::Account { code, version: 0 },
-        Answer::Amount { code, amount, .. } => Answer::Amount { code, version: 0, amount },
+        Answer::Amount { code, amount, cause, .. } => {
+            Answer::Amount { code, version: 0, amount, cause }
+        }
         session @ Answer::Session { .. } => session,
     };
     match came {

@@ -209,7 +209,7 @@ fn transaction(transaction: &Transaction) -> Fields {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use scurry_ledger::{BucketNo, Code, StoredAnswer};
+    use scurry_ledger::{BucketNo, Cause, Code, StoredAnswer};
 
     #[test]
     fn a_fact_reads_the_same_for_people_and_machines() {
@@ -218,7 +218,14 @@ mod tests {
             digest: 1,
             code: Code::Ok,
             version: 3,
-            items: [ItemAnswer { code: Code::Ok, granted: 40, last: false, uncollected: 0 }].into(),
+            items: [ItemAnswer {
+                code: Code::Ok,
+                granted: 40,
+                last: false,
+                uncollected: 0,
+                cause: Cause::None,
+            }]
+            .into(),
         };
         let at = ItemAt { session: SessionAt(2), item: 1 };
         let ops = vec![

@@ -55,7 +55,7 @@ fn an_account_is_made_filled_debited_and_refunded() {
     );
     assert_eq!(reply.status, 200);
     let reply = door.ask("GET /v1/accounts/alice/check?unit=cent&amount=1006", &[], "");
-    let expected = json!({"code": "CREDIT_LIMIT_REACHED", "amount": 1005});
+    let expected = json!({"code": "CREDIT_LIMIT_REACHED", "amount": 1005, "cause": "balance"});
     assert_eq!((reply.status, reply.body), (200, expected));
 
     let account = door.ask("GET /v1/accounts/alice", &[], "").body;

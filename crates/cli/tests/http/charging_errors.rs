@@ -141,6 +141,7 @@ fn codes_have_the_statuses_of_the_table() {
     assert_eq!(reply.status, 200);
     let reply = door.ask_once("POST /v1/accounts/alice/debits", "k2", debit);
     assert_eq!((reply.status, &reply.body["code"]), (403, &json!("SERVICE_DENIED")));
+    assert_eq!(reply.body["cause"], "status");
 }
 
 #[test]

@@ -89,6 +89,12 @@ fn a_denial_is_answered_again() {
     assert_eq!(reply.status, 200);
     let second = door.ask_once(DEBITS, "big", body);
     assert_eq!((second.status, is_replayed(&second)), (402, true));
+    assert_eq!(
+        (&first.body["cause"], &second.body["cause"]),
+        (&json!("balance"), &json!("balance"))
+    );
+    let unknown = door.ask_once(DEBITS, "euro", r#"{"unit":"EUR","amount":1}"#);
+    assert_eq!((unknown.status, &unknown.body["cause"]), (402, &json!("no_bucket")));
     assert_eq!(balance(&door), 10_000);
 }
 
@@ -119,6 +125,9 @@ fn session_requests_are_told_apart_by_their_number() {
     );
     let again = door.ask(&format!("{path}/update"), &[], update);
     assert_eq!((again.status, is_replayed(&again)), (402, true));
+    for reply in [&first, &again] {
+        assert_eq!(reply.body["items"][0]["cause"], "balance");
+    }
     assert_eq!(balance(&door), 850);
     let end = r#"{"request":2,"items":[{"key":1,"unit":"cent","used":10}]}"#;
     for replayed in [false, true] {

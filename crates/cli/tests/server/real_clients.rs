@@ -43,7 +43,7 @@ fn redis_cli_in_both_protocols() {
             cli("SCUR.TERMINATE alice call 1 ITEM 1 cent USED 150"),
             "OK\n0\n0\n1\nOK\n0\n0\n0\n"
         );
-        assert_eq!(cli("SCUR.DEBIT alice t cent 900"), "CREDIT_LIMIT_REACHED\n0\n4\n0\n");
+        assert_eq!(cli("SCUR.DEBIT alice t cent 900"), "CREDIT_LIMIT_REACHED\n0\n4\n0\nbalance\n");
         assert!(cli("SCUR.GET bob").starts_with("UNKNOWN_ACCOUNT 20 "), "{}", cli("SCUR.GET bob"));
         assert!(cli("SCUR.AUDIT alice").starts_with("ok"), "{}", cli("SCUR.AUDIT alice"));
         assert!(cli("INFO").contains("accounts:1"), "{}", cli("INFO"));

@@ -1,9 +1,9 @@
 //! Writes an op: its number, then its fields in the order of their declaration.
 
 use super::Touched;
-use super::remembered::{put_tombstone, put_transaction};
+use super::remembered::{put_denied, put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
-use scurry_ledger::{BucketTerms, ItemAt, Op, Posting, SessionAt, Time};
+use scurry_ledger::{BucketTerms, Cause, ItemAt, Op, Posting, SessionAt, Time};
 
 /// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
 pub(super) mod number {
@@ -40,6 +40,7 @@ pub(super) mod number {
     pub(in crate::change) const FORGET: u8 = 31;
     pub(in crate::change) const REMOVE_NAMED_BUCKET: u8 = 32;
     pub(in crate::change) const NAME_SESSION: u8 = 53;
+    pub(in crate::change) const REMEMBER_DENIED: u8 = 65;
 }
 
 /// Bits of the attributes of a bucket that follow; the others are 0, and without an end.
@@ -167,9 +168,13 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.byte(number::BURY);
             put_tombstone(pen, tombstone, at);
         }
-        Op::Remember(transaction) => {
+        Op::Remember(transaction) if transaction.cause == Cause::of(transaction.code) => {
             pen.byte(number::REMEMBER);
             put_transaction(pen, transaction, at);
+        }
+        Op::Remember(transaction) => {
+            pen.byte(number::REMEMBER_DENIED);
+            put_denied(pen, transaction, at);
         }
         // It only notes a refund that another op of the same Change makes.
         Op::NoteRefund { debit, posting } => {

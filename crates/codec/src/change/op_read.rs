@@ -1,7 +1,7 @@
 //! Reads an op.
 
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
-use super::remembered::{take_tombstone, take_transaction};
+use super::remembered::{take_denied, take_tombstone, take_transaction};
 use super::{ChangeError, Facts};
 use crate::Malformed;
 use crate::cursor::Cursor;
@@ -125,6 +125,9 @@ fn take_rarer(
         number::CLOSE_SESSION => facts.take(Op::CloseSession(take_session(from)?)),
         number::BURY => facts.take(Op::Bury(Box::new(take_tombstone(from, at)?))),
         number::REMEMBER => facts.take(Op::Remember(Box::new(take_transaction(from, at)?))),
+        number::REMEMBER_DENIED => {
+            facts.take(Op::Remember(Box::new(take_denied(from, at)?)));
+        }
         number::NOTE_REFUND => {
             facts.take(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
         }

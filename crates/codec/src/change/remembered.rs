@@ -5,8 +5,8 @@ use crate::cursor::Cursor;
 use crate::pen::Pen;
 use alloc::vec::Vec;
 use scurry_ledger::{
-    BucketNo, Code, CodeKind, DebitPart, ItemAnswer, ItemAnswers, Time, Tombstone, TombstoneKind,
-    Transaction,
+    BucketNo, Cause, Code, CodeKind, DebitPart, ItemAnswer, ItemAnswers, Time, Tombstone,
+    TombstoneKind, Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -17,6 +17,8 @@ const ANSWERED: u8 = 2;
 const LAST: u8 = 1;
 const GRANTED: u8 = 2;
 const UNCOLLECTED: u8 = 4;
+/// Three bits of them: the number of the cause of a denial.
+const CAUSE_SHIFT: u32 = 3;
 
 pub(super) fn put_tombstone(pen: &mut Pen<'_>, tombstone: &Tombstone, at: Time) {
     pen.string(tombstone.id.as_bytes());
@@ -78,8 +80,10 @@ pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transa
         code: take_code(from)?,
         version: from.varint()?,
         amount: from.signed()?,
+        cause: Cause::None,
         parts: Vec::new(),
     };
+    transaction.cause = Cause::of(transaction.code);
     for _ in 0..from.varint()? {
         transaction.parts.push(DebitPart {
             bucket: BucketNo(from.narrow()?),
@@ -88,6 +92,34 @@ pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transa
         });
     }
     Ok(transaction)
+}
+
+/// A transaction with a cause that its code does not say by itself.
+pub(super) fn put_denied(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
+    put_transaction(pen, transaction, at);
+    pen.byte(transaction.cause.number(transaction.code));
+    put_limit(pen, transaction.cause);
+}
+
+pub(super) fn take_denied(from: &mut Cursor<'_>, at: Time) -> Result<Transaction, Malformed> {
+    let mut transaction = take_transaction(from, at)?;
+    let number = from.byte()?;
+    if number == 0 {
+        return Err(Malformed::Choice);
+    }
+    transaction.cause = take_cause(from, number, transaction.code)?;
+    Ok(transaction)
+}
+
+fn put_limit(pen: &mut Pen<'_>, cause: Cause) {
+    if let Cause::Limit(limit) = cause {
+        pen.name(&limit);
+    }
+}
+
+fn take_cause(from: &mut Cursor<'_>, number: u8, code: Code) -> Result<Cause, Malformed> {
+    let limit = if number == Cause::LIMIT { Some(from.name()?) } else { None };
+    Cause::from_number(number, code, limit).ok_or(Malformed::Choice)
 }
 
 fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
@@ -101,6 +133,7 @@ fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
     if item.uncollected != 0 {
         flags |= UNCOLLECTED;
     }
+    flags |= item.cause.number(item.code) << CAUSE_SHIFT;
     pen.fields(|line| {
         line.byte(flags);
         line.byte(item.code as u8);
@@ -111,20 +144,20 @@ fn put_item(pen: &mut Pen<'_>, item: &ItemAnswer) {
             line.amount(item.uncollected);
         }
     });
+    put_limit(pen, item.cause);
 }
 
 fn take_items(from: &mut Cursor<'_>) -> Result<ItemAnswers, Malformed> {
     let mut items = ItemAnswers::new();
     for _ in 0..from.varint()? {
         let flags = from.byte()?;
-        if flags & !(LAST | GRANTED | UNCOLLECTED) != 0 {
-            return Err(Malformed::Choice);
-        }
+        let code = take_code(from)?;
         items.push(ItemAnswer {
-            code: take_code(from)?,
+            code,
             last: flags & LAST != 0,
             granted: take_amount(from, flags & GRANTED != 0)?,
             uncollected: take_amount(from, flags & UNCOLLECTED != 0)?,
+            cause: take_cause(from, flags >> CAUSE_SHIFT, code)?,
         });
     }
     Ok(items)

@@ -2,9 +2,9 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    BucketNo, BucketTerms, Change, Code, DebitPart, Id, ItemAnswer, ItemAnswers, ItemAt, Name, Op,
-    Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone,
-    TombstoneKind, Transaction,
+    BucketNo, BucketTerms, Cause, Change, Code, DebitPart, Id, ItemAnswer, ItemAnswers, ItemAt,
+    Name, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time,
+    Tombstone, TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -40,9 +40,16 @@ pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
 pub(crate) fn every_op() -> Change {
     let posting = |bucket, amount| Posting { bucket: BucketNo(bucket), amount };
     let at = |session, item| ItemAt { session: SessionAt(session), item };
+    let item = |code, granted, uncollected, cause| ItemAnswer {
+        code,
+        granted,
+        last: code != Code::Ok,
+        uncollected,
+        cause,
+    };
     let items = ItemAnswers::from(vec![
-        ItemAnswer { code: Code::Ok, granted: 1_000, last: false, uncollected: 0 },
-        ItemAnswer { code: Code::CreditLimitReached, granted: 0, last: true, uncollected: 7 },
+        item(Code::Ok, 1_000, 0, Cause::None),
+        item(Code::CreditLimitReached, 0, 7, Cause::Untold),
     ]);
     let answer = StoredAnswer {
         request: 3,
@@ -53,6 +60,27 @@ pub(crate) fn every_op() -> Change {
     };
     let answered =
         TombstoneKind::Answered { request: 9, digest: u64::MAX, code: Code::ServiceDenied, items };
+    let limit = Cause::Limit(name("a-day"));
+    let causes = [Cause::Balance, Cause::NoBucket, limit, Cause::Chain, Cause::Status];
+    let denied = causes.map(|cause| item(Code::CreditLimitReached, 0, 7, cause));
+    let denied = TombstoneKind::Answered {
+        request: 9,
+        digest: 1,
+        code: Code::CreditLimitReached,
+        items: denied.into_iter().chain([item(Code::ServiceDenied, 0, 0, Cause::Status)]).collect(),
+    };
+    let deny = |cause| {
+        Op::Remember(Box::new(Transaction {
+            id: id("txn-2"),
+            forget_at: AT,
+            digest: 1,
+            code: Code::CreditLimitReached,
+            version: 1,
+            amount: 0,
+            cause,
+            parts: Vec::new(),
+        }))
+    };
     let bury = |text, kind| {
         Op::Bury(Box::new(Tombstone { id: id(text), forget_at: AT.plus_ms(240_000), kind }))
     };
@@ -117,6 +145,7 @@ pub(crate) fn every_op() -> Change {
             code: Code::Ok,
             version: u64::MAX,
             amount: -4,
+            cause: Cause::None,
             parts: vec![
                 DebitPart { bucket: BucketNo(0), amount: 3, refunded: 0 },
                 DebitPart { bucket: BucketNo(1), amount: 1, refunded: 1 },
@@ -126,6 +155,9 @@ pub(crate) fn every_op() -> Change {
         Op::Forget,
         Op::RemoveBucket { bucket: BucketNo(9), named: Some((name("main"), name("octets"))) },
         Op::NameSession(id("session-1")),
+        bury("denied", denied),
+        deny(Cause::Balance),
+        deny(limit),
     ];
     Change { at: AT, ops }
 }

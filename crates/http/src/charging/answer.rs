@@ -47,6 +47,8 @@ pub(crate) struct Moved {
     pub(super) version: i64,
     /// Of a debit or refund what was moved, else what is there afterwards.
     pub(super) amount: Quantity,
+    #[serde(flatten)]
+    pub(super) why: Why,
 }
 
 /// Whether an amount could be reserved now.
@@ -56,6 +58,8 @@ pub(crate) struct Checked {
     pub(super) code: &'static str,
     /// Amount that could be granted.
     pub(super) amount: Quantity,
+    #[serde(flatten)]
+    pub(super) why: Why,
 }
 
 /// A session was opened, updated or ended.
@@ -79,6 +83,21 @@ pub(crate) struct ItemAnswer {
     #[serde(rename = "final")]
     pub(super) last: bool,
     pub(super) uncollected: Quantity,
+    #[serde(flatten)]
+    pub(super) why: Why,
+}
+
+/// Cause of a denial; absent where nothing was denied, and where an older release did not tell it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Why {
+    /// `balance`: the buckets of the unit have less than was asked for; `no_bucket`: the account has no
+    /// bucket of the unit; `limit`: a limit is reached; `chain`: another command of the chain was denied;
+    /// `status`: the account is suspended or closed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) cause: Option<&'static str>,
+    /// The limit that is reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) limit: Option<String>,
 }
 
 /// An account in one atomic read.

@@ -3,6 +3,7 @@
 use super::answer::{
     AccountBody, Answer, Audit, Body, BucketBody, BucketTotals, Checked, CounterBody, Done,
     ItemAnswer, Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected,
+    Why,
 };
 use super::quantity::Quantity;
 use super::reply::{Reader, SessionReply, bytes, each, field, integer, list, text};
@@ -11,11 +12,24 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use redis::Value;
 use scurry_cluster_client::Totals;
-use scurry_ledger::Code;
+use scurry_ledger::{Cause, Code};
 
 /// A read that found something.
 fn shown(body: Body) -> Option<Answer> {
     Some(Answer { code: Code::Ok, replayed: false, body })
+}
+
+fn why(cause: Cause) -> Why {
+    let limit = match cause {
+        Cause::Limit(limit) => Some(limit.as_str().to_owned()),
+        Cause::None
+        | Cause::Untold
+        | Cause::Balance
+        | Cause::NoBucket
+        | Cause::Chain
+        | Cause::Status => None,
+    };
+    Why { cause: cause.word(), limit }
 }
 
 pub(super) fn done(reply: &Value) -> Option<Answer> {
@@ -29,7 +43,8 @@ pub(super) fn moved(reply: &Value) -> Option<Answer> {
     let mut reader = Reader::of(reply)?;
     let (code, replayed) = (reader.code()?, reader.flag()?);
     let (version, amount) = (reader.integer()?, reader.quantity()?);
-    let body = Body::Moved(Moved { code: code.name(), replayed, version, amount });
+    let why = why(reader.cause()?);
+    let body = Body::Moved(Moved { code: code.name(), replayed, version, amount, why });
     Some(Answer { code, replayed, body })
 }
 
@@ -37,7 +52,7 @@ pub(super) fn checked(reply: &Value) -> Option<Answer> {
     let mut reader = Reader::of(reply)?;
     let code = reader.code()?.name();
     // Whatever it says, the question was answered.
-    shown(Body::Checked(Checked { code, amount: reader.quantity()? }))
+    shown(Body::Checked(Checked { code, amount: reader.quantity()?, why: why(reader.cause()?) }))
 }
 
 pub(super) fn session(reply: &Value) -> Option<Answer> {
@@ -48,6 +63,7 @@ pub(super) fn session(reply: &Value) -> Option<Answer> {
         granted: Quantity::Number(item.granted),
         last: item.last,
         uncollected: Quantity::Number(item.uncollected),
+        why: why(item.cause),
     });
     let items = items.collect();
     let body = Body::Session(SessionAnswer { code: code.name(), replayed, version, items });

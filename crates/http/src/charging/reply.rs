@@ -2,7 +2,7 @@
 
 use super::quantity::Quantity;
 use redis::Value;
-use scurry_ledger::Code;
+use scurry_ledger::{Cause, Code, Name};
 
 /// The elements of a reply, one after another. None where a reply has another shape than its
 /// command's.
@@ -40,6 +40,17 @@ impl<'a> Reader<'a> {
     pub(crate) fn code(&mut self) -> Option<Code> {
         let name = self.bytes()?;
         Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+    }
+
+    /// The cause of a denial, with which a reply ends; an older server tells none.
+    pub(crate) fn cause(&mut self) -> Option<Cause> {
+        let Some(value) = self.value() else { return Some(Cause::None) };
+        let told = bytes(value)?;
+        if let Some(limit) = told.strip_prefix(b"limit ") {
+            return Some(Cause::Limit(Name::new(limit)?));
+        }
+        let plain = [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status];
+        plain.into_iter().find(|cause| cause.word().is_some_and(|word| word.as_bytes() == told))
     }
 
     /// An integer, or nothing where the reply has nil.
@@ -124,6 +135,8 @@ pub(crate) struct ItemReply {
     /// Less was granted than was asked for.
     pub(crate) last: bool,
     pub(crate) uncollected: i64,
+    /// Cause of a denial.
+    pub(crate) cause: Cause,
 }
 
 impl SessionReply {
@@ -140,6 +153,7 @@ impl SessionReply {
                     granted: item.integer()?,
                     last: item.flag()?,
                     uncollected: item.integer()?,
+                    cause: item.cause()?,
                 })
             })?,
         })

@@ -4,12 +4,12 @@
 use super::account::new_terms;
 use super::draft::{Draft, sum};
 use super::fields::{VALIDITY_ORDER, check_end};
-use super::units::{burn_order, debit_parts};
+use super::units::{burn_order, debit_parts, shortage};
 use super::{Outcome, Step, reject};
 use crate::digest::Body;
 use crate::{
-    Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Code, Command, DebitPart, Id, Name,
-    Op, Period, Posting, Status, Time, Transaction,
+    Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command, DebitPart, Id,
+    Name, Op, Period, Posting, Status, Time, Transaction,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -18,12 +18,23 @@ use alloc::vec::Vec;
 struct Done {
     code: Code,
     amount: i64,
+    cause: Cause,
     parts: Vec<DebitPart>,
 }
 
 impl Done {
-    fn new(code: Code, amount: i64) -> Done {
-        Done { code, amount, parts: Vec::new() }
+    fn ok(amount: i64) -> Done {
+        Done { code: Code::Ok, amount, cause: Cause::None, parts: Vec::new() }
+    }
+
+    /// A denial for want of units.
+    fn beyond_credit(amount: i64, cause: Cause) -> Done {
+        Done { code: Code::CreditLimitReached, amount, cause, parts: Vec::new() }
+    }
+
+    /// A denial because of the account's status.
+    fn denied_service(amount: i64) -> Done {
+        Done { code: Code::ServiceDenied, amount, cause: Cause::Status, parts: Vec::new() }
     }
 }
 
@@ -44,8 +55,8 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
                 "the transaction id was used with another body: use a new one",
             );
         }
-        let Transaction { code, version, amount, .. } = known;
-        return Ok(Outcome::Replay(Answer::Amount { code, version, amount }));
+        let Transaction { code, version, amount, cause, .. } = known;
+        return Ok(Outcome::Replay(Answer::Amount { code, version, amount, cause }));
     }
     let done = match *command {
         Command::TopUp { bucket, amount, unit, ref attributes, .. } => {
@@ -64,12 +75,12 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
     };
     let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
-    let Done { code, amount, parts } = done;
+    let Done { code, amount, cause, parts } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
     let digest = body.digest();
-    let transaction = Transaction { id, forget_at, digest, code, version, amount, parts };
+    let transaction = Transaction { id, forget_at, digest, code, version, amount, cause, parts };
     draft.record(Op::Remember(Box::new(transaction)));
-    Ok(Outcome::Commit(Answer::Amount { code, version, amount }))
+    Ok(Outcome::Commit(Answer::Amount { code, version, amount, cause }))
 }
 
 /// The last check before a command is carried out: room to remember its transaction id.
@@ -124,7 +135,7 @@ fn topup(
             check_topup(bucket, unit, attributes, draft.now)?;
             bucket.no
         }
-        (None, None) => return find(draft, id).map(|_| Done::new(Code::Ok, 0)),
+        (None, None) => return find(draft, id).map(|_| Done::ok(0)),
         (None, Some(_)) if draft.account().buckets.len() >= draft.limits.buckets_max => {
             let bound = ("buckets_max", draft.limits.buckets_max);
             return draft.busy(bound, None, "the account has as many as allowed: remove one");
@@ -137,7 +148,7 @@ fn topup(
     };
     check_room(draft)?;
     if draft.account().status == Status::Closed {
-        return Ok(Done::new(Code::ServiceDenied, existing.map_or(0, |bucket| bucket.available)));
+        return Ok(Done::denied_service(existing.map_or(0, |bucket| bucket.available)));
     }
     match (&existing, unit, attributes.valid_to) {
         (None, Some(unit), _) => {
@@ -150,7 +161,7 @@ fn topup(
         _ => {}
     }
     draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
-    Ok(Done::new(Code::Ok, draft.bucket(no).available))
+    Ok(Done::ok(draft.bucket(no).available))
 }
 
 fn check_topup(
@@ -191,11 +202,11 @@ fn adjust(draft: &mut Draft<'_>, id: Name, amount: i64) -> Step<Done> {
     } else {
         let after = i128::from(bucket.available) + i128::from(amount);
         if after < i128::from(bucket.floor) {
-            return Ok(Done::new(Code::CreditLimitReached, bucket.available));
+            return Ok(Done::beyond_credit(bucket.available, Cause::Balance));
         }
         draft.record_outflow(Op::Void, posting)?;
     }
-    Ok(Done::new(Code::Ok, draft.bucket(bucket.no).available))
+    Ok(Done::ok(draft.bucket(bucket.no).available))
 }
 
 fn change_bucket(
@@ -216,7 +227,7 @@ fn change_bucket(
         check_room(draft)?;
         let named = Some((bucket.id, bucket.unit));
         draft.record(Op::RemoveBucket { bucket: bucket.no, named });
-        return Ok(Done::new(Code::Ok, 0));
+        return Ok(Done::ok(0));
     }
     let old = terms_of(&bucket);
     let terms = BucketTerms {
@@ -228,22 +239,22 @@ fn change_bucket(
     check_order(&terms)?;
     check_room(draft)?;
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
-        return Ok(Done::new(Code::CreditLimitReached, bucket.available));
+        return Ok(Done::beyond_credit(bucket.available, Cause::Balance));
     }
     draft.record(Op::SetBucket { bucket: bucket.no, terms });
-    Ok(Done::new(Code::Ok, bucket.available))
+    Ok(Done::ok(bucket.available))
 }
 
 fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
     check_room(draft)?;
     if draft.account().status != Status::Active {
-        return Ok(Done::new(Code::ServiceDenied, 0));
+        return Ok(Done::denied_service(0));
     }
     let burn = burn_order(draft.account(), unit, draft.now);
     let postings = debit_parts(draft, &burn, amount);
     let found: i64 = postings.iter().map(|part| part.amount).sum();
     if found < amount {
-        return Ok(Done::new(Code::CreditLimitReached, 0));
+        return Ok(Done::beyond_credit(0, shortage(draft.account(), unit)));
     }
     let mut parts: Vec<DebitPart> = Vec::with_capacity(burn.len());
     for posting in postings {
@@ -254,7 +265,7 @@ fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
         }
         draft.record_outflow(Op::Debit, posting)?;
     }
-    Ok(Done { code: Code::Ok, amount, parts })
+    Ok(Done { parts, ..Done::ok(amount) })
 }
 
 fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done> {
@@ -291,7 +302,7 @@ fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done
         draft.record_inflow(if expired { Op::RefundExpired } else { Op::Refund }, posting)?;
         draft.record(Op::NoteRefund { debit, posting });
     }
-    Ok(Done::new(Code::Ok, amount))
+    Ok(Done::ok(amount))
 }
 
 fn count(
@@ -330,5 +341,5 @@ fn count(
     let value = sum(value, amount)?;
     let period_start = period.start(now);
     draft.record(Op::SetCounter { id, unit, period, period_start, value });
-    Ok(Done::new(Code::Ok, value))
+    Ok(Done::ok(value))
 }

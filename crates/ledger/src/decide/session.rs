@@ -7,7 +7,7 @@ use super::units::{Ask, Source, grant, release_item, settle};
 use super::{Outcome, Step, reject};
 use crate::digest::Body;
 use crate::{
-    Answer, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
+    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
     SessionRequest, Status, StoredAnswer, Tombstone, TombstoneKind, WindowEntry,
 };
 use smallvec::SmallVec;
@@ -133,11 +133,11 @@ pub(super) fn update(
         let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
         let used = request.items[index].used.unwrap_or(0);
         let uncollected = settle(draft, position, used, source)?;
-        items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
+        items.push(settled(uncollected));
     }
     if draft.account().status != Status::Active {
         for item in &mut items {
-            item.code = Code::ServiceDenied;
+            (item.code, item.cause) = (Code::ServiceDenied, Cause::Status);
         }
         return Ok(close(draft, at, request, body, Code::ServiceDenied, items));
     }
@@ -175,7 +175,7 @@ pub(super) fn terminate(
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (position, item) in positions.into_iter().zip(request.items) {
         let uncollected = settle(draft, position, item.used.unwrap_or(0), Source::OwnHold)?;
-        items.push(ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected });
+        items.push(settled(uncollected));
     }
     Ok(close(draft, at, request, body, Code::Ok, items))
 }
@@ -339,8 +339,13 @@ fn grant_listed(
 }
 
 fn deny_all(request: &SessionRequest<'_>, code: Code) -> ItemAnswers {
-    let denied = ItemAnswer { code, granted: 0, last: false, uncollected: 0 };
+    let denied = ItemAnswer::denied(code, Cause::of(code));
     request.items.iter().map(|_| denied).collect()
+}
+
+/// The answer to an item that was settled.
+fn settled(uncollected: i64) -> ItemAnswer {
+    ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
 }
 
 /// Items that were granted before another one was denied are granted nothing.

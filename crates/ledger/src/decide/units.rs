@@ -3,7 +3,8 @@
 use super::Step;
 use super::draft::{Draft, sum};
 use crate::{
-    Account, Bucket, BucketNo, Code, ItemAnswer, ItemAt, Name, Op, Overrun, Posting, Slice, Time,
+    Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, Name, Op, Overrun, Posting, Slice,
+    Time,
 };
 use smallvec::SmallVec;
 
@@ -50,6 +51,13 @@ pub(crate) fn grantable(account: &Account, unit: Name, now: Time) -> i64 {
         .fold(0, |sum: i64, bucket| sum.saturating_add(headroom(bucket)))
 }
 
+/// The cause of a denial for want of a unit.
+#[cold]
+pub(crate) fn shortage(account: &Account, unit: Name) -> Cause {
+    let has_one = account.buckets.iter().any(|bucket| bucket.unit == unit);
+    if has_one { Cause::Balance } else { Cause::NoBucket }
+}
+
 /// The request of one item.
 #[derive(Clone, Copy)]
 pub(super) struct Ask {
@@ -63,12 +71,8 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
     let unit = draft.item(at).unit;
     let grant = grantable(draft.account(), unit, draft.now).min(ask.requested);
     if grant < ask.min {
-        return Ok(ItemAnswer {
-            code: Code::CreditLimitReached,
-            granted: 0,
-            last: true,
-            uncollected: 0,
-        });
+        let cause = shortage(draft.account(), unit);
+        return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause));
     }
     sum(draft.item(at).granted, grant)?;
     let mut rest = grant;
@@ -81,7 +85,8 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
         rest -= amount;
     }
     draft.record(Op::Grant { at, amount: grant, request: ask.request });
-    Ok(ItemAnswer { code: Code::Ok, granted: grant, last: grant < ask.requested, uncollected: 0 })
+    let last = grant < ask.requested;
+    Ok(ItemAnswer { code: Code::Ok, granted: grant, last, uncollected: 0, cause: Cause::None })
 }
 
 /// Where the use of an item may be taken from.

@@ -246,6 +246,7 @@ fn unpack(entry: &[u8]) -> StoredAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Cause, Name};
 
     fn answer(request: u32) -> StoredAnswer {
         let item = ItemAnswer {
@@ -253,6 +254,7 @@ mod tests {
             granted: i64::MAX,
             last: true,
             uncollected: i64::MAX,
+            cause: Cause::Balance,
         };
         StoredAnswer {
             request,
@@ -267,6 +269,35 @@ mod tests {
     fn the_largest_answer_to_one_item_fits_48_bytes() {
         let largest = StoredAnswer { version: u64::MAX >> 1, ..answer(u32::MAX) };
         assert!(PackedAnswer::new(&largest).0.len() <= 48);
+    }
+
+    fn denied(cause: Cause) -> StoredAnswer {
+        let item = ItemAnswer::denied(Code::CreditLimitReached, cause);
+        StoredAnswer { items: [item, item][..].into(), ..answer(7) }
+    }
+
+    #[test]
+    fn a_denial_keeps_its_cause_and_only_a_limit_takes_bytes() {
+        let limit = Name::new(b"sixteen-letters!").expect("a name");
+        let len = |cause| PackedAnswer::new(&denied(cause)).0.len();
+        let causes =
+            [Cause::Balance, Cause::NoBucket, Cause::Chain, Cause::Status, Cause::Limit(limit)];
+        for cause in causes {
+            let bytes = PackedAnswer::new(&denied(cause)).as_bytes().to_vec();
+            assert!(PackedAnswer::from_bytes(&bytes).is_some(), "{cause:?}");
+            let mut answers = Answers::default();
+            assert!(answers.load(&bytes));
+            assert_eq!(answers.look_up(7, 1, 1), WindowEntry::Stored(denied(cause)));
+            let more = if cause == Cause::Limit(limit) { 2 * 17 } else { 0 };
+            assert_eq!(len(cause), len(Cause::Untold) + more);
+        }
+        let bytes = PackedAnswer::new(&denied(Cause::Limit(limit))).as_bytes().to_vec();
+        for (from_the_end, byte) in [(17, 0), (17, 17), (16, b' '), (18, 0x60), (18, 0xe2)] {
+            let mut wrong = bytes.clone();
+            let at = wrong.len() - from_the_end;
+            wrong[at] = byte;
+            assert_eq!(PackedAnswer::from_bytes(&wrong), None, "{byte} at {from_the_end}");
+        }
     }
 
     #[test]

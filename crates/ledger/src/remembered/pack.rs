@@ -1,7 +1,7 @@
 //! Bytes of stored answers: little-endian words and LEB128 numbers. Reading never panics: a
 //! short input reads as zeros, and `is_whole` style checks on loading find it first.
 
-use crate::{Code, ItemAnswer, ItemAnswers};
+use crate::{Cause, Code, ItemAnswer, ItemAnswers, Name};
 use smallvec::SmallVec;
 
 /// Packed bytes on their way into a run of records: the usual ones need no heap.
@@ -108,8 +108,11 @@ pub(super) fn code_from_bits(bits: u8) -> Code {
 const LAST: u8 = 1 << 2;
 const GRANTED: u8 = 1 << 3;
 const UNCOLLECTED: u8 = 1 << 4;
+/// Three bits behind the flags: the number of a cause.
+const CAUSE_SHIFT: u32 = 5;
 
-/// One byte of flags, then the amounts that are not 0. At most 19 bytes.
+/// One byte of flags, then the amounts that are not 0, then the limit that denied. At most 19 bytes;
+/// 27 where a limit denied, which grants nothing.
 pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     let mut flags = code_bits(item.code);
     if item.last {
@@ -121,6 +124,7 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     if item.uncollected != 0 {
         flags |= UNCOLLECTED;
     }
+    flags |= item.cause.number(item.code) << CAUSE_SHIFT;
     out.push(flags);
     if item.granted != 0 {
         put_amount(out, item.granted);
@@ -128,6 +132,26 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     if item.uncollected != 0 {
         put_amount(out, item.uncollected);
     }
+    put_limit(out, item.cause);
+}
+
+/// The length and the name of the limit that denied, where one did.
+pub(super) fn put_limit(out: &mut Packed, cause: Cause) {
+    if let Cause::Limit(limit) = cause {
+        out.push(limit.byte_len() as u8);
+        out.extend_from_slice(limit.as_bytes());
+    }
+}
+
+/// The cause of a number; behind that of a limit stands its name.
+pub(super) fn take_cause(reader: &mut Reader<'_>, number: u8, code: Code) -> Cause {
+    let limit = if number == Cause::LIMIT {
+        let len = usize::from(reader.u8());
+        Name::new(reader.bytes(len))
+    } else {
+        None
+    };
+    Cause::from_number(number, code, limit).unwrap_or(Cause::of(code))
 }
 
 /// The items that fill the rest of a record.
@@ -135,11 +159,13 @@ pub(super) fn take_items(reader: &mut Reader<'_>) -> ItemAnswers {
     let mut items = ItemAnswers::new();
     while !reader.0.is_empty() {
         let flags = reader.u8();
+        let code = code_from_bits(flags);
         items.push(ItemAnswer {
-            code: code_from_bits(flags),
+            code,
             last: flags & LAST != 0,
             granted: if flags & GRANTED == 0 { 0 } else { reader.amount() },
             uncollected: if flags & UNCOLLECTED == 0 { 0 } else { reader.amount() },
+            cause: take_cause(reader, flags >> CAUSE_SHIFT, code),
         });
     }
     items
@@ -159,7 +185,7 @@ pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
 /// True when the bytes are items and nothing else.
 pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
     while let Some((&flags, mut rest)) = bytes.split_first() {
-        if flags >= UNCOLLECTED << 1 || !is_code(flags & 3) {
+        if !is_code(flags & 3) {
             return false;
         }
         for amount in [GRANTED, UNCOLLECTED] {
@@ -168,7 +194,26 @@ pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
                 rest = behind;
             }
         }
-        bytes = rest;
+        let Some(behind) = skip_cause(rest, flags >> CAUSE_SHIFT, code_from_bits(flags)) else {
+            return false;
+        };
+        bytes = behind;
     }
     true
+}
+
+/// The bytes behind the limit that may stand with the number of a cause; `None` where it is none.
+fn skip_cause(bytes: &[u8], number: u8, code: Code) -> Option<&[u8]> {
+    if number == 0 {
+        return Some(bytes);
+    }
+    let mut reader = Reader(bytes);
+    let limit = if number == Cause::LIMIT {
+        let len = usize::from(reader.u8());
+        Some(Name::new(reader.bytes(len)).filter(|name| name.byte_len() == len)?)
+    } else {
+        None
+    };
+    Cause::from_number(number, code, limit)?;
+    Some(reader.0)
 }

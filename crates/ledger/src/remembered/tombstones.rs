@@ -87,11 +87,17 @@ impl Remembered for Tombstone {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ItemAnswer;
+    use crate::{Cause, ItemAnswer};
 
     #[test]
     fn the_largest_tombstone_of_one_item_fits_96_bytes() {
-        let item = ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected: i64::MAX };
+        let item = ItemAnswer {
+            code: Code::Ok,
+            granted: 0,
+            last: false,
+            uncollected: i64::MAX,
+            cause: Cause::None,
+        };
         let mut tombstones = Tombstones::default();
         tombstones.insert(&Tombstone {
             id: Id::new(&[b'x'; 64]).expect("an id"),

@@ -1,12 +1,16 @@
 //! Transaction ids that are remembered with their answers, and for a debit its parts.
 //!
-//! Payload: digest u64, code u8, account version LEB128, amount LEB128 zigzag, then the parts
-//! of a debit: bucket u16, debited LEB128, refunded LEB128.
+//! Payload: digest u64, code (low 2 bits) and number of the cause of a denial u8, account version
+//! LEB128, amount LEB128 zigzag, the length and the id of a limit that denied, then the parts of a
+//! debit: bucket u16, debited LEB128, refunded LEB128.
 
 use super::pack::{self, Packed, Reader};
 use super::records::{Records, Remembered};
-use crate::{BucketNo, Code, Id, Time};
+use crate::{BucketNo, Cause, Code, Id, Time};
 use alloc::vec::Vec;
+
+/// Where the number of the cause stands beside the code.
+const CAUSE_SHIFT: u32 = 2;
 
 /// The remembered transactions of one account, in the order in which they are forgotten.
 pub type Transactions = Records<Transaction>;
@@ -26,6 +30,8 @@ pub struct Transaction {
     pub version: u64,
     /// The amount in the answer.
     pub amount: i64,
+    /// Cause of a denial.
+    pub cause: Cause,
     /// Where a debit came from; empty for everything else.
     pub parts: Vec<DebitPart>,
 }
@@ -67,9 +73,10 @@ impl Remembered for Transaction {
     fn pack(&self) -> Packed {
         let mut out = Packed::new();
         out.extend_from_slice(&self.digest.to_le_bytes());
-        out.push(pack::code_bits(self.code));
+        out.push(pack::code_bits(self.code) | self.cause.number(self.code) << CAUSE_SHIFT);
         pack::put_varint(&mut out, self.version);
         pack::put_signed(&mut out, self.amount);
+        pack::put_limit(&mut out, self.cause);
         for part in &self.parts {
             out.extend_from_slice(&part.bucket.0.to_le_bytes());
             pack::put_amount(&mut out, part.amount);
@@ -84,11 +91,16 @@ impl Remembered for Transaction {
             id,
             forget_at,
             digest: reader.word::<8>(),
-            code: pack::code_from_bits(reader.u8()),
-            version: reader.varint(),
-            amount: reader.signed(),
+            code: Code::Ok,
+            version: 0,
+            amount: 0,
+            cause: Cause::None,
             parts: Vec::new(),
         };
+        let bits = reader.u8();
+        transaction.code = pack::code_from_bits(bits);
+        (transaction.version, transaction.amount) = (reader.varint(), reader.signed());
+        transaction.cause = pack::take_cause(&mut reader, bits >> CAUSE_SHIFT, transaction.code);
         while !reader.0.is_empty() {
             transaction.parts.push(DebitPart {
                 bucket: BucketNo(reader.u16()),

@@ -13,8 +13,10 @@ const READ_LONG: &[&str] = &["readonly"];
 
 const ACCOUNT_REPLY: &str = "[code, version]";
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
-const SESSION_REPLY: &str =
-    "[code, replayed, version, items], items = array of [key, code, granted, final, uncollected]";
+/// Of commands that can be denied.
+const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
+const SESSION_REPLY: &str = "[code, replayed, version, items]\n\
+    items: array of [key, code, granted, final, uncollected], and cause where the item is denied";
 
 const BASE: Spec = Spec { keys: (1, 1, 1), group: "scur", ..BLANK };
 
@@ -73,7 +75,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
         grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n]",
-        reply: AMOUNT_REPLY,
+        reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
             UnknownAccount,
@@ -96,7 +98,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Corrects a bucket by an amount of any sign; a negative one voids. Amount: available afterwards.",
         term: "adjust, void",
         grammar: "account txn bucket amount",
-        reply: AMOUNT_REPLY,
+        reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
             UnknownAccount,
@@ -119,7 +121,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Changes the priority, validity or floor of a bucket, or removes an empty one. Amount: available afterwards.",
         term: "change validity, priority, floor",
         grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] | REMOVE)",
-        reply: AMOUNT_REPLY,
+        reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
             UnknownAccount,
@@ -142,7 +144,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Debits an amount at once, all or nothing. Amount: what was debited, the amount or 0.",
         term: "IEC, direct debiting",
         grammar: "account txn unit amount",
-        reply: AMOUNT_REPLY,
+        reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
             UnknownAccount,
@@ -201,7 +203,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Says whether an amount could be reserved now, without reserving it. Amount: what could be granted.",
         term: "balance check",
         grammar: "account unit amount",
-        reply: "[code, amount]",
+        reply: "[code, amount], and cause where it is denied",
         codes: &[Invalid, UnknownAccount, ServiceDenied, CreditLimitReached],
         example: "SCUR.CHECK alice cent 100",
         ..BASE

@@ -32,7 +32,7 @@ fn a_flushed_database_takes_its_timers_and_no_others() {
             // Sessions of the same names that end later are not ended by what was armed before.
             open(&mut client, "a7", 600_000);
             client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 1"));
-            client.expect("SCUR.CHECK a7 cent 61", "[CREDIT_LIMIT_REACHED, 60]");
+            client.expect("SCUR.CHECK a7 cent 61", "[CREDIT_LIMIT_REACHED, 60, balance]");
             client.expect(&format!("FLUSHALL {how}"), "OK");
             client.until("SCUR.TOTALS", |totals| totals == NOTHING);
         }
@@ -88,7 +88,7 @@ fn an_account_that_is_renamed_over_another_leaves_one_of_them() {
         // Bob's timer went with him: what has his name now still holds when it would have fired.
         open(&mut client, "carol", 400);
         client.until("SCUR.TOTALS", |totals| totals.starts_with("[accounts, 2, sessions, 1"));
-        client.expect("SCUR.CHECK bob cent 61", "[CREDIT_LIMIT_REACHED, 60]");
+        client.expect("SCUR.CHECK bob cent 61", "[CREDIT_LIMIT_REACHED, 60, balance]");
     }
 }
 

@@ -33,7 +33,10 @@ fn what_looks_like_a_reply_or_ends_a_text_is_data() {
             // What follows on the connection is not shifted.
             client.expect(&format!("ECHO {account}"), &account);
             client.expect(&format!("SCUR.CHECK {account} cent 993"), "[OK, 993]");
-            client.expect(&format!("SCUR.CHECK {account} cent 994"), "[CREDIT_LIMIT_REACHED, 993]");
+            client.expect(
+                &format!("SCUR.CHECK {account} cent 994"),
+                "[CREDIT_LIMIT_REACHED, 993, balance]",
+            );
         }
     }
 }

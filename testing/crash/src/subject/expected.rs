@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
-use scurry_ledger::{Answer, CodeKind, ItemAnswer, Limits};
+use scurry_ledger::{Answer, Cause, CodeKind, ItemAnswer, Limits};
 use scurry_model::{ModelResult, Op};
 
 /// The bounds that servers are started with: nothing is forgotten and no session ends by itself while
@@ -39,25 +39,35 @@ pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
     let int = |number: u64| Value::Int(number.into());
     Value::Array(match answer {
         Answer::Account { code, version } => vec![word(code.name()), int(*version)],
-        Answer::Amount { code, version, amount } => vec![
-            word(code.name()),
-            Value::Int(replayed),
-            int(*version),
-            Value::Int((*amount).into()),
-        ],
+        Answer::Amount { code, version, amount, cause } => {
+            let told = [word(code.name()), Value::Int(replayed), int(*version)];
+            let amount = Value::Int((*amount).into());
+            told.into_iter().chain([amount]).chain(told_cause(*cause)).collect()
+        }
         Answer::Session { code, version, items } => {
             let asked = op.request().map_or(&[][..], |request| &request.items);
             let item = |(asked, given): (&scurry_ledger::ItemRequest, &ItemAnswer)| {
-                Value::Array(vec![
+                let row = [
                     int(asked.key.into()),
                     word(given.code.name()),
                     Value::Int(given.granted.into()),
                     Value::Int(given.last.into()),
                     Value::Int(given.uncollected.into()),
-                ])
+                ];
+                Value::Array(row.into_iter().chain(told_cause(given.cause)).collect())
             };
             let items = asked.iter().zip(items).map(item).collect();
             vec![word(code.name()), Value::Int(replayed), int(*version), Value::Array(items)]
         }
     })
+}
+
+/// The word for the cause of a denial, where one is told.
+fn told_cause(cause: Cause) -> Option<Value> {
+    let limit = if let Cause::Limit(limit) = cause {
+        format!(" {}", limit.as_str())
+    } else {
+        String::new()
+    };
+    cause.word().map(|word| Value::Word(format!("{word}{limit}").into_bytes()))
 }

@@ -2,22 +2,25 @@
 
 use super::state::{Counter, State, Transaction, take};
 use super::{Context, Refusal, calendar, id, provision, require};
-use scurry_ledger::{Answer, BucketAttributes, Code, Command, Name, NewBucket, Period, Status};
+use scurry_ledger::{
+    Answer, BucketAttributes, Cause, Code, Command, Name, NewBucket, Period, Status,
+};
 
 /// Effect of a command with a transaction id: code, amount, and the parts of a debit.
 struct Effect {
     code: Code,
     amount: i128,
+    cause: Cause,
     parts: Option<Vec<(u32, i128)>>,
 }
 
 impl Effect {
     fn ok(amount: i128) -> Effect {
-        Effect { code: Code::Ok, amount, parts: None }
+        Effect { code: Code::Ok, amount, cause: Cause::None, parts: None }
     }
 
-    fn denied(code: Code, amount: i128) -> Effect {
-        Effect { code, amount, parts: None }
+    fn denied(code: Code, amount: i128, cause: Cause) -> Effect {
+        Effect { code, amount, cause, parts: None }
     }
 }
 
@@ -42,7 +45,8 @@ pub(super) fn execute(
         *state = tried;
     }
     let amount = i64::try_from(effect.amount).map_err(|_| Code::Overflow)?;
-    let answer = Answer::Amount { code: effect.code, version: state.version, amount };
+    let Effect { code, cause, .. } = effect;
+    let answer = Answer::Amount { code, version: state.version, amount, cause };
     let forget = context.now.saturating_add(context.limits.transaction_ms);
     let parts = effect.parts;
     state.transactions.push(Transaction { id: txn, body, answer: answer.clone(), forget, parts });
@@ -155,7 +159,7 @@ fn topup(
     }
     require(!full, Code::Busy)?;
     if state.status == Status::Closed {
-        return Ok(Effect::denied(Code::ServiceDenied, before));
+        return Ok(Effect::denied(Code::ServiceDenied, before, Cause::Status));
     }
     state.fits()?;
     Ok(Effect::ok(state.available(named(state, bucket)?)))
@@ -181,7 +185,7 @@ fn adjust(
     require(!full, Code::Busy)?;
     let after = state.available(serial);
     if amount < 0 && after < floor {
-        return Ok(Effect::denied(Code::CreditLimitReached, before));
+        return Ok(Effect::denied(Code::CreditLimitReached, before, Cause::Balance));
     }
     state.fits()?;
     Ok(Effect::ok(after))
@@ -204,7 +208,7 @@ fn change(
     require(to.is_none_or(|to| to > from), Code::Invalid)?;
     require(!full, Code::Busy)?;
     if attributes.floor.is_some_and(|floor| i128::from(floor) > available) {
-        return Ok(Effect::denied(Code::CreditLimitReached, available));
+        return Ok(Effect::denied(Code::CreditLimitReached, available, Cause::Balance));
     }
     Ok(Effect::ok(available))
 }
@@ -218,11 +222,12 @@ fn debit(
 ) -> Result<Effect, Code> {
     require(!full, Code::Busy)?;
     if state.status != Status::Active {
-        return Ok(Effect::denied(Code::ServiceDenied, 0));
+        return Ok(Effect::denied(Code::ServiceDenied, 0, Cause::Status));
     }
     let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
     if rest > 0 {
-        return Ok(Effect::denied(Code::CreditLimitReached, 0));
+        let cause = state.shortage(unit.as_str());
+        return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
     }
     let mut parts: Vec<(u32, i128)> = vec![];
     for (serial, amount) in debits {
@@ -233,7 +238,7 @@ fn debit(
         }
     }
     state.fits()?;
-    Ok(Effect { code: Code::Ok, amount: amount.into(), parts: Some(parts) })
+    Ok(Effect { parts: Some(parts), ..Effect::ok(amount.into()) })
 }
 
 fn refund(

@@ -16,7 +16,7 @@ mod state;
 
 pub use snapshot::{BucketShot, ItemShot, SessionShot, Snapshot};
 
-use scurry_ledger::{Answer, Code, Command, Limits, Name, Status, Time};
+use scurry_ledger::{Answer, Cause, Checked, Code, Command, Limits, Name, Status, Time};
 use state::State;
 
 /// Answer of the model to a command; compare it with a `Decision`.
@@ -108,18 +108,20 @@ impl Model {
     }
 
     /// `SCUR.CHECK`: none when there is no account.
-    pub fn check(&self, clock: Time, unit: Name, amount: i64) -> Option<(Code, i64)> {
+    pub fn check(&self, clock: Time, unit: Name, amount: i64) -> Option<Checked> {
         let now = self.now(clock);
         let mut state = self.state.clone()?;
         due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
         let all: i128 = state.rooms(unit.as_str(), now).iter().map(|room| room.1).sum();
         let grantable = i64::try_from(all.min(i64::MAX.into())).ok()?;
-        let code = match state.status {
-            Status::Active if grantable < amount => Code::CreditLimitReached,
-            Status::Active => Code::Ok,
-            _ => Code::ServiceDenied,
+        let (code, cause) = match state.status {
+            Status::Active if grantable < amount => {
+                (Code::CreditLimitReached, state.shortage(unit.as_str()))
+            }
+            Status::Active => (Code::Ok, Cause::None),
+            _ => (Code::ServiceDenied, Cause::Status),
         };
-        Some((code, grantable))
+        Some(Checked { code, amount: grantable, cause })
     }
 
     /// Everything that can be seen, with what is due at `clock` applied but not written.

@@ -1,7 +1,7 @@
 //! Sections 7 and 8: settle, grant, release.
 
 use super::state::{State, take};
-use scurry_ledger::{Code, ItemAnswer, ItemRequest, Overrun};
+use scurry_ledger::{Cause, Code, ItemAnswer, ItemRequest, Overrun};
 
 /// Every slice of an item goes back, to `expired` where its bucket is expired.
 pub(super) fn release(state: &mut State, session: &str, key: u32, now: i64) -> Result<(), Code> {
@@ -98,13 +98,14 @@ pub(super) fn grant(
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let line = open.item_or_new(item.key, item.unit.as_str());
     if grant < min {
-        let code = Code::CreditLimitReached;
-        return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0 });
+        let (code, cause) = (Code::CreditLimitReached, state.shortage(item.unit.as_str()));
+        return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }
     line.slices = slices;
     line.granted += grant;
     line.last_grant = Some(request);
     state.fits()?;
     let granted = i64::try_from(grant).map_err(|_| Code::Overflow)?;
-    Ok(ItemAnswer { code: Code::Ok, granted, last: grant < requested, uncollected: 0 })
+    let (last, cause) = (grant < requested, Cause::None);
+    Ok(ItemAnswer { code: Code::Ok, granted, last, uncollected: 0, cause })
 }

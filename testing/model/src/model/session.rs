@@ -2,7 +2,9 @@
 
 use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
-use scurry_ledger::{Answer, Code, ItemAnswer, ItemAnswers, ItemRequest, SessionRequest, Status};
+use scurry_ledger::{
+    Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, SessionRequest, Status,
+};
 use std::collections::BTreeSet;
 
 type Request<'a> = SessionRequest<'a>;
@@ -52,7 +54,8 @@ fn close(state: &mut State, context: Context<'_>, session: &str, end: End) {
 
 /// One answer for all items, with what was uncollected of each.
 fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
-    let item = |&uncollected| ItemAnswer { code, granted: 0, last: false, uncollected };
+    let cause = if code == Code::ServiceDenied { Cause::Status } else { Cause::None };
+    let item = |&uncollected| ItemAnswer { code, granted: 0, last: false, uncollected, cause };
     uncollected.iter().map(item).collect()
 }
 

@@ -4,7 +4,7 @@
 //! what conservation (I1) leaves of the totals, and what was forgotten is what a comparison of
 //! times says. So the model cannot get these wrong, and a ledger that does will differ from it.
 
-use scurry_ledger::{Answer, Code, Limits, Overrun, Period, Status};
+use scurry_ledger::{Answer, Cause, Code, Limits, Overrun, Period, Status};
 use std::collections::BTreeMap;
 
 /// One account.
@@ -198,6 +198,12 @@ impl State {
             bucket.credited + bucket.refunded - bucket.consumed - bucket.expired - bucket.voided
         };
         self.buckets.iter().find(|b| b.serial == serial).map_or(0, of) - self.held(serial)
+    }
+
+    /// The cause of a denial for want of a unit: there are buckets of it, or none at all.
+    pub(crate) fn shortage(&self, unit: &str) -> Cause {
+        let of_unit = self.buckets.iter().filter(|bucket| bucket.unit == unit).count();
+        if of_unit == 0 { Cause::NoBucket } else { Cause::Balance }
     }
 
     /// The valid buckets of a unit, in burn order.

@@ -1,10 +1,29 @@
 //! Sections 5 to 10: RESERVE, UPDATE, TERMINATE, RELEASE.
 
-use scurry_ledger::{BucketAttributes, Code, Limits, Overrun, Status};
+use scurry_ledger::{BucketAttributes, Cause, Code, Limits, Overrun, Status};
 use scurry_model::{Desk, Op, Request};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
+}
+
+#[test]
+fn a_denial_tells_a_unit_without_a_bucket_from_one_with_too_little() {
+    let mut desk = Desk::new(&[("a", "u", 5)]);
+    let reserve = s(0).ask(1, "u", 10).min(6).ask(2, "U", 1).ask(3, "u", 5).reserve();
+    let (_, items) = desk.items(&reserve);
+    let causes: Vec<Cause> = items.iter().map(|item| item.cause).collect();
+    assert_eq!(causes, [Cause::Balance, Cause::NoBucket, Cause::None]);
+    desk.done(&Op::status(Status::Suspended));
+    let (_, items) = desk.items(&s(1).both(1, "u", 0, 1).update());
+    assert_eq!(items[0].cause, Cause::Status);
+}
+
+#[test]
+fn a_closed_session_remembers_the_cause_of_its_denial() {
+    let mut desk = Desk::new(&[("a", "u", 5)]);
+    desk.replayed_after(&s(0).ask(1, "v", 1).reserve(), 1);
+    desk.replayed_after(&Request::new("s2", 0).ask(1, "v", 2).min(2).reserve(), 1);
 }
 
 #[test]

@@ -61,7 +61,7 @@ fn charging(client: &mut impl ConnectionLike, account: &str) {
     let update = "s1 1 ITEM 1 cent USED 250 REQUESTED 5000";
     run("UPDATE", update, "[OK 0 2 [[1 OK 1400 1 0]]]");
     run("UPDATE", update, "[OK 1 2 [[1 OK 1400 1 0]]]");
-    run("CHECK", "cent 1", "[CREDIT_LIMIT_REACHED 0]");
+    run("CHECK", "cent 1", "[CREDIT_LIMIT_REACHED 0 balance]");
     run("TERMINATE", "s1 2 ITEM 1 cent USED 350", "[OK 0 0 [[1 OK 0 0 0]]]");
     run("SESSION", "s1", "-UNKNOWN_SESSION");
     run(
