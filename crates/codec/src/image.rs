@@ -233,6 +233,19 @@ pub fn decode_account(bytes: &[u8], account: &mut Account) -> Result<(), ImageEr
     decode_part(bytes, account)
 }
 
+/// Status and version of the account of an image, also of a part: its head alone is read.
+pub fn decode_state(bytes: &[u8]) -> Result<(Status, u64), ImageError> {
+    match bytes.first() {
+        Some(&(VERSION_MIN..=VERSION)) => {}
+        version => return Err(ImageError::Version(version.copied().unwrap_or(0))),
+    }
+    let mut tail: Tail = [0; 2 * FIXED_LEN_MAX];
+    let mut r = Reader::new(bytes, &mut tail);
+    let mut account = Account::empty(Status::Active);
+    take_head(&mut r, &mut account);
+    if r.is_broken() { Err(ImageError::Damaged) } else { Ok((account.status, account.version)) }
+}
+
 /// As [`decode_account`], of an image that [`mark_apart`] may have marked: what is kept apart is left out.
 #[inline]
 pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError> {

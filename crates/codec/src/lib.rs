@@ -41,8 +41,8 @@ pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, Seal};
 pub use hash_key::HashKey;
 pub use header::{FileKind, HeaderError};
 pub use image::{
-    ImageError, decode_account, decode_part, decode_session, encode_account, encode_account_over,
-    encode_session, is_apart, mark_apart,
+    ImageError, decode_account, decode_part, decode_session, decode_state, encode_account,
+    encode_account_over, encode_session, is_apart, mark_apart,
 };
 pub use log_header::{Reach, SegmentHeader};
 pub use passed::{Late, Left, Lefts, Passed, read_passed};

@@ -1,8 +1,10 @@
 //! Walking over keys and over the index while the table grows, splits, shrinks and merges: what
 //! is there from the first call to the last is shown once, and each call is bounded.
 
-use scurry_engine::{Config, EntityDelete, EntityPut, Expiry, HashKey, Key, KeyKind, Shard};
-use scurry_ledger::Time;
+use scurry_engine::{
+    Config, EntityDelete, EntityPut, Expiry, HashKey, Key, KeyKind, Outcome, Shard,
+};
+use scurry_ledger::{Command, Create, Status, Time};
 use std::collections::BTreeMap;
 
 const NOW: Time = Time(1_700_000_000_000);
@@ -89,6 +91,56 @@ fn a_scan_shows_every_key_that_stays_while_the_table_shrinks() {
         }
         assert_eq!(shown.once("stay:"), 300, "seed {seed}");
         shown.once("go:");
+    }
+}
+
+/// Between the steps accounts are created, are deleted and change.
+#[test]
+fn a_list_shows_every_account_that_stays_once_and_as_it_is() {
+    for seed in 0..4 {
+        let mut shard = shard(seed);
+        let run = |shard: &mut Shard, id: &str, command: &Command<'_>| {
+            let outcome = shard.execute(NOW, shard.key(id.as_bytes()), command);
+            assert!(matches!(outcome, Outcome::Answer { .. }), "{id}: {outcome:?}");
+        };
+        let create =
+            Command::Create(Create { status: Status::Active, identities: &[], buckets: &[] });
+        let status = |status| Command::Status { status, identities: &[] };
+        for n in 0..600 {
+            run(&mut shard, &format!("stay:{n}"), &create);
+            run(&mut shard, &format!("go:{n}"), &create);
+            run(&mut shard, &format!("go:{n}"), &status(Status::Closed));
+            set(&mut shard, &format!("plain:{n}"));
+            put(&mut shard, &format!("entity:{n}"), b"x");
+        }
+        let (mut shown, mut cursor, mut step) = (Shown::default(), 0, 0);
+        loop {
+            let mut listed = 0;
+            let mut found = Vec::new();
+            cursor = shard.scan_accounts(cursor, 40, |id, status, version| {
+                shown.note(id);
+                found.push((id.to_vec(), status, version));
+                listed += 1;
+            });
+            assert!(listed <= 42, "{listed} listed in one step");
+            for (id, status, version) in found {
+                let key = shard.key(&id);
+                let account = shard.account(NOW, key).expect("it was listed");
+                assert_eq!((status, version), (account.status, account.version));
+            }
+            if cursor == 0 {
+                break;
+            }
+            run(&mut shard, &format!("go:{step}"), &Command::Delete { force: true });
+            run(&mut shard, &format!("stay:{step}"), &status(Status::Suspended));
+            (0..20).for_each(|n| run(&mut shard, &format!("new:{step}:{n}"), &create));
+            step += 1;
+        }
+        assert_eq!(shown.once("stay:"), 600, "seed {seed}");
+        assert!(step > 10, "the list was long: {step} steps");
+        shown.once("go:");
+        shown.once("new:");
+        assert_eq!((shown.once("plain:"), shown.once("entity:")), (0, 0));
     }
 }
 

@@ -6,6 +6,7 @@ mod body;
 mod build;
 mod command;
 mod input;
+mod list_cursor;
 mod openapi;
 mod operation;
 mod quantity;

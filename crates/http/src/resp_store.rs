@@ -63,6 +63,8 @@ enum To<'a> {
     OwnerOf(&'a [u8]),
     /// To every primary: its replies are a map, by the address of each.
     Everyone,
+    /// To the node at this address, `HOST:PORT`.
+    At(&'a str),
 }
 
 impl RespStore {
@@ -217,6 +219,14 @@ impl RespStore {
                     let primaries = (MultipleNodeRoutingInfo::AllMasters, None);
                     all.route_command(command.clone(), RoutingInfo::MultiNode(primaries)).await
                 }
+                (Connection::Cluster(mut all), To::At(address)) => {
+                    let (host, port) = address.rsplit_once(':').unwrap_or((address, "6389"));
+                    let node = SingleNodeRoutingInfo::ByAddress {
+                        host: host.to_owned(),
+                        port: port.parse().unwrap_or_default(),
+                    };
+                    all.route_command(command.clone(), RoutingInfo::SingleNode(node)).await
+                }
             };
             return self.judge(attempt, reply);
         }
@@ -268,6 +278,30 @@ impl Service for RespStore {
         }
         .boxed()
     }
+
+    fn execute_on<'a>(
+        &'a self,
+        server: usize,
+        arguments: &'a [Vec<u8>],
+    ) -> BoxFuture<'a, Result<Option<(Value, bool)>, ServiceError>> {
+        async move {
+            let (_, connection) = self.connection().await?;
+            if let Connection::One(_) = connection {
+                return Ok(match server {
+                    0 => Some((self.ask(command(arguments), To::Own).await?, true)),
+                    _ => None,
+                });
+            }
+            let mut slots = cmd("CLUSTER");
+            slots.arg("SLOTS");
+            let mut primaries = primaries(&self.ask(slots, To::OwnerOf(b"")).await?);
+            primaries.sort_unstable();
+            let Some(address) = primaries.get(server) else { return Ok(None) };
+            let reply = self.ask(command(arguments), To::At(address)).await?;
+            Ok(Some((reply, server + 1 == primaries.len())))
+        }
+        .boxed()
+    }
 }
 
 fn command(arguments: &[Vec<u8>]) -> Cmd {
@@ -278,13 +312,24 @@ fn command(arguments: &[Vec<u8>]) -> Cmd {
     command
 }
 
+/// The primaries in a reply of CLUSTER SLOTS, each once; none where it is an error.
+fn primaries(slots: &Value) -> Vec<String> {
+    // In a cluster every node has told the others its address.
+    nodes(slots, "", 1)
+}
+
 /// The nodes in a reply of CLUSTER SLOTS, each once; none where it is an error.
 fn members(slots: &Value, asked: &str) -> Vec<String> {
+    nodes(slots, asked, usize::MAX)
+}
+
+/// So many nodes of each range in a reply of CLUSTER SLOTS, each once.
+fn nodes(slots: &Value, asked: &str, most: usize) -> Vec<String> {
     let Value::Array(ranges) = slots else { return Vec::new() };
     let mut members = Vec::new();
     for range in ranges {
         let Value::Array(range) = range else { continue };
-        for node in range.iter().skip(2) {
+        for node in range.iter().skip(2).take(most) {
             let Value::Array(node) = node else { continue };
             let [host, Value::Int(port), ..] = &node[..] else { continue };
             let host = match host {

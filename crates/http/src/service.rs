@@ -31,6 +31,23 @@ pub trait Service: Send + Sync + 'static {
     ) -> BoxFuture<'a, Result<Vec<Value>, ServiceError>> {
         async move { Ok(vec![self.execute(arguments).await?]) }.boxed()
     }
+
+    /// Executes one command that has no key on one server of the store: the one of this number in an
+    /// order that stays as long as the servers do. Its reply, and whether it is the last one; none where
+    /// there are fewer.
+    fn execute_on<'a>(
+        &'a self,
+        server: usize,
+        arguments: &'a [Vec<u8>],
+    ) -> BoxFuture<'a, Result<Option<(Value, bool)>, ServiceError>> {
+        async move {
+            match server {
+                0 => Ok(Some((self.execute(arguments).await?, true))),
+                _ => Ok(None),
+            }
+        }
+        .boxed()
+    }
 }
 
 /// Why a command has no reply.

@@ -12,6 +12,7 @@ mod grammar;
 mod image_request;
 mod inline;
 mod limits;
+mod list_request;
 mod number;
 mod options;
 mod piece;
@@ -39,6 +40,7 @@ pub use follow_request::{BLOCK_MS_MAX, COUNT_MAX, FollowRequest, LOWS_MAX, parse
 pub use grammar::{Read, Write, parse_read, parse_write};
 pub use image_request::{LoadRequest, parse_dump, parse_load};
 pub use limits::{IDENTITIES_MAX, LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
+pub use list_request::{LIST_COUNT_MAX, ListRequest, list_row, parse_list};
 pub use number::parse_integer;
 pub use piece::{Piece, Pieces};
 pub use position::{Position, Start};

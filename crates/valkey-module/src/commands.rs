@@ -1,5 +1,6 @@
 //! From the server's call of a command to the handler of its entry in the one table.
 
+mod accounts;
 mod apply;
 mod entity;
 mod image;
@@ -160,6 +161,7 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
         (CommandId::ScurRead(id), Some(mut key)) => scur::read(id, call, &mut key, desk, reply),
         (CommandId::ScurWrite(id), Some(mut key)) => scur::write(id, call, &mut key, desk, reply),
         (CommandId::Store(StoreId::Totals), _) => scur::totals(reply),
+        (CommandId::Store(StoreId::List), _) => accounts::list(call, reply),
         (CommandId::Store(StoreId::Snapshot | StoreId::Watch), _) => reply.error(NO_LOG),
         (CommandId::Image(ImageId::Dump), _) => image::dump(call, reply),
         (CommandId::Image(ImageId::Load), _) => image::load(call, desk, reply),

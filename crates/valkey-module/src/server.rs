@@ -10,6 +10,7 @@ mod key;
 mod kind;
 mod name;
 mod reply;
+mod scan;
 mod section;
 mod subscribe;
 #[cfg(feature = "test-clock")]

@@ -4,6 +4,7 @@ mod bad_input;
 mod charging;
 mod charging_bad_input;
 mod charging_errors;
+mod charging_list;
 mod charging_nchf;
 mod charging_openapi;
 mod charging_retries;

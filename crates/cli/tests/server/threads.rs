@@ -1,6 +1,7 @@
 //! Many threads: a plain client cannot tell them from one, a client that knows clusters can.
 
 mod access;
+mod accounts;
 
 use crate::random::Random;
 use crate::support::{Client, Server, array, serve};

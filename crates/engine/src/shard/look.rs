@@ -3,7 +3,8 @@
 use super::Shard;
 use crate::entry::{Entry, Kind};
 use crate::{Home, Key, KeyHasher, KeyKind, Needed};
-use scurry_ledger::Time;
+use scurry_codec::decode_state;
+use scurry_ledger::{Status, Time};
 use std::hash::{Hash, Hasher};
 use std::hint::black_box;
 
@@ -55,6 +56,21 @@ impl Shard {
         self.table.scan(cursor, count.max(1), |entry| {
             if let Some(kind) = self.shown(now, entry) {
                 visit(entry.key(), kind);
+            }
+        })
+    }
+
+    /// As [`Shard::scan`], accounts alone, each with its status and version as its last Commit left them.
+    pub fn scan_accounts(
+        &self,
+        cursor: u64,
+        count: usize,
+        mut visit: impl FnMut(&[u8], Status, u64),
+    ) -> u64 {
+        self.table.scan(cursor, count.max(1), |entry| {
+            if entry.kind() == Kind::Account {
+                let (status, version) = state_of(entry.value());
+                visit(entry.key(), status, version);
             }
         })
     }
@@ -113,4 +129,9 @@ impl Shard {
         let shown = entry.kind() != Kind::Tombstone && !entry.is_over(now);
         shown.then(|| entry.kind().key_kind())
     }
+}
+
+/// Status and version of the account that an image of this shard's shows.
+fn state_of(image: &[u8]) -> (Status, u64) {
+    decode_state(image).expect("only the shard writes images into its table")
 }

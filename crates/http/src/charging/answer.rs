@@ -27,6 +27,7 @@ pub(crate) enum Body {
     OpenSession(Box<OpenSession>),
     Audit(Audit),
     Totals(TotalsBody),
+    List(AccountList),
 }
 
 /// An account was created, changed or deleted.
@@ -140,6 +141,21 @@ pub(super) struct SessionRow {
     pub(super) session: String,
     pub(super) version: i64,
     pub(super) deadline_ms: i64,
+}
+
+/// Some accounts of the store.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct AccountList {
+    pub(super) accounts: Vec<AccountRow>,
+    /// Where the list goes on; null at its end.
+    pub(super) cursor: Option<String>,
+}
+
+#[derive(Serialize, JsonSchema)]
+pub(super) struct AccountRow {
+    pub(super) account: String,
+    pub(super) status: String,
+    pub(super) version: i64,
 }
 
 /// The open sessions of an account.

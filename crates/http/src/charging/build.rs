@@ -6,8 +6,9 @@ use super::body::{
 };
 use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
+use super::list_cursor::{Cursor, LIMIT_MAX};
 use super::quantity::Amount;
-use super::text::{AccountId, Id, Name, Overrun, Period, Text};
+use super::text::{AccountId, Id, Name, Overrun, Period, Status, Text};
 use crate::problem::Problem;
 
 /// A validity that ends after it begins.
@@ -80,6 +81,52 @@ fn session(name: &str, input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn totals(_: &Input) -> Result<Command, Problem> {
     Ok(Command::new("SCUR.TOTALS"))
+}
+
+/// Keys that one step of a list looks at unless told otherwise.
+const LIMIT: i64 = 100;
+
+pub(super) fn list(input: &Input) -> Result<Command, Problem> {
+    let [cursor, limit, prefix, status] = input.query(["cursor", "limit", "prefix", "status"])?;
+    let cursor = Cursor::read(cursor.as_deref())?;
+    let limit = match limit {
+        None => LIMIT,
+        Some(limit) => limit_of(input.number("limit", Some(limit))?)?,
+    };
+    let prefix = prefix.map(|prefix| input.parameter("prefix", Some(prefix))).transpose()?;
+    let prefix = prefix.as_ref().map(AccountId::as_str);
+    let status = status.map(|word| status_of(&word)).transpose()?;
+    Ok(Command::new("SCUR.LIST")
+        .word(cursor.within.to_string())
+        .word("COUNT")
+        .integer(limit)
+        .option("PREFIX", prefix)
+        .option("STATUS", status.map(Status::word)))
+}
+
+/// The server that a list asks; a cursor that is wrong is refused where the command is made.
+pub(super) fn listed_server(input: &Input) -> usize {
+    let cursor = input.query(["cursor", "limit", "prefix", "status"]).map(|[cursor, ..]| cursor);
+    let cursor = cursor.and_then(|cursor| Cursor::read(cursor.as_deref()));
+    cursor.map_or(0, |cursor| cursor.server)
+}
+
+fn limit_of(limit: i64) -> Result<i64, Problem> {
+    if limit <= LIMIT_MAX {
+        return Ok(limit);
+    }
+    let why = format!("must be at most {LIMIT_MAX}");
+    Err(field_problem(FaultLocation::Parameter("limit"), &why))
+}
+
+fn status_of(word: &[u8]) -> Result<Status, Problem> {
+    [Status::Active, Status::Suspended, Status::Closed]
+        .into_iter()
+        .find(|status| status.word().as_bytes() == word)
+        .ok_or_else(|| {
+            let why = "must be active, suspended or closed";
+            field_problem(FaultLocation::Parameter("status"), why)
+        })
 }
 
 pub(super) fn create(input: &Input) -> Result<Command, Problem> {

@@ -29,8 +29,8 @@ pub(crate) struct Operation {
     pub(crate) body: Option<(SchemaOf, &'static str)>,
     /// Makes the command.
     pub(crate) build: fn(&Input) -> Result<Command, Problem>,
-    /// True when every server of the store is asked, and the reply is the array of theirs.
-    pub(crate) everywhere: bool,
+    /// Whom of the store it asks.
+    pub(crate) asked: Asked,
     /// Reads the reply.
     pub(crate) read: fn(&Value) -> Option<Answer>,
     /// The schema of the answer.
@@ -38,6 +38,18 @@ pub(crate) struct Operation {
 }
 
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
+
+/// Servers of the store that an operation asks.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked {
+    /// The owner of the account.
+    Owner,
+    /// Every server; the reply is the array of theirs.
+    Everyone,
+    /// The server of the number that a request says; the reply is an array of that number, of 1 when it is
+    /// the last server, and of its reply: nil where there are fewer servers.
+    One(fn(&Input) -> usize),
+}
 
 /// The methods that there are here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

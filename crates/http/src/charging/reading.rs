@@ -1,10 +1,11 @@
 //! Replies of the store become answers.
 
 use super::answer::{
-    AccountBody, Answer, Audit, Body, BucketBody, BucketTotals, Checked, CounterBody, Done,
-    ItemAnswer, Moved, OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected,
-    Why,
+    AccountBody, AccountList, AccountRow, Answer, Audit, Body, BucketBody, BucketTotals, Checked,
+    CounterBody, Done, ItemAnswer, Moved, OpenItem, OpenSession, SessionAnswer, SessionRow,
+    Sessions, Uncollected, Why,
 };
+use super::list_cursor::Cursor;
 use super::quantity::Quantity;
 use super::reply::{Reader, SessionReply, bytes, each, field, integer, list, text};
 use super::totals::TotalsBody;
@@ -185,4 +186,26 @@ pub(super) fn totals(replies: &Value) -> Option<Answer> {
         all.add(&Totals::read(reply)?);
     }
     shown(Body::Totals(TotalsBody::of(&all)?))
+}
+
+/// The accounts that one server has listed.
+pub(super) fn listed(reply: &Value) -> Option<Answer> {
+    let mut reader = Reader::of(reply)?;
+    let server = usize::try_from(reader.integer()?).ok()?;
+    let is_last = reader.flag()?;
+    let (accounts, cursor) = match reader.value()? {
+        // There is no server of this number any more.
+        Value::Nil => (Vec::new(), None),
+        reply => {
+            let mut reader = Reader::of(reply)?;
+            let within = reader.text()?.parse().ok()?;
+            let accounts = each(reader.value()?, |row| {
+                let (account, status) = (row.text()?, row.text()?);
+                Some(AccountRow { account, status, version: row.integer()? })
+            })?;
+            (accounts, Cursor::after(server, within, is_last))
+        }
+    };
+    let cursor = cursor.map(|cursor| cursor.to_string());
+    shown(Body::List(AccountList { accounts, cursor }))
 }

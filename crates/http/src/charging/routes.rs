@@ -3,7 +3,7 @@
 use super::answer::Answer;
 use super::input::{BODY_LEN_MAX, Input};
 use super::openapi;
-use super::operation::{Method, Operation};
+use super::operation::{Asked, Method, Operation};
 use super::refusal::{explain, foreign, outcome};
 use super::table::OPERATIONS;
 use crate::door_codes::{BAD_REQUEST, CONTENT_TOO_LARGE, DoorCode, REQUEST_TIMEOUT};
@@ -89,10 +89,13 @@ async fn answer(
         input.query([])?;
     }
     let command = (operation.build)(&input)?;
-    let reply = if operation.everywhere {
-        service.execute_everywhere(&command.0).await.map(together)
-    } else {
-        service.execute(&command.0).await
+    let reply = match operation.asked {
+        Asked::Owner => service.execute(&command.0).await,
+        Asked::Everyone => service.execute_everywhere(&command.0).await.map(together),
+        Asked::One(server) => {
+            let server = server(&input);
+            service.execute_on(server, &command.0).await.map(|reply| of_one(server, reply))
+        }
     };
     let reply = outcome(reply, operation.retry).map_err(|refused| explain(refused, &input.body))?;
     let answer = (operation.read)(&reply).ok_or_else(foreign)?;
@@ -103,6 +106,18 @@ async fn answer(
 fn together(replies: Vec<Value>) -> Value {
     let refusal = replies.iter().find(|reply| matches!(reply, Value::ServerError(_)));
     refusal.cloned().unwrap_or(Value::Array(replies))
+}
+
+/// The reply of one server with its number, and whether it is the last one.
+fn of_one(server: usize, reply: Option<(Value, bool)>) -> Value {
+    let (reply, is_last) = reply.unwrap_or((Value::Nil, true));
+    match reply {
+        Value::ServerError(_) => reply,
+        reply => {
+            let number = Value::Int(i64::try_from(server).unwrap_or(i64::MAX));
+            Value::Array(vec![number, Value::Int(is_last.into()), reply])
+        }
+    }
 }
 
 fn respond(operation: &Operation, answer: Answer) -> Response {

@@ -1,8 +1,9 @@
 //! THE operations of charging over HTTP.
 
-use super::operation::{Method, Operation, Parameter, Retry, SchemaOf};
+use super::list_cursor::{Cursor, LIMIT_MAX};
+use super::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf};
 use super::quantity::Amount;
-use super::text::Name;
+use super::text::{AccountId, Name, Status};
 use super::{answer, body, build, reading, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
@@ -28,7 +29,7 @@ const BLANK: Operation = Operation {
     query: &[],
     body: None,
     build: build::get,
-    everywhere: false,
+    asked: Asked::Owner,
     read: reading::moved,
     answer: MOVED,
 };
@@ -102,9 +103,31 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         notes: "Those of all nodes of the store, added up, with the check of conservation.",
         retry: Retry::Read,
         build: build::totals,
-        everywhere: true,
+        asked: Asked::Everyone,
         read: reading::totals,
         answer: of::<totals::TotalsBody>,
+        ..BLANK
+    },
+    Operation {
+        id: "listAccounts",
+        method: Method::Get,
+        path: "/v1/accounts",
+        command: "SCUR.LIST",
+        notes: "Begin without a cursor, and go on with the cursor of the answer until that is null. \
+                An account that is there all the time is listed at least once; in a cluster while no \
+                slot moves and no primary changes. A step looks at about `limit` keys, 100 unless it \
+                says otherwise, and may list fewer accounts, also none.",
+        retry: Retry::Read,
+        query: &[
+            Parameter { name: "cursor", required: false, schema: of::<Cursor> },
+            Parameter { name: "limit", required: false, schema: of::<Amount<1, LIMIT_MAX>> },
+            Parameter { name: "prefix", required: false, schema: of::<AccountId> },
+            Parameter { name: "status", required: false, schema: of::<Status> },
+        ],
+        build: build::list,
+        asked: Asked::One(build::listed_server),
+        read: reading::listed,
+        answer: of::<answer::AccountList>,
         ..BLANK
     },
     Operation {

@@ -56,7 +56,7 @@ family! {
 family! {
     /// The store as a whole.
     StoreId after ImageId::END;
-    Totals, Watch, Snapshot,
+    Totals, Watch, Snapshot, List,
 }
 family! {
     /// Everything goes, if there are no accounts.

@@ -7,6 +7,28 @@ const STORE: Spec = Spec { group: "store", ..BLANK };
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
+        id: CommandId::Store(StoreId::List),
+        name: "SCUR.LIST",
+        spread: Spread::Special,
+        role: Role::Read,
+        arity: -2,
+        flags: &["readonly"],
+        summary: "Lists the accounts with their status and version, in steps.",
+        term: "list of accounts",
+        grammar: "cursor [COUNT n] [PREFIX p] [STATUS active|suspended|closed]",
+        reply: "[cursor, accounts], accounts = array of [account, status, version]; the cursor is 0 at the end",
+        codes: &[Invalid],
+        example: "SCUR.LIST 0 COUNT 100 PREFIX tenant-7: STATUS active",
+        notes: "A walk begins with the cursor 0 and goes on with the cursor of the reply. It lists every account that is\n\
+                there from its first step to its last, once on `scurry serve`, at least once on a node of Valkey or\n\
+                Redis. An account that is created or deleted meanwhile may be listed or not. A step looks at about\n\
+                COUNT keys of any kind (10 unless COUNT says otherwise, 1000 at most), so it may list fewer accounts,\n\
+                and none. Status and version are those of the moment of the step. On several threads a step is one\n\
+                thread's, and the cursor goes on to the next one. In a cluster a node lists the accounts that it\n\
+                keeps: ask every primary. `SCAN cursor TYPE scurryacc` lists the ids alone.",
+        ..STORE
+    },
+    Spec {
         id: CommandId::Store(StoreId::Snapshot),
         name: "SCUR.SNAPSHOT",
         spread: Spread::EverySuccess,

@@ -1,6 +1,7 @@
 //! The handlers of commands, by what they are about.
 
 pub(crate) mod about;
+pub(crate) mod accounts;
 pub(crate) mod auth;
 pub(crate) mod cluster;
 pub(crate) mod config;

@@ -3,8 +3,9 @@
 use crate::execute::client::Client;
 use crate::execute::commands::expiry::Shown;
 use crate::execute::commands::{
-    about, auth, cluster, config, connection, entity, events, expiry, info, keys, latency, numbers,
-    object, replication, scan, scur, shutdown, slowlog, tracking, values, wrong_arity,
+    about, accounts, auth, cluster, config, connection, entity, events, expiry, info, keys,
+    latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
+    wrong_arity,
 };
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
@@ -66,6 +67,7 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
             // Each step of these is one core's.
             CommandId::Key(KeyId::Scan) => Route::Core(scan::core_of(node, args)),
             CommandId::Entity(EntityId::Find) => Route::Core(entity::core_of(node, args)),
+            CommandId::Store(StoreId::List) => Route::Core(accounts::core_of(node, args)),
             _ if spec.spread.is_every() => Route::Every,
             _ => Route::Alone,
         };
@@ -412,6 +414,10 @@ fn run_for_client(
             entity::find_core(node, args, reply);
             Some(Effect::None)
         }
+        CommandId::Store(StoreId::List) if client.port == PortKind::Core => {
+            accounts::list_core(node, args, reply);
+            Some(Effect::None)
+        }
         CommandId::Help(_) => {
             about::help(args, reply);
             Some(Effect::None)
@@ -428,7 +434,7 @@ fn run_for_client(
         | CommandId::ScurRead(_)
         | CommandId::ScurWrite(_)
         | CommandId::Image(_)
-        | CommandId::Store(StoreId::Snapshot)
+        | CommandId::Store(StoreId::Snapshot | StoreId::List)
         | CommandId::Part(_)
         | CommandId::Echo(_)
         | CommandId::Transaction(_)
@@ -529,6 +535,7 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Image(ImageId::Dump) => scur::dump(node, args, reply),
         CommandId::Image(ImageId::Load) => scur::load(node, args, reply),
         CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),
+        CommandId::Store(StoreId::List) => accounts::list(node, args, reply),
         CommandId::Flush(_) => keys::flush_shard(node, args, reply),
         CommandId::Part(id) => run_part(id, node, args, reply),
         CommandId::Echo(EchoId::Ping) => connection::ping(spec, args, reply),

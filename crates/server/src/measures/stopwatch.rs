@@ -98,6 +98,7 @@ pub(crate) fn is_alone(id: CommandId, arguments: usize) -> bool {
             id,
             CommandId::Store(StoreId::Totals)
                 | CommandId::Store(StoreId::Snapshot)
+                | CommandId::Store(StoreId::List)
                 | CommandId::Key(KeyId::Scan)
                 | CommandId::Entity(EntityId::Find)
                 | CommandId::String(StringId::SetRange)

@@ -8,6 +8,7 @@ mod expiry;
 mod files;
 mod garbage;
 mod generic;
+mod list;
 mod loading;
 mod product;
 mod replicas;

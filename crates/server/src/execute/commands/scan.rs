@@ -108,9 +108,13 @@ impl List {
 
     /// One more, unless there are too many already.
     pub(crate) fn push(&mut self, key: &[u8]) {
+        self.push_row(|reply| reply.bulk(key));
+    }
+
+    /// The same of an element that is the same in both protocols.
+    pub(crate) fn push_row(&mut self, row: impl FnOnce(&mut Reply<'_>)) {
         if self.formed.len() <= self.formed_len_max {
-            // A bulk string is the same in both protocols.
-            Reply::new(&mut self.formed, Protocol::Resp2).bulk(key);
+            row(&mut Reply::new(&mut self.formed, Protocol::Resp2));
             self.len += 1;
         }
     }
