@@ -7,7 +7,7 @@
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, in the place of these; with more, lengths and counts of what stands behind the sessions |
 //! | | buckets, sessions with their items: each in its file in `image` |
-//! | | tombstones, transactions, identities, counters, uncollected totals |
+//! | | tombstones, transactions, identities, counters, uncollected totals, allowances |
 //!
 //! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
 //! the numbers. docs/formats/account-image.md has every part.
@@ -25,8 +25,8 @@ use crate::writer::{FIXED_LEN_MAX, GROUP_LEN_MAX, NAME_ROOM, Writer};
 use alloc::vec::Vec;
 use core::fmt;
 use scurry_ledger::{
-    Account, Bucket, Counter, ID_LEN_MAX, Id, Identity, Name, Period, Session, Status, Time,
-    UnitAmount,
+    Account, Allowance, Bucket, BucketNo, Counter, Cycle, ID_LEN_MAX, Id, Identity, Name, Period,
+    Session, Status, Time, UnitAmount,
 };
 
 const VERSION: u8 = 3;
@@ -138,6 +138,7 @@ fn room(account: &Account) -> usize {
         + account.identities.len() * (NAME_ROOM + SHORT_LEN_MAX)
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX)
         + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
+        + account.allowances.len() * GROUP_LEN_MAX
         + FIXED_LEN_MAX
 }
 
@@ -171,6 +172,11 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
         w.name(&total.unit);
         w.group([total.amount, 0, 0, 0]);
     }
+    for allowance in &account.allowances {
+        let Allowance { bucket, cycle, amount, period_start } = allowance;
+        let cycle = i64::from(cycle.offset_minutes) << PERIOD_BITS | cycle.period as i64;
+        w.group([i64::from(bucket.0), cycle, *amount, period_start.0]);
+    }
     len_all - w.remaining()
 }
 
@@ -183,7 +189,8 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
         len(account.counters.len()),
     ];
     let uncollected = len(account.uncollected.len());
-    let has_more = more[0] | more[1] | more[2] | more[3] | uncollected != 0;
+    let allowances = len(account.allowances.len());
+    let has_more = more[0] | more[1] | more[2] | more[3] | uncollected | allowances != 0;
     let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
     let fields = w.fixed::<{ HEAD_LEN + 2 }>();
     fields[0] = VERSION;
@@ -207,7 +214,7 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     }
     if has_more {
         w.group(more);
-        w.group([uncollected, 0, 0, 0]);
+        w.group([uncollected, 0, allowances, 0]);
     }
 }
 
@@ -223,6 +230,7 @@ struct Counts {
     identities: usize,
     counters: usize,
     uncollected: usize,
+    allowances: usize,
 }
 
 /// Reads an image into an account whose buffers are used again.
@@ -296,6 +304,11 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         [total.amount, ..] = r.group();
         account.uncollected.push(total);
     }
+    account.allowances.clear();
+    while account.allowances.len() < counts.allowances && !r.is_broken() {
+        let allowance = take_allowance(&mut r);
+        account.allowances.extend(allowance);
+    }
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
@@ -327,12 +340,13 @@ fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
     }
     if flags & flag::MORE != 0 {
         let [tombstones, transactions, identities, counters] = r.group();
-        let [uncollected, ..] = r.group();
+        let [uncollected, _, allowances, _] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
         counts.identities = count(r, identities);
         counts.counters = count(r, counters);
         counts.uncollected = count(r, uncollected);
+        counts.allowances = count(r, allowances);
     }
     counts
 }
@@ -352,18 +366,34 @@ fn take_counter(r: &mut Reader<'_>) -> Option<Counter> {
     r.name(&mut id);
     r.name(&mut unit);
     let [value, period, period_start, _] = r.group();
-    let period = match period {
-        0 => Period::None,
-        1 => Period::Hour,
-        2 => Period::Day,
-        3 => Period::Week,
-        4 => Period::Month,
+    let period = take_period(r, period)?;
+    Some(Counter { id, unit, period, period_start: Time(period_start), value })
+}
+
+/// Bits of the period in the number that has the offset above it.
+const PERIOD_BITS: u32 = 3;
+
+fn take_allowance(r: &mut Reader<'_>) -> Option<Allowance> {
+    let [bucket, cycle, amount, period_start] = r.group();
+    let bucket = BucketNo(narrow(r, bucket));
+    let offset_minutes = narrow(r, cycle >> PERIOD_BITS);
+    let period = take_period(r, cycle & ((1 << PERIOD_BITS) - 1))?;
+    let cycle = Cycle { period, offset_minutes };
+    Some(Allowance { bucket, cycle, amount, period_start: Time(period_start) })
+}
+
+fn take_period(r: &mut Reader<'_>, number: i64) -> Option<Period> {
+    match number {
+        0 => Some(Period::None),
+        1 => Some(Period::Hour),
+        2 => Some(Period::Day),
+        3 => Some(Period::Week),
+        4 => Some(Period::Month),
         _ => {
             r.fail();
-            return None;
+            None
         }
-    };
-    Some(Counter { id, unit, period, period_start: Time(period_start), value })
+    }
 }
 
 fn take_status(r: &mut Reader<'_>, status: u8) -> Status {

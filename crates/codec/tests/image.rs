@@ -33,7 +33,11 @@ fn full() -> Account {
             ..Default::default()
         },
     };
-    let buckets = [bucket("main", 10, 40), bucket("bonus", 5, 30), bucket("gift", 1, 20)];
+    let mut buckets = [bucket("main", 10, 40), bucket("bonus", 5, 30), bucket("gift", 1, 20)];
+    let (period, offset_minutes) = (Some(Period::Month), Some(-480));
+    let refill = Some(500);
+    let attributes = BucketAttributes { period, offset_minutes, refill, ..buckets[1].attributes };
+    buckets[1].attributes = attributes;
     let identities = [(name("msisdn"), &b"15550100"[..])];
     let create = Create { status: Status::Active, identities: &identities, buckets: &buckets };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
@@ -159,7 +163,7 @@ fn numbers() -> impl Iterator<Item = i64> {
 /// A function that puts a number into one field of an account, as far as it fits there.
 type Put = fn(&mut Account, i64);
 
-const FIELDS: [Put; 35] = [
+const FIELDS: [Put; 39] = [
     |account, number| account.version = number.cast_unsigned(),
     |account, number| account.changed_at = Time(number),
     |account, number| account.next_bucket = number.cast_unsigned() as u16,
@@ -180,6 +184,10 @@ const FIELDS: [Put; 35] = [
     |account, number| account.counters[0].value = number,
     |account, number| account.counters[0].period_start = Time(number),
     |account, number| account.uncollected[0].amount = number,
+    |account, number| account.allowances[0].bucket.0 = number.cast_unsigned() as u16,
+    |account, number| account.allowances[0].cycle.offset_minutes = number as i16,
+    |account, number| account.allowances[0].amount = number,
+    |account, number| account.allowances[0].period_start = Time(number),
     |account, number| account.sessions[0].version = number.cast_unsigned(),
     |account, number| account.sessions[0].validity_ms = number,
     |account, number| account.sessions[0].tcc_ms = number,
@@ -217,8 +225,9 @@ fn numbers_of_every_width_come_back_in_every_field() {
 #[test]
 fn lists_of_every_length_come_back() {
     let (full, mut copy) = (full(), Account::empty(Status::Active));
-    let lengthen: [fn(&mut Account, usize); 4] = [
+    let lengthen: [fn(&mut Account, usize); 5] = [
         |account, len| account.buckets.resize(len, account.buckets[0]),
+        |account, len| account.allowances.resize(len, account.allowances[0]),
         |account, len| account.sessions.resize(len, account.sessions[0].clone()),
         |account, len| {
             let items = &mut account.sessions[0].items;

@@ -1,6 +1,6 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
-use crate::{Answers, Id, Name, Period, Time, Tombstones, Transactions};
+use crate::{Answers, Cycle, Id, Name, Period, Time, Tombstones, Transactions};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -78,6 +78,8 @@ pub struct Account {
     pub next_bucket: u16,
     /// In the order of their creation.
     pub counters: Vec<Counter>,
+    /// Of the buckets that are refilled, in the order in which that was said.
+    pub allowances: Vec<Allowance>,
     /// Monotone totals per unit of use that could not be debited.
     pub uncollected: Vec<UnitAmount>,
     /// Open sessions in the order of their opening.
@@ -240,6 +242,49 @@ impl Bucket {
     }
 }
 
+/// A recurring credit of one bucket: at the start of each period what is left expires, and the bucket
+/// is refilled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Allowance {
+    /// The bucket.
+    pub bucket: BucketNo,
+    /// When a period begins; never [`Period::None`].
+    pub cycle: Cycle,
+    /// Credit of each period, minor units, at least 1. I18.
+    pub amount: i64,
+    /// Start of the last period that was refilled, or in which the terms were set. I19.
+    pub period_start: Time,
+}
+
+impl Allowance {
+    /// How many refills are due by `until`: a period that begins while the bucket is not valid brings none.
+    pub fn refills(&self, bucket: &Bucket, until: Time) -> i64 {
+        self.cycle.begun(self.refilled_until(bucket), Allowance::last_moment(bucket, until))
+    }
+
+    /// The credit that all refills of all time, as far as the bucket is valid, will still bring.
+    pub fn still_to_come(&self, bucket: &Bucket) -> i128 {
+        i128::from(self.refills(bucket, Time::LAST)) * i128::from(self.amount)
+    }
+
+    /// When the bucket is refilled next, as seen at `now`, when nothing is due; none where its validity
+    /// ends before.
+    pub fn next_refill(&self, bucket: &Bucket, now: Time) -> Option<Time> {
+        let next = self.cycle.end(now.max(self.refilled_until(bucket)))?;
+        Some(next).filter(|&next| !bucket.is_expired(next))
+    }
+
+    /// A moment behind which each period that begins brings a refill.
+    fn refilled_until(&self, bucket: &Bucket) -> Time {
+        self.period_start.max(bucket.valid_from.plus_ms(-1))
+    }
+
+    /// The last moment until `until` at which the bucket is valid.
+    pub(crate) fn last_moment(bucket: &Bucket, until: Time) -> Time {
+        bucket.valid_to.map_or(until, |end| until.min(end.plus_ms(-1)))
+    }
+}
+
 /// A counter that falls back to 0 when a period of UTC begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Counter {
@@ -378,6 +423,7 @@ impl Account {
             buckets: Vec::new(),
             next_bucket: 0,
             counters: Vec::new(),
+            allowances: Vec::new(),
             uncollected: Vec::new(),
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
@@ -428,6 +474,11 @@ impl Account {
     /// The bucket with this serial number.
     pub fn bucket_no(&self, no: BucketNo) -> Option<&Bucket> {
         self.buckets.iter().find(|bucket| bucket.no == no)
+    }
+
+    /// The allowance of this bucket.
+    pub fn allowance(&self, bucket: BucketNo) -> Option<&Allowance> {
+        self.allowances.iter().find(|allowance| allowance.bucket == bucket)
     }
 
     /// The open session with this id.

@@ -146,6 +146,7 @@ impl Account {
             }),
             Op::RemoveBucket { bucket: no, .. } => {
                 self.buckets.retain(|bucket| bucket.no != *no);
+                self.allowances.retain(|allowance| allowance.bucket != *no);
             }
             Op::Credit(posting) => self.post(posting, |bucket, amount| {
                 bucket.available += amount;
@@ -176,6 +177,20 @@ impl Account {
                 bucket.available -= amount;
                 bucket.expired += amount;
             }),
+            Op::SetAllowance(allowance) => {
+                match self.allowances.iter_mut().find(|known| known.bucket == allowance.bucket) {
+                    Some(found) => *found = *allowance,
+                    None => self.allowances.push(*allowance),
+                }
+            }
+            Op::EndAllowance(no) => self.allowances.retain(|allowance| allowance.bucket != *no),
+            Op::BeginPeriod { bucket, period_start } => {
+                let found = self.allowances.iter_mut().find(|known| known.bucket == *bucket);
+                debug_assert!(found.is_some());
+                if let Some(allowance) = found {
+                    allowance.period_start = *period_start;
+                }
+            }
             Op::SetCounter { id, unit, period, period_start, value } => {
                 let counter = Counter {
                     id: *id,

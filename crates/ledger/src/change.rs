@@ -2,7 +2,8 @@
 //! replicated; applying it runs no rule and reads no clock.
 
 use crate::{
-    BucketNo, Id, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone, Transaction,
+    Allowance, BucketNo, Id, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone,
+    Transaction,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -110,6 +111,18 @@ pub enum Op {
     Overdraw(Posting),
     /// available shrinks, expired grows.
     Expire(Posting),
+    /// A bucket gets an allowance, or another one.
+    SetAllowance(Allowance),
+    /// A bucket is not refilled any more.
+    EndAllowance(BucketNo),
+    /// A bucket is refilled by the facts behind: what is left expires, and the credit of the periods that
+    /// have begun comes in.
+    BeginPeriod {
+        /// The bucket.
+        bucket: BucketNo,
+        /// Start of the last of these periods.
+        period_start: Time,
+    },
     /// A counter begins, or is set.
     SetCounter {
         /// Name of the counter.
@@ -239,6 +252,9 @@ impl Op {
             | Op::Debit(_)
             | Op::Overdraw(_)
             | Op::Expire(_)
+            | Op::SetAllowance(_)
+            | Op::EndAllowance(_)
+            | Op::BeginPeriod { .. }
             | Op::SetCounter { .. }
             | Op::NameSession(_)
             | Op::OpenSession { .. }

@@ -133,6 +133,12 @@ pub struct BucketAttributes {
     pub valid_to: Option<Option<Time>>,
     /// Minus the credit limit, <= 0.
     pub floor: Option<i64>,
+    /// Period of the allowance; [`Period::None`] for none.
+    pub period: Option<Period>,
+    /// Minutes by which the clocks of the periods are ahead of UTC, with a period only.
+    pub offset_minutes: Option<i16>,
+    /// Credit of each period, with a period only. What is left out is the first credit, or stays.
+    pub refill: Option<i64>,
 }
 
 /// The arguments of RESERVE, UPDATE and TERMINATE. By default no option is given.

@@ -14,8 +14,8 @@ use crate::digest::Body;
 use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Op, Rejection, Time};
 use alloc::vec::Vec;
 pub(crate) use draft::Draft;
-pub(crate) use due::expire_due;
 pub use due::next_due;
+pub(crate) use due::{expire_due, is_due};
 pub(crate) use units::{grantable, shortage};
 
 /// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same
@@ -73,7 +73,12 @@ pub fn tick(account: &Account, now: Time, limits: &Limits) -> Option<Change> {
 
 /// As [`tick`], for a host that owns a copy of the account already.
 pub fn tick_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) -> Option<Change> {
-    let now = now.on(Some(account.as_ref()?));
+    let held = account.as_ref()?;
+    let now = now.on(Some(held));
+    // A refill alone is done when the account is next touched.
+    if next_due(held).is_none_or(|due| due > now) {
+        return None;
+    }
     let mut draft = Draft::new(account, Vec::new(), now, limits);
     expire_due(&mut draft);
     draft.finish_if_changed()

@@ -113,6 +113,8 @@ impl Words {
         self.given(attributes.valid_from.map(|time| time.0));
         self.given(attributes.valid_to.flatten().map(|time| time.0));
         self.given(attributes.floor);
+        self.given(attributes.offset_minutes.map(i64::from));
+        self.given(attributes.refill);
     }
 
     /// USED 0, REQUESTED 0 and MIN 1 are the same whether they are given or left out.
@@ -143,7 +145,8 @@ fn attribute_bits(attributes: &BucketAttributes) -> u64 {
         attributes.valid_to.is_some(),
         attributes.valid_to.flatten().is_some(),
         attributes.floor.is_some(),
-    ])
+    ]) | bits(&[attributes.offset_minutes.is_some(), attributes.refill.is_some()]) << 16
+        | attributes.period.map_or(0, |period| 1 + period as u64) << 24
 }
 
 #[inline]

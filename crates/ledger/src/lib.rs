@@ -31,7 +31,7 @@ pub use decide::{decide, decide_in_place, decide_with, next_due, tick, tick_in_p
 pub use limits::*;
 pub use name::{ID_LEN_MAX, Id, NAME_LEN_MAX, Name, is_printable};
 pub use remembered::*;
-pub use time::{Period, Time};
+pub use time::{Cycle, Period, Time};
 pub use totals::*;
 pub use validate::{Violation, validate};
 pub use view::{Checked, check, view, view_in_place};

@@ -1,6 +1,8 @@
-//! Time in UTC, and the reset periods of counters, by arithmetic on days (proleptic Gregorian calendar).
+//! Time in UTC, and the periods in which something begins anew, by arithmetic on days (proleptic
+//! Gregorian calendar).
 
-const HOUR_MS: i64 = 3_600_000;
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
 const DAY_MS: i64 = 24 * HOUR_MS;
 
 /// UTC milliseconds since 1970.
@@ -56,8 +58,20 @@ impl Period {
             // 1 January 1970 was a Thursday: day 3 after a Monday.
             Period::Week => Time((days - (days + 3).rem_euclid(7)).saturating_mul(DAY_MS)),
             Period::Month => {
-                Time((days - i64::from(day_of_month(days) - 1)).saturating_mul(DAY_MS))
+                Time((days - i64::from(month_and_day(days).1 - 1)).saturating_mul(DAY_MS))
             }
+        }
+    }
+
+    /// Number of the period that contains `now`: the next one has the next number.
+    fn number(self, now: Time) -> i64 {
+        let days = now.0.div_euclid(DAY_MS);
+        match self {
+            Period::None => 0,
+            Period::Hour => now.0.div_euclid(HOUR_MS),
+            Period::Day => days,
+            Period::Week => (days + 3).div_euclid(7),
+            Period::Month => month_and_day(days).0,
         }
     }
 
@@ -75,16 +89,68 @@ impl Period {
     }
 }
 
-/// Day of the month, 1 to 31, of a day counted from 1 January 1970.
-/// The year is taken to begin in March, so that the leap day comes last.
-fn day_of_month(days: i64) -> u8 {
+/// Periods of a time zone without summer time: those of UTC, earlier by the offset.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cycle {
+    /// How long a period is.
+    pub period: Period,
+    /// Minutes by which the clocks of the zone are ahead of UTC, at most
+    /// [`Cycle::OFFSET_MINUTES_MAX`] in both directions.
+    pub offset_minutes: i16,
+}
+
+impl Cycle {
+    /// The furthest from UTC that a time zone is: 14 hours.
+    pub const OFFSET_MINUTES_MAX: i16 = 14 * 60;
+    /// Never anew.
+    pub const NONE: Cycle = Cycle { period: Period::None, offset_minutes: 0 };
+
+    /// Start of the period that contains `now`; the beginning of time for [`Period::None`].
+    pub fn start(self, now: Time) -> Time {
+        match self.period {
+            Period::None => Period::None.start(now),
+            period => self.to_utc(period.start(self.to_zone(now))),
+        }
+    }
+
+    /// Start of the next period; none for [`Period::None`].
+    pub fn end(self, now: Time) -> Option<Time> {
+        self.period.end(self.to_zone(now)).map(|end| self.to_utc(end))
+    }
+
+    /// How many periods begin after `from` and no later than `to`; 0 for [`Period::None`].
+    pub fn begun(self, from: Time, to: Time) -> i64 {
+        if to <= from {
+            return 0;
+        }
+        self.period.number(self.to_zone(to)) - self.period.number(self.to_zone(from))
+    }
+
+    fn offset_ms(self) -> i64 {
+        i64::from(self.offset_minutes) * MINUTE_MS
+    }
+
+    fn to_zone(self, utc: Time) -> Time {
+        utc.plus_ms(self.offset_ms())
+    }
+
+    fn to_utc(self, zone: Time) -> Time {
+        zone.plus_ms(-self.offset_ms())
+    }
+}
+
+/// Number of the month, counted from March of the year 0, and day of the month, 1 to 31, of a day
+/// counted from 1 January 1970. The year is taken to begin in March, so that the leap day comes last.
+fn month_and_day(days: i64) -> (i64, u8) {
     let since_march_0000 = days.saturating_add(719_468);
     let day_of_era = since_march_0000.rem_euclid(146_097);
     let year_of_era =
         (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
     let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
     let month = (5 * day_of_year + 2) / 153;
-    u8::try_from(day_of_year - (153 * month + 2) / 5 + 1).unwrap_or(1)
+    let year = since_march_0000.div_euclid(146_097) * 400 + year_of_era;
+    let day = u8::try_from(day_of_year - (153 * month + 2) / 5 + 1).unwrap_or(1);
+    (year * 12 + month, day)
 }
 
 #[cfg(test)]
@@ -102,6 +168,44 @@ mod tests {
         assert_eq!(Period::Month.end(now), Some(Time(1_709_251_200_000))); // 1 March
         assert_eq!(Period::Week.end(now), Some(Time(1_709_510_400_000)));
         assert_eq!(Period::None.end(now), None);
+    }
+
+    #[test]
+    fn periods_of_a_zone_begin_earlier_where_its_clocks_are_ahead() {
+        // 2024-02-29T23:30:00Z: 1 March in Zurich (+60), and half past the hour in India (+330).
+        let now = Time(1_709_249_400_000);
+        let start = |period, offset_minutes| Cycle { period, offset_minutes }.start(now);
+        assert_eq!(start(Period::Day, 60), Time(1_709_247_600_000));
+        assert_eq!(start(Period::Month, 60), Time(1_709_247_600_000));
+        assert_eq!(start(Period::Month, 0), Time(1_706_745_600_000));
+        assert_eq!(start(Period::Hour, 330), Time(1_709_249_400_000));
+        assert_eq!(start(Period::Day, -480), Time(1_709_193_600_000));
+        let next = Cycle { period: Period::Day, offset_minutes: -480 };
+        assert_eq!(next.end(now), Some(Time(1_709_280_000_000)));
+        assert_eq!((Cycle::NONE.start(now), Cycle::NONE.end(now)), (Time(i64::MIN), None));
+    }
+
+    #[test]
+    fn each_period_has_the_number_behind_that_of_the_one_before() {
+        for period in [Period::Hour, Period::Day, Period::Week, Period::Month] {
+            for offset_minutes in [-840, 0, 345] {
+                let cycle = Cycle { period, offset_minutes };
+                // From before 1970 over 1 March 2000.
+                let (from, mut start, mut count) = (Time(-1), cycle.start(Time(-1)), 0);
+                while count < 400 {
+                    let end = cycle.end(start).expect("a period ends");
+                    assert!(start < end && cycle.start(end) == end, "{cycle:?} {start:?}");
+                    count += 1;
+                    assert_eq!(cycle.begun(from, end), count, "{cycle:?} {end:?}");
+                    assert_eq!(cycle.begun(from, Time(end.0 - 1)), count - 1, "{cycle:?} {end:?}");
+                    start = end;
+                }
+            }
+        }
+        assert_eq!(Cycle::NONE.begun(Time(0), Time::LAST), 0);
+        let daily = Cycle { period: Period::Day, offset_minutes: 0 };
+        assert_eq!(daily.begun(Time(DAY_MS), Time(DAY_MS)), 0);
+        assert_eq!(daily.begun(Time::LAST, Time(0)), 0);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The invariants of one state, by their numbers (ARCHITECTURE.md lists them all). Those that
 //! speak of two states or of an answer are checked where both are at hand: in testing/model.
 
-use crate::{Account, ITEMS_MAX, Item, Session, Time};
+use crate::{Account, Cycle, ITEMS_MAX, Item, Period, Session, Time};
 use alloc::collections::BTreeSet;
 use core::fmt;
 
@@ -23,6 +23,7 @@ impl fmt::Display for Violation {
 /// Checks the state of an account right after a Commit at `now`.
 pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
     buckets(account, now)?;
+    allowances(account, now)?;
     for session in &account.sessions {
         sessions(account, session, now)?;
         for item in &session.items {
@@ -84,6 +85,38 @@ fn buckets(account: &Account, now: Time) -> Result<(), Violation> {
             !(bucket.is_expired(now) && bucket.available > 0),
             10,
             "something is available in an expired bucket",
+        )?;
+    }
+    Ok(())
+}
+
+fn allowances(account: &Account, now: Time) -> Result<(), Violation> {
+    for (index, allowance) in account.allowances.iter().enumerate() {
+        let mut before = account.allowances[..index].iter();
+        ensure(
+            before.all(|other| other.bucket != allowance.bucket),
+            18,
+            "a bucket has two allowances",
+        )?;
+        let Some(bucket) = account.bucket_no(allowance.bucket) else {
+            return ensure(false, 18, "an allowance's bucket is gone");
+        };
+        let cycle = allowance.cycle;
+        let most = Cycle::OFFSET_MINUTES_MAX;
+        let is_one = cycle.period != Period::None
+            && (-most..=most).contains(&cycle.offset_minutes)
+            && allowance.amount >= 1;
+        ensure(is_one, 18, "an allowance has no period, or credits nothing")?;
+        let inflow = i128::from(bucket.credited) + i128::from(bucket.refunded);
+        ensure(
+            inflow + allowance.still_to_come(bucket) <= i128::from(i64::MAX),
+            18,
+            "refills to come have no room in a bucket's totals",
+        )?;
+        ensure(
+            allowance.period_start <= now && allowance.refills(bucket, now) == 0,
+            19,
+            "a refill that was due was not made",
         )?;
     }
     Ok(())

@@ -1,6 +1,6 @@
 //! Reads: the account as it is at a moment, with what is due applied and nothing written.
 
-use crate::decide::{Draft, expire_due, grantable, next_due, shortage};
+use crate::decide::{Draft, expire_due, grantable, is_due, shortage};
 use crate::{Account, Cause, Code, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// The account as read at `now`.
 pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Account> {
     let now = now.on(Some(account));
-    if next_due(account).is_none_or(|due| due > now) {
+    if !is_due(account, now) {
         return Cow::Borrowed(account);
     }
     let mut copy = Some(account.clone());

@@ -166,6 +166,15 @@ impl<'a> Options<'a> {
         } else if keyword.eq_ignore_ascii_case(b"FLOOR") {
             let floor = self.integer("floor")?;
             once(&mut attributes.floor, "floor", floor)?;
+        } else if keyword.eq_ignore_ascii_case(b"PERIOD") {
+            let period = self.period()?;
+            once(&mut attributes.period, "period", period)?;
+        } else if keyword.eq_ignore_ascii_case(b"OFFSET") {
+            let minutes = self.narrow("offset")?;
+            once(&mut attributes.offset_minutes, "offset", minutes)?;
+        } else if keyword.eq_ignore_ascii_case(b"AMOUNT") {
+            let amount = self.integer("amount")?;
+            once(&mut attributes.refill, "amount", amount)?;
         } else {
             return Ok(false);
         }

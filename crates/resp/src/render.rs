@@ -5,8 +5,8 @@ mod word;
 use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
-    Account, Answer, Bucket, Cause, Checked, Code, Command, ItemAnswer, ItemRequest, Rejection,
-    Session, Time, Totals,
+    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, ItemAnswer, ItemRequest,
+    Rejection, Session, Time, Totals,
 };
 use std::fmt::Display;
 
@@ -120,7 +120,7 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     word!(reply, "buckets");
     reply.array(account.buckets.len());
     for bucket in &account.buckets {
-        balance(reply, bucket);
+        balance(reply, bucket, account.allowance(bucket.no), now);
     }
     word!(reply, "counters");
     reply.array(account.counters.len());
@@ -142,8 +142,8 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     }
 }
 
-fn balance(reply: &mut Reply<'_>, bucket: &Bucket) {
-    reply.array(8);
+fn balance(reply: &mut Reply<'_>, bucket: &Bucket, allowance: Option<&Allowance>, now: Time) {
+    reply.array(8 + usize::from(allowance.is_some()));
     reply.name(&bucket.id);
     reply.name(&bucket.unit);
     reply.integers([
@@ -154,6 +154,13 @@ fn balance(reply: &mut Reply<'_>, bucket: &Bucket) {
         bucket.valid_from.0,
     ]);
     time_or_null(reply, bucket.valid_to);
+    if let Some(allowance) = allowance {
+        reply.array(4);
+        reply.simple(allowance.cycle.period.name());
+        reply.integer(i64::from(allowance.cycle.offset_minutes));
+        reply.integer(allowance.amount);
+        time_or_null(reply, allowance.next_refill(bucket, now));
+    }
 }
 
 fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {

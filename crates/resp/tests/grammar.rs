@@ -52,8 +52,15 @@ fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).expect("a name")
 }
 
-const NO_ATTRIBUTES: BucketAttributes =
-    BucketAttributes { priority: None, valid_from: None, valid_to: None, floor: None };
+const NO_ATTRIBUTES: BucketAttributes = BucketAttributes {
+    priority: None,
+    valid_from: None,
+    valid_to: None,
+    floor: None,
+    period: None,
+    offset_minutes: None,
+    refill: None,
+};
 
 #[test]
 fn every_example_of_the_table_parses() {
@@ -125,6 +132,20 @@ fn balances() {
     writes(
         "SCUR.BUCKET a t m REMOVE",
         &Command::Bucket { txn: b"t", bucket: name("m"), attributes: NO_ATTRIBUTES, remove: true },
+    );
+    writes(
+        "SCUR.BUCKET a t m period Day AMOUNT 7 offset -60",
+        &Command::Bucket {
+            txn: b"t",
+            bucket: name("m"),
+            attributes: BucketAttributes {
+                period: Some(Period::Day),
+                offset_minutes: Some(-60),
+                refill: Some(7),
+                ..NO_ATTRIBUTES
+            },
+            remove: false,
+        },
     );
     writes("SCUR.DEBIT a t c 3", &Command::Debit { txn: b"t", unit: name("c"), amount: 3 });
     writes("SCUR.REFUND a t d", &Command::Refund { txn: b"t", debit: b"d", amount: None });

@@ -86,13 +86,17 @@ fn units(before: &Account, after: &Account) -> Vec<Name> {
 
 /// The amount that was debited or could not be debited of a unit between two states.
 fn debited(before: &Account, after: &Account, unit: Name) -> i128 {
-    let consumed = |account: &Account| -> i128 {
-        let buckets = account.buckets.iter().filter(|bucket| bucket.unit == unit);
+    let uncollected = |account: &Account| -> i128 {
         let uncollected = account.uncollected.iter().filter(|total| total.unit == unit);
-        buckets.map(|bucket| i128::from(bucket.consumed)).sum::<i128>()
-            + uncollected.map(|total| i128::from(total.amount)).sum::<i128>()
+        uncollected.map(|total| i128::from(total.amount)).sum()
     };
-    consumed(after) - consumed(before)
+    // A bucket that is removed takes its totals along.
+    let buckets = after.buckets.iter().filter(|bucket| bucket.unit == unit);
+    let consumed = buckets.map(|new| {
+        let old = before.buckets.iter().find(|old| old.no == new.no);
+        i128::from(new.consumed) - old.map_or(0, |old| i128::from(old.consumed))
+    });
+    consumed.sum::<i128>() + uncollected(after) - uncollected(before)
 }
 
 /// I13: what a request reports as used is debited or uncollected, whatever the answer is; and
@@ -103,10 +107,6 @@ fn used_is_accounted(
     command: &Command<'_>,
     answer: &Answer,
 ) -> Result<()> {
-    if let Command::Bucket { remove: true, .. } = command {
-        // A removed bucket takes its totals along.
-        return Ok(());
-    }
     for unit in units(before, after) {
         let expected = match (command, answer) {
             (Command::Update(request) | Command::Terminate(request), _) => used(request, unit),

@@ -5,7 +5,7 @@ mod balance;
 mod session;
 
 use crate::{Event, Op, Pair, Random, What, name};
-use scurry_ledger::{Limits, Name, NewBucket, Overrun, Status, Time};
+use scurry_ledger::{Cycle, Limits, Name, NewBucket, Overrun, Status, Time};
 
 const UNITS: &[&str] = &["oct", "sec"];
 const BUCKETS: &[&str] = &["a", "aa", "B", "b"];
@@ -92,6 +92,10 @@ impl Generator {
             self.clock = self.clock.max(all.unwrap_or(0)) + self.random.between(0, 5);
             return self.clock;
         }
+        if let Some(start) = self.some_period(pair) {
+            self.clock = self.clock.max(start);
+            return self.clock;
+        }
         let around = self.random.pick(&[-1, 0, 0, 0, 1]);
         let next = match self.random.below(20) {
             0..11 => self.clock,
@@ -106,6 +110,21 @@ impl Generator {
             self.clock = next;
         }
         self.clock
+    }
+
+    /// Now and then the start of a period of an allowance, or a time close to it, as many as forty
+    /// starts ahead.
+    fn some_period(&mut self, pair: &Pair) -> Option<i64> {
+        let allowances: Vec<Cycle> =
+            pair.account.iter().flat_map(|account| &account.allowances).map(|a| a.cycle).collect();
+        if allowances.is_empty() || !self.random.one_in(10) {
+            return None;
+        }
+        let mut start = Time(self.clock);
+        for _ in 0..self.random.pick(&[1, 1, 1, 2, 3, 40]) {
+            start = allowances.iter().filter_map(|cycle| cycle.end(start)).min()?;
+        }
+        Some(start.0 + self.random.pick(&[-1, 0, 0, 1, 30]))
     }
 
     fn some_deadline(&mut self, pair: &Pair) -> i64 {

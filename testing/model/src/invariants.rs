@@ -1,6 +1,7 @@
-//! I1 to I14 and I17 a second time, from the words of the design; `validate` checks some of them too.
+//! I1 to I14, I17 and I19 a second time, from the words of the design; `validate` checks some of them too.
 
 use crate::Op;
+use crate::model::calendar::Zone;
 use scurry_ledger::{
     Account, Answer, Bucket, BucketNo, Change, Code, Item, ItemAnswer, ItemRequest, Name, Session,
     Time, TombstoneKind, WindowEntry,
@@ -183,9 +184,6 @@ fn accounted(
     answer: &Answer,
 ) -> Checked {
     let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
-    if matches!(op, Op::Bucket { remove: true, .. }) {
-        return Ok(());
-    }
     let mut due: BTreeMap<Name, i128> = BTreeMap::new();
     for item in op.request().iter().flat_map(|request| &request.items) {
         *due.entry(item.unit).or_insert(0) += i128::from(item.used.unwrap_or(0));
@@ -193,10 +191,12 @@ fn accounted(
     if let (Op::Debit { unit, .. }, Answer::Amount { amount, .. }) = (op, answer) {
         *due.entry(*unit).or_insert(0) += i128::from(*amount);
     }
+    // A bucket that is removed takes its totals along.
+    for is in &after.buckets {
+        let was = bucket(before, is.no).map_or(0, |was| i128::from(was.consumed));
+        *due.entry(is.unit).or_insert(0) += was - i128::from(is.consumed);
+    }
     for (account, sign) in [(before, 1), (after, -1)] {
-        for bucket in &account.buckets {
-            *due.entry(bucket.unit).or_insert(0) += sign * i128::from(bucket.consumed);
-        }
         for uncollected in &account.uncollected {
             *due.entry(uncollected.unit).or_insert(0) += sign * i128::from(uncollected.amount);
         }
@@ -213,6 +213,7 @@ pub(crate) fn ticked(
     moved(before, after)?;
     bystanders(before, after, None, change.at)?;
     in_time(before, change)?;
+    refilled(before, change.at, change)?;
     let mut last = None;
     for op in &change.ops {
         let scurry_ledger::Op::Bury(tombstone) = op else { continue };
@@ -220,6 +221,27 @@ pub(crate) fn ticked(
         let place = Some((tombstone.forget_at, tombstone.id.as_bytes().to_vec()));
         ensure(last < place, || format!("I9: out of order: {tombstone:?}"))?;
         last = place;
+    }
+    Ok(())
+}
+
+/// I19: each period that has begun while a bucket was valid has brought its credit, counted one by one.
+fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
+    for was in before.iter().flat_map(|account| &account.allowances) {
+        let of = before.and_then(|account| bucket(account, was.bucket));
+        let Some(of) = of else { return Err(format!("I18: no bucket of {was:?}")) };
+        let zone = Zone { period: was.cycle.period, minutes: was.cycle.offset_minutes };
+        let (mut due, mut start) = (0, zone.next_start(was.period_start.0));
+        while start <= now.0 {
+            due += i128::from(if of.is_valid(Time(start)) { was.amount } else { 0 });
+            start = zone.next_start(start);
+        }
+        let credited = change.ops.iter().map(|op| match op {
+            scurry_ledger::Op::Credit(posting) if posting.bucket == was.bucket => posting.amount,
+            _ => 0,
+        });
+        let credited: i128 = credited.map(i128::from).sum();
+        ensure(credited == due, || format!("I19: {credited} of {due} by {was:?}, {change:?}"))?;
     }
     Ok(())
 }

@@ -1,6 +1,8 @@
 //! One small story per rule of docs/ledger.md, told to ledger and model alike. The names are
 //! what testing/mutants refers to.
 
+#[path = "rules/allowances.rs"]
+mod allowances;
 #[path = "rules/balance.rs"]
 mod balance;
 #[path = "rules/due.rs"]

@@ -1,8 +1,8 @@
 //! Facts of a Change in words: one definition for people and for machines.
 
 use scurry_ledger::{
-    Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, Name, Op, PackedAnswer, Posting,
-    SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
+    Allowance, Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, Name, Op, PackedAnswer,
+    Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
 };
 use serde_json::{Map, Value, json};
 
@@ -71,6 +71,21 @@ fn fact(op: &Op) -> Fact {
         Op::Debit(of) => ("debit", posting(of)),
         Op::Overdraw(of) => ("overdraw", posting(of)),
         Op::Expire(of) => ("expire", posting(of)),
+        Op::SetAllowance(Allowance { bucket, cycle, amount, period_start }) => (
+            "set-allowance",
+            vec![
+                ("bucket", json!(bucket.0)),
+                ("period", json!(cycle.period.name())),
+                ("offset_minutes", json!(cycle.offset_minutes)),
+                ("amount", json!(amount)),
+                ("period_start_ms", time(*period_start)),
+            ],
+        ),
+        Op::EndAllowance(bucket) => ("end-allowance", vec![("bucket", json!(bucket.0))]),
+        Op::BeginPeriod { bucket, period_start } => {
+            let start = ("period_start_ms", time(*period_start));
+            ("begin-period", vec![("bucket", json!(bucket.0)), start])
+        }
         Op::SetCounter { id, unit, period, period_start, value } => (
             "set-counter",
             vec![

@@ -3,7 +3,7 @@
 use super::Touched;
 use super::remembered::{put_denied, put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
-use scurry_ledger::{BucketTerms, Cause, ItemAt, Op, Posting, SessionAt, Time};
+use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, Op, Posting, SessionAt, Time};
 
 /// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
 pub(super) mod number {
@@ -40,6 +40,9 @@ pub(super) mod number {
     pub(in crate::change) const FORGET: u8 = 31;
     pub(in crate::change) const REMOVE_NAMED_BUCKET: u8 = 32;
     pub(in crate::change) const NAME_SESSION: u8 = 53;
+    pub(in crate::change) const SET_ALLOWANCE: u8 = 60;
+    pub(in crate::change) const END_ALLOWANCE: u8 = 61;
+    pub(in crate::change) const BEGIN_PERIOD: u8 = 62;
     pub(in crate::change) const REMEMBER_DENIED: u8 = 65;
 }
 
@@ -139,6 +142,35 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.varint(u64::from(bucket.0));
             pen.name(id);
             pen.name(unit);
+        }
+        Op::SetAllowance(allowance) => {
+            let Allowance { bucket, cycle, amount, period_start } = allowance;
+            pen.fields(|line| {
+                line.byte(number::SET_ALLOWANCE);
+                line.varint(u64::from(bucket.0));
+                line.byte(cycle.period as u8);
+                line.signed(i64::from(cycle.offset_minutes));
+            });
+            pen.fields(|line| {
+                line.amount(*amount);
+                line.time(*period_start, at);
+            });
+            touched.note(*bucket);
+        }
+        Op::EndAllowance(bucket) => {
+            pen.fields(|line| {
+                line.byte(number::END_ALLOWANCE);
+                line.varint(u64::from(bucket.0));
+            });
+            touched.note(*bucket);
+        }
+        Op::BeginPeriod { bucket, period_start } => {
+            pen.fields(|line| {
+                line.byte(number::BEGIN_PERIOD);
+                line.varint(u64::from(bucket.0));
+                line.time(*period_start, at);
+            });
+            touched.note(*bucket);
         }
         Op::SetCounter { id, unit, period, period_start, value } => {
             pen.byte(number::SET_COUNTER);

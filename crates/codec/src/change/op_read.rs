@@ -7,8 +7,8 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    BucketNo, BucketTerms, ItemAt, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
-    Time,
+    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, Op, Overrun, PackedAnswer, Period, Posting,
+    SessionAt, Status, Time,
 };
 
 /// Reads one op and hands it on. Each kind is handed on by itself: an op is large, so only the bytes
@@ -102,6 +102,11 @@ fn take_rarer(
         number::DEBIT => facts.take(Op::Debit(take_posting(from)?)),
         number::OVERDRAW => facts.take(Op::Overdraw(take_posting(from)?)),
         number::EXPIRE => facts.take(Op::Expire(take_posting(from)?)),
+        number::SET_ALLOWANCE => facts.take(Op::SetAllowance(take_allowance(from, at)?)),
+        number::END_ALLOWANCE => facts.take(Op::EndAllowance(take_bucket(from)?)),
+        number::BEGIN_PERIOD => {
+            facts.take(Op::BeginPeriod { bucket: take_bucket(from)?, period_start: from.time(at)? })
+        }
         number::SET_COUNTER => facts.take(Op::SetCounter {
             id: from.name()?,
             unit: from.name()?,
@@ -206,6 +211,14 @@ fn take_period(from: &mut Cursor<'_>) -> Result<Period, Malformed> {
         4 => Ok(Period::Month),
         _ => Err(Malformed::Choice),
     }
+}
+
+fn take_allowance(from: &mut Cursor<'_>, at: Time) -> Result<Allowance, Malformed> {
+    let bucket = take_bucket(from)?;
+    let period = take_period(from)?;
+    let offset_minutes = i16::try_from(from.signed()?).map_err(|_| Malformed::Number)?;
+    let cycle = Cycle { period, offset_minutes };
+    Ok(Allowance { bucket, cycle, amount: take_positive(from)?, period_start: from.time(at)? })
 }
 
 fn take_terms(from: &mut Cursor<'_>, at: Time) -> Result<BucketTerms, Malformed> {

@@ -2,9 +2,9 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    BucketNo, BucketTerms, Cause, Change, Code, DebitPart, Id, ItemAnswer, ItemAnswers, ItemAt,
-    Name, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time,
-    Tombstone, TombstoneKind, Transaction,
+    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, Id, ItemAnswer,
+    ItemAnswers, ItemAt, Name, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
+    StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -155,6 +155,14 @@ pub(crate) fn every_op() -> Change {
         Op::Forget,
         Op::RemoveBucket { bucket: BucketNo(9), named: Some((name("main"), name("octets"))) },
         Op::NameSession(id("session-1")),
+        Op::SetAllowance(Allowance {
+            bucket: BucketNo(300),
+            cycle: Cycle { period: Period::Week, offset_minutes: -840 },
+            amount: 5_000_000_000,
+            period_start: Time(1_699_833_600_000),
+        }),
+        Op::EndAllowance(BucketNo(10)),
+        Op::BeginPeriod { bucket: BucketNo(11), period_start: AT },
         bury("denied", denied),
         deny(Cause::Balance),
         deny(limit),

@@ -90,6 +90,9 @@ fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
         | Op::ReleaseExpired(..)
         // They change no balance, and what they say of one is said by another fact.
         | Op::NameSession(_)
+        | Op::SetAllowance(_)
+        | Op::EndAllowance(_)
+        | Op::BeginPeriod { .. }
         | Op::AddItem { .. }
         | Op::Grant { .. }
         | Op::Use { .. }

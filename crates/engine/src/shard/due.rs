@@ -102,12 +102,17 @@ impl Shard {
         let Some(change) = change else { return };
         self.stats.commits += 1;
         self.stats.expiries += 1;
+        let mut before: Option<&Op> = None;
         for op in &change.ops {
             match op {
                 Op::CloseSession(_) => self.stats.sessions_expired += 1,
-                Op::Expire(_) => self.stats.buckets_expired += 1,
+                // What a refill takes is no end of a bucket.
+                Op::Expire(_) if !matches!(before, Some(Op::BeginPeriod { .. })) => {
+                    self.stats.buckets_expired += 1;
+                }
                 _ => {}
             }
+            before = Some(op);
         }
         committed(&id, &change);
     }

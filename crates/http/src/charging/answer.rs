@@ -124,6 +124,19 @@ pub(super) struct BucketBody {
     pub(super) priority: i64,
     pub(super) valid_from_ms: i64,
     pub(super) valid_to_ms: Option<i64>,
+    /// Absent where the bucket is not refilled.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) allowance: Option<AllowanceBody>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "BucketAllowance")]
+pub(super) struct AllowanceBody {
+    pub(super) period: String,
+    pub(super) offset_minutes: i64,
+    pub(super) amount: Quantity,
+    /// null where the bucket ends before.
+    pub(super) refills_at_ms: Option<i64>,
 }
 
 #[derive(Serialize, JsonSchema)]

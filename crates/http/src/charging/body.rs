@@ -1,7 +1,7 @@
 //! What requests say in their bodies. `build.rs` makes commands of it.
 
 use super::quantity::{Amount, Correction};
-use super::text::{FirstStatus, Id, Name, Overrun, Period, Status};
+use super::text::{FirstStatus, Id, Name, Overrun, Period, Recurring, Status};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
@@ -47,6 +47,19 @@ pub(super) struct NewBucket {
     pub(super) valid_to_ms: Option<i64>,
     /// 0 or less: minus the credit limit.
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Refills the bucket when a period begins: to its first credit unless told otherwise.
+    pub(super) allowance: Option<Allowance>,
+}
+
+/// What a bucket is refilled to when a period begins; what is left then expires.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Allowance {
+    pub(super) period: Recurring,
+    /// Minutes by which the clocks of the time zone are ahead of UTC.
+    #[schemars(range(min = -840, max = 840))]
+    pub(super) offset_minutes: Option<i16>,
+    pub(super) amount: Option<Amount<1>>,
 }
 
 /// The status of an account, and identities to set or, with null, to remove.
@@ -72,6 +85,8 @@ pub(super) struct TopUp {
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// Of a bucket that is created by this.
+    pub(super) allowance: Option<Allowance>,
 }
 
 /// A correction of a bucket; below 0 it voids.
@@ -85,7 +100,7 @@ pub(super) struct Adjustment {
 /// Changes of a bucket: at least one of these.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = something_of(&["priority", "valid_from_ms", "floor"], Some("valid_to_ms"))))]
+#[schemars(extend("anyOf" = something_of(&["priority", "valid_from_ms", "floor"], &["valid_to_ms", "allowance"])))]
 pub(super) struct BucketChange {
     pub(super) priority: Option<i32>,
     pub(super) valid_from_ms: Option<i64>,
@@ -93,6 +108,9 @@ pub(super) struct BucketChange {
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
+    /// What is left out stays as it is. null: the bucket is not refilled any more.
+    #[serde(default, deserialize_with = "present")]
+    pub(super) allowance: Option<Option<Allowance>>,
 }
 
 /// A direct debit, all or nothing.
@@ -188,7 +206,7 @@ pub(super) struct SessionUpdate {
 /// `used` or `requested`, or both.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("anyOf" = something_of(&["used", "requested"], None)))]
+#[schemars(extend("anyOf" = something_of(&["used", "requested"], &[])))]
 pub(super) struct UpdatedItem {
     /// The rating group.
     pub(super) key: u32,
@@ -254,16 +272,18 @@ impl JsonSchema for Data {
     }
 }
 
-/// One of these members at least, and not null; or this one, which may be.
-fn something_of(members: &[&str], or_null: Option<&str>) -> Value {
+/// One of these members at least, and not null; or one of those, which may be.
+fn something_of(members: &[&str], or_null: &[&str]) -> Value {
     let some = members.iter().map(|member| {
         let there = json!({ "not": { "type": "null" } });
         json!({ "required": [member], "properties": { *member: there } })
     });
-    some.chain(or_null.map(|member| json!({ "required": [member] }))).collect()
+    some.chain(or_null.iter().map(|member| json!({ "required": [member] }))).collect()
 }
 
 /// null is a value, and not the same as nothing.
-fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<i64>>, D::Error> {
+fn present<'de, T: Deserialize<'de>, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Option<T>>, D::Error> {
     Option::deserialize(deserializer).map(Some)
 }

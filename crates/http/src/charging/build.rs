@@ -1,8 +1,8 @@
 //! The commands that requests are.
 
 use super::body::{
-    Adjustment, BucketChange, Count, Debit, NewAccount, NewSession, NewStatus, Refund, SessionEnd,
-    SessionUpdate, TopUp,
+    Adjustment, Allowance, BucketChange, Count, Debit, NewAccount, NewSession, NewStatus, Refund,
+    SessionEnd, SessionUpdate, TopUp,
 };
 use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
@@ -52,6 +52,19 @@ fn check_names<T: PartialEq>(
 /// TO of a bucket: a time, `none`, or not said.
 fn end(valid_to_ms: Option<Option<i64>>) -> Option<String> {
     valid_to_ms.map(|end| end.map_or_else(|| "none".to_owned(), |end| end.to_string()))
+}
+
+/// PERIOD of a bucket and what belongs to it: an allowance, none any more, or not said.
+fn allowance(command: Command, allowance: Option<Option<Allowance>>) -> Command {
+    match allowance {
+        None => command,
+        Some(None) => command.word("PERIOD").word("none"),
+        Some(Some(Allowance { period, offset_minutes, amount })) => command
+            .word("PERIOD")
+            .word(period.word())
+            .number("OFFSET", offset_minutes)
+            .number("AMOUNT", amount),
+    }
 }
 
 impl<const LEAST: i64, const MOST: i64> From<Amount<LEAST, MOST>> for i64 {
@@ -149,6 +162,7 @@ pub(super) fn create(input: &Input) -> Result<Command, Problem> {
             .number("FROM", bucket.valid_from_ms)
             .number("TO", bucket.valid_to_ms)
             .number("FLOOR", bucket.floor);
+        command = allowance(command, bucket.allowance.map(Some));
     }
     Ok(command)
 }
@@ -172,14 +186,15 @@ pub(super) fn delete(input: &Input) -> Result<Command, Problem> {
 pub(super) fn top_up(input: &Input) -> Result<Command, Problem> {
     let body: TopUp = input.json()?;
     check_order("", body.valid_from_ms, body.valid_to_ms.flatten())?;
-    Ok(transaction("SCUR.TOPUP", input)?
+    let command = transaction("SCUR.TOPUP", input)?
         .word(body.bucket.as_str())
         .integer(body.amount)
         .option("UNIT", body.unit.as_ref().map(Text::as_str))
         .number("PRIORITY", body.priority)
         .number("FROM", body.valid_from_ms)
         .option("TO", end(body.valid_to_ms))
-        .number("FLOOR", body.floor))
+        .number("FLOOR", body.floor);
+    Ok(allowance(command, body.allowance.map(Some)))
 }
 
 pub(super) fn adjust(input: &Input) -> Result<Command, Problem> {
@@ -198,8 +213,9 @@ pub(super) fn change_bucket(input: &Input) -> Result<Command, Problem> {
         .number("FROM", body.valid_from_ms)
         .option("TO", end(body.valid_to_ms))
         .number("FLOOR", body.floor);
+    let command = allowance(command, body.allowance);
     if command.0.len() == unchanged {
-        let why = "must change something: priority, valid_from_ms, valid_to_ms or floor";
+        let why = "must change something: priority, valid_from_ms, valid_to_ms, floor or allowance";
         return Err(field_problem(FaultLocation::Body(""), why));
     }
     Ok(command)

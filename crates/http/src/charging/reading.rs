@@ -1,9 +1,9 @@
 //! Replies of the store become answers.
 
 use super::answer::{
-    AccountBody, AccountList, AccountRow, Answer, Audit, Body, BucketBody, BucketTotals, Checked,
-    CounterBody, Done, ItemAnswer, Moved, OpenItem, OpenSession, SessionAnswer, SessionRow,
-    Sessions, Uncollected, Why,
+    AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
+    BucketTotals, Checked, CounterBody, Done, ItemAnswer, Moved, OpenItem, OpenSession,
+    SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
 use super::list_cursor::Cursor;
 use super::quantity::Quantity;
@@ -83,6 +83,10 @@ fn read_account(map: &Value) -> Option<AccountBody> {
             priority: bucket.integer()?,
             valid_from_ms: bucket.integer()?,
             valid_to_ms: bucket.integer_or_nil()?,
+            allowance: match bucket.value() {
+                Some(row) => Some(read_allowance(row)?),
+                None => None,
+            },
         })
     })?;
     let counters = each(field(map, "counters")?, |counter| {
@@ -101,6 +105,16 @@ fn read_account(map: &Value) -> Option<AccountBody> {
         buckets,
         counters,
         sessions: read_sessions(map)?,
+    })
+}
+
+fn read_allowance(row: &Value) -> Option<AllowanceBody> {
+    let mut row = Reader::of(row)?;
+    Some(AllowanceBody {
+        period: row.text()?,
+        offset_minutes: row.integer()?,
+        amount: row.quantity()?,
+        refills_at_ms: row.integer_or_nil()?,
     })
 }
 

@@ -93,6 +93,16 @@ pub(crate) enum Period {
     Month,
 }
 
+/// When a bucket is refilled.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Recurring {
+    Hour,
+    Day,
+    Week,
+    Month,
+}
+
 /// Gives each variant its word.
 macro_rules! words {
     ($($kind:ident { $($variant:ident = $word:literal),+ })+) => {
@@ -109,4 +119,5 @@ words! {
     Status { Active = "active", Suspended = "suspended", Closed = "closed" }
     Overrun { Overdraw = "overdraw", Clamp = "clamp" }
     Period { None = "none", Hour = "hour", Day = "day", Week = "week", Month = "month" }
+    Recurring { Hour = "hour", Day = "day", Week = "week", Month = "month" }
 }

@@ -3,8 +3,8 @@
 use super::draft::Draft;
 use super::{Outcome, Step, reject};
 use crate::{
-    Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Id, Name, Op, Posting, Status,
-    Time,
+    Allowance, Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Cycle, Id, Name, Op,
+    Period, Posting, Status, Time,
 };
 
 /// The terms of a new bucket.
@@ -15,6 +15,19 @@ pub(super) fn new_terms(attributes: &BucketAttributes) -> BucketTerms {
         valid_to: attributes.valid_to.flatten(),
         floor: attributes.floor.unwrap_or(0),
     }
+}
+
+/// The allowance of a new bucket: its first period is the present one, which the first credit is for.
+pub(super) fn new_allowance(
+    bucket: BucketNo,
+    first_credit: i64,
+    attributes: &BucketAttributes,
+    now: Time,
+) -> Option<Allowance> {
+    let period = attributes.period.filter(|&period| period != Period::None)?;
+    let cycle = Cycle { period, offset_minutes: attributes.offset_minutes.unwrap_or(0) };
+    let amount = attributes.refill.unwrap_or(first_credit);
+    Some(Allowance { bucket, cycle, amount, period_start: cycle.start(now) })
 }
 
 pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Outcome> {
@@ -32,6 +45,10 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Outcome
         let no = BucketNo(draft.account().next_bucket);
         let terms = new_terms(&new.attributes);
         draft.record(Op::AddBucket { id: new.bucket, unit: new.unit, terms });
+        let allowance = new_allowance(no, new.amount, &new.attributes, draft.now);
+        if let Some(allowance) = allowance {
+            draft.record_allowance(allowance)?;
+        }
         if new.amount > 0 {
             draft.record_inflow(Op::Credit, Posting { bucket: no, amount: new.amount })?;
         }
@@ -53,6 +70,12 @@ pub(super) fn status(
         return reject(Code::NotApplicable, "a closed account stays closed");
     }
     draft.record(Op::SetStatus(status));
+    // Nothing is credited to a closed account any more.
+    while status == Status::Closed
+        && let Some(&Allowance { bucket, .. }) = draft.account().allowances.first()
+    {
+        draft.record(Op::EndAllowance(bucket));
+    }
     for (kind, value) in identities {
         let known = draft.account().identities.iter().any(|identity| identity.kind == *kind);
         let full = draft.account().identities.len() >= draft.limits.identities_max;

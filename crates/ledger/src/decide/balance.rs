@@ -1,15 +1,15 @@
 //! Commands with a transaction id: TOPUP, ADJUST, BUCKET, DEBIT, REFUND, COUNTER
 //! (docs/ledger.md section 12; RFC 8506 section 6).
 
-use super::account::new_terms;
+use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::units::{burn_order, debit_parts, shortage};
 use super::{Outcome, Step, reject};
 use crate::digest::Body;
 use crate::{
-    Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command, DebitPart, Id,
-    Name, Op, Period, Posting, Status, Time, Transaction,
+    Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
+    Cycle, DebitPart, Id, Name, Op, Period, Posting, Status, Time, Transaction,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -136,32 +136,73 @@ fn topup(
             bucket.no
         }
         (None, None) => return find(draft, id).map(|_| Done::ok(0)),
-        (None, Some(_)) if draft.account().buckets.len() >= draft.limits.buckets_max => {
-            let bound = ("buckets_max", draft.limits.buckets_max);
-            return draft.busy(bound, None, "the account has as many as allowed: remove one");
-        }
         (None, Some(_)) if draft.account().next_bucket == u16::MAX => {
             let bound = ("bucket numbers", usize::from(u16::MAX));
             return draft.busy(bound, None, "the account has used up all that it will ever have");
         }
         (None, Some(_)) => BucketNo(draft.account().next_bucket),
     };
+    let spent = if existing.is_none() { spent_to_remove(draft)? } else { Vec::new() };
     check_room(draft)?;
     if draft.account().status == Status::Closed {
         return Ok(Done::denied_service(existing.map_or(0, |bucket| bucket.available)));
     }
+    for named in spent {
+        draft.record(named);
+    }
     match (&existing, unit, attributes.valid_to) {
         (None, Some(unit), _) => {
             draft.record(Op::AddBucket { id, unit, terms: new_terms(attributes) });
+            if let Some(allowance) = new_allowance(no, amount, attributes, draft.now) {
+                draft.record_allowance(allowance)?;
+            }
         }
         (Some(bucket), _, Some(valid_to)) => {
             let terms = BucketTerms { valid_to, ..terms_of(bucket) };
             draft.record(Op::SetBucket { bucket: no, terms });
+            if let Some(&allowance) = draft.account().allowance(no) {
+                draft.record_allowance(from_now_on(allowance, draft.now))?;
+            }
         }
         _ => {}
     }
     draft.record_inflow(Op::Credit, Posting { bucket: no, amount })?;
     Ok(Done::ok(draft.bucket(no).available))
+}
+
+/// Removals that make room for one more bucket: spent ones go, the first to end first. A bucket is spent
+/// when nothing is left in it, it has expired, and no debit from it is remembered any more: the last was
+/// before its end.
+fn spent_to_remove(draft: &Draft<'_>) -> Step<Vec<Op>> {
+    let (account, max) = (draft.account(), draft.limits.buckets_max);
+    let beyond = (account.buckets.len() + 1).saturating_sub(max);
+    if beyond == 0 {
+        return Ok(Vec::new());
+    }
+    let is_empty = |bucket: &&Bucket| bucket.available == 0 && bucket.held == 0;
+    let mut spent: Vec<(Time, &Bucket)> = account
+        .buckets
+        .iter()
+        .filter(is_empty)
+        .filter(|bucket| bucket.is_expired(draft.now))
+        .filter_map(|bucket| Some((bucket.valid_to?, bucket)))
+        .collect();
+    spent.sort_unstable_by_key(|&(end, bucket)| (end, bucket.id));
+    let spent_at = |end: Time| end.plus_ms(draft.limits.transaction_ms);
+    match spent.get(beyond - 1).map(|&(end, _)| spent_at(end)) {
+        Some(last) if last <= draft.now => {
+            let removal = |&(_, bucket): &(Time, &Bucket)| Op::RemoveBucket {
+                bucket: bucket.no,
+                named: Some((bucket.id, bucket.unit)),
+            };
+            Ok(spent[..beyond].iter().map(removal).collect())
+        }
+        first => draft.busy(
+            ("buckets_max", max),
+            first,
+            "the account has as many as allowed: remove one",
+        ),
+    }
 }
 
 fn check_topup(
@@ -181,6 +222,9 @@ fn check_topup(
             Code::Invalid,
             "the bucket exists: change PRIORITY, FROM and FLOOR with SCUR.BUCKET",
         );
+    }
+    if attributes.period.is_some() {
+        return reject(Code::Invalid, "the bucket exists: change PERIOD with SCUR.BUCKET");
     }
     let valid_to = attributes.valid_to.unwrap_or(bucket.valid_to);
     check_order(&BucketTerms { valid_to, ..terms_of(bucket) })?;
@@ -237,12 +281,52 @@ fn change_bucket(
         floor: attributes.floor.unwrap_or(old.floor),
     };
     check_order(&terms)?;
+    let allowance = changed_allowance(draft, bucket.no, attributes)?;
     check_room(draft)?;
     if attributes.floor.is_some_and(|floor| floor > bucket.available) {
         return Ok(Done::beyond_credit(bucket.available, Cause::Balance));
     }
-    draft.record(Op::SetBucket { bucket: bucket.no, terms });
+    if terms != old || attributes.period.is_none() {
+        draft.record(Op::SetBucket { bucket: bucket.no, terms });
+    }
+    match allowance {
+        Some(allowance) => draft.record_allowance(allowance)?,
+        None if draft.account().allowance(bucket.no).is_some() => {
+            draft.record(Op::EndAllowance(bucket.no));
+        }
+        None => {}
+    }
     Ok(Done::ok(bucket.available))
+}
+
+/// An allowance whose terms, or whose bucket's, change now: periods that have begun bring nothing more,
+/// whether they brought something or not.
+fn from_now_on(allowance: Allowance, now: Time) -> Allowance {
+    let present = allowance.cycle.start(now);
+    Allowance { period_start: allowance.period_start.max(present), ..allowance }
+}
+
+/// The allowance that a bucket has behind a change of its attributes.
+fn changed_allowance(
+    draft: &Draft<'_>,
+    bucket: BucketNo,
+    attributes: &BucketAttributes,
+) -> Step<Option<Allowance>> {
+    let known = draft.account().allowance(bucket);
+    let period = match attributes.period {
+        None => return Ok(known.map(|&allowance| from_now_on(allowance, draft.now))),
+        Some(Period::None) => return Ok(None),
+        Some(period) => period,
+    };
+    let Some(amount) = attributes.refill.or(known.map(|known| known.amount)) else {
+        return reject(Code::Invalid, "the bucket has no allowance yet: AMOUNT must say how much");
+    };
+    if draft.account().status == Status::Closed {
+        return reject(Code::NotApplicable, "the account is closed: nothing is credited any more");
+    }
+    let offset = known.map_or(0, |known| known.cycle.offset_minutes);
+    let cycle = Cycle { period, offset_minutes: attributes.offset_minutes.unwrap_or(offset) };
+    Ok(Some(Allowance { bucket, cycle, amount, period_start: cycle.start(draft.now) }))
 }
 
 fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {

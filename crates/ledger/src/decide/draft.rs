@@ -2,8 +2,8 @@
 
 use crate::apply::{Named, apply_op, seal};
 use crate::{
-    Account, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt, Limits, Op,
-    Overrun, Posting, Rejection, Session, SessionAt, Time,
+    Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt,
+    Limits, Op, Overrun, Posting, Rejection, Session, SessionAt, Time,
 };
 use alloc::vec::Vec;
 
@@ -95,10 +95,29 @@ impl<'a> Draft<'a> {
     ) -> Result<(), Rejection> {
         let bucket = self.bucket(posting.bucket);
         let inflow = i128::from(bucket.credited) + i128::from(bucket.refunded);
-        if inflow + i128::from(posting.amount) > i128::from(i64::MAX) {
+        let to_come = self.still_to_come(posting.bucket);
+        if inflow + to_come + i128::from(posting.amount) > i128::from(i64::MAX) {
             return Err(OVERFLOW);
         }
         self.record(op(posting));
+        Ok(())
+    }
+
+    fn still_to_come(&self, no: BucketNo) -> i128 {
+        self.account().allowance(no).map_or(0, |allowance| allowance.still_to_come(self.bucket(no)))
+    }
+
+    /// Records the allowance that a bucket has from now on, where its totals have room for all that
+    /// it will ever bring (I18).
+    pub(super) fn record_allowance(&mut self, allowance: Allowance) -> Result<(), Rejection> {
+        if self.account().allowance(allowance.bucket) != Some(&allowance) {
+            self.record(Op::SetAllowance(allowance));
+        }
+        let bucket = self.bucket(allowance.bucket);
+        let inflow = i128::from(bucket.credited) + i128::from(bucket.refunded);
+        if inflow + allowance.still_to_come(bucket) > i128::from(i64::MAX) {
+            return Err(OVERFLOW);
+        }
         Ok(())
     }
 

@@ -1,11 +1,14 @@
 //! What is due comes first (docs/ledger.md section 3): sessions whose Tcc ran out (RFC 8506
 //! section 7, state Open, event "session supervision timer expired"), buckets whose validity
-//! ended, ids whose time to be remembered is over. Each is done as of its own time, so it does not
+//! ended, periods in which a bucket is refilled, ids whose time to be remembered is over. Each is done as of its own time, so it does not
 //! matter whether a timer has run before a command comes.
 
 use super::draft::Draft;
 use super::units::release_item;
-use crate::{Account, BucketNo, Id, ItemAt, Op, Posting, Time, Tombstone, TombstoneKind};
+use crate::{
+    Account, Allowance, BucketNo, Id, ItemAt, Op, Posting, SessionAt, Time, Tombstone,
+    TombstoneKind,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -15,7 +18,8 @@ enum Due {
     Bucket(BucketNo),
 }
 
-/// When the account next has something due; a host sets its timer to it.
+/// When the account next has something due; a host sets its timer to it. A refill has no timer: ten
+/// million accounts would have theirs at midnight.
 #[inline]
 pub fn next_due(account: &Account) -> Option<Time> {
     let mut due = None;
@@ -36,10 +40,24 @@ pub fn next_due(account: &Account) -> Option<Time> {
     due
 }
 
+/// True when something is due at `now`, refills among it.
+#[inline]
+pub(crate) fn is_due(account: &Account, now: Time) -> bool {
+    next_due(account).is_some_and(|due| due <= now)
+        || (!account.allowances.is_empty() && is_refill_due(account, now))
+}
+
+#[cold]
+fn is_refill_due(account: &Account, now: Time) -> bool {
+    let buckets = |no| account.bucket_no(no);
+    let mut allowances = account.allowances.iter();
+    allowances.any(|of| buckets(of.bucket).is_some_and(|bucket| of.refills(bucket, now) > 0))
+}
+
 /// Records all that is due by the draft's time, in the order (time, sessions first, id).
 pub(crate) fn expire_due(draft: &mut Draft<'_>) {
     let now = draft.now;
-    if next_due(draft.account()).is_none_or(|due| due > now) {
+    if !is_due(draft.account(), now) {
         return;
     }
     debug_assert!(
@@ -50,12 +68,16 @@ pub(crate) fn expire_due(draft: &mut Draft<'_>) {
         match due {
             Due::Session(id) => expire_session(draft, &id),
             Due::Bucket(no) => {
+                refill(draft, no, now);
                 let amount = draft.bucket(no).available;
                 if amount > 0 {
                     draft.record(Op::Expire(Posting { bucket: no, amount }));
                 }
             }
         }
+    }
+    for place in 0..draft.account().allowances.len() {
+        refill(draft, draft.account().allowances[place].bucket, now);
     }
     let account = draft.account();
     let forgettable = |time: Option<Time>| time.is_some_and(|time| time <= now);
@@ -81,12 +103,49 @@ fn collect(draft: &Draft<'_>) -> Vec<Due> {
     due.into_iter().map(|(_, _, _, due)| due).collect()
 }
 
+/// Refills a bucket, where it has an allowance, for each period that begins by `until` while it is
+/// valid. What is left at the start of each expires and a debt stays, so of what `count` refills bring
+/// the last is left at most: facts of any number of periods are as few as those of one.
+fn refill(draft: &mut Draft<'_>, no: BucketNo, until: Time) {
+    let Some(allowance) = draft.account().allowance(no).copied() else { return };
+    let bucket = draft.bucket(no);
+    let count = allowance.refills(bucket, until);
+    if count == 0 {
+        return;
+    }
+    let last = Allowance::last_moment(bucket, until);
+    let credit = i128::from(count) * i128::from(allowance.amount);
+    let all = i128::from(bucket.available) + credit;
+    // Each fits: the credit of all refills to come was looked at when they were set (I18).
+    let narrow = |amount: i128| i64::try_from(amount).unwrap_or(i64::MAX);
+    let (credit, over) = (narrow(credit), narrow(all - all.min(i128::from(allowance.amount))));
+    draft.record(Op::BeginPeriod { bucket: no, period_start: allowance.cycle.start(last) });
+    if over > 0 {
+        draft.record(Op::Expire(Posting { bucket: no, amount: over }));
+    }
+    draft.record(Op::Credit(Posting { bucket: no, amount: credit }));
+}
+
+/// The buckets that a session holds something in, and that are refilled.
+fn refilled_buckets(draft: &Draft<'_>, session: SessionAt) -> Vec<BucketNo> {
+    let slices = draft.session(session).items.iter().flat_map(|item| &item.slices);
+    let account = draft.account();
+    slices.map(|slice| slice.bucket).filter(|&no| account.allowance(no).is_some()).collect()
+}
+
 fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     // A host that keeps a busy account apart brings the first that is due in last.
     let place = draft.account().sessions.iter().rposition(|session| session.id == *id);
     let Some(place) = place else { return };
     let session = draft.name(place);
     let deadline = draft.session(session).deadline;
+    if !draft.account().allowances.is_empty() {
+        // What comes back belongs to the period in which it does. A period that begins with the deadline
+        // comes behind it.
+        for no in refilled_buckets(draft, session) {
+            refill(draft, no, deadline.plus_ms(-1));
+        }
+    }
     let items = draft.session(session).items.len();
     for item in 0..items {
         let item = u8::try_from(item).unwrap_or(u8::MAX);

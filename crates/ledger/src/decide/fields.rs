@@ -2,8 +2,8 @@
 
 use super::{Step, reject};
 use crate::{
-    BucketAttributes, Code, Command, Create, Id, ItemRequest, Limits, NewBucket, SessionRequest,
-    Status, Time,
+    BucketAttributes, Code, Command, Create, Cycle, Id, ItemRequest, Limits, NewBucket, Period,
+    SessionRequest, Status, Time,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -25,7 +25,8 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
         Command::TopUp { txn, amount, attributes, .. } => {
             transaction_id(txn)?;
             at_least_one(*amount)?;
-            check_attributes(attributes)
+            check_attributes(attributes)?;
+            check_allowance(attributes)
         }
         Command::Adjust { txn, amount, .. } => {
             transaction_id(txn)?;
@@ -35,8 +36,12 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
         Command::Bucket { txn, attributes, remove, .. } => {
             transaction_id(txn)?;
             let changes = *attributes != BucketAttributes::default();
-            require(changes != *remove, "name PRIORITY, FROM, TO or FLOOR, or REMOVE alone")?;
-            check_attributes(attributes)
+            require(
+                changes != *remove,
+                "name PRIORITY, FROM, TO, FLOOR or PERIOD, or REMOVE alone",
+            )?;
+            check_attributes(attributes)?;
+            check_allowance(attributes)
         }
         Command::Debit { txn, amount, .. } => {
             transaction_id(txn)?;
@@ -90,8 +95,29 @@ fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
         require(*amount >= 0, "amount must be at least 0")?;
         check_attributes(attributes)?;
         check_end(attributes, now)?;
+        check_allowance(attributes)?;
+        let has_period = attributes.period.is_some_and(|period| period != Period::None);
+        require(
+            !has_period || attributes.refill.unwrap_or(*amount) >= 1,
+            "AMOUNT must be at least 1, where the first credit is 0",
+        )?;
     }
     Ok(())
+}
+
+fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
+    let BucketAttributes { period, offset_minutes, refill, .. } = attributes;
+    let has_period = period.is_some_and(|period| period != Period::None);
+    require(
+        has_period || (offset_minutes.is_none() && refill.is_none()),
+        "OFFSET and AMOUNT need a PERIOD that is not none",
+    )?;
+    let most = Cycle::OFFSET_MINUTES_MAX;
+    require(
+        offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes)),
+        "OFFSET must be at least -840 and at most 840 minutes",
+    )?;
+    require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")
 }
 
 /// The order of FROM and TO against those of an existing bucket is checked where it is known.

@@ -50,6 +50,10 @@ impl Digest {
             Some(Some(time)) => self.option(Some(time.0)),
         }
         self.option(attributes.floor);
+        if attributes.period.is_some() {
+            // Release 0.1 was never sent it: a body that has it is none of its.
+            self.word(u64::MAX);
+        }
     }
 
     fn item(&mut self, item: &ItemRequest) {

@@ -30,9 +30,11 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::Taken,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
-        grammar: "account [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n]]...",
+        grammar: "account [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]]...",
         reply: ACCOUNT_REPLY,
-        codes: &[Invalid, AccountExists],
+        codes: &[Invalid, AccountExists, Overflow],
+        notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins, OFFSET\n\
+                minutes before UTC.",
         example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
         ..BASE
     },
@@ -74,7 +76,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         memory: Memory::ForNew,
         summary: "Credits a bucket; creates it when UNIT is given and there is none. Amount: available afterwards.",
         term: "refill",
-        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n]",
+        grammar: "account txn bucket amount [UNIT unit] [PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -118,9 +120,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Provision,
         arity: -5,
         flags: WRITE,
-        summary: "Changes the priority, validity or floor of a bucket, or removes an empty one. Amount: available afterwards.",
-        term: "change validity, priority, floor",
-        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] | REMOVE)",
+        summary: "Changes the priority, validity, floor or allowance of a bucket, or removes an empty one. Amount: available afterwards.",
+        term: "change validity, priority, floor, recurring credit",
+        grammar: "account txn bucket ([PRIORITY n] [FROM ms] [TO ms|none] [FLOOR n] [PERIOD none|hour|day|week|month [OFFSET minutes] [AMOUNT n]] | REMOVE)",
         reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
@@ -128,8 +130,10 @@ pub(super) const COMMANDS: &[Spec] = &[
             RequestMismatch,
             UnknownBucket,
             NotEmpty,
+            NotApplicable,
             Busy,
             CreditLimitReached,
+            Overflow,
         ],
         example: "SCUR.BUCKET alice txn-3 main FLOOR -500",
         ..BASE
@@ -306,6 +310,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         reply: "map of: status, version, identities, buckets, counters, sessions\n\
                 identities: array of [kind, value]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
+                a bucket with an allowance has one more: [period, offset, amount, refills_at] (refills_at nil when it ends before)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none)\n\
                 sessions: array of [id, version, deadline]",
         codes: &[Invalid, UnknownAccount],

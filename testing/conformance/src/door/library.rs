@@ -88,11 +88,17 @@ impl Store for Accounts {
         let Some(account) = self.accounts.get(id) else { return Ok(None) };
         let seen = view(account, now, &self.limits).into_owned();
         state(&seen, now.clamp(Time(0), Time::LAST).max(account.changed_at))?;
-        // What a read shows is what a timer would commit.
+        // What a read shows is what a timer would commit, or a command where a refill alone is due.
         let mut committed = account.clone();
-        if let Some(change) = tick(account, now, &self.limits) {
+        let ticked = tick(account, now, &self.limits);
+        if ticked.is_some() || !account.allowances.is_empty() {
             let mut after = Some(account.clone());
-            apply(&mut after, &change);
+            if let Some(change) = ticked {
+                apply(&mut after, &change);
+            } else {
+                let same = Command::Status { status: account.status, identities: &[] };
+                decide_in_place(&mut after, &same, now, &self.limits);
+            }
             let after = after.unwrap_or_else(|| account.clone());
             committed = Account { version: seen.version, changed_at: seen.changed_at, ..after };
         }

@@ -50,7 +50,29 @@ impl Generator {
         if self.close || self.random.one_in(3) {
             with.floor = Some(self.floor());
         }
+        if self.random.one_in(4) {
+            self.allowance(&mut with);
+        }
         with
+    }
+
+    fn allowance(&mut self, with: &mut BucketAttributes) {
+        let periods = [Period::Hour, Period::Hour, Period::Day, Period::Week, Period::Month];
+        with.period = Some(self.random.pick(&periods));
+        if self.random.one_in(8) {
+            with.period = self.random.pick(&[None, Some(Period::None)]);
+        }
+        let is_none = matches!(with.period, None | Some(Period::None));
+        if self.random.one_in(if is_none { 12 } else { 3 }) {
+            with.offset_minutes = Some(self.random.pick(&[0, 60, -60, 345, -840, 840]));
+        }
+        if self.random.one_in(60) {
+            with.offset_minutes = Some(self.random.pick(&[841, -841, i16::MIN]));
+        }
+        if self.random.one_in(if is_none { 12 } else { 2 }) {
+            let amount = if self.random.one_in(6) { self.amount() } else { self.credit().max(1) };
+            with.refill = Some(amount);
+        }
     }
 
     fn about_now(&mut self) -> Time {

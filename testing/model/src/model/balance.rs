@@ -1,6 +1,7 @@
 //! Section 12: the commands with a transaction id, and section 4 for them.
 
-use super::state::{Counter, State, Transaction, take};
+use super::calendar::Zone;
+use super::state::{Allowance, Counter, State, Transaction, take};
 use super::{Context, Refusal, calendar, id, provision, require};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, Name, NewBucket, Period, Status,
@@ -80,7 +81,9 @@ fn fields(command: &Command<'_>) -> Result<String, Code> {
 fn attributes_are_fine(attributes: &BucketAttributes) -> bool {
     let from = attributes.valid_from.unwrap_or_default();
     let to = attributes.valid_to.flatten();
-    attributes.floor.is_none_or(|floor| floor <= 0) && to.is_none_or(|to| from < to)
+    attributes.floor.is_none_or(|floor| floor <= 0)
+        && to.is_none_or(|to| from < to)
+        && provision::allowance_is_fine(attributes)
 }
 
 fn perform(
@@ -99,7 +102,7 @@ fn perform(
         }
         Command::Adjust { bucket, amount, .. } => adjust(state, context, bucket, amount, full),
         Command::Bucket { bucket, attributes, remove: false, .. } => {
-            change(state, bucket, attributes, full)
+            change(state, context, bucket, attributes, full)
         }
         Command::Bucket { bucket, .. } => {
             let serial = named(state, bucket)?;
@@ -137,8 +140,8 @@ fn topup(
     match state.bucket_named(bucket.as_str()) {
         None => {
             let unit = unit.ok_or(Code::UnknownBucket)?;
-            let room =
-                state.buckets.len() < context.limits.buckets_max && state.buckets_ever < 65_535;
+            let ever = state.buckets_ever < 65_535;
+            let room = make_room(state, context) && ever;
             provision::add_bucket(state, now, &NewBucket { bucket, unit, amount, attributes })?;
             require(room, Code::Busy)?;
         }
@@ -152,6 +155,7 @@ fn topup(
                 known.to = to.map(|to| to.0);
                 let from = known.from;
                 require(known.to.is_none_or(|to| to > from), Code::Invalid)?;
+                known.allowance.iter_mut().for_each(|allowance| allowance.since = now);
             }
             require(!known.is_expired(now), Code::BucketExpired)?;
             known.credited += i128::from(amount);
@@ -163,6 +167,23 @@ fn topup(
     }
     state.fits()?;
     Ok(Effect::ok(state.available(named(state, bucket)?)))
+}
+
+/// Room for one more bucket: spent ones go, the first to end first. True where there is room.
+fn make_room(state: &mut State, context: Context<'_>) -> bool {
+    while state.buckets.len() >= context.limits.buckets_max {
+        let nothing_left = |serial| state.available(serial) == 0 && state.held(serial) == 0;
+        // No debit from it is remembered any more.
+        let spent_at = |to: i64| to.saturating_add(context.limits.transaction_ms);
+        let spent = state.buckets.iter().filter(|bucket| nothing_left(bucket.serial));
+        let spent = spent.filter_map(|bucket| Some((bucket.to?, bucket.id.clone())));
+        let Some((to, id)) = spent.filter(|&(to, _)| to <= context.now).min() else { return false };
+        if spent_at(to) > context.now {
+            return false;
+        }
+        state.buckets.retain(|bucket| bucket.id != id);
+    }
+    true
 }
 
 fn adjust(
@@ -193,12 +214,14 @@ fn adjust(
 
 fn change(
     state: &mut State,
+    context: Context<'_>,
     bucket: Name,
     attributes: BucketAttributes,
     full: bool,
 ) -> Result<Effect, Code> {
     let serial = named(state, bucket)?;
     let available = state.available(serial);
+    let is_closed = state.status == Status::Closed;
     let known = state.bucket(serial).ok_or(Code::UnknownBucket)?;
     known.priority = attributes.priority.unwrap_or(known.priority);
     known.from = attributes.valid_from.map_or(known.from, |from| from.0);
@@ -206,10 +229,23 @@ fn change(
     known.floor = attributes.floor.map_or(known.floor, i128::from);
     let (from, to) = (known.from, known.to);
     require(to.is_none_or(|to| to > from), Code::Invalid)?;
+    if let Some(period) = attributes.period.filter(|&period| period != Period::None) {
+        let before = known.allowance;
+        let amount = attributes.refill.map(i128::from).or(before.map(|before| before.amount));
+        let amount = amount.ok_or(Code::Invalid)?;
+        require(!is_closed, Code::NotApplicable)?;
+        let stays = before.map_or(0, |before| before.zone.minutes);
+        let minutes = attributes.offset_minutes.unwrap_or(stays);
+        known.allowance = Some(Allowance { zone: Zone { period, minutes }, amount, since: 0 });
+    } else if attributes.period.is_some() {
+        known.allowance = None;
+    }
+    known.allowance.iter_mut().for_each(|allowance| allowance.since = context.now);
     require(!full, Code::Busy)?;
     if attributes.floor.is_some_and(|floor| i128::from(floor) > available) {
         return Ok(Effect::denied(Code::CreditLimitReached, available, Cause::Balance));
     }
+    state.fits()?;
     Ok(Effect::ok(available))
 }
 

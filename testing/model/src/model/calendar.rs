@@ -1,4 +1,4 @@
-//! Periods of UTC by walking through the calendar, a month at a time.
+//! Periods by walking through the calendar, a month at a time.
 
 use scurry_ledger::Period;
 
@@ -17,6 +17,55 @@ pub(super) fn period_start(period: Period, now: i64) -> i64 {
             monday + (now - monday).div_euclid(7 * DAY) * 7 * DAY
         }
         Period::Month => month_start(now),
+    }
+}
+
+/// Periods as clocks show them that are ahead of UTC.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Zone {
+    pub(crate) period: Period,
+    pub(crate) minutes: i16,
+}
+
+impl Zone {
+    fn ahead(self) -> i64 {
+        i64::from(self.minutes) * 60_000
+    }
+
+    /// The first start of a period after `time`.
+    pub(crate) fn next_start(self, time: i64) -> i64 {
+        let shown = time.saturating_add(self.ahead()).min(i64::MAX / 2);
+        let start = period_start(self.period, shown);
+        let next = match self.period {
+            Period::None => i64::MAX / 2,
+            Period::Hour => start + HOUR,
+            Period::Day => start + DAY,
+            Period::Week => start + 7 * DAY,
+            Period::Month => period_start(Period::Month, start + 32 * DAY),
+        };
+        next - self.ahead()
+    }
+
+    /// A number that grows by one with each start of a period.
+    pub(crate) fn number(self, time: i64) -> i64 {
+        let shown = time.saturating_add(self.ahead()).max(i64::MIN / 2);
+        match self.period {
+            Period::None => 0,
+            Period::Hour => shown.div_euclid(HOUR),
+            Period::Day => shown.div_euclid(DAY),
+            Period::Week => (shown - 4 * DAY).div_euclid(7 * DAY),
+            Period::Month => {
+                let cycle = 146_097 * DAY;
+                let in_cycle = shown.rem_euclid(cycle);
+                let (mut year, mut month, mut start, mut count) = (1970, 1, 0, 0);
+                while start + days_of(year, month) * DAY <= in_cycle {
+                    start += days_of(year, month) * DAY;
+                    (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+                    count += 1;
+                }
+                shown.div_euclid(cycle) * 4_800 + count
+            }
+        }
     }
 }
 

@@ -7,7 +7,10 @@ use scurry_ledger::Code;
 /// Does what is due, one moment after the other, each as of that moment. Forgetting needs nothing:
 /// it is a comparison of times.
 pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code> {
-    while let Some(moment) = moments(state).filter(|&moment| moment <= context.now).min() {
+    let refills = |state: &State| state.buckets.iter().filter_map(|b| b.next_refill()).min();
+    while let Some(moment) =
+        moments(state).chain(refills(state)).filter(|&moment| moment <= context.now).min()
+    {
         let of_moment = |session: &Session| session.deadline == moment;
         let ended = state.sessions.iter().filter(|(_, session)| of_moment(session));
         let ended: Vec<String> = ended.map(|(id, _)| id.clone()).collect();
@@ -20,11 +23,14 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
         let all: Vec<u32> = state.buckets.iter().map(|bucket| bucket.serial).collect();
         for serial in all {
             let available = state.available(serial);
-            if let Some(bucket) = state.bucket(serial)
-                && bucket.is_expired(moment)
-                && available > 0
-            {
+            let Some(bucket) = state.bucket(serial) else { continue };
+            let begins = bucket.next_refill() == Some(moment);
+            if (bucket.is_expired(moment) || begins) && available > 0 {
                 bucket.expired += available;
+            }
+            if begins && let Some(allowance) = &mut bucket.allowance {
+                bucket.credited += allowance.amount;
+                allowance.since = moment;
             }
         }
     }
@@ -38,7 +44,7 @@ fn moments(state: &State) -> impl Iterator<Item = i64> {
     sessions.chain(buckets.filter_map(|bucket| bucket.to))
 }
 
-/// When something is due next. What was due at the last Change has been done with it.
+/// When something is due next that a timer does: refills wait. What was due at the last Change has been done with it.
 pub(super) fn next(state: &State) -> Option<i64> {
     let closed = state.tombstones(state.changed_at).map(|closed| closed.forget);
     let transactions = state.remembered(state.changed_at).map(|transaction| transaction.forget);

@@ -6,7 +6,7 @@
 
 mod balance;
 mod body;
-mod calendar;
+pub(crate) mod calendar;
 mod due;
 mod money;
 mod provision;

@@ -1,8 +1,9 @@
 //! Section 11: CREATE, STATUS, DELETE.
 
-use super::state::{Bucket, State};
+use super::calendar::Zone;
+use super::state::{Allowance, Bucket, State};
 use super::{Context, Refusal, id, require};
-use scurry_ledger::{Answer, Code, Create, Name, NewBucket, Status};
+use scurry_ledger::{Answer, BucketAttributes, Code, Create, Name, NewBucket, Period, Status};
 use std::collections::{BTreeMap, BTreeSet};
 
 pub(super) fn create(
@@ -40,6 +41,7 @@ pub(super) fn create(
         add_bucket(&mut state, context.now, new)?;
     }
     require(account.is_none(), Code::AccountExists)?;
+    state.fits()?;
     *account = Some(state);
     Ok(Answer::Account { code: Code::Ok, version: 1 })
 }
@@ -52,6 +54,14 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
     let floor = attributes.floor.unwrap_or(0);
     require(floor <= 0, Code::Invalid)?;
     require(to.is_none_or(|to| to > now && to > from), Code::Invalid)?;
+    require(allowance_is_fine(attributes), Code::Invalid)?;
+    let period = attributes.period.filter(|&period| period != Period::None);
+    let allowance = period.map(|period| Allowance {
+        zone: Zone { period, minutes: attributes.offset_minutes.unwrap_or(0) },
+        amount: attributes.refill.unwrap_or(new.amount).into(),
+        since: now,
+    });
+    require(allowance.is_none_or(|allowance| allowance.amount > 0), Code::Invalid)?;
     state.buckets.push(Bucket {
         serial: state.buckets_ever,
         id: new.bucket.as_str().to_string(),
@@ -67,9 +77,18 @@ pub(super) fn add_bucket(state: &mut State, now: i64, new: &NewBucket) -> Result
         expired: 0,
         voided: 0,
         overdrawn: 0,
+        allowance,
     });
     state.buckets_ever += 1;
     Ok(())
+}
+
+/// OFFSET and AMOUNT need a PERIOD that is not none; at most 14 hours from UTC; AMOUNT >= 1.
+pub(super) fn allowance_is_fine(attributes: &BucketAttributes) -> bool {
+    let has_none = matches!(attributes.period, None | Some(Period::None));
+    let alone = attributes.offset_minutes.is_some() || attributes.refill.is_some();
+    let near = attributes.offset_minutes.is_none_or(|minutes| minutes.unsigned_abs() <= 14 * 60);
+    !(has_none && alone) && near && attributes.refill.is_none_or(|amount| amount >= 1)
 }
 
 pub(super) fn status(
@@ -93,6 +112,9 @@ pub(super) fn status(
         }
     }
     state.status = status;
+    if status == Status::Closed {
+        state.buckets.iter_mut().for_each(|bucket| bucket.allowance = None);
+    }
     Ok(Answer::Account { code: Code::Ok, version: state.version })
 }
 

@@ -42,6 +42,8 @@ pub struct BucketShot {
     pub expired: i128,
     pub voided: i128,
     pub overdrawn: i128,
+    /// Word of the period, minutes of the offset, amount, the next refill.
+    pub allowance: Option<(&'static str, i16, i128, Option<i64>)>,
 }
 
 /// One open session.
@@ -121,6 +123,10 @@ impl Snapshot {
             expired: b.expired.into(),
             voided: b.voided.into(),
             overdrawn: b.overdrawn.into(),
+            allowance: account.allowance(b.no).map(|a| {
+                let next = a.next_refill(b, now).map(|next| next.0);
+                (a.cycle.period.name(), a.cycle.offset_minutes, a.amount.into(), next)
+            }),
         };
         let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
         Snapshot {
@@ -203,6 +209,9 @@ impl Snapshot {
             expired: b.expired,
             voided: b.voided,
             overdrawn: b.overdrawn,
+            allowance: b
+                .allowance
+                .map(|a| (a.zone.period.name(), a.zone.minutes, a.amount, b.next_refill())),
         };
         let counter =
             |c: &super::state::Counter| (c.unit.clone(), c.period.name(), value_at(c, now));

@@ -4,6 +4,7 @@
 //! what conservation (I1) leaves of the totals, and what was forgotten is what a comparison of
 //! times says. So the model cannot get these wrong, and a ledger that does will differ from it.
 
+use super::calendar::Zone;
 use scurry_ledger::{Answer, Cause, Code, Limits, Overrun, Period, Status};
 use std::collections::BTreeMap;
 
@@ -42,6 +43,16 @@ pub(crate) struct Bucket {
     pub(crate) expired: i128,
     pub(crate) voided: i128,
     pub(crate) overdrawn: i128,
+    pub(crate) allowance: Option<Allowance>,
+}
+
+/// What a bucket is refilled to when a period begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allowance {
+    pub(crate) zone: Zone,
+    pub(crate) amount: i128,
+    /// Periods that begin after this bring a refill.
+    pub(crate) since: i64,
 }
 
 #[derive(Clone, Debug)]
@@ -175,6 +186,27 @@ impl Bucket {
     pub(crate) fn is_valid(&self, now: i64) -> bool {
         self.from <= now && !self.is_expired(now)
     }
+
+    /// When the bucket is refilled next.
+    pub(crate) fn next_refill(&self) -> Option<i64> {
+        let allowance = self.allowance?;
+        let behind = allowance.since.max(self.from.saturating_sub(1));
+        let start = allowance.zone.next_start(behind);
+        Some(start).filter(|&start| self.is_valid(start))
+    }
+
+    /// All that refills will still bring, to the end of the clock.
+    fn to_come(&self) -> i128 {
+        let Some(allowance) = self.allowance else { return 0 };
+        let year_6429 = 140_737_488_355_327;
+        let last = self.to.map_or(year_6429, |to| year_6429.min(to.saturating_sub(1)));
+        let behind = allowance.since.max(self.from.saturating_sub(1));
+        if last <= behind {
+            return 0;
+        }
+        let periods = allowance.zone.number(last) - allowance.zone.number(behind);
+        i128::from(periods) * allowance.amount
+    }
 }
 
 impl State {
@@ -253,7 +285,7 @@ impl State {
         let mut sums: Vec<i128> = self.uncollected.values().copied().collect();
         sums.extend(self.counters.values().map(|counter| counter.value));
         for b in &self.buckets {
-            sums.push(b.credited + b.refunded);
+            sums.push(b.credited + b.refunded + b.to_come());
             sums.push(b.consumed + b.expired + b.voided + self.held(b.serial));
         }
         for item in self.sessions.values().flat_map(|session| &session.items) {
