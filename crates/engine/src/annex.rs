@@ -184,7 +184,7 @@ impl Annex {
     /// due. The account is bare then.
     pub(crate) fn take_back(&mut self, account: &mut Account) {
         let now = account.changed_at;
-        self.sessions.take_back(&self.brought, &mut account.sessions);
+        self.sessions.take_back(&self.brought, &mut account.sessions, now);
         self.brought.clear();
         take_back(&mut self.tombstones, &mut self.brought_tombstones, &mut account.tombstones, now);
         take_back(

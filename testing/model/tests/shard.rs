@@ -3,7 +3,7 @@
 
 use scurry_engine::{APART_LEN, Config, HashKey, Outcome, Shard};
 use scurry_ledger::{Change, Limits, Portion, Time, Totals, next_due};
-use scurry_model::{Came, Event, Generator, Op, Pair, Random, What};
+use scurry_model::{Came, Event, Generator, Op, Pair, Random, Request, What};
 use std::collections::BTreeMap;
 
 const SEEDS: u64 = 500;
@@ -116,6 +116,22 @@ impl Hosted {
         let (expected, found) = (rows(&totals), rows(self.shard.totals()));
         if expected == found { Ok(()) } else { Err(format!("totals {expected:?}, {found:?}")) }
     }
+}
+
+#[test]
+fn a_session_that_begins_anew_where_it_ended_is_the_last_in_parts_too() {
+    let limits = Limits { tombstone_ms: 0, ..Limits::default() };
+    let mut hosted = Hosted::new(&limits, 1);
+    let reserve = |session: &str, tcc_ms| {
+        let request = Request::new(session, 0).ask(1, "u", 1);
+        Request { tcc_ms: Some(tcc_ms), ..request }.reserve()
+    };
+    let ops = [Op::create(&[("a", "u", 10)]), reserve("s", 100), reserve("t", 900)];
+    for op in ops {
+        hosted.run(0, 1_000, &op).expect("the same");
+    }
+    hosted.run(0, 1_100, &reserve("s", 900)).expect("the same");
+    hosted.look(1_100, &limits).expect("the same");
 }
 
 /// The sums that are not 0, whatever the order in which units were first seen.

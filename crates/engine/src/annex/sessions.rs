@@ -87,11 +87,17 @@ impl SessionsApart {
         brought
     }
 
-    /// Takes back what was brought, in the order in which it was, as it is now; what came behind is new.
-    pub(super) fn take_back(&mut self, brought: &[Brought], sessions: &mut Vec<Session>) {
+    /// Takes back what was brought, in the order in which it was, as it is after a Commit at `now`; what
+    /// came behind is new. One that was due has ended: its id may be that of a new one.
+    pub(super) fn take_back(
+        &mut self,
+        brought: &[Brought],
+        sessions: &mut Vec<Session>,
+        now: Time,
+    ) {
         let mut left = sessions.drain(..).peekable();
         for one in brought {
-            let same = left.next_if(|session| session.id == one.id);
+            let same = left.next_if(|session| session.id == one.id && !one.is_due(now));
             match same {
                 Some(session) => self.write(one, &session),
                 None => self.remove(one),

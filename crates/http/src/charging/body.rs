@@ -51,7 +51,7 @@ pub(super) struct NewBucket {
     pub(super) allowance: Option<Allowance>,
 }
 
-/// What a bucket is refilled to when a period begins; what is left then expires.
+/// Recurring credit of a bucket: what is left when a period begins expires.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Allowance {
@@ -108,7 +108,7 @@ pub(super) struct BucketChange {
     #[serde(default, deserialize_with = "present")]
     pub(super) valid_to_ms: Option<Option<i64>>,
     pub(super) floor: Option<Amount<{ i64::MIN }, 0>>,
-    /// What is left out stays as it is. null: the bucket is not refilled any more.
+    /// Members that are left out stay as they are. null: the bucket is not refilled any more.
     #[serde(default, deserialize_with = "present")]
     pub(super) allowance: Option<Option<Allowance>>,
 }

@@ -46,7 +46,7 @@ pub(crate) struct Bucket {
     pub(crate) allowance: Option<Allowance>,
 }
 
-/// What a bucket is refilled to when a period begins.
+/// Recurring credit of a bucket.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Allowance {
     pub(crate) zone: Zone,
