@@ -35,7 +35,7 @@ fn account(updates: u32) -> Account {
     let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
     let items = [ItemRequest {
-        key: 1,
+        key: 1.into(),
         unit: name("octets"),
         used: None,
         requested: Some(1_000),

@@ -114,7 +114,7 @@ fn numbers_of_ops_are_those_of_the_page() {
     expected.splice(3..4, [4, 4]);
     let bury = expected.iter().position(|number| *number == 28).expect("it is there");
     expected.splice(bury..=bury, [28, 28, 28]);
-    expected.extend([53, 60, 61, 62, 28, 65, 65]);
+    expected.extend([53, 60, 61, 62, 28, 65, 65, 66]);
     assert_eq!(numbers, expected);
 }
 
@@ -169,7 +169,7 @@ fn a_count_without_ops_asks_for_no_memory() {
 
 #[test]
 fn what_no_ledger_writes_is_refused() {
-    let wrong: [(&[u8], Malformed); 19] = [
+    let wrong: [(&[u8], Malformed); 21] = [
         (&[0x80, 0], Malformed::Number),    // a count longer than it must be
         (&[1, 8, 0, 0], Malformed::Number), // a posting of 0
         (&[1, 8, 0x80, 0x80, 4, 1], Malformed::Number), // bucket 65,536
@@ -187,6 +187,8 @@ fn what_no_ledger_writes_is_refused() {
         (&[1, 28, 1, b'a', 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 70, 1, 5 << 3, 70], Malformed::Choice),
         (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 0], Malformed::Choice),
         (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 3, 0], Malformed::Name),
+        (&[1, 66, 0, 1, b'7', 1, b'u'], Malformed::Id), // a key that is a number
+        (&[1, 66, 0, 0, 1, b'u'], Malformed::Id),
         (&[1, 4, 0], Malformed::Name),
         (&[1, 16, 0, 0], Malformed::Id),
         (&[1, 26, 0, 1, 9, 8], Malformed::Answer),
@@ -224,7 +226,7 @@ fn numbers_of_every_width_come_back() {
 
 #[test]
 fn a_name_at_the_very_end_is_read() {
-    let ops = vec![Op::AddItem { session: SessionAt(0), key: 1, unit: name("u") }];
+    let ops = vec![Op::AddItem { session: SessionAt(0), key: 1.into(), unit: name("u") }];
     let change = Change { at: AT, ops };
     assert_eq!(decode(&encode(&change)), Ok(change));
 }

@@ -2,8 +2,9 @@
 
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Bucket, BucketAttributes, Command, Create, Decision, Id, Item, ItemRequest, Limits,
-    Name, NewBucket, Period, Session, SessionRequest, Status, Time, decide_in_place,
+    Account, Bucket, BucketAttributes, Command, Create, Decision, ITEM_KEY_LEN_MAX, Id, Item,
+    ItemKey, ItemRequest, Limits, Name, NewBucket, Period, Session, SessionRequest, Status, Time,
+    decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -41,8 +42,13 @@ fn full() -> Account {
     let identities = [(name("msisdn"), &b"15550100"[..])];
     let create = Create { status: Status::Active, identities: &identities, buckets: &buckets };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
-    let item =
-        ItemRequest { key: 7, unit: name("octets"), used: None, requested: Some(85), min: None };
+    let item = ItemRequest {
+        key: 7.into(),
+        unit: name("octets"),
+        used: None,
+        requested: Some(85),
+        min: None,
+    };
     let items = [item];
     let reserve = SessionRequest { blob: Some(b"blob\0\xff"), ..request(b"s-1", 0, &items) };
     run(&mut account, 1_700_000_001_000, Command::Reserve(reserve));
@@ -60,8 +66,13 @@ fn full() -> Account {
         period: Some(Period::Week),
     };
     run(&mut account, 1_700_000_005_000, count);
-    let unpaid =
-        ItemRequest { key: 8, unit: name("minutes"), used: Some(9), requested: None, min: None };
+    let unpaid = ItemRequest {
+        key: 8.into(),
+        unit: name("minutes"),
+        used: Some(9),
+        requested: None,
+        min: None,
+    };
     run(&mut account, 1_700_000_006_000, Command::Update(request(b"s-1", 2, &[unpaid])));
     account.expect("an account")
 }
@@ -90,6 +101,39 @@ fn every_part_comes_back() {
 fn version_3_is_pinned() {
     let hex: String = encode(&full()).iter().map(|byte| format!("{byte:02x}")).collect();
     expect_test::expect_file!["golden/account-image-v3.hex"].assert_eq(&hex);
+}
+
+#[test]
+fn a_key_that_is_no_number_costs_its_bytes_and_the_others_cost_nothing() {
+    let key = |text: &str| ItemKey::new(text.as_bytes()).expect("a key");
+    let (plain, mut copy) = (full(), Account::empty(Status::Active));
+    let len = encode(&plain).len();
+    let longest = "x".repeat(ITEM_KEY_LEN_MAX);
+    for (text, more) in
+        [("0", 0), ("4294967295", 0), ("07", 3), ("-", 2), ("10.4711", 8), (&longest, 33)]
+    {
+        let mut account = plain.clone();
+        account.sessions[0].items[0].key = key(text);
+        let image = encode(&account);
+        assert_eq!(image.len(), len + more, "{text}");
+        decode_account(&image, &mut copy).expect("whole");
+        assert_eq!(copy, account, "{text}");
+        // What is wide, and what was used beyond the hold, stand beside it.
+        account.sessions[0].items[0].granted = i64::MAX;
+        account.sessions[0].items[0].direct = 1;
+        decode_account(&encode(&account), &mut copy).expect("whole");
+        assert_eq!(copy, account, "{text}");
+    }
+    let mut account = plain;
+    account.sessions[0].items[0].key = key("gpt-x");
+    let image = encode(&account);
+    let at = image.windows(5).position(|bytes| bytes == b"gpt-x").expect("it is there");
+    // A number has one form, and so has a key that is none.
+    for wrong in [b"12345", b"gpt x"] {
+        let mut image = image.clone();
+        image[at..at + 5].copy_from_slice(wrong);
+        assert_eq!(decode_account(&image, &mut copy), Err(ImageError::Damaged));
+    }
 }
 
 #[test]
@@ -195,7 +239,7 @@ const FIELDS: [Put; 39] = [
     |account, number| {
         account.sessions[0].blob = vec![7; number.cast_unsigned() as usize & 0x1_ffff]
     },
-    |account, number| account.sessions[0].items[0].key = number.cast_unsigned() as u32,
+    |account, number| account.sessions[0].items[0].key = (number.cast_unsigned() as u32).into(),
     |account, number| account.sessions[0].items[0].granted = number,
     |account, number| account.sessions[0].items[0].used = number,
     |account, number| account.sessions[0].items[0].from_hold = number,
@@ -263,7 +307,7 @@ fn bits_without_a_meaning_are_refused() {
     session.items.push(Item { unit: name("u"), ..Item::empty() });
     account.sessions.push(session);
     refuse_bits(&encode(&account), 16 + 2, 0xf8);
-    refuse_bits(&encode(&account), 16 + 2 + 22 + 2, 0xf0);
+    refuse_bits(&encode(&account), 16 + 2 + 22 + 2, 0xe0);
 }
 
 /// Refused with any one of these bits of the byte at `at`, which has none of them.

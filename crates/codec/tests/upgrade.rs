@@ -30,8 +30,13 @@ fn what_release_0_1_remembers_is_replayed_and_another_body_is_refused() {
         items,
         ..SessionRequest::default()
     };
-    let item =
-        ItemRequest { key: 7, unit: name("octets"), used: None, requested: Some(85), min: None };
+    let item = ItemRequest {
+        key: 7.into(),
+        unit: name("octets"),
+        used: None,
+        requested: Some(85),
+        min: None,
+    };
     let used = ItemRequest { used: Some(3), requested: Some(60), ..item };
     let denied = ItemRequest { unit: name("events"), ..item };
     let other = ItemRequest { requested: Some(86), ..item };

@@ -100,7 +100,7 @@ fn fill(shard: &mut Shard, account: &[u8], session: &str, requests: u32) {
     run(shard, account, &Command::Create(create));
     for request in 0..requests {
         let used = (request > 0).then_some(900);
-        let items = [ItemRequest { key: 1, unit, used, requested: Some(1_000), min: None }];
+        let items = [ItemRequest { key: 1.into(), unit, used, requested: Some(1_000), min: None }];
         let session = SessionRequest {
             session: session.as_bytes(),
             request,

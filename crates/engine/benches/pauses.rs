@@ -200,7 +200,8 @@ fn sessions() -> Result<(), Box<dyn Error>> {
     let attributes = BucketAttributes::default();
     let bucket = NewBucket { bucket: name(b"main")?, unit, amount: 1_000_000, attributes };
     let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
-    let items = [ItemRequest { key: 1, unit, used: None, requested: Some(1_000), min: None }];
+    let items =
+        [ItemRequest { key: 1.into(), unit, used: None, requested: Some(1_000), min: None }];
     let reserve = SessionRequest {
         session: b"s",
         request: 0,

@@ -109,7 +109,7 @@ fn each_fact_is_one_event_or_none() {
             Op::OpenSession { id: id("s"), overrun: Overrun::Clamp },
             vec![Event::SessionOpened(id("s"))],
         ),
-        (Op::AddItem { session: SessionAt(0), key: 1, unit: name("cent") }, vec![]),
+        (Op::AddItem { session: SessionAt(0), key: 1.into(), unit: name("cent") }, vec![]),
         (Op::Hold(at, posting(2, 9)), moved(Movement::Reserved)),
         (Op::Grant { at, amount: 9, request: 1 }, vec![]),
         (Op::Settle(at, posting(2, 9)), moved(Movement::Settled)),
@@ -190,7 +190,8 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
         run(NOW, &Command::Create(create));
         let unit = name("cent");
-        let items = [ItemRequest { key: 1, unit, used: None, requested: Some(5), min: None }];
+        let items =
+            [ItemRequest { key: 1.into(), unit, used: None, requested: Some(5), min: None }];
         let reserve = SessionRequest { tcc_ms: Some(1_000), items: &items, request: 0, ..request };
         run(NOW, &Command::Reserve(reserve));
         let events = run(NOW.plus_ms(after_ms), command);

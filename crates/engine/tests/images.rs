@@ -26,7 +26,7 @@ fn source() -> Shard {
 }
 
 fn item() -> ItemRequest {
-    ItemRequest { key: 1, unit: name("octets"), used: None, requested: Some(10), min: None }
+    ItemRequest { key: 1.into(), unit: name("octets"), used: None, requested: Some(10), min: None }
 }
 
 fn reserve(items: &[ItemRequest]) -> Command<'_> {

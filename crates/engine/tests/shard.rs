@@ -27,7 +27,13 @@ fn create(shard: &mut Shard, account: &str, amount: i64) {
 }
 
 fn item(requested: i64) -> ItemRequest {
-    ItemRequest { key: 1, unit: name("octets"), used: None, requested: Some(requested), min: None }
+    ItemRequest {
+        key: 1.into(),
+        unit: name("octets"),
+        used: None,
+        requested: Some(requested),
+        min: None,
+    }
 }
 
 fn reserve(shard: &mut Shard, now: Time, account: &str, session: &str, tcc_ms: i64) -> Outcome {

@@ -75,7 +75,7 @@ fn session(session: &[u8], request: u64, tcc_ms: i64) -> SessionRequest<'_> {
 
 fn reserve(shard: &mut Shard, now: Time, account: Key<'_>, id: &[u8], tcc_ms: i64) {
     let unit = name(b"octets");
-    let items = [ItemRequest { key: 1, unit, used: None, requested: Some(10), min: None }];
+    let items = [ItemRequest { key: 1.into(), unit, used: None, requested: Some(10), min: None }];
     let request = SessionRequest { items: &items, ..session(id, 0, tcc_ms) };
     run(shard, now, account, &Command::Reserve(request));
 }

@@ -26,4 +26,4 @@ pub(crate) use operation::Retry;
 pub(crate) use refusal::{Refused, foreign, outcome, wait_s};
 pub(crate) use reply::SessionReply;
 pub(crate) use routes::{REPLAYED, ROLES, read_body, routes};
-pub(crate) use text::AccountId;
+pub(crate) use text::{AccountId, Key};

@@ -1,6 +1,6 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
-use crate::{Answers, Cycle, Id, Name, Period, Time, Tombstones, Transactions};
+use crate::{Answers, Cycle, Id, ItemKey, Name, Period, Time, Tombstones, Transactions};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -352,8 +352,8 @@ impl Session {
 /// I5: granted = from_hold + released + outstanding. I6: used = from_hold + direct + uncollected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Rating group.
-    pub key: u32,
+    /// Name of the item in its session, with its unit.
+    pub key: ItemKey,
     /// Unit of all its amounts.
     pub unit: Name,
     /// The hold, in burn order at the time of the grant.
@@ -377,11 +377,11 @@ pub struct Item {
 impl Item {
     /// An item without a unit, for codecs to fill in.
     pub fn empty() -> Item {
-        Item::new(0, Name::EMPTY)
+        Item::new(ItemKey::Number(0), Name::EMPTY)
     }
 
     /// An item that was granted nothing.
-    pub(crate) fn new(key: u32, unit: Name) -> Item {
+    pub(crate) fn new(key: ItemKey, unit: Name) -> Item {
         Item {
             key,
             unit,

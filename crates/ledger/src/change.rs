@@ -2,7 +2,7 @@
 //! replicated; applying it runs no rule and reads no clock.
 
 use crate::{
-    Allowance, BucketNo, Id, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone,
+    Allowance, BucketNo, Id, ItemKey, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone,
     Transaction,
 };
 use alloc::boxed::Box;
@@ -151,8 +151,8 @@ pub enum Op {
     AddItem {
         /// The session.
         session: SessionAt,
-        /// Rating group.
-        key: u32,
+        /// Name of the item, with its unit.
+        key: ItemKey,
         /// Unit.
         unit: Name,
     },

@@ -1,7 +1,7 @@
 //! What can be asked of one account. Borrowed: a host parses its input in place. Every field
 //! is checked by `decide` again, so a host need not check values, only grammar.
 
-use crate::{Name, Overrun, Period, Status, Time};
+use crate::{ItemKey, Name, Overrun, Period, Status, Time};
 
 /// A command to one account. The account's id is not part of it: the host has found the
 /// account. Names follow docs/commands.md.
@@ -169,8 +169,8 @@ pub struct SessionRequest<'a> {
 /// One rating group of a request (Multiple-Services-Credit-Control, RFC 8506 section 8.16).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ItemRequest {
-    /// Rating group.
-    pub key: u32,
+    /// Name of the item, with its unit.
+    pub key: ItemKey,
     /// Unit of all its amounts.
     pub unit: Name,
     /// Used-Service-Unit since the last report.

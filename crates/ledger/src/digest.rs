@@ -7,7 +7,7 @@
 
 mod former;
 
-use crate::{BucketAttributes, Command, ItemRequest, Name, Period, SessionRequest};
+use crate::{BucketAttributes, Command, ItemKey, ItemRequest, Name, Period, SessionRequest};
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -124,7 +124,14 @@ impl Words {
         let requested = item.requested.filter(|&requested| requested != 0);
         let min = item.min.filter(|&min| min > 1);
         let options = [used.is_some(), requested.is_some(), min.is_some()];
-        self.word(u64::from(item.key) | bits(&options) << 32);
+        match item.key {
+            ItemKey::Number(key) => self.word(u64::from(key) | bits(&options) << 32),
+            ItemKey::Id(id) => {
+                // No option has this bit.
+                self.word(1 << 63 | bits(&options) << 32);
+                self.bytes(id.as_bytes());
+            }
+        }
         self.name(item.unit);
         self.given(used);
         self.given(requested);

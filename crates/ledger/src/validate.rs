@@ -132,6 +132,11 @@ fn sessions(account: &Account, session: &Session, now: Time) -> Result<(), Viola
         "a session has more answers than it was given",
     )?;
     ensure(session.items.len() <= ITEMS_MAX, 14, "a session has too many items")?;
+    for (index, item) in session.items.iter().enumerate() {
+        let mut others = session.items[..index].iter();
+        let unique = others.all(|other| (other.key, other.unit) != (item.key, item.unit));
+        ensure(unique, 4, "two items of a session have one key and one unit")?;
+    }
     ensure(account.version >= session.version, 14, "a session is newer than its account")
 }
 

@@ -295,7 +295,7 @@ fn session_request<'s, 'a: 's>(
     while let Some(word) = options.next() {
         if is(word, b"item") {
             let item = ItemRequest {
-                key: options.narrow("key")?,
+                key: options.item_key()?,
                 unit: options.name("unit")?,
                 used: None,
                 requested: None,

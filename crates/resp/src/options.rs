@@ -2,7 +2,8 @@
 
 use crate::{Args, Fault, parse_integer};
 use scurry_ledger::{
-    ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, Name, Period, Status, Time, is_printable,
+    ACCOUNT_ID_LEN_MAX, BucketAttributes, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, Name, Period,
+    Status, Time, is_printable,
 };
 
 /// A place among the arguments.
@@ -82,6 +83,12 @@ impl<'a> Options<'a> {
     /// The name of a unit, bucket or counter.
     pub(crate) fn name(&mut self, field: &'static str) -> Result<Name, Fault<'a>> {
         Name::new(self.bytes(field)?).ok_or(Fault::name(field))
+    }
+
+    /// The key of an item.
+    pub(crate) fn item_key(&mut self) -> Result<ItemKey, Fault<'a>> {
+        let fault = Fault::NotAnId { field: "key", len_max: ITEM_KEY_LEN_MAX };
+        ItemKey::new(self.bytes("key")?).ok_or(fault)
     }
 
     /// A decimal integer.

@@ -2,7 +2,9 @@
 //! what the server does.
 
 use crate::table::{ENTITY, GENERIC, NODE, SCUR, STORE, Spec};
-use scurry_ledger::{ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, NAME_LEN_MAX};
+use scurry_ledger::{
+    ACCOUNT_ID_LEN_MAX, Code, CodeKind, ID_LEN_MAX, ITEM_KEY_LEN_MAX, NAME_LEN_MAX,
+};
 use std::fmt::Write;
 
 /// The whole page, in Markdown.
@@ -47,8 +49,10 @@ ITEM or BUCKET belong to the last one before them. `[ ]` may be left out, `...` 
 
 **Ids.** An account is 1 to {ACCOUNT_ID_LEN_MAX} bytes; a session, a transaction id (`txn`) and an identity's value are 1
 to {ID_LEN_MAX}; a unit, bucket, counter and identity's kind are 1 to {NAME_LEN_MAX}. All are printable ASCII without
-space. `key` (the rating group of an item) and `request` (the request number) are integers from 0
-to 4294967295.
+space. The `key` of an item is 1 to {ITEM_KEY_LEN_MAX} of the same: a rating group (`7`), one with a service
+(`10.4711`), `-` for none, or a name. Digits from 0 to 4294967295 without a leading zero are a number, and
+replies have them as an integer, any other key as a bulk string. An item is found by its key and its unit
+together. `request` (the request number) is an integer from 0 to 4294967295.
 
 **Numbers.** Amounts are 64-bit signed integers in the minor units that you have chosen (cents,
 octets, seconds, tokens), in decimal: no plus sign, no leading zero, no fraction. `ms` is a time in

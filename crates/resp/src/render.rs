@@ -5,8 +5,8 @@ mod word;
 use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
-    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, ItemAnswer, ItemRequest,
-    Rejection, Session, Time, Totals,
+    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, ItemAnswer, ItemKey,
+    ItemRequest, Rejection, Session, Time, Totals,
 };
 use std::fmt::Display;
 
@@ -48,6 +48,14 @@ fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, 
     reply.unsigned(version);
 }
 
+/// The key of an item: a number as one.
+fn item_key(reply: &mut Reply<'_>, key: &ItemKey) {
+    match key {
+        ItemKey::Number(key) => reply.integer(i64::from(*key)),
+        ItemKey::Id(id) => reply.bulk(id.as_bytes()),
+    }
+}
+
 /// The cause of a denial, where there is one to tell.
 fn told(reply: &mut Reply<'_>, cause: Cause) {
     match (cause, cause.word()) {
@@ -62,7 +70,7 @@ fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[Ite
     reply.array(requested.len().min(answers.len()));
     for (item, answer) in requested.iter().zip(answers) {
         reply.array(5 + usize::from(answer.cause.word().is_some()));
-        reply.integer(i64::from(item.key));
+        item_key(reply, &item.key);
         match answer.code {
             Code::Ok => reply.ok(),
             code => reply.simple(code.name()),
@@ -195,7 +203,7 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     reply.array(session.items.len());
     for item in &session.items {
         reply.array(9);
-        reply.integer(i64::from(item.key));
+        item_key(reply, &item.key);
         reply.name(&item.unit);
         reply.integers([
             item.granted,

@@ -164,8 +164,13 @@ fn balances() {
 
 #[test]
 fn sessions() {
-    let item =
-        |key, used, requested, min| ItemRequest { key, unit: name("c"), used, requested, min };
+    let item = |key: u32, used, requested, min| ItemRequest {
+        key: key.into(),
+        unit: name("c"),
+        used,
+        requested,
+        min,
+    };
     let plain =
         SessionRequest { session: b"s", request: 0, items: &[], ..SessionRequest::default() };
     writes(
@@ -249,7 +254,10 @@ fn faults_name_what_is_wrong() {
             "SCUR.RESERVE a s 4294967296 ITEM 1 c REQUESTED 1",
             "request is not an integer or out of range",
         ),
-        ("SCUR.RESERVE a s 0 ITEM -1 c REQUESTED 1", "key is not an integer or out of range"),
+        (
+            "SCUR.RESERVE a s 0 ITEM 123456789012345678901234567890123 c REQUESTED 1",
+            "key must be 1 to 32 printable ASCII characters without space",
+        ),
         ("SCUR.RESERVE a s 0 ITEM 1 c USED 1", "unexpected argument 'USED'"),
         (
             "SCUR.RESERVE a s 0 OVERRUN free ITEM 1 c REQUESTED 1",

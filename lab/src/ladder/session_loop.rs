@@ -64,7 +64,8 @@ impl SessionLoop {
                 Operation::Terminate => (Some(charging.used_terminate), None),
                 Operation::Get | Operation::Session => (None, None),
             };
-            let item = ItemRequest { key: charging.item_key, unit, used, requested, min: None };
+            let item =
+                ItemRequest { key: charging.item_key.into(), unit, used, requested, min: None };
             steps.push(LoopStep { operation, request, items: [item] });
             request += u32::from(operation.writes());
         }

@@ -49,7 +49,7 @@ fn life() -> Vec<(&'static str, Change, Option<Account>)> {
         |id, amount| NewBucket { bucket: name(id), unit, amount, attributes: Default::default() };
     let (buckets, identities) =
         ([bucket("main", 900), bucket("gift", 90)], [(name("sip"), &b"a@b"[..])]);
-    let item = ItemRequest { key: 1, unit, used: None, requested: Some(100), min: None };
+    let item = ItemRequest { key: 1.into(), unit, used: None, requested: Some(100), min: None };
     let (asked, used) = ([item], [ItemRequest { used: Some(70), ..item }]);
     let last = [ItemRequest { requested: None, ..used[0] }];
     let request = |request, items| SessionRequest {

@@ -6,7 +6,7 @@ use scurry_ledger::{
     Account, Answer, Bucket, BucketNo, Change, Code, Item, ItemAnswer, ItemRequest, Name, Session,
     Time, TombstoneKind, WindowEntry,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 type Checked = Result<(), String>;
 
@@ -32,6 +32,8 @@ pub(crate) fn state(account: &Account) -> Checked {
     let mut held: BTreeMap<BucketNo, i128> = BTreeMap::new();
     for open in &account.sessions {
         ensure(open.deadline > now, || format!("I9: {:?} is past its deadline", open.id))?;
+        let named: BTreeSet<_> = open.items.iter().map(|item| (item.key, item.unit)).collect();
+        ensure(named.len() == open.items.len(), || format!("I4: one item twice: {open:?}"))?;
         for item in &open.items {
             let (granted, used) = (i128::from(item.granted), i128::from(item.used));
             let gone = i128::from(item.from_hold) + i128::from(item.released);
@@ -113,7 +115,10 @@ fn item(
     let Some(open) = session(after, own) else {
         return ensure(given.granted == 0, || format!("granted by a closed session: {}", told()));
     };
-    let of = |session: &Session| session.items.iter().find(|i| i.key == asked.key).cloned();
+    let of = |session: &Session| {
+        let same = |item: &&Item| (item.key, item.unit) == (asked.key, asked.unit);
+        session.items.iter().find(same).cloned()
+    };
     let (was, is) = (session(before, own).and_then(of), of(open));
     let older = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
     // Below the window nothing is stored of it.

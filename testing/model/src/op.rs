@@ -1,7 +1,7 @@
 //! Commands that own their bytes, so that a test can keep, change and print a list of them.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, Overrun, Period,
+    BucketAttributes, Command, Create, ItemKey, ItemRequest, Name, NewBucket, Overrun, Period,
     SessionRequest, Status,
 };
 
@@ -45,6 +45,11 @@ pub fn name(text: &str) -> Name {
     Name::new(text.as_bytes()).unwrap_or_else(|| name("?"))
 }
 
+/// An item key known to be good. 0 for one that is not.
+pub fn key(text: &str) -> ItemKey {
+    ItemKey::new(text.as_bytes()).unwrap_or(ItemKey::Number(0))
+}
+
 impl Request {
     /// A request without items.
     pub fn new(session: &str, request: u32) -> Request {
@@ -52,22 +57,29 @@ impl Request {
     }
 
     /// One more item that asks for `requested`.
-    pub fn ask(mut self, key: u32, unit: &str, requested: i64) -> Request {
-        let (unit, requested) = (name(unit), Some(requested));
+    pub fn ask(mut self, key: impl Into<ItemKey>, unit: &str, requested: i64) -> Request {
+        let (key, unit, requested) = (key.into(), name(unit), Some(requested));
         self.items.push(ItemRequest { key, unit, used: None, requested, min: None });
         self
     }
 
     /// One more item that has used `used` and asks for nothing.
-    pub fn used(mut self, key: u32, unit: &str, used: i64) -> Request {
-        let (unit, used) = (name(unit), Some(used));
+    pub fn used(mut self, key: impl Into<ItemKey>, unit: &str, used: i64) -> Request {
+        let (key, unit, used) = (key.into(), name(unit), Some(used));
         self.items.push(ItemRequest { key, unit, used, requested: None, min: None });
         self
     }
 
     /// One more item that has used `used` and asks for `requested`.
-    pub fn both(mut self, key: u32, unit: &str, used: i64, requested: i64) -> Request {
-        let (unit, used, requested) = (name(unit), Some(used), Some(requested));
+    pub fn both(
+        mut self,
+        key: impl Into<ItemKey>,
+        unit: &str,
+        used: i64,
+        requested: i64,
+    ) -> Request {
+        let (key, unit) = (key.into(), name(unit));
+        let (used, requested) = (Some(used), Some(requested));
         self.items.push(ItemRequest { key, unit, used, requested, min: None });
         self
     }

@@ -1,8 +1,8 @@
 //! Facts of a Change in words: one definition for people and for machines.
 
 use scurry_ledger::{
-    Allowance, Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, Name, Op, PackedAnswer,
-    Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
+    Allowance, Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, ItemKey, Name, Op,
+    PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
 };
 use serde_json::{Map, Value, json};
 
@@ -101,7 +101,7 @@ fn fact(op: &Op) -> Fact {
             ("open-session", vec![("id", id(of)), ("overrun", json!(overrun.name()))])
         }
         Op::AddItem { session: at, key, unit } => {
-            ("add-item", vec![session(*at), ("key", json!(key)), ("unit", name(unit))])
+            ("add-item", vec![session(*at), ("key", item_key(*key)), ("unit", name(unit))])
         }
         Op::Hold(at, of) => ("hold", on_item(*at, of)),
         Op::Grant { at, amount, request } => {
@@ -156,6 +156,13 @@ fn time(time: Time) -> Value {
 
 fn session(at: SessionAt) -> (&'static str, Value) {
     ("session", json!(at.place().unwrap_or(at.0)))
+}
+
+fn item_key(key: ItemKey) -> Value {
+    match key {
+        ItemKey::Number(key) => json!(key),
+        ItemKey::Id(id) => json!(id.as_str()),
+    }
 }
 
 fn item(at: ItemAt) -> Fields {

@@ -143,7 +143,7 @@ impl Core {
 
     pub(crate) fn reserve(&mut self, account: &str, session: &str, amount: i64) {
         let item = ItemRequest {
-            key: 1,
+            key: 1.into(),
             unit: name("EUR"),
             used: None,
             requested: Some(amount),

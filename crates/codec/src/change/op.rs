@@ -3,7 +3,7 @@
 use super::Touched;
 use super::remembered::{put_denied, put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
-use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, Op, Posting, SessionAt, Time};
+use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
 /// The numbers of the ops. Persisted: a new op takes the next one, none is used again.
 pub(super) mod number {
@@ -44,6 +44,7 @@ pub(super) mod number {
     pub(in crate::change) const END_ALLOWANCE: u8 = 61;
     pub(in crate::change) const BEGIN_PERIOD: u8 = 62;
     pub(in crate::change) const REMEMBER_DENIED: u8 = 65;
+    pub(in crate::change) const ADD_NAMED_ITEM: u8 = 66;
 }
 
 /// Bits of the attributes of a bucket that follow; the others are 0, and without an end.
@@ -186,10 +187,16 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.byte(*overrun as u8);
         }
         Op::AddItem { session, key, unit } => {
-            pen.fields(|line| {
-                put_session(line, number::ADD_ITEM, *session);
-                line.varint(u64::from(*key));
-            });
+            match key {
+                ItemKey::Number(key) => pen.fields(|line| {
+                    put_session(line, number::ADD_ITEM, *session);
+                    line.varint(u64::from(*key));
+                }),
+                ItemKey::Id(id) => {
+                    pen.fields(|line| put_session(line, number::ADD_NAMED_ITEM, *session));
+                    pen.string(id.as_bytes());
+                }
+            }
             pen.name(unit);
         }
         Op::SetBlob(session, blob) => {

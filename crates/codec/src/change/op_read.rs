@@ -7,8 +7,8 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, Op, Overrun, PackedAnswer, Period, Posting,
-    SessionAt, Status, Time,
+    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, Op, Overrun, PackedAnswer,
+    Period, Posting, SessionAt, Status, Time,
 };
 
 /// Reads one op and hands it on. Each kind is handed on by itself: an op is large, so only the bytes
@@ -119,7 +119,7 @@ fn take_rarer(
         }
         number::ADD_ITEM => facts.take(Op::AddItem {
             session: take_session(from)?,
-            key: from.narrow()?,
+            key: ItemKey::Number(from.narrow()?),
             unit: from.name()?,
         }),
         number::RELEASE_EXPIRED => {
@@ -130,6 +130,11 @@ fn take_rarer(
         number::CLOSE_SESSION => facts.take(Op::CloseSession(take_session(from)?)),
         number::BURY => facts.take(Op::Bury(Box::new(take_tombstone(from, at)?))),
         number::REMEMBER => facts.take(Op::Remember(Box::new(take_transaction(from, at)?))),
+        number::ADD_NAMED_ITEM => facts.take(Op::AddItem {
+            session: take_session(from)?,
+            key: ItemId::new(from.string()?).map(ItemKey::Id).ok_or(Malformed::Id)?,
+            unit: from.name()?,
+        }),
         number::REMEMBER_DENIED => {
             facts.take(Op::Remember(Box::new(take_denied(from, at)?)));
         }

@@ -3,17 +3,18 @@
 //! | bytes | field |
 //! |---|---|
 //! | short | unit: a length byte and so many bytes |
-//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond |
-//! | u8, u32, u32, u32 | count of slices, key, request number of the last grant, granted |
+//! | u8 | flags: bit 0 wide, bit 1 granted, bit 2 used, bit 3 beyond, bit 4 named |
+//! | u8, u32, u32, u32 | count of slices, key (0 when named), request number of the last grant, granted |
 //! | u32, u32, u32 | used, from_hold, released, when used |
 //! | u16, u32 | bucket and amount, for each slice |
 //! | groups | when wide, two in the place of these numbers and one for each slice |
 //! | group | with beyond: direct, uncollected |
+//! | short | when named: key |
 
 use super::{count, four, len, narrow, part};
 use crate::reader::Reader;
 use crate::writer::{GROUP_LEN_MAX, NAME_ROOM, Writer};
-use scurry_ledger::{BucketNo, Item, Slice};
+use scurry_ledger::{BucketNo, ITEM_KEY_LEN_MAX, Item, ItemId, ItemKey, Slice};
 
 /// Bits of the first byte behind the unit.
 mod flag {
@@ -25,7 +26,9 @@ mod flag {
     pub(super) const USED: u8 = 1 << 2;
     /// Use was not settled from its hold alone.
     pub(super) const BEYOND: u8 = 1 << 3;
-    pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND;
+    /// The key is no number, and stands at the end.
+    pub(super) const NAMED: u8 = 1 << 4;
+    pub(super) const ALL: u8 = WIDE | GRANTED | USED | BEYOND | NAMED;
 }
 
 /// Bytes of the fixed fields, and with those of an item that was used.
@@ -36,7 +39,7 @@ const SLICE_LEN: usize = 6;
 
 /// Bytes of an item at most.
 pub(super) fn len_max(item: &Item) -> usize {
-    NAME_ROOM + USED_LEN + (3 + item.slices.len()) * GROUP_LEN_MAX
+    NAME_ROOM + USED_LEN + (3 + item.slices.len()) * GROUP_LEN_MAX + 1 + ITEM_KEY_LEN_MAX
 }
 
 #[expect(clippy::inline_always, reason = "in the image of an account it is a run of moves")]
@@ -50,6 +53,13 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     if item.direct | item.uncollected != 0 {
         flags |= flag::BEYOND;
     }
+    let key = match item.key {
+        ItemKey::Number(key) => key,
+        ItemKey::Id(_) => {
+            flags |= flag::NAMED;
+            0
+        }
+    };
     let last_grant = item.last_grant.unwrap_or(0);
     let numbers = [item.granted, item.used, item.from_hold, item.released];
     let all = numbers.into_iter().chain(item.slices.iter().map(|slice| slice.amount));
@@ -59,7 +69,7 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
     match u8::try_from(item.slices.len()) {
         Ok(slices) if fits => {
             (fields[0], fields[1]) = (flags, slices);
-            fields[2..6].copy_from_slice(&item.key.to_le_bytes());
+            fields[2..6].copy_from_slice(&key.to_le_bytes());
             fields[6..10].copy_from_slice(&last_grant.to_le_bytes());
             for (index, number) in numbers.iter().enumerate() {
                 let at = 10 + 4 * index;
@@ -76,20 +86,26 @@ pub(super) fn put(w: &mut Writer<'_>, item: &Item) {
         _ => {
             fields[0] = flags | flag::WIDE;
             w.advance(1);
-            w.group([
-                i64::from(item.key),
-                len(item.slices.len()),
-                i64::from(last_grant),
-                item.granted,
-            ]);
+            w.group([i64::from(key), len(item.slices.len()), i64::from(last_grant), item.granted]);
             w.group([item.used, item.from_hold, item.released, 0]);
             for slice in &item.slices {
                 w.group([i64::from(slice.bucket.0), slice.amount, 0, 0]);
             }
         }
     }
+    if flags & (flag::BEYOND | flag::NAMED) != 0 {
+        put_rarer(w, item, flags);
+    }
+}
+
+/// The fields that few items have.
+#[inline(never)]
+fn put_rarer(w: &mut Writer<'_>, item: &Item, flags: u8) {
     if flags & flag::BEYOND != 0 {
         w.group([item.direct, item.uncollected, 0, 0]);
+    }
+    if let ItemKey::Id(id) = &item.key {
+        w.short(id.as_bytes());
     }
 }
 
@@ -102,9 +118,9 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
         r.fail();
     }
     item.slices.clear();
-    let last_grant;
+    let (key, last_grant);
     if flags & flag::WIDE == 0 {
-        item.key = u32::from_le_bytes(part(fields, 2));
+        key = u32::from_le_bytes(part(fields, 2));
         last_grant = u32::from_le_bytes(part(fields, 6));
         item.granted = four(fields, 10);
         if flags & flag::USED != 0 {
@@ -126,8 +142,8 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
         }
     } else {
         r.skip(1);
-        let [key, slices, last, granted] = r.group();
-        item.key = narrow(r, key);
+        let [number, slices, last, granted] = r.group();
+        key = narrow(r, number);
         last_grant = narrow(r, last);
         item.granted = granted;
         [item.used, item.from_hold, item.released, _] = r.group();
@@ -140,6 +156,23 @@ pub(super) fn take(r: &mut Reader<'_>, item: &mut Item) {
         }
     }
     item.last_grant = (flags & flag::GRANTED != 0).then_some(last_grant);
-    let beyond = if flags & flag::BEYOND != 0 { r.group() } else { [0; 4] };
-    [item.direct, item.uncollected, ..] = beyond;
+    item.key = ItemKey::Number(key);
+    (item.direct, item.uncollected) = (0, 0);
+    if flags & (flag::BEYOND | flag::NAMED) != 0 {
+        take_rarer(r, item, flags);
+    }
+}
+
+/// As [`put_rarer`] wrote it.
+#[inline(never)]
+fn take_rarer(r: &mut Reader<'_>, item: &mut Item, flags: u8) {
+    if flags & flag::BEYOND != 0 {
+        [item.direct, item.uncollected, ..] = r.group();
+    }
+    if flags & flag::NAMED != 0 {
+        match (item.key, ItemId::new(r.short())) {
+            (ItemKey::Number(0), Some(id)) => item.key = ItemKey::Id(id),
+            _ => r.fail(),
+        }
+    }
 }

@@ -3,8 +3,8 @@
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, Id, ItemAnswer,
-    ItemAnswers, ItemAt, Name, Op, Overrun, PackedAnswer, Period, Posting, SessionAt, Status,
-    StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
+    ItemAnswers, ItemAt, ItemKey, Name, Op, Overrun, PackedAnswer, Period, Posting, SessionAt,
+    Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -115,7 +115,11 @@ pub(crate) fn every_op() -> Change {
             value: -3,
         },
         Op::OpenSession { id: id("session-1"), overrun: Overrun::Clamp },
-        Op::AddItem { session: SessionAt(300), key: u32::MAX, unit: name("exactly-16-bytes") },
+        Op::AddItem {
+            session: SessionAt(300),
+            key: u32::MAX.into(),
+            unit: name("exactly-16-bytes"),
+        },
         Op::Hold(at(0, 1), posting(0, 1_000)),
         Op::Grant { at: at(1, 0), amount: 1_000, request: u32::MAX },
         Op::Settle(at(2, 3), posting(4, 5)),
@@ -166,6 +170,11 @@ pub(crate) fn every_op() -> Change {
         bury("denied", denied),
         deny(Cause::Balance),
         deny(limit),
+        Op::AddItem {
+            session: SessionAt(3),
+            key: ItemKey::new(b"10.4711").expect("a key"),
+            unit: name("octets"),
+        },
     ];
     Change { at: AT, ops }
 }

@@ -94,7 +94,8 @@ pub(crate) fn run(shard: &mut Shard, now: Time, key: Key<'_>, session: &Session)
         });
     };
     let Some(unit) = Name::new(b"octets") else { return false };
-    let item = ItemRequest { key: 1, unit, used: step.used, requested: step.requested, min: None };
+    let item =
+        ItemRequest { key: 1.into(), unit, used: step.used, requested: step.requested, min: None };
     let request = SessionRequest {
         session: &session.id,
         request: step.request,

@@ -1,6 +1,7 @@
 //! What is answered. `reading.rs` makes it of replies.
 
 use super::quantity::Quantity;
+use super::text::Key;
 use super::totals::TotalsBody;
 use schemars::JsonSchema;
 use scurry_ledger::Code;
@@ -76,8 +77,8 @@ pub(crate) struct SessionAnswer {
 
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct ItemAnswer {
-    /// The rating group.
-    pub(super) key: i64,
+    /// The rating group, or another name of what is charged.
+    pub(super) key: Key,
     pub(super) code: &'static str,
     pub(super) granted: Quantity,
     /// Less was granted than requested.
@@ -195,8 +196,8 @@ pub(crate) struct OpenSession {
 
 #[derive(Serialize, JsonSchema)]
 pub(super) struct OpenItem {
-    /// The rating group.
-    pub(super) key: i64,
+    /// The rating group, or another name of what is charged.
+    pub(super) key: Key,
     pub(super) unit: String,
     pub(super) granted: Quantity,
     pub(super) outstanding: Quantity,

@@ -1,7 +1,7 @@
 //! What requests say in their bodies. `build.rs` makes commands of it.
 
 use super::quantity::{Amount, Correction};
-use super::text::{FirstStatus, Id, Name, Overrun, Period, Recurring, Status};
+use super::text::{FirstStatus, Id, Key, Name, Overrun, Period, Recurring, Status};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use schemars::JsonSchema;
@@ -147,7 +147,7 @@ pub(super) struct Count {
 pub(super) struct NewSession {
     /// The request number (CC-Request-Number).
     pub(super) request: u32,
-    /// Each under another key. None: they are asked for later, by an update.
+    /// Each with another key, or another unit. None: they are asked for later, by an update.
     #[serde(default)]
     #[schemars(length(max = ITEMS_MAX))]
     pub(super) items: Vec<NewItem>,
@@ -173,8 +173,8 @@ pub(super) struct NewSession {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct NewItem {
-    /// The rating group.
-    pub(super) key: u32,
+    /// The rating group, or another name of what is charged.
+    pub(super) key: Key,
     pub(super) unit: Name,
     pub(super) requested: Amount<1>,
     /// With less than this nothing is granted. At most `requested`.
@@ -208,8 +208,8 @@ pub(super) struct SessionUpdate {
 #[serde(deny_unknown_fields)]
 #[schemars(extend("anyOf" = something_of(&["used", "requested"], &[])))]
 pub(super) struct UpdatedItem {
-    /// The rating group.
-    pub(super) key: u32,
+    /// The rating group, or another name of what is charged.
+    pub(super) key: Key,
     pub(super) unit: Name,
     pub(super) used: Option<Amount<0>>,
     /// Replaces what the item holds.
@@ -234,8 +234,8 @@ pub(super) struct SessionEnd {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct EndedItem {
-    /// The rating group.
-    pub(super) key: u32,
+    /// The rating group, or another name of what is charged.
+    pub(super) key: Key,
     pub(super) unit: Name,
     pub(super) used: Amount<0>,
 }

@@ -279,7 +279,7 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
         let why = "does not go with close_on_denial";
         return Err(field_problem(FaultLocation::Body("/keep_open"), why));
     }
-    check_names("items", "key", body.items.iter().map(|item| item.key))?;
+    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     for (at, item) in body.items.iter().enumerate() {
         check_min(at, item.min.map(i64::from), Some(item.requested.into()))?;
     }
@@ -294,7 +294,7 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     for item in body.items {
         command = command
             .word("ITEM")
-            .integer(item.key)
+            .word(&item.key.0.to_string())
             .word(item.unit.as_str())
             .number("REQUESTED", Some(item.requested))
             .number("MIN", item.min);
@@ -304,7 +304,7 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     let body: SessionUpdate = input.json()?;
-    check_names("items", "key", body.items.iter().map(|item| item.key))?;
+    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     for (at, item) in body.items.iter().enumerate() {
         if item.used.is_none() && item.requested.is_none() {
             let place = format!("/items/{at}");
@@ -322,7 +322,7 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     for item in body.items {
         command = command
             .word("ITEM")
-            .integer(item.key)
+            .word(&item.key.0.to_string())
             .word(item.unit.as_str())
             .number("USED", item.used)
             .number("REQUESTED", item.requested)
@@ -333,14 +333,14 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn terminate(input: &Input) -> Result<Command, Problem> {
     let body: SessionEnd = input.json()?;
-    check_names("items", "key", body.items.iter().map(|item| item.key))?;
+    check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     let mut command = session("SCUR.TERMINATE", input)?
         .integer(body.request)
         .number("IFVERSION", body.if_version);
     for item in body.items {
         command = command
             .word("ITEM")
-            .integer(item.key)
+            .word(&item.key.0.to_string())
             .word(item.unit.as_str())
             .number("USED", Some(item.used));
     }

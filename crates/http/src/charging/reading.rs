@@ -141,7 +141,7 @@ pub(super) fn open_session(reply: &Value) -> Option<Answer> {
     let map = field(reply, "session")?;
     let items = each(field(map, "items")?, |item| {
         Some(OpenItem {
-            key: item.integer()?,
+            key: item.key()?,
             unit: item.text()?,
             granted: item.quantity()?,
             outstanding: item.quantity()?,

@@ -1,8 +1,9 @@
 //! Replies of the store, read: the shapes that docs/commands.md gives, in RESP2 or RESP3.
 
 use super::quantity::Quantity;
+use super::text::Key;
 use redis::Value;
-use scurry_ledger::{Cause, Code, Name};
+use scurry_ledger::{Cause, Code, ItemKey, Name};
 
 /// The elements of a reply, one after another. None where a reply has another shape than its
 /// command's.
@@ -40,6 +41,15 @@ impl<'a> Reader<'a> {
     pub(crate) fn code(&mut self) -> Option<Code> {
         let name = self.bytes()?;
         Code::ALL.iter().copied().find(|code| code.name().as_bytes() == name)
+    }
+
+    /// The key of an item.
+    pub(crate) fn key(&mut self) -> Option<Key> {
+        let key = match self.value()? {
+            Value::Int(number) => ItemKey::Number(u32::try_from(*number).ok()?),
+            value => ItemKey::new(bytes(value)?)?,
+        };
+        Some(Key(key))
     }
 
     /// The cause of a denial, with which a reply ends; an older server tells none.
@@ -129,7 +139,7 @@ pub(crate) struct SessionReply {
 /// Outcome of one item.
 #[derive(Debug)]
 pub(crate) struct ItemReply {
-    pub(crate) key: i64,
+    pub(crate) key: Key,
     pub(crate) code: Code,
     pub(crate) granted: i64,
     /// Less was granted than was asked for.
@@ -148,7 +158,7 @@ impl SessionReply {
             version: reader.integer()?,
             items: each(reader.value()?, |item| {
                 Some(ItemReply {
-                    key: item.integer()?,
+                    key: item.key()?,
                     code: item.code()?,
                     granted: item.integer()?,
                     last: item.flag()?,

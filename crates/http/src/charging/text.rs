@@ -2,10 +2,13 @@
 //! and words, as the commands have them.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use scurry_ledger::{ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, NAME_LEN_MAX, is_printable};
-use serde::de::Error;
-use serde::{Deserialize, Deserializer, Serialize};
+use scurry_ledger::{
+    ACCOUNT_ID_LEN_MAX, ID_LEN_MAX, ITEM_KEY_LEN_MAX, ItemKey, NAME_LEN_MAX, is_printable,
+};
+use serde::de::{Error, Visitor};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::borrow::Cow;
+use std::fmt;
 
 /// 1 to `MAX` printable ASCII characters without space.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
@@ -54,6 +57,85 @@ impl<const MAX: usize> JsonSchema for Text<MAX> {
             "maxLength": MAX,
             "pattern": format!("^[!-~]{{1,{MAX}}}$"),
         })
+    }
+}
+
+/// The key of an item: a number of 32 bits, or text. A string of the digits of such a number is the same key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key(pub(crate) ItemKey);
+
+struct KeyVisitor;
+
+impl Visitor<'_> for KeyVisitor {
+    type Value = Key;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "an integer from 0 to {}, or 1 to {ITEM_KEY_LEN_MAX} printable ASCII characters without space",
+            u32::MAX
+        )
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<Key, E> {
+        let number = u32::try_from(number);
+        number.map(|number| Key(number.into())).map_err(|_| E::custom(NotAKey))
+    }
+
+    fn visit_i64<E: Error>(self, number: i64) -> Result<Key, E> {
+        let number = u32::try_from(number);
+        number.map(|number| Key(number.into())).map_err(|_| E::custom(NotAKey))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Key, E> {
+        ItemKey::new(text.as_bytes()).map(Key).ok_or_else(|| E::custom(NotAKey))
+    }
+}
+
+/// The fault of a key in words.
+struct NotAKey;
+
+impl fmt::Display for NotAKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("must be ")?;
+        KeyVisitor.expecting(f)
+    }
+}
+
+impl<'de> Deserialize<'de> for Key {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Key, D::Error> {
+        deserializer.deserialize_any(KeyVisitor)
+    }
+}
+
+impl Serialize for Key {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            ItemKey::Number(number) => serializer.serialize_u32(number),
+            ItemKey::Id(id) => serializer.serialize_str(id.as_str()),
+        }
+    }
+}
+
+impl JsonSchema for Key {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "Key".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "anyOf": [
+            { "type": "integer", "minimum": 0, "maximum": u32::MAX },
+            {
+                "type": "string",
+                "minLength": 1,
+                "maxLength": ITEM_KEY_LEN_MAX,
+                "pattern": format!("^[!-~]{{1,{ITEM_KEY_LEN_MAX}}}$"),
+            },
+        ]})
     }
 }
 

@@ -3,7 +3,7 @@
 
 use super::problem::{incorrect, missing};
 use super::units::{Kind, Units};
-use crate::charging::Command;
+use crate::charging::{Command, Key};
 use crate::problem::Problem;
 use serde::Deserialize;
 use std::collections::BTreeSet;
@@ -57,7 +57,7 @@ struct PduSession {
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Usage {
-    rating_group: u32,
+    rating_group: Key,
     requested_unit: Option<Units>,
     /// Release 15 wrote it with a capital.
     #[serde(default, alias = "UsedUnitContainer")]
@@ -78,7 +78,7 @@ struct Container {
 /// Report of one rating group: what an item of a command is.
 #[derive(Debug)]
 pub(crate) struct Item {
-    pub(crate) rating_group: u32,
+    pub(crate) rating_group: Key,
     pub(crate) kind: Kind,
     pub(crate) used: Option<i64>,
     pub(crate) requested: Option<i64>,
@@ -169,7 +169,7 @@ impl Item {
     pub(crate) fn add_to(&self, command: Command) -> Command {
         command
             .word("ITEM")
-            .integer(self.rating_group)
+            .word(&self.rating_group.0.to_string())
             .word(self.kind.unit())
             .number("USED", self.used)
             .number("REQUESTED", self.requested)

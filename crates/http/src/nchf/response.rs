@@ -2,7 +2,7 @@
 
 use super::request::Item;
 use super::units::Kind;
-use crate::charging::SessionReply;
+use crate::charging::{Key, SessionReply};
 use crate::clock::now;
 use scurry_ledger::Code;
 use serde::Serialize;
@@ -26,7 +26,7 @@ pub(crate) struct ChargingDataResponse {
 #[serde(rename_all = "camelCase")]
 struct Information {
     result_code: &'static str,
-    rating_group: u32,
+    rating_group: Key,
     #[serde(skip_serializing_if = "Option::is_none")]
     granted_unit: Option<Granted>,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -16,7 +16,7 @@ fn name(text: &str) -> Name {
 /// The items of the UPDATEs.
 pub(crate) fn items() -> [ItemRequest; 1] {
     let unit = name("octets");
-    [ItemRequest { key: 1, unit, used: Some(900), requested: Some(1_000), min: None }]
+    [ItemRequest { key: 1.into(), unit, used: Some(900), requested: Some(1_000), min: None }]
 }
 
 /// The UPDATE of a request number.

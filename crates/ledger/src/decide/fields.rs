@@ -151,8 +151,9 @@ fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     )?;
     require(request.items.len() <= limits.items_max, "too many items")?;
     for (index, item) in request.items.iter().enumerate() {
-        let unique = request.items[..index].iter().all(|other| other.key != item.key);
-        require(unique, "an item key is listed twice")?;
+        let mut before = request.items[..index].iter();
+        let unique = before.all(|other| (other.key, other.unit) != (item.key, item.unit));
+        require(unique, "an item is listed twice: name each key and unit once")?;
         require(item.used.is_none_or(|used| used >= 0), "USED must be at least 0")?;
     }
     Ok(())

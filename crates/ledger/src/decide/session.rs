@@ -296,10 +296,8 @@ fn find_or_add_items(
     let mut positions = ItemPositions::new();
     let mut len = session.items.len();
     for item in request.items {
-        match session.items.iter().position(|known| known.key == item.key) {
-            Some(index) if session.items[index].unit != item.unit => {
-                return reject(Code::Invalid, "the item has another unit");
-            }
+        let mut known = session.items.iter();
+        match known.position(|known| (known.key, known.unit) == (item.key, item.unit)) {
             Some(index) => positions.push(item_at(at, index)),
             None => {
                 positions.push(item_at(at, len));

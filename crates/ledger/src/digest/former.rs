@@ -1,6 +1,6 @@
 //! The digest that release 0.1 stored with its answers: they are still recognised after an upgrade.
 
-use crate::{BucketAttributes, Command, ItemRequest, Name, Period, SessionRequest};
+use crate::{BucketAttributes, Command, ItemKey, ItemRequest, Name, Period, SessionRequest};
 
 /// A 64-bit digest built word by word; multiply and fold, no table, no key.
 struct Digest(u64);
@@ -57,7 +57,14 @@ impl Digest {
     }
 
     fn item(&mut self, item: &ItemRequest) {
-        self.word(u64::from(item.key));
+        match item.key {
+            ItemKey::Number(key) => self.word(u64::from(key)),
+            ItemKey::Id(id) => {
+                // No number is so great: no body that release 0.1 was sent begins an item like this.
+                self.word(1 << 63);
+                self.bytes(id.as_bytes());
+            }
+        }
         self.name(item.unit);
         self.signed(item.used.unwrap_or(0));
         self.signed(item.requested.unwrap_or(0));

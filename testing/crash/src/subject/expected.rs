@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
-use scurry_ledger::{Answer, Cause, CodeKind, ItemAnswer, Limits};
+use scurry_ledger::{Answer, Cause, CodeKind, ItemAnswer, ItemKey, Limits};
 use scurry_model::{ModelResult, Op};
 
 /// The bounds that servers are started with: nothing is forgotten and no session ends by itself while
@@ -48,7 +48,7 @@ pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
             let asked = op.request().map_or(&[][..], |request| &request.items);
             let item = |(asked, given): (&scurry_ledger::ItemRequest, &ItemAnswer)| {
                 let row = [
-                    int(asked.key.into()),
+                    item_key(asked.key),
                     word(given.code.name()),
                     Value::Int(given.granted.into()),
                     Value::Int(given.last.into()),
@@ -70,4 +70,11 @@ fn told_cause(cause: Cause) -> Option<Value> {
         String::new()
     };
     cause.word().map(|word| Value::Word(format!("{word}{limit}").into_bytes()))
+}
+
+fn item_key(key: ItemKey) -> Value {
+    match key {
+        ItemKey::Number(key) => Value::Int(key.into()),
+        ItemKey::Id(id) => Value::Word(id.as_bytes().to_vec()),
+    }
 }

@@ -125,7 +125,8 @@ fn session(shown: &Value, id: &str, lines: &mut Vec<String>) -> Result<()> {
     lines.push(format!("session {id} version {version} last {last} data {data:?}"));
     for item in array(entry(shown, "items")?)? {
         let [key, unit, amounts @ ..] = array(item)? else { anyhow::bail!("an item is {item}") };
-        lines.push(format!("item of {id} {} {} {}", int(key)?, text(unit)?, ints(amounts)?));
+        let key = int(key).map(|key| key.to_string()).or_else(|_| text(key))?;
+        lines.push(format!("item of {id} {key} {} {}", text(unit)?, ints(amounts)?));
     }
     Ok(())
 }

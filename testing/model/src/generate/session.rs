@@ -1,11 +1,14 @@
 //! RESERVE, UPDATE, TERMINATE of the nasty runs.
 
 use super::Generator;
-use crate::{Op, Pair, Request, name};
+use crate::{Op, Pair, Request, key, name};
 use scurry_ledger::{ItemRequest, Overrun};
 
 /// Session ids: few, so that they meet.
 pub(super) const IDS: &[&str] = &["s0", "s0", "s1", "s2"];
+/// Item keys that are no numbers, some of which look like one.
+const KEYS: &[&str] =
+    &["-", "-", "00", "4294967296", "10.4711", "the-longest-key-has-32-bytes-all"];
 const BLOBS: &[&[u8]] = &[b"", b"x", b"xyz", b"long"];
 
 impl Generator {
@@ -110,13 +113,13 @@ impl Generator {
         if self.random.one_in(20) { 0 } else { count.min(most) }
     }
 
-    /// Usually no key twice.
+    /// Usually no key and unit twice.
     fn tidy(&mut self, mut request: Request) -> Request {
         if !self.random.one_in(30) {
             let mut keys = vec![];
             request.items.retain(|item| {
-                let new = !keys.contains(&item.key);
-                keys.push(item.key);
+                let new = !keys.contains(&(item.key, item.unit));
+                keys.push((item.key, item.unit));
                 new
             });
         }
@@ -124,8 +127,11 @@ impl Generator {
     }
 
     fn item(&mut self) -> ItemRequest {
-        let key = self.random.pick(&[0, 0, 0, 0, 1, 1, 1, 2, 3, u32::MAX]);
-        let usual = if key.is_multiple_of(2) { "oct" } else { "sec" };
+        let key = match self.random.below(8) {
+            0 => key(self.random.pick(KEYS)),
+            _ => self.random.pick(&[0, 0, 0, 0, 1, 1, 1, 2, 3, u32::MAX]).into(),
+        };
+        let usual = self.random.pick(&["oct", "oct", "sec"]);
         let unit = if self.random.one_in(25) { self.unit() } else { name(usual) };
         let unit = if self.random.one_in(60) { name("none") } else { unit };
         ItemRequest { key, unit, used: None, requested: None, min: None }

@@ -1,15 +1,21 @@
 //! Sections 7 and 8: settle, grant, release.
 
-use super::state::{State, take};
+use super::state::{Item, State, take};
 use scurry_ledger::{Cause, Code, ItemAnswer, ItemRequest, Overrun};
 
-/// Every slice of an item goes back, to `expired` where its bucket is expired.
-pub(super) fn release(state: &mut State, session: &str, key: u32, now: i64) -> Result<(), Code> {
+/// Every slice of some items goes back, to `expired` where its bucket is expired.
+fn release(
+    state: &mut State,
+    session: &str,
+    which: impl Fn(&Item) -> bool,
+    now: i64,
+) -> Result<(), Code> {
     let mut back = vec![];
     for item in state.sessions.get_mut(session).into_iter().flat_map(|s| &mut s.items) {
-        if item.key == key {
-            back = std::mem::take(&mut item.slices);
-            item.released += back.iter().map(|slice| slice.1).sum::<i128>();
+        if which(item) {
+            let slices = std::mem::take(&mut item.slices);
+            item.released += slices.iter().map(|slice| slice.1).sum::<i128>();
+            back.extend(slices);
         }
     }
     // `available` is what is left: it has grown by now.
@@ -25,8 +31,7 @@ pub(super) fn release(state: &mut State, session: &str, key: u32, now: i64) -> R
 
 /// Every slice of every item of a session goes back.
 pub(super) fn release_all(state: &mut State, session: &str, now: i64) -> Result<(), Code> {
-    let items = state.sessions.get(session).map(|s| s.items.clone()).unwrap_or_default();
-    items.iter().try_for_each(|item| release(state, session, item.key, now))
+    release(state, session, |_| true, now)
 }
 
 /// Section 7. Returns what could not be collected.
@@ -41,14 +46,14 @@ pub(super) fn settle(
     let mut rest = i128::from(item.used.unwrap_or(0));
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let overrun = open.overrun;
-    let line = open.item_or_new(item.key, unit);
+    let line = open.item_or_new(item);
     line.used += rest;
     if !late {
         let (from_hold, left) = take(line.slices.clone(), rest);
         rest = left;
         for (serial, amount) in from_hold {
             let line = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
-            let line = line.item_or_new(item.key, unit);
+            let line = line.item_or_new(item);
             line.from_hold += amount;
             line.slices.iter_mut().filter(|s| s.0 == serial).for_each(|s| s.1 -= amount);
             line.slices.retain(|slice| slice.1 > 0);
@@ -68,17 +73,17 @@ pub(super) fn settle(
     for (serial, amount) in debits {
         state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
         let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
-        open.item_or_new(item.key, unit).direct += amount;
+        open.item_or_new(item).direct += amount;
         state.fits()?;
     }
     if uncollected > 0 {
         *state.uncollected.entry(unit.to_string()).or_insert(0) += uncollected;
         let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
-        open.item_or_new(item.key, unit).uncollected += uncollected;
+        open.item_or_new(item).uncollected += uncollected;
     }
     state.fits()?;
     if !late {
-        release(state, session, item.key, now)?;
+        release(state, session, |known| known.is(item), now)?;
     }
     Ok(uncollected)
 }
@@ -96,7 +101,7 @@ pub(super) fn grant(
     let (slices, missing) = take(state.rooms(item.unit.as_str(), now), requested);
     let grant = requested - missing;
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
-    let line = open.item_or_new(item.key, item.unit.as_str());
+    let line = open.item_or_new(item);
     if grant < min {
         let (code, cause) = (Code::CreditLimitReached, state.shortage(item.unit.as_str()));
         return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });

@@ -14,7 +14,8 @@ fn fields(context: Context<'_>, request: &Request<'_>) -> Result<String, Code> {
     let session = id(request.session)?;
     let limits = context.limits;
     require(request.items.len() <= limits.items_max, Code::Invalid)?;
-    let keys: BTreeSet<u32> = request.items.iter().map(|item| item.key).collect();
+    let keys: BTreeSet<(String, &str)> =
+        request.items.iter().map(|item| (item.key.to_string(), item.unit.as_str())).collect();
     require(keys.len() == request.items.len(), Code::Invalid)?;
     for duration in [request.validity_ms, request.tcc_ms].into_iter().flatten() {
         require((1..=limits.tcc_ms_max).contains(&duration), Code::Invalid)?;
@@ -168,11 +169,7 @@ fn find<'a>(
     require(!lower || never, Code::OutOfWindow)?;
     let below = lower && !all_stored;
     require(request.if_version.is_none_or(|seen| seen == open.version), Code::VersionConflict)?;
-    for item in request.items {
-        let same = |known: &super::state::Item| known.unit == item.unit.as_str();
-        require(open.item(item.key).is_none_or(same), Code::Invalid)?;
-    }
-    let is_new = |item: &&ItemRequest| open.item(item.key).is_none();
+    let is_new = |item: &&ItemRequest| open.item(item).is_none();
     let added = request.items.iter().filter(is_new).count();
     let many = open.items.len() + added > context.limits.items_max;
     require(added == 0 || !many, Code::Invalid)?;
@@ -199,7 +196,7 @@ pub(super) fn update(
     let (state, below) = find(account, context, &session, request, &body)?;
 
     let is_late = |item: &ItemRequest| {
-        let known = state.sessions.get(&session).and_then(|open| open.item(item.key));
+        let known = state.sessions.get(&session).and_then(|open| open.item(item));
         below || known.and_then(|known| known.last_grant).is_some_and(|last| number < last)
     };
     let late: Vec<bool> = request.items.iter().map(is_late).collect();

@@ -65,7 +65,7 @@ pub struct SessionShot {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the ledger's item")]
 pub struct ItemShot {
-    pub key: u32,
+    pub key: String,
     pub unit: String,
     /// Bucket and amount.
     pub slices: Vec<(String, i128)>,
@@ -87,7 +87,7 @@ impl Snapshot {
             bucket.map_or("?".to_string(), |bucket| bucket.id.as_str().to_string())
         };
         let item = |item: &scurry_ledger::Item| ItemShot {
-            key: item.key,
+            key: item.key.to_string(),
             unit: item.unit.as_str().to_string(),
             slices: item.slices.iter().map(|s| (name(s.bucket), s.amount.into())).collect(),
             granted: item.granted.into(),
@@ -173,7 +173,7 @@ impl Snapshot {
             bucket.map_or("?".to_string(), |bucket| bucket.id.clone())
         };
         let item = |item: &super::state::Item| ItemShot {
-            key: item.key,
+            key: item.key.clone(),
             unit: item.unit.clone(),
             slices: item.slices.iter().map(|slice| (name(slice.0), slice.1)).collect(),
             granted: item.granted,

@@ -5,7 +5,7 @@
 //! times says. So the model cannot get these wrong, and a ledger that does will differ from it.
 
 use super::calendar::Zone;
-use scurry_ledger::{Answer, Cause, Code, Limits, Overrun, Period, Status};
+use scurry_ledger::{Answer, Cause, Code, ItemRequest, Limits, Overrun, Period, Status};
 use std::collections::BTreeMap;
 
 /// One account.
@@ -80,7 +80,7 @@ pub(crate) struct Session {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Item {
-    pub(crate) key: u32,
+    pub(crate) key: String,
     pub(crate) unit: String,
     /// Serial of the bucket, and how much.
     pub(crate) slices: Vec<(u32, i128)>,
@@ -153,16 +153,16 @@ impl Session {
         }
     }
 
-    pub(crate) fn item(&self, key: u32) -> Option<&Item> {
-        self.items.iter().find(|item| item.key == key)
+    pub(crate) fn item(&self, of: &ItemRequest) -> Option<&Item> {
+        self.items.iter().find(|item| item.is(of))
     }
 
-    /// The item with this key, which is added when the session does not have it.
-    pub(crate) fn item_or_new(&mut self, key: u32, unit: &str) -> &mut Item {
-        let place = self.items.iter().position(|item| item.key == key).unwrap_or_else(|| {
+    /// The item of a request, which is added when the session does not have it.
+    pub(crate) fn item_or_new(&mut self, of: &ItemRequest) -> &mut Item {
+        let place = self.items.iter().position(|item| item.is(of)).unwrap_or_else(|| {
             self.items.push(Item {
-                key,
-                unit: unit.to_string(),
+                key: of.key.to_string(),
+                unit: of.unit.as_str().to_string(),
                 slices: vec![],
                 granted: 0,
                 used: 0,
@@ -175,6 +175,13 @@ impl Session {
             self.items.len() - 1
         });
         &mut self.items[place]
+    }
+}
+
+impl Item {
+    /// Found by its key and its unit, both to the letter.
+    pub(crate) fn is(&self, of: &ItemRequest) -> bool {
+        self.key == of.key.to_string() && self.unit == of.unit.as_str()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Section 4: duplicates and what is remembered.
 
 use scurry_ledger::{BucketAttributes, Code, Decision, Limits, Rejection, Status, Time, decide};
-use scurry_model::{Came, Desk, Op, Request, name};
+use scurry_model::{Came, Desk, Op, Request, key, name};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -167,6 +167,16 @@ fn a_change_of_validity_is_replayed_after_its_to_has_passed() {
     assert_eq!(desk.refused(&Op::bucket("c", "a", to(1_060))), Code::Invalid);
     let topup = Op::topup("t", "a", 5);
     assert_eq!(desk.refused(&topup), Code::RequestMismatch);
+}
+
+#[test]
+fn another_item_key_is_another_body() {
+    let mut desk = Desk::new(&[("a", "u", 100)]);
+    let reserve = |of: &str| Request::new("s", 0).ask(key(of), "u", 1).reserve();
+    desk.replayed_after(&reserve("gpt-x"), 1);
+    for other in ["gpt-y", "gpt-", "gpt-xy", "5"] {
+        assert_eq!(desk.refused(&reserve(other)), Code::RequestMismatch, "{other}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Sections 5 to 10: RESERVE, UPDATE, TERMINATE, RELEASE.
 
 use scurry_ledger::{BucketAttributes, Cause, Code, Limits, Overrun, Status};
-use scurry_model::{Desk, Op, Request};
+use scurry_model::{Desk, Op, Request, key};
 
 fn s(number: u32) -> Request {
     Request::new("s", number)
@@ -24,6 +24,39 @@ fn a_closed_session_remembers_the_cause_of_its_denial() {
     let mut desk = Desk::new(&[("a", "u", 5)]);
     desk.replayed_after(&s(0).ask(1, "v", 1).reserve(), 1);
     desk.replayed_after(&Request::new("s2", 0).ask(1, "v", 2).min(2).reserve(), 1);
+}
+
+#[test]
+fn one_key_in_two_units_is_two_items() {
+    let mut desk = Desk::new(&[("a", "u", 100), ("b", "v", 10)]);
+    let reserve = s(0).ask(1, "u", 30).ask(1, "v", 5).reserve();
+    assert_eq!(desk.grants(&reserve), (Code::Ok, vec![30, 5]));
+    assert_eq!(desk.grants(&s(1).both(1, "v", 2, 4).update()), (Code::Ok, vec![4]));
+    assert_eq!((desk.funds("a"), desk.funds("b")), ((70, 30), (4, 4)));
+    // Each is late by its own last grant.
+    desk.done(&s(5).both(1, "v", 0, 3).update());
+    let update = s(4).both(1, "v", 1, 3).both(1, "u", 1, 7).update();
+    assert_eq!(desk.grants(&update), (Code::Ok, vec![0, 7]));
+    assert_eq!(desk.refused(&s(6).used(1, "u", 1).used(1, "u", 1).update()), Code::Invalid);
+    desk.done(&s(6).used(1, "u", 7).terminate());
+    assert_eq!((desk.funds("a"), desk.funds("b")), ((92, 0), (7, 0)));
+}
+
+#[test]
+fn an_item_key_is_a_number_or_any_text() {
+    let mut desk = Desk::new(&[("a", "u", 100)]);
+    let reserve = s(0).ask(7, "u", 1).ask(key("07"), "u", 2).ask(key("10.4711"), "u", 4).reserve();
+    assert_eq!(desk.grants(&reserve), (Code::Ok, vec![1, 2, 4]));
+    desk.done(&s(1).both(key("7"), "u", 1, 0).both(key("07"), "u", 0, 8).update());
+    assert_eq!(desk.funds("a"), (87, 12));
+    let keys: Vec<String> = desk
+        .session("s")
+        .expect("it is open")
+        .items
+        .iter()
+        .map(|item| item.key.to_string())
+        .collect();
+    assert_eq!(keys, ["7", "07", "10.4711"]);
 }
 
 #[test]
