@@ -382,8 +382,11 @@ fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done
     check_room(draft)?;
     let debit = Id::new(debit).unwrap_or(Id::EMPTY);
     for posting in postings {
-        let expired = draft.bucket(posting.bucket).is_expired(draft.now);
-        draft.record_inflow(if expired { Op::RefundExpired } else { Op::Refund }, posting)?;
+        if draft.bucket(posting.bucket).is_expired(draft.now) {
+            draft.record_passage(Op::RefundExpired, posting)?;
+        } else {
+            draft.record_inflow(Op::Refund, posting)?;
+        }
         draft.record(Op::NoteRefund { debit, posting });
     }
     Ok(Done::ok(amount))

@@ -128,6 +128,22 @@ impl<'a> Draft<'a> {
         op: impl FnOnce(Posting) -> Op,
         posting: Posting,
     ) -> Result<(), Rejection> {
+        self.check_outflow(&posting)?;
+        self.record(op(posting));
+        Ok(())
+    }
+
+    /// Records what comes in and is gone at once: both totals must have room for it.
+    pub(super) fn record_passage(
+        &mut self,
+        op: fn(Posting) -> Op,
+        posting: Posting,
+    ) -> Result<(), Rejection> {
+        self.check_outflow(&posting)?;
+        self.record_inflow(op, posting)
+    }
+
+    fn check_outflow(&self, posting: &Posting) -> Result<(), Rejection> {
         let bucket = self.bucket(posting.bucket);
         let outflow = i128::from(bucket.consumed)
             + i128::from(bucket.expired)
@@ -136,7 +152,6 @@ impl<'a> Draft<'a> {
         if outflow + i128::from(posting.amount) > i128::from(i64::MAX) {
             return Err(OVERFLOW);
         }
-        self.record(op(posting));
         Ok(())
     }
 

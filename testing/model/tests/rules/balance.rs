@@ -70,6 +70,19 @@ fn a_sum_beyond_64_bits_is_refused() {
     assert_eq!(desk.refused(&Op::counter("e", "n", 1, None)), Code::Overflow);
 }
 
+/// Seed 1543 of the property test: consumed and expired together leave 64 bits.
+#[test]
+fn a_refund_to_an_expired_bucket_counts_as_what_goes_out_too() {
+    let mut desk = Desk::new(&[("a", "u", 5)]);
+    let (floor, end) = (Some(-i64::MAX), Some(Some(Time(2_000))));
+    desk.done(&Op::bucket("f", "a", BucketAttributes { floor, valid_to: end, ..any() }));
+    desk.done(&Op::debit("d", "u", i64::MAX - 1));
+    desk.now = 2_000;
+    assert_eq!(desk.refused(&Op::refund("r", "d", None)), Code::Overflow);
+    desk.done(&Op::refund("r", "d", Some(1)));
+    assert_eq!((desk.bucket("a").refunded, desk.bucket("a").expired), (1, 1));
+}
+
 #[test]
 fn holds_count_as_what_may_go_out() {
     let mut desk = Desk::new(&[("a", "u", i64::MAX)]);
