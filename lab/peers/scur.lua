@@ -22,8 +22,7 @@
 -- Time is the server's own (TIME): callers disagree, and Tcc would be theirs. It costs 0.5 us.
 -- Amounts are exact up to 2^53, the range of Lua's numbers. Left out, because the scenario never
 -- uses it: OVERRUN clamp, VALIDITY, TCC, CLOSEONDENIAL, KEEPOPEN, RESERVE without items, gaps below
--- the window of answers, IFVERSION, DATA, counters, identities,
--- any status but active.
+-- the window of answers, IFVERSION, DATA, counters, identities, any status but active.
 
 -- account a: 1 buckets, 2 open sessions, 3 version, 4 changed at, 5 due, 6 tombstones;
 --   bucket n at 13n-7: +1 id, +2 unit, +3 priority, +4 created, +5 from, +6 to (0 none),

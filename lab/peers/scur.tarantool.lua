@@ -1,24 +1,30 @@
 -- The opponent: the charging rules of docs/ledger.md as stored procedures of Tarantool, as far as
--- the scenario moaf-scur and the lab's probe need them, with the same replies as SCUR.*. The
+-- the scenarios moaf-scur, charglt, charging-live and charging-hot and the lab's probe need them, with the same replies as SCUR.*. The
 -- rules are those of scur.lua beside it; what differs is what Tarantool is good at:
 --  * a tuple per account and one per session, open or the tombstone that it left. A call reads
 --    both by primary key and, when it writes, replaces both in one transaction;
 --  * a record is a field of its tuple, packed by msgpack: tuple:totable() takes 7 us for what
 --    msgpack.decode reads in 1 us (26 fields), and it halves the cost of a call;
 --  * buckets are kept in burn order, and one `due` time says whether anything has to expire;
+--  * a busy account has its open sessions and tombstones in a space with an index on their times,
+--    and its record has only their counts: no call's cost depends on how many there are. Few of them
+--    (OPEN_LISTED, TOMBSTONES_LISTED) are cheaper in the record;
 --  * memtx does not yield before a commit, so a call needs no lock.
 -- Plain keys are a space of their own, which clients use without any Lua (REPLACE, SELECT, DELETE);
 -- so are records with an index on their value.
--- `settings`, a global: host, port, wal_mode, and of a replica `replication`, its primary. Amounts and times are exact up to 10^14, where Tarantool
--- begins to make boxed numbers of integers. Left out, because the scenario never uses it: OVERRUN
--- clamp, VALIDITY, TCC, CLOSEONDENIAL, IFVERSION, DATA, counters, identities, any status but active.
+-- `settings`, a global: host, port, wal_mode, and of a replica `replication`, its primary. Amounts and
+-- times are exact up to 10^14, where Tarantool begins to make boxed numbers of integers. What the
+-- library leaves out is left out here.
 
 -- account: id, version, changed at, due, buckets, open sessions, tombstones, uncollected
 --   buckets, 13 each: id, unit, priority, created, from, to (0 none), floor, available, held,
 --     credited, consumed, expired, overdrawn
 --   open sessions, 3 each: id, version, deadline; tombstones, oldest first, 2 each: forget time, id
---   uncollected, 2 each: unit, amount
-local VERSION, CHANGED_AT, DUE, BUCKETS, SESSIONS, TOMBSTONES, UNCOLLECTED = 2, 3, 4, 5, 6, 7, 8
+--   uncollected, 2 each: unit, amount; count of remembered refills
+-- busy account: the same, with counts instead of the open sessions and the tombstones. Those are in
+--   the space `times`: account, id, open (1 or 0), deadline or forget time. An UPDATE leaves a
+--   session's deadline there as it is: it is the true one or an earlier one.
+local VERSION, CHANGED_AT, DUE, BUCKETS, SESSIONS, TOMBSTONES, UNCOLLECTED, REFILLS = 2, 3, 4, 5, 6, 7, 8, 9
 -- session: account, id, open (1, or 0 for a tombstone), version, deadline, validity, tcc, last
 --   request, items, slices, answers
 --   items, 9 each: key, unit, granted, used, from hold, direct, released, uncollected, last grant
@@ -28,8 +34,11 @@ local VERSION, CHANGED_AT, DUE, BUCKETS, SESSIONS, TOMBSTONES, UNCOLLECTED = 2, 
 local OPEN, S_VERSION, DEADLINE, TCC_MS, LAST, ITEMS, SLICES, ANSWERS = 3, 4, 5, 7, 8, 9, 10, 11
 
 local VALIDITY, TCC, TOMBSTONE_MS = 600000, 1200000, 240000
-local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 64, 256, 8
-local TRANSACTIONS_MAX, TRANSACTION_MS = 256, 3600000
+local SESSIONS_MAX, SESSION_IDS_MAX, ANSWERS_MAX = 1000000, 4000000, 8
+local TRANSACTIONS_MAX, TRANSACTION_MS = 4000000, 3600000
+-- So many open sessions and tombstones a record lists itself. It lists them again when no more than
+-- half of each are left.
+local OPEN_LISTED, TOMBSTONES_LISTED = 8, 32
 local NEVER = 10 ^ 14 - 1
 local OK, DENIED = 'OK', 'CREDIT_LIMIT_REACHED'
 
@@ -50,7 +59,7 @@ if not settings.replication then
   local function space(name, id, ...)
     local made = box.schema.space.create(name, { id = id })
     for number, parts in ipairs({ ... }) do
-      local named = number == 1 and 'primary' or 'value'
+      local named = number == 1 and 'primary' or 'second'
       made:create_index(named, { parts = parts, unique = number == 1 })
     end
   end
@@ -59,20 +68,27 @@ if not settings.replication then
   space('accounts', 513, first)
   space('sessions', 514, both)
   space('records', 515, first, second)
-  space('refills', 516, both)
+  local time = { { 1, 'string' }, { 3, 'number' } }
+  space('refills', 516, both, time)
+  space('times', 517, both, { { 1, 'string' }, { 3, 'number' }, { 4, 'number' } })
   box.schema.user.grant('guest', 'read,write,execute', 'universe')
   box.schema.user.grant('guest', 'replication')
 end
 local keys, accounts, sessions = box.space.kv, box.space.accounts, box.space.sessions
-local refills = box.space.refills
+local refills, times = box.space.refills, box.space.times
+local refills_by_time, by_time = refills.index[1], times.index[1]
 
-local time, floor, concat, remove, sort = require('fiber').time, math.floor, table.concat, table.remove, table.sort
+local time, floor, least = require('fiber').time, math.floor, math.min
+local concat, remove, sort = table.concat, table.remove, table.sort
 local begin, commit, in_transaction = box.begin, box.commit, box.is_in_txn
 local encode, decode = require('msgpack').encode, require('msgpack').decode
 
 local function reject(text) return { err = text } end
 local function unknown_account()
   return reject('UNKNOWN_ACCOUNT 20 no account has this id: create it with scur_create')
+end
+local function full()
+  return reject('BUSY 50 a bound of the account is reached: safe to retry later')
 end
 local function unknown_session() return reject('UNKNOWN_SESSION 30 no open session has this id') end
 local function mismatch()
@@ -85,13 +101,17 @@ end
 -- Records -------------------------------------------------------------------------------------
 
 -- The first write of a call opens the transaction, its end commits it.
-local function keep_account(a)
+local function write()
   if not in_transaction() then begin() end
+end
+
+local function keep_account(a)
+  write()
   accounts:replace({ a[1], encode(a) })
 end
 
 local function keep_session(s)
-  if not in_transaction() then begin() end
+  write()
   sessions:replace({ s[1], s[2], encode(s) })
 end
 
@@ -162,38 +182,169 @@ local function release(a, s, now)
   s[SLICES] = {}
 end
 
--- Drops an open session from the account's list and remembers its id.
-local function bury(a, id, forget)
-  local open, tombstones = a[SESSIONS], a[TOMBSTONES]
-  for at = 1, #open, 3 do
-    if open[at] == id then
-      local last = #open - 2
-      open[at], open[at + 1], open[at + 2] = open[last], open[last + 1], open[last + 2]
-      open[last], open[last + 1], open[last + 2] = nil, nil, nil
-      break
-    end
+-- Busy accounts -------------------------------------------------------------------------------
+
+local function is_busy(a) return type(a[SESSIONS]) == 'number' end
+
+-- Open sessions and tombstones of an account.
+local function counts(a)
+  if is_busy(a) then return a[SESSIONS], a[TOMBSTONES] end
+  return #a[SESSIONS] / 3, #a[TOMBSTONES] / 2
+end
+
+-- Moves what the record lists into the space of times.
+local function make_busy(a)
+  local key, open, tombstones = a[1], a[SESSIONS], a[TOMBSTONES]
+  write()
+  for at = 1, #open, 3 do times:replace({ key, open[at], 1, open[at + 2] }) end
+  for at = 1, #tombstones, 2 do times:replace({ key, tombstones[at + 1], 0, tombstones[at] }) end
+  a[SESSIONS], a[TOMBSTONES] = #open / 3, #tombstones / 2
+end
+
+-- Lists everything in the record again.
+local function make_small(a)
+  local key, open, tombstones = a[1], {}, {}
+  write()
+  for _, tuple in ipairs(by_time:select({ key, 1 })) do
+    local s, at = read_session(key, tuple[2]), #open
+    open[at + 1], open[at + 2], open[at + 3] = s[2], s[S_VERSION], s[DEADLINE]
+    times:delete({ key, tuple[2] })
   end
-  local at = #tombstones
-  tombstones[at + 1], tombstones[at + 2] = forget, id
+  for _, tuple in ipairs(by_time:select({ key, 0 })) do
+    local at = #tombstones
+    tombstones[at + 1], tombstones[at + 2] = tuple[4], tuple[2]
+    times:delete({ key, tuple[2] })
+  end
+  a[SESSIONS], a[TOMBSTONES] = open, tombstones
+end
+
+-- The tuples below a key of an index whose time, in this field, has come, in order.
+local function due(index, key, field, now)
+  local found = {}
+  for _, tuple in index:pairs(key) do
+    if tuple[field] > now then break end
+    found[#found + 1] = tuple
+  end
+  return found
+end
+
+-- Adds an open session.
+local function enlist(a, id, deadline)
+  local open = a[SESSIONS]
+  if deadline < a[DUE] then a[DUE] = deadline end
+  if not is_busy(a) then
+    local at = #open
+    if at < 3 * OPEN_LISTED then
+      open[at + 1], open[at + 2], open[at + 3] = id, 1, deadline
+      return
+    end
+    make_busy(a)
+  end
+  write()
+  times:replace({ a[1], id, 1, deadline })
+  a[SESSIONS] = a[SESSIONS] + 1
+end
+
+-- Drops a session from the open ones, if it is one (1, else 0), and remembers its id.
+local function bury(a, id, was_open, forget)
   if forget < a[DUE] then a[DUE] = forget end
+  if not is_busy(a) then
+    local open, tombstones = a[SESSIONS], a[TOMBSTONES]
+    for at = 1, was_open * #open, 3 do
+      if open[at] == id then
+        local last = #open - 2
+        open[at], open[at + 1], open[at + 2] = open[last], open[last + 1], open[last + 2]
+        open[last], open[last + 1], open[last + 2] = nil, nil, nil
+        break
+      end
+    end
+    local at = #tombstones
+    tombstones[at + 1], tombstones[at + 2] = forget, id
+    if at >= 2 * TOMBSTONES_LISTED then make_busy(a) end
+    return
+  end
+  write()
+  times:replace({ a[1], id, 0, forget })
+  a[SESSIONS], a[TOMBSTONES] = a[SESSIONS] - was_open, a[TOMBSTONES] + 1
 end
 
 local function tombstone(key, id, answers) return { key, id, 0, 0, 0, 0, 0, 0, {}, {}, answers } end
 
+-- The open sessions whose deadline has come, in order.
+local function due_sessions(a, now)
+  local key, open, found = a[1], a[SESSIONS], {}
+  if is_busy(a) then
+    for _, tuple in ipairs(due(by_time, { key, 1 }, 4, now)) do
+      local s = read_session(key, tuple[2])
+      if s[DEADLINE] <= now then
+        found[#found + 1] = s
+      else
+        write()
+        times:replace({ key, tuple[2], 1, s[DEADLINE] })
+      end
+    end
+  else
+    for at = 1, #open, 3 do
+      if open[at + 2] <= now then found[#found + 1] = read_session(key, open[at]) end
+    end
+  end
+  sort(found, function(x, y)
+    return x[DEADLINE] < y[DEADLINE] or (x[DEADLINE] == y[DEADLINE] and x[2] < y[2])
+  end)
+  return found
+end
+
+-- Forgets the tombstones whose time has come.
+local function forget(a, now)
+  local key, tombstones = a[1], a[TOMBSTONES]
+  write()
+  if is_busy(a) then
+    for _, tuple in ipairs(due(by_time, { key, 0 }, 4, now)) do
+      times:delete({ key, tuple[2] })
+      sessions:delete({ key, tuple[2] })
+      a[TOMBSTONES] = a[TOMBSTONES] - 1
+    end
+    if a[SESSIONS] <= OPEN_LISTED / 2 and a[TOMBSTONES] <= TOMBSTONES_LISTED / 2 then make_small(a) end
+    return
+  end
+  local kept = {}
+  for at = 1, #tombstones, 2 do
+    if tombstones[at] <= now then
+      sessions:delete({ key, tombstones[at + 1] })
+    else
+      kept[#kept + 1] = tombstones[at]
+      kept[#kept + 1] = tombstones[at + 1]
+    end
+  end
+  a[TOMBSTONES] = kept
+end
+
+-- When something is due next, as far as sessions and tombstones are concerned.
+local function due_next(a)
+  local next_due, open = NEVER, a[SESSIONS]
+  if is_busy(a) then
+    for is_open = 0, 1 do
+      local tuple = by_time:select({ a[1], is_open }, { limit = 1 })[1]
+      if tuple then next_due = least(next_due, tuple[4]) end
+    end
+    return next_due
+  end
+  if a[TOMBSTONES][1] then next_due = a[TOMBSTONES][1] end -- the oldest
+  for at = 3, #open, 3 do next_due = least(next_due, open[at]) end
+  return next_due
+end
+
+-- Time passes ---------------------------------------------------------------------------------
+
 -- Carries out what is due by `now` (rules, section 3), sessions as of their deadlines: sessions,
 -- buckets, tombstones.
 local function expire(a, now)
-  local key, open, due = a[1], a[SESSIONS], {}
-  for at = 1, #open, 3 do
-    if open[at + 2] <= now then due[#due + 1] = { open[at + 2], open[at] } end
+  for _, s in ipairs(due_sessions(a, now)) do
+    release(a, s, s[DEADLINE])
+    bury(a, s[2], 1, s[DEADLINE] + TOMBSTONE_MS)
+    keep_session(tombstone(a[1], s[2], {}))
   end
-  sort(due, function(x, y) return x[1] < y[1] or (x[1] == y[1] and x[2] < y[2]) end)
-  for _, entry in ipairs(due) do
-    release(a, read_session(key, entry[2]), entry[1])
-    bury(a, entry[2], entry[1] + TOMBSTONE_MS)
-    keep_session(tombstone(key, entry[2], {}))
-  end
-  local next_due, buckets, kept = NEVER, a[BUCKETS], {}
+  local next_due, buckets = NEVER, a[BUCKETS]
   for b = 0, #buckets - 13, 13 do
     local to = buckets[b + 6]
     if to ~= 0 and to <= now and buckets[b + 8] > 0 then
@@ -202,21 +353,8 @@ local function expire(a, now)
     end
     if to > now and to < next_due then next_due = to end
   end
-  if not in_transaction() then begin() end
-  for at = 1, #a[TOMBSTONES], 2 do
-    local forget, id = a[TOMBSTONES][at], a[TOMBSTONES][at + 1]
-    if forget <= now then
-      sessions:delete({ key, id })
-    else
-      kept[#kept + 1] = forget
-      kept[#kept + 1] = id
-      if forget < next_due then next_due = forget end
-    end
-  end
-  for at = 1, #open, 3 do
-    if open[at + 2] < next_due then next_due = open[at + 2] end
-  end
-  a[TOMBSTONES], a[DUE] = kept, next_due
+  forget(a, now)
+  a[DUE] = least(next_due, due_next(a))
   keep_account(a)
 end
 
@@ -379,7 +517,7 @@ local procedures = {}
 function procedures.create(key, ...)
   local args, rows, at = { ... }, {}, 1
   if accounts:get(key) then return reject('ACCOUNT_EXISTS 21 an account with this id exists') end
-  local now, due = clock(0), NEVER
+  local now, next_due = clock(0), NEVER
   while args[at] do
     local amount = tonumber(args[at + 3])
     if args[at] ~= 'BUCKET' or not amount then return reject('INVALID 10 no bucket') end
@@ -390,7 +528,7 @@ function procedures.create(key, ...)
       local place = ({ PRIORITY = 3, FROM = 5, TO = 6, FLOOR = 7 })[word]
       if not place or not value then return reject('INVALID 10 a bucket has no such option') end
       row[place] = value
-      if place == 6 and value < due then due = value end
+      if place == 6 and value < next_due then next_due = value end
       at = at + 2
     end
     rows[#rows + 1] = row
@@ -405,7 +543,7 @@ function procedures.create(key, ...)
   for _, row in ipairs(rows) do
     for field = 1, 13 do buckets[#buckets + 1] = row[field] end
   end
-  keep_account({ key, 1, now, due, buckets, {}, {}, {} })
+  keep_account({ key, 1, now, next_due, buckets, {}, {}, {}, 0 })
   return { OK, 1 }
 end
 
@@ -420,10 +558,8 @@ function procedures.reserve(key, id, number, ...)
     return stored(s[ANSWERS], number, body)
       or reject('SESSION_EXISTS 31 the session id is open, or was used')
   end
-  local open = a[SESSIONS]
-  if #open >= 3 * SESSIONS_MAX or #open / 3 + #a[TOMBSTONES] / 2 >= SESSION_IDS_MAX then
-    return reject('BUSY 50 a bound of the account is reached: safe to retry later')
-  end
+  local open, remembered = counts(a)
+  if open >= SESSIONS_MAX or open + remembered >= SESSION_IDS_MAX then return full() end
   local deadline, flat, denied = now + TCC, {}, true
   s = { key, id, 1, 1, deadline, VALIDITY, TCC, number, {}, {}, {} }
   for i = 1, #wanted, 5 do find(s, wanted[i], wanted[i + 1]) end
@@ -435,14 +571,12 @@ function procedures.reserve(key, id, number, ...)
   end
   a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
   if denied then
-    bury(a, id, now + TOMBSTONE_MS)
+    bury(a, id, 0, now + TOMBSTONE_MS)
     keep_account(a)
     keep_session(tombstone(key, id, { number, body, DENIED, 0, flat }))
     return reply(DENIED, 0, 0, flat)
   end
-  local at = #open
-  open[at + 1], open[at + 2], open[at + 3] = id, 1, deadline
-  if deadline < a[DUE] then a[DUE] = deadline end
+  enlist(a, id, deadline)
   s[ANSWERS] = { number, body, OK, 1, flat }
   keep_account(a)
   keep_session(s)
@@ -492,7 +626,7 @@ function procedures.update(key, id, number, ...)
   remember(s, number, body, code, version, flat)
   a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
   local open = a[SESSIONS]
-  for at = 1, #open, 3 do
+  for at = 1, is_busy(a) and 0 or #open, 3 do
     if open[at] == id then
       open[at + 1], open[at + 2] = version, deadline
       break
@@ -518,7 +652,7 @@ function procedures.terminate(key, id, number, ...)
     flat[i], flat[i + 1], flat[i + 2], flat[i + 3], flat[i + 4] = wanted[i], OK, 0, 0, uncollected
   end
   release(a, s, now)
-  bury(a, id, now + TOMBSTONE_MS)
+  bury(a, id, 1, now + TOMBSTONE_MS)
   a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
   keep_account(a)
   keep_session(tombstone(key, id, { number, body, OK, 0, flat }))
@@ -540,13 +674,13 @@ function procedures.topup(key, txn, id, amount)
     if known[4] ~= body then return mismatch() end
     return { OK, 1, known[5], known[6] }
   end
-  if refills:count({ key }) >= TRANSACTIONS_MAX then
-    local kept = 0
-    for _, old in ipairs(refills:select({ key })) do
-      if old[3] > now then kept = kept + 1 else refills:delete({ key, old[2] }) end
-    end
-    if kept >= TRANSACTIONS_MAX then
-      return reject('BUSY 50 a bound of the account is reached: safe to retry later')
+  if a[REFILLS] > 0 then
+    local forgotten = due(refills_by_time, { key }, 3, now)
+    if #forgotten > 0 then
+      write()
+      for _, old in ipairs(forgotten) do refills:delete({ key, old[2] }) end
+      a[REFILLS] = a[REFILLS] - #forgotten
+      keep_account(a)
     end
   end
   local buckets = a[BUCKETS]
@@ -556,9 +690,10 @@ function procedures.topup(key, txn, id, amount)
       if to ~= 0 and to <= now then
         return reject('BUCKET_EXPIRED 41 the validity of the bucket has ended')
       end
+      if a[REFILLS] >= TRANSACTIONS_MAX then return full() end
       local available = buckets[b + 8] + amount
       buckets[b + 8], buckets[b + 10] = available, buckets[b + 10] + amount
-      a[VERSION], a[CHANGED_AT] = a[VERSION] + 1, now
+      a[VERSION], a[CHANGED_AT], a[REFILLS] = a[VERSION] + 1, now, a[REFILLS] + 1
       keep_account(a)
       refills:replace({ key, txn, now + TRANSACTION_MS, body, a[VERSION], available })
       return { OK, 0, a[VERSION], available }
@@ -577,9 +712,16 @@ local function describe(out, at, a)
       from[b + 5], to ~= 0 and to }
   end
   from, count = a[SESSIONS], 0
-  for session = 1, #from, 3 do
-    count = count + 1
-    open[count] = { from[session], from[session + 1], from[session + 2] }
+  if is_busy(a) then
+    for n, tuple in ipairs(by_time:select({ a[1], 1 })) do
+      local s = read_session(a[1], tuple[2])
+      open[n] = { s[2], s[S_VERSION], s[DEADLINE] }
+    end
+  else
+    for session = 1, #from, 3 do
+      count = count + 1
+      open[count] = { from[session], from[session + 1], from[session + 2] }
+    end
   end
   out[at + 1], out[at + 2] = 'status', 'active'
   out[at + 3], out[at + 4] = 'version', a[VERSION]
