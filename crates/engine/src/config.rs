@@ -1,6 +1,6 @@
 //! What a shard is told once.
 
-use crate::{ACCOUNT_LEN_MAX, APART_LEN};
+use crate::{ACCOUNT_LEN_MAX, APART_LEN, UniqueIdentities};
 use scurry_codec::HashKey;
 use scurry_ledger::Limits;
 
@@ -17,6 +17,9 @@ pub struct Config {
     /// Number of this node in versions of entities, 0 to [`crate::NODE_MAX`]. Shards that may
     /// hold copies of one entity need different ones.
     pub node: u16,
+    /// Kinds of identities of which no two accounts may have the same; none where each kind may be had
+    /// by many. All shards of one server have clones of one.
+    pub unique_identities: Option<UniqueIdentities>,
     /// Entities can be found by their value.
     pub entity_index: bool,
     /// How long a deleted entity is remembered, ms: longer than any copy of a write may be late.
@@ -37,6 +40,7 @@ impl Default for Config {
             memory_max: None,
             hash_key: HashKey::known(0),
             node: 0,
+            unique_identities: None,
             entity_index: false,
             entity_tombstone_ms: 24 * 3_600_000,
             apart_len: APART_LEN,

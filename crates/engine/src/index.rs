@@ -1,4 +1,4 @@
-//! Which entities have a value. It holds no value: only hashes of values and of keys, in an
+//! Which entities have a value, or which accounts an identity. It holds no value: only hashes of values and of keys, in an
 //! order in which a page can be taken up again whatever came and went in between. What it
 //! finds, the shard compares.
 
@@ -34,8 +34,16 @@ impl Index {
     }
 
     /// Hashes of keys whose entities may have the value, from the cursor on, each with its cursor.
-    pub(crate) fn find(&self, value: &[u8], cursor: u64) -> impl Iterator<Item = (u64, u64)> {
-        let value = self.value_hash(value);
+    pub(crate) fn find(
+        &self,
+        value: &[u8],
+        cursor: u64,
+    ) -> impl Iterator<Item = (u64, u64)> + use<'_> {
+        self.find_hash(self.value_hash(value), cursor)
+    }
+
+    /// As [`Index::find`], of a value with this hash.
+    pub(crate) fn find_hash(&self, value: u64, cursor: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = cursor.min(u64::MAX >> CURSOR_SHIFT) << CURSOR_SHIFT;
         self.pairs
             .range((value, first)..=(value, u64::MAX))

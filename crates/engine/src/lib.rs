@@ -11,6 +11,7 @@ mod entity;
 mod entry;
 mod events;
 mod home;
+mod identities;
 mod index;
 mod key;
 mod log;
@@ -39,6 +40,7 @@ pub use events::{
     events_of,
 };
 pub use home::Home;
+pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
     Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogReach,

@@ -42,6 +42,9 @@ pub enum LoadError {
     /// The key holds something else.
     #[error("the key holds no account: use another id")]
     WrongType,
+    /// Another account has an identity of it, whose kind is unique.
+    #[error("another account has an identity of this one: find it with SCUR.FIND")]
+    IdentityExists,
     /// The shard has no memory left for it.
     #[error("the shard is full: delete something or raise the memory limit")]
     OutOfMemory,

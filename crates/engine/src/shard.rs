@@ -5,6 +5,7 @@ mod changed;
 mod due;
 mod durable;
 mod entities;
+mod identities;
 mod images;
 mod look;
 mod replay;
@@ -13,6 +14,7 @@ mod values;
 use crate::annex::Annexes;
 use crate::blocks::Blocks;
 use crate::entry::{Armed, Entry, Head, Kind, STEP, UNARMED};
+use crate::identities::{Hashed, Identities};
 use crate::index::Index;
 use crate::key::KeyHasher;
 use crate::slate::Slate;
@@ -30,13 +32,17 @@ pub use replay::Step;
 ///
 /// Invariants: every account in the table has been taken into `totals`; a timer is armed no
 /// later than the first thing that is due in an entry, one at most for each, and none for what
-/// is gone; with an index, every entity that lives stands in it.
+/// is gone; with an index, every entity that lives stands in it; and every identity of
+/// an account in `identities`.
 #[derive(Debug)]
 pub struct Shard {
     config: Config,
     table: Table,
     timers: Timers,
     index: Option<Index>,
+    identities: Identities,
+    /// Identities of the account whose Changes are replayed, before them.
+    identities_before: Vec<Hashed>,
     totals: Totals,
     stats: Stats,
     /// The greatest version that was given or seen.
@@ -62,7 +68,9 @@ impl Shard {
         Shard {
             table: Table::new(hasher.clone()),
             timers: Timers::default(),
-            index: config.entity_index.then(|| Index::new(hasher)),
+            index: config.entity_index.then(|| Index::new(hasher.clone())),
+            identities: Identities::new(hasher, config.unique_identities.clone()),
+            identities_before: Vec::new(),
             totals: Totals::default(),
             stats: Stats::default(),
             version_last: Version::ABSENT,
@@ -107,6 +115,7 @@ impl Shard {
             journal.clear();
         }
         self.clears += 1;
+        self.give_identities_up();
         self.table.clear();
         self.annexes = Annexes::default();
         self.blocks.clear();
@@ -143,7 +152,8 @@ impl Shard {
             entities: self.table.sum(Kind::Entity).bytes + self.table.sum(Kind::Tombstone).bytes,
             table: self.table.slots_memory_bytes(),
             timers: self.timers.memory_bytes(),
-            index: self.index.as_ref().map_or(0, Index::memory_bytes),
+            index: self.index.as_ref().map_or(0, Index::memory_bytes)
+                + self.identities.memory_bytes(),
         }
     }
 

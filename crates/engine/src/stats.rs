@@ -65,7 +65,7 @@ pub struct Memory {
     pub table: u64,
     /// Timers.
     pub timers: u64,
-    /// The index of entities by value.
+    /// The indexes: of accounts by identity, of entities by value.
     pub index: u64,
 }
 

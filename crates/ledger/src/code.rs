@@ -82,5 +82,6 @@ codes! {
     ServiceDenied = 70, "SERVICE_DENIED", Denial, 4010, "END_USER_REQUEST_DENIED", 403, "The account is suspended or closed.";
     CreditLimitReached = 80, "CREDIT_LIMIT_REACHED", Denial, 4012, "QUOTA_LIMIT_REACHED", 402, "Not enough credit.";
     Overflow = 60, "OVERFLOW", Reject, 5012, "CHARGING_FAILED", 422, "A sum would leave the range of 64 bits.";
+    IdentityExists = 22, "IDENTITY_EXISTS", Reject, 5012, "CHARGING_FAILED", 409, "Another account has this identity, and its kind is unique.";
     Ok = 1, "OK", Success, 2001, "SUCCESS", 200, "Done.";
 }

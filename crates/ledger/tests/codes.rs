@@ -35,6 +35,7 @@ fn numbers_words_and_mappings_are_pinned() {
         70 SERVICE_DENIED denial 4010 END_USER_REQUEST_DENIED 403
         80 CREDIT_LIMIT_REACHED denial 4012 QUOTA_LIMIT_REACHED 402
         60 OVERFLOW reject 5012 CHARGING_FAILED 422
+        22 IDENTITY_EXISTS reject 5012 CHARGING_FAILED 409
         1 OK success 2001 SUCCESS 200
     "#]]
     .assert_eq(&rows.concat());

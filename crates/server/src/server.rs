@@ -18,8 +18,8 @@ use crate::shared::Shared;
 use crate::users::Checker;
 use mio::Poll;
 use scurry_disk::Store;
-use scurry_engine::{Config, Shard};
-use scurry_ledger::Time;
+use scurry_engine::{Config, Shard, UniqueIdentities};
+use scurry_ledger::{Name, Time};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -69,6 +69,7 @@ impl Server {
             limits: settings.limits.clone(),
             memory_max: settings.memory_max,
             node: settings.node,
+            unique_identities: unique(&settings.unique_identities),
             entity_index: settings.entity_index,
             entity_tombstone_ms: settings.entity_tombstone_ms,
             hash_key: draw_hash_key().map_err(system("a random number"))?,
@@ -185,4 +186,9 @@ impl Server {
             outcome
         })
     }
+}
+
+/// Kinds of identities that are unique; none where none is.
+fn unique(kinds: &[Name]) -> Option<UniqueIdentities> {
+    (!kinds.is_empty()).then(|| UniqueIdentities::of(kinds))
 }

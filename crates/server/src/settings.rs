@@ -11,7 +11,7 @@ pub use tls::{TlsError, TlsSettings};
 
 use crate::users::Users;
 use scurry_engine::Durability;
-use scurry_ledger::Limits;
+use scurry_ledger::{Limits, Name};
 use scurry_resp::RequestLimits;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -48,6 +48,8 @@ pub struct Settings {
     pub memory_max: Option<u64>,
     /// Bounds of accounts.
     pub limits: Limits,
+    /// Kinds of identities of which no two accounts may have the same.
+    pub unique_identities: Vec<Name>,
     /// Entities can be found by their value.
     pub entity_index: bool,
     /// How long the deletion of an entity is remembered, ms.
@@ -109,6 +111,7 @@ impl Settings {
             auth_ms_max: 30_000,
             memory_max: None,
             limits: Limits::default(),
+            unique_identities: Vec::new(),
             entity_index: false,
             entity_tombstone_ms: 24 * 3_600_000,
             node: 0,

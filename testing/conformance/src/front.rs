@@ -107,6 +107,9 @@ impl<S: Store> Front<S> {
         match parse_load(args) {
             Ok(request) => match self.store.load(now, &request)? {
                 Ok(()) => reply.ok(),
+                Err(error @ LoadError::IdentityExists) => {
+                    reject(reply, Code::IdentityExists, error.to_string());
+                }
                 Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
                 Err(error @ LoadError::Image(_)) => {
                     reject(reply, Code::Invalid, error.to_string());

@@ -3,7 +3,7 @@
 use crate::kept::Argument;
 use crate::pattern::Pattern;
 use crate::text::{START, kept_name, relative, words};
-use scurry_ledger::{Limits, Time};
+use scurry_ledger::{Limits, Name, Time};
 use scurry_resp::set_limit;
 use std::fmt;
 
@@ -16,6 +16,8 @@ pub struct Script {
     pub limits: Limits,
     /// The bounds that differ from the defaults, as written.
     pub limit_words: Vec<(String, String)>,
+    /// Kinds of identities of which no two accounts may have the same.
+    pub unique_kinds: Vec<Name>,
     /// The only doors that it goes through; empty for all.
     pub doors: Vec<String>,
     /// Events, in order.
@@ -93,6 +95,7 @@ impl Script {
             file: file.to_owned(),
             limits: Limits::default(),
             limit_words: Vec::new(),
+            unique_kinds: Vec::new(),
             doors: Vec::new(),
             lines: Vec::new(),
             sets_clock: false,
@@ -121,6 +124,12 @@ impl Script {
         let event = if let Some(settings) = line.strip_prefix("limits ") {
             self.head("limits")?;
             return settings.split_whitespace().try_for_each(|setting| self.limit(setting));
+        } else if let Some(kinds) = line.strip_prefix("unique ") {
+            self.head("unique")?;
+            let kinds = kinds.split_whitespace();
+            let kinds = kinds.map(|kind| Name::new(kind.as_bytes()).ok_or("a kind is no name"));
+            self.unique_kinds = kinds.collect::<Result<_, _>>()?;
+            return Ok(());
         } else if let Some(doors) = line.strip_prefix("doors ") {
             self.head("doors")?;
             self.doors = doors.split_whitespace().map(str::to_owned).collect();

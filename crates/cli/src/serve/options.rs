@@ -84,6 +84,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_request: Option<Size>,
 
+    /// Kinds of identities of which no two accounts may have the same, as msisdn,imsi: CREATE, STATUS and
+    /// SCUR.LOAD of a second one are refused with IDENTITY_EXISTS [default: none]
+    #[arg(long, value_name = "KIND,...", value_delimiter = ',')]
+    pub(crate) unique_identities: Option<Vec<String>>,
+
     /// Let ENTITY.FIND find entities by their value: costs memory for each entity
     #[arg(long, num_args = 0, default_missing_value = "true")]
     pub(crate) entity_index: Option<bool>,

@@ -6,6 +6,7 @@ use super::options::Options;
 use crate::written::{Mode, Number};
 use anyhow::{Context, Result, ensure};
 use scurry_http::Front;
+use scurry_ledger::Name;
 use scurry_server::{DEFAULT_LISTEN, Password, Settings, Storage, TlsSettings, UserEntry, Users};
 use std::sync::Arc;
 
@@ -66,6 +67,7 @@ impl Options {
         settings.storage = self.storage(settings.request.request_len_max)?;
         limits::check(&self.limits)?;
         settings.limits = self.limits.clone();
+        settings.unique_identities = self.unique_identities()?;
         settings.entity_index = self.entity_index.unwrap_or(false);
         if let Some(Number(node)) = self.node {
             settings.node = node;
@@ -97,6 +99,15 @@ impl Options {
             hosts: self.http_hosts.clone().unwrap_or_default(),
             hosts_option: "--http-hosts",
         }))
+    }
+
+    fn unique_identities(&self) -> Result<Vec<Name>> {
+        let kinds = self.unique_identities.iter().flatten();
+        let read = |kind: &String| {
+            let why = "a kind of --unique-identities must be 1 to 16 printable ASCII characters without space";
+            Name::new(kind.as_bytes()).context(why)
+        };
+        kinds.map(read).collect()
     }
 
     /// The default user with its password, and those of the file.

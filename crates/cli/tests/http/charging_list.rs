@@ -91,3 +91,27 @@ fn a_door_beside_the_engine_lists_all_threads() {
     ids.sort_unstable();
     assert_eq!(ids, ["a", "b", "c"]);
 }
+
+#[test]
+fn accounts_are_found_by_identity_on_every_server() {
+    let node = threaded(3);
+    let door = Door::charging(&node.address(), &[]);
+    let found = |identity: &str| door.ask(&format!("GET /v1/identities/{identity}"), &[], "").body;
+    assert_eq!(found("msisdn/41791234567"), json!({"accounts": [], "more": false}));
+    for (account, identities) in [
+        ("b", r#"{"msisdn":"41791234567","team":"x/y"}"#),
+        ("c", r#"{"team":"x/y"}"#),
+        ("foo", r#"{"team":"z"}"#),
+    ] {
+        let body = format!(r#"{{"identities":{identities}}}"#);
+        assert_eq!(door.ask(&format!("PUT /v1/accounts/{account}"), &[], &body).status, 201);
+    }
+    assert_eq!(found("msisdn/41791234567"), json!({"accounts": ["b"], "more": false}));
+    let team = found("team/x%2Fy");
+    let mut accounts: Vec<&str> =
+        team["accounts"].as_array().expect("a list").iter().filter_map(Value::as_str).collect();
+    accounts.sort_unstable();
+    assert_eq!(accounts, ["b", "c"]);
+    let wrong = door.ask("GET /v1/identities/a-kind-of-17-chars/x", &[], "");
+    assert_eq!((wrong.status, &wrong.body["errors"][0]["parameter"]), (400, &json!("kind")));
+}

@@ -1,5 +1,6 @@
 //! Commands on accounts: the shard as a host of the ledger.
 
+use super::identities::is_identifying;
 use super::{Shard, is_apart_entry};
 use crate::annex::{Annex, Needed};
 use crate::entry::{Entry, Head, Kind};
@@ -24,7 +25,11 @@ impl Shard {
 
     fn run(&mut self, now: Time, key: Key<'_>, command: &Command<'_>, is_bounded: bool) -> Outcome {
         let place = self.expire(now, key);
-        let outcome = self.slot(key, place).in_bounds(is_bounded).run(now, command);
+        let outcome = if is_identifying(command) {
+            self.run_identifying(now, key, place, (command, is_bounded))
+        } else {
+            self.slot(key, place).in_bounds(is_bounded).run(now, command)
+        };
         match &outcome {
             Outcome::Answer { replayed: true, .. } => self.stats.replays += 1,
             Outcome::Answer { answer, .. } => {

@@ -101,11 +101,14 @@ impl Shard {
         for key in keys {
             let key = self.table.hasher().key(&key);
             let Some(place) = self.table.find(key) else { continue };
+            let mut identities = Vec::new();
             if self.load(Some(place)).is_ok() {
                 let before = Portion::of(self.slate.account.as_ref());
                 self.totals.replace(&before, None);
+                identities = self.identities.of(self.slate.account.as_ref());
             }
             self.remove(key.hash(), place);
+            self.identities_changed(key.hash(), &identities, &[]);
         }
     }
 
@@ -165,11 +168,13 @@ impl Shard {
         let part;
         let mut value = value;
         let mut due = head.expires;
+        let mut identities = Vec::new();
         if head.kind == Kind::Account {
             decode_account(value, self.slate.account_mut())
                 .map_err(|error| ReplayError::Image { account: shown(key.bytes()), error })?;
             self.totals.replace(&Portion::default(), self.slate.account.as_ref());
             due = self.slate.next_due();
+            identities = self.identities.of(self.slate.account.as_ref());
             if value.len() > self.config.apart_len
                 && let (image, Some(annex)) =
                     Annex::divided(self.slate.account_mut(), self.config.apart_len)
@@ -188,6 +193,7 @@ impl Shard {
         if let Some(due) = due {
             self.arm(key.hash(), place, due);
         }
+        self.identities_replayed(key.hash(), &[], &identities);
         Ok(())
     }
 

@@ -33,7 +33,14 @@ impl Shard {
         replace: bool,
     ) -> Result<(), LoadError> {
         let place = self.expire(now, key);
-        self.slot(key, place).in_bounds(true).load_image(image, replace)?;
+        let before = self.identities_at(place);
+        let wanted = self.identities_of_image(place, image, replace);
+        if !self.identities.claim(&before, &wanted) {
+            return Err(LoadError::IdentityExists);
+        }
+        let loaded = self.slot(key, place).in_bounds(true).load_image(image, replace);
+        self.identities_decided(key, &before, &wanted, loaded.is_ok());
+        loaded?;
         self.stats.commits += 1;
         Ok(())
     }
@@ -44,9 +51,8 @@ impl Shard {
         let place = self.begin_replay(key)?;
         decode_account(image, self.slate.account_mut())
             .map_err(|error| ReplayError::Image { account: shown(id), error })?;
-        let mut slot = self.slot(key, place);
-        slot.make_whole();
-        slot.store();
+        self.slot(key, place).make_whole();
+        self.store_replayed(key, place);
         Ok(())
     }
 }

@@ -42,7 +42,7 @@ impl Shard {
             step().map_err(|error| (sequence, error))?;
         }
         if let Some(place) = place {
-            self.slot(key, place).store();
+            self.store_replayed(key, place);
         }
         Ok(())
     }
@@ -62,7 +62,7 @@ impl Shard {
             Ok(Left { bucket, available, held })
         };
         self.check_left(id, balances.iter().map(left))?;
-        self.slot(key, place).store();
+        self.store_replayed(key, place);
         Ok(())
     }
 
@@ -78,7 +78,18 @@ impl Shard {
             return Err(ReplayError::WrongType(shown(key.bytes())));
         }
         self.slate.remember();
+        self.identities_before = self.identities.of(self.slate.account.as_ref());
         Ok(place)
+    }
+
+    /// Stores the account of the slate, whose Changes have come.
+    pub(super) fn store_replayed(&mut self, key: Key<'_>, place: Option<Place>) {
+        let before = std::mem::take(&mut self.identities_before);
+        let after = self.identities.of(self.slate.account.as_ref());
+        self.slot(key, place).store();
+        if before != after {
+            self.identities_replayed(key.hash(), &before, &after);
+        }
     }
 
     /// Applies a Change to the account on the slate.

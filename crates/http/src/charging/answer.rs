@@ -29,6 +29,7 @@ pub(crate) enum Body {
     Audit(Audit),
     Totals(TotalsBody),
     List(AccountList),
+    Found(FoundAccounts),
 }
 
 /// An account was created, changed or deleted.
@@ -170,6 +171,14 @@ pub(super) struct AccountRow {
     pub(super) account: String,
     pub(super) status: String,
     pub(super) version: i64,
+}
+
+/// Accounts that have an identity.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FoundAccounts {
+    pub(super) accounts: Vec<String>,
+    /// There are more accounts than these.
+    pub(super) more: bool,
 }
 
 /// The open sessions of an account.

@@ -142,6 +142,11 @@ fn status_of(word: &[u8]) -> Result<Status, Problem> {
         })
 }
 
+pub(super) fn find(input: &Input) -> Result<Command, Problem> {
+    let (kind, value): (Name, Id) = (input.text("kind")?, input.text("value")?);
+    Ok(Command::new("SCUR.FIND").word(kind.as_str()).word(value.as_str()))
+}
+
 pub(super) fn create(input: &Input) -> Result<Command, Problem> {
     let body: NewAccount = input.json()?;
     let mut command =

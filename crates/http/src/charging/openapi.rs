@@ -136,7 +136,7 @@ fn parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Valu
     for name in operation.parameters() {
         let schema = match name {
             "account" => requests.subschema_for::<AccountId>(),
-            "session" => requests.subschema_for::<Id>(),
+            "session" | "value" => requests.subschema_for::<Id>(),
             _ => requests.subschema_for::<Name>(),
         };
         parameters.push(json!({ "name": name, "in": "path", "required": true, "schema": schema }));

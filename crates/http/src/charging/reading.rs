@@ -2,8 +2,8 @@
 
 use super::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
-    BucketTotals, Checked, CounterBody, Done, ItemAnswer, Moved, OpenItem, OpenSession,
-    SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+    BucketTotals, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, Moved, OpenItem,
+    OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
 use super::list_cursor::Cursor;
 use super::quantity::Quantity;
@@ -14,6 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use redis::Value;
 use scurry_cluster_client::Totals;
 use scurry_ledger::{Cause, Code};
+use scurry_resp::FIND_MAX;
 
 /// A read that found something.
 fn shown(body: Body) -> Option<Answer> {
@@ -222,4 +223,19 @@ pub(super) fn listed(reply: &Value) -> Option<Answer> {
     };
     let cursor = cursor.map(|cursor| cursor.to_string());
     shown(Body::List(AccountList { accounts, cursor }))
+}
+
+/// The accounts that all servers have found.
+pub(super) fn found(replies: &Value) -> Option<Answer> {
+    let (mut accounts, mut more) = (Vec::new(), false);
+    for reply in list(replies)? {
+        let mut reader = Reader::of(reply)?;
+        more |= reader.flag()?;
+        for account in list(reader.value()?)? {
+            accounts.push(text(account)?);
+        }
+    }
+    more |= accounts.len() > FIND_MAX;
+    accounts.truncate(FIND_MAX);
+    shown(Body::Found(FoundAccounts { accounts, more }))
 }

@@ -131,6 +131,19 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         ..BLANK
     },
     Operation {
+        id: "findAccounts",
+        method: Method::Get,
+        path: "/v1/identities/{kind}/{value}",
+        command: "SCUR.FIND",
+        notes: "Every server of the store is asked; nobody who has it is an empty list.",
+        retry: Retry::Read,
+        build: build::find,
+        asked: Asked::Everyone,
+        read: reading::found,
+        answer: of::<answer::FoundAccounts>,
+        ..BLANK
+    },
+    Operation {
         id: "checkCredit",
         method: Method::Get,
         path: "/v1/accounts/{account}/check",

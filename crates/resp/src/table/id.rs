@@ -56,7 +56,7 @@ family! {
 family! {
     /// The store as a whole.
     StoreId after ImageId::END;
-    Totals, Watch, Snapshot, List,
+    Totals, Watch, Snapshot, List, Find,
 }
 family! {
     /// Everything goes, if there are no accounts.

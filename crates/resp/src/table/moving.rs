@@ -1,7 +1,7 @@
 //! The SCUR commands by which accounts go from one store to another.
 
 use super::{BLANK, CommandId, ImageId, Memory, Role, Spec};
-use scurry_ledger::Code::{Invalid, UnknownAccount};
+use scurry_ledger::Code::{IdentityExists, Invalid, UnknownAccount};
 
 const MOVING: Spec = Spec { group: "store", role: Role::Admin, keys: (1, 1, 1), ..BLANK };
 
@@ -31,7 +31,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         term: "import",
         grammar: "account image [REPLACE]",
         reply: "OK",
-        codes: &[Invalid],
+        codes: &[Invalid, IdentityExists],
         example: "SCUR.LOAD alice bytes",
         notes: "The answer is BUSYKEY when the account exists, unless REPLACE is given. Bytes that are no image, and\n\
                 images that break an invariant of docs/ledger.md, are INVALID and change nothing. Whoever loads one\n\

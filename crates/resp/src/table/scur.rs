@@ -2,8 +2,8 @@
 
 use super::{BLANK, CommandId, Memory, Role, ScurReadId, ScurWriteId, Spec, Spread, StoreId};
 use scurry_ledger::Code::{
-    AccountExists, BucketExpired, Busy, CreditLimitReached, Invalid, NotApplicable, NotEmpty,
-    OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
+    AccountExists, BucketExpired, Busy, CreditLimitReached, IdentityExists, Invalid, NotApplicable,
+    NotEmpty, OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
     UnknownBucket, UnknownSession, UnknownTransaction, VersionConflict,
 };
 
@@ -32,7 +32,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         term: "provisioning",
         grammar: "account [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]]...",
         reply: ACCOUNT_REPLY,
-        codes: &[Invalid, AccountExists, Overflow],
+        codes: &[Invalid, AccountExists, Overflow, IdentityExists],
         notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins, OFFSET\n\
                 minutes before UTC.",
         example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
@@ -48,7 +48,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         term: "provisioning",
         grammar: "account active|suspended|closed [IDENTITY kind value]...",
         reply: ACCOUNT_REPLY,
-        codes: &[Invalid, UnknownAccount, NotApplicable, Busy],
+        codes: &[Invalid, UnknownAccount, NotApplicable, Busy, IdentityExists],
         example: "SCUR.STATUS alice active",
         ..BASE
     },

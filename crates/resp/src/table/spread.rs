@@ -14,6 +14,8 @@ pub enum Spread {
     Success,
     /// Every core counts; the reply is the sum.
     EverySum,
+    /// Every core lists the accounts that it finds; the reply is one list of them.
+    EveryFound,
     /// Every core does it; the reply is the first error, else OK.
     EverySuccess,
     /// The connection itself sees to it: it is part of a transaction.
@@ -25,7 +27,7 @@ pub enum Spread {
 impl Spread {
     /// True for what every core does, whatever its keys.
     pub const fn is_every(self) -> bool {
-        matches!(self, Spread::EverySum | Spread::EverySuccess)
+        matches!(self, Spread::EverySum | Spread::EveryFound | Spread::EverySuccess)
     }
 
     /// The tips of COMMAND DOCS for clients that spread commands over nodes by themselves.
@@ -36,6 +38,7 @@ impl Spread {
             Spread::Sum => &["request_policy:multi_shard", "response_policy:agg_sum"],
             Spread::Success => &["request_policy:multi_shard", "response_policy:all_succeeded"],
             Spread::EverySum => &["request_policy:all_shards", "response_policy:agg_sum"],
+            Spread::EveryFound => &["request_policy:all_shards", "response_policy:special"],
             Spread::EverySuccess => &["request_policy:all_shards", "response_policy:all_succeeded"],
             Spread::Special => &["request_policy:special", "response_policy:special"],
         }

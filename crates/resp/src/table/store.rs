@@ -7,6 +7,27 @@ const STORE: Spec = Spec { group: "store", ..BLANK };
 
 pub(super) const COMMANDS: &[Spec] = &[
     Spec {
+        id: CommandId::Store(StoreId::Find),
+        name: "SCUR.FIND",
+        spread: Spread::EveryFound,
+        role: Role::Read,
+        arity: 3,
+        flags: &["readonly"],
+        summary: "Finds the accounts that have an identity now.",
+        term: "look-up by MSISDN, IMSI",
+        grammar: "kind value",
+        reply: "[more, accounts]; more is 1 when there are more than the 16 that are listed, else 0",
+        codes: &[Invalid],
+        example: "SCUR.FIND msisdn 41791234567",
+        notes: "The accounts come in no order. `--unique-identities` sees to it that there is one at most: CREATE, STATUS\n\
+                and SCUR.LOAD that would give a second account the same identity of such a kind are IDENTITY_EXISTS\n\
+                then. On several threads the command asks every thread, and each of them looks in its own index; what\n\
+                one thread commits while another is asked may be in the reply or not. In a cluster a server answers\n\
+                for the accounts that it keeps: ask every one. A node of Valkey or Redis has no such index, and\n\
+                answers with an error.",
+        ..STORE
+    },
+    Spec {
         id: CommandId::Store(StoreId::List),
         name: "SCUR.LIST",
         spread: Spread::Special,

@@ -5,7 +5,7 @@ use crate::connection::memory::Spare;
 use crate::kept::Room;
 use crate::mail::bundle::{Bundle, Caller, Guard, Queue, Tracker};
 use scurry_resp::table::{Spec, Spread};
-use scurry_resp::{Args, Protocol, Reply, parse_integer};
+use scurry_resp::{Args, FoundAccounts, Protocol, Reply, parse_integer};
 use std::collections::VecDeque;
 
 /// Pieces of output of one gathering at most: its memory does not grow with what a client sends. What
@@ -25,6 +25,8 @@ enum Step {
     Part(u16),
     /// The first error that was counted, else the sum.
     Sum,
+    /// The first error that was counted, else the accounts of all.
+    Found,
     /// The first error that was counted, else OK.
     Success,
     /// A core's replies to so many commands as one array; null when the core has refused all of them.
@@ -53,6 +55,7 @@ pub(crate) struct Gather {
     /// Memory of the bundles that are away, as they left, bytes.
     away_bytes: usize,
     sum: i64,
+    found: FoundAccounts,
     error: Option<Vec<u8>>,
 }
 
@@ -154,7 +157,13 @@ impl Spreader<'_> {
 fn end_of(spec: &Spec) -> Step {
     match spec.spread {
         Spread::Sum | Spread::EverySum => Step::Sum,
-        _ => Step::Success,
+        Spread::EveryFound => Step::Found,
+        Spread::One
+        | Spread::Elements
+        | Spread::Success
+        | Spread::EverySuccess
+        | Spread::Connection
+        | Spread::Special => Step::Success,
     }
 }
 
@@ -250,18 +259,24 @@ impl Gather {
                                 let number = reply.get(1..).unwrap_or_default();
                                 self.sum += parse_integer(number.trim_ascii_end()).unwrap_or(0);
                             }
+                            Some(b'*') => self.found.add(reply),
                             _ => {}
                         },
                         _ => out.extend_from_slice(reply),
                     }
                 }
-                Step::Sum | Step::Success => match (self.error.take(), step) {
+                Step::Sum | Step::Found | Step::Success => match (self.error.take(), step) {
                     (Some(error), _) => {
                         out.extend_from_slice(&error);
                         self.sum = 0;
+                        self.found = FoundAccounts::default();
                     }
                     (None, Step::Sum) => {
                         Reply::new(out, protocol).integer(std::mem::take(&mut self.sum));
+                    }
+                    (None, Step::Found) => {
+                        let found = std::mem::take(&mut self.found);
+                        found.write(&mut Reply::new(out, protocol));
                     }
                     (None, _) => Reply::new(out, protocol).ok(),
                 },
@@ -305,7 +320,9 @@ mod tests {
             let spec = dispatch::look_up(args).expect("a command");
             match spec.spread {
                 Spread::One => spreader.one(&mut gather, owner(args.at(1)), spec, args),
-                Spread::EverySum | Spread::EverySuccess => spreader.every(&mut gather, spec, args),
+                Spread::EverySum | Spread::EveryFound | Spread::EverySuccess => {
+                    spreader.every(&mut gather, spec, args)
+                }
                 _ => {
                     let left = spreader.keys(&mut gather, spec, (args, 0), owner);
                     assert_eq!(left, None, "a short command is one piece");
@@ -383,6 +400,24 @@ mod tests {
             rounds += 1;
         }
         assert_eq!(rounds, 3);
+    }
+
+    #[test]
+    fn accounts_that_cores_have_found_are_one_list() {
+        let mut gather = gathered(&["SCUR.FIND k v"; 4]);
+        let many = format!("*2\r\n:0\r\n*16\r\n{}", "$1\r\nb\r\n".repeat(16));
+        let (none, a, c) = (
+            "*2\r\n:0\r\n*0\r\n",
+            "*2\r\n:0\r\n*1\r\n$1\r\na\r\n",
+            "*2\r\n:0\r\n*1\r\n$1\r\nc\r\n",
+        );
+        let (more, no) = ("*2\r\n:1\r\n*1\r\n$1\r\nc\r\n", "-ERR no\r\n");
+        let replies: [&[&str]; 3] =
+            [&[a, no, a, a], &[none, more, &many, none], &[c, none, none, more]];
+        let text = merged(&mut gather, replies, 100, 1_000);
+        let two = "*2\r\n$1\r\na\r\n$1\r\nc\r\n";
+        let most = format!("*2\r\n:1\r\n*16\r\n$1\r\na\r\n{}", "$1\r\nb\r\n".repeat(15));
+        assert_eq!(text, format!("*2\r\n:0\r\n{two}{no}{most}*2\r\n:1\r\n{two}"));
     }
 
     #[test]

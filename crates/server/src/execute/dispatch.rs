@@ -434,7 +434,7 @@ fn run_for_client(
         | CommandId::ScurRead(_)
         | CommandId::ScurWrite(_)
         | CommandId::Image(_)
-        | CommandId::Store(StoreId::Snapshot | StoreId::List)
+        | CommandId::Store(StoreId::Snapshot | StoreId::List | StoreId::Find)
         | CommandId::Part(_)
         | CommandId::Echo(_)
         | CommandId::Transaction(_)
@@ -536,6 +536,7 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Image(ImageId::Load) => scur::load(node, args, reply),
         CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),
         CommandId::Store(StoreId::List) => accounts::list(node, args, reply),
+        CommandId::Store(StoreId::Find) => accounts::find(node, args, reply),
         CommandId::Flush(_) => keys::flush_shard(node, args, reply),
         CommandId::Part(id) => run_part(id, node, args, reply),
         CommandId::Echo(EchoId::Ping) => connection::ping(spec, args, reply),

@@ -251,6 +251,7 @@ impl Node {
     /// Work of the log between turns.
     pub(crate) fn look_after_log(&mut self) {
         self.durable.look_after(&mut self.shard, self.now.time, self.now.uptime_ms);
+        self.shard.release_identities(self.durable.durable());
     }
 
     /// Memory of this core's connections, of what is kept and tracked for them, and of what waits to

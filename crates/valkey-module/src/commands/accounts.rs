@@ -1,12 +1,23 @@
-//! SCUR.LIST: the accounts that this node keeps, a bounded number at a time.
+//! SCUR.LIST: the accounts that this node keeps, a bounded number at a time; and SCUR.FIND, which a node
+//! has no index for.
 
 use super::Call;
 use crate::account::AccountValue;
 use crate::server::{Mode, OpenKey, OwnedName};
 use scurry_codec::decode_state;
-use scurry_resp::{Protocol, Reply, list_row, parse_list};
+use scurry_resp::{Protocol, Reply, list_row, parse_find, parse_list};
 
 const NO_SCAN: &str = "ERR the server does not say which keys it has: use SCAN with TYPE scurryacc";
+
+const NO_INDEX: &str =
+    "ERR accounts are not found by identity on a Valkey node: keep such a list yourself";
+
+pub(super) fn find(call: &Call<'_>, reply: &mut Reply<'_>) {
+    match parse_find(call.args) {
+        Ok(_) => reply.error(NO_INDEX),
+        Err(fault) => reply.error(fault),
+    }
+}
 
 pub(super) fn list(call: &Call<'_>, reply: &mut Reply<'_>) {
     let request = match parse_list(call.args) {

@@ -36,6 +36,10 @@ pub(super) fn load(call: &Call<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
         Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
         Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),
         Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
+        // No kind of identity is unique here.
+        Err(error @ LoadError::IdentityExists) => {
+            reject(reply, Code::IdentityExists, error.to_string());
+        }
         Err(error @ LoadError::Image(_)) => reject(reply, Code::Invalid, error.to_string()),
     }
 }

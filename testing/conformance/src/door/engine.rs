@@ -5,7 +5,7 @@ use crate::Script;
 use crate::check::state;
 use crate::front::{Front, Store};
 use anyhow::{Result, bail, ensure};
-use scurry_engine::{Config, LoadError, Outcome, ReadError, Shard};
+use scurry_engine::{Config, LoadError, Outcome, ReadError, Shard, UniqueIdentities};
 use scurry_ledger::{Account, Command, Time, Totals};
 use scurry_resp::{LoadRequest, Protocol};
 
@@ -23,7 +23,10 @@ impl Door for EngineDoor {
     }
 
     fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
-        let config = Config { limits: script.limits.clone(), ..Config::default() };
+        let kinds = &script.unique_kinds;
+        let unique_identities = (!kinds.is_empty()).then(|| UniqueIdentities::of(kinds));
+        let limits = script.limits.clone();
+        let config = Config { limits, unique_identities, ..Config::default() };
         let store = Checked { shard: Shard::new(config) };
         Ok(Box::new(Front { store, protocol }))
     }

@@ -9,7 +9,7 @@ use scurry_resp::Protocol;
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -23,6 +23,8 @@ pub struct ServerDoor {
     binary: PathBuf,
     /// An address of an RDMA device; none for TCP.
     rdma: Option<IpAddr>,
+    /// A directory that it keeps its store in; none keeps none.
+    directory: Option<PathBuf>,
 }
 
 impl ServerDoor {
@@ -30,20 +32,26 @@ impl ServerDoor {
     /// to date first.
     pub fn find() -> Result<ServerDoor> {
         if let Some(binary) = std::env::var_os("SCURRY_BIN") {
-            return Ok(ServerDoor { binary: PathBuf::from(binary), rdma: None });
+            return Ok(ServerDoor { binary: PathBuf::from(binary), rdma: None, directory: None });
         }
         let profile_dir = profile_dir()?;
         let profile = profile_dir.file_name().and_then(|name| name.to_str()).unwrap_or("debug");
         let profile = if profile == "debug" { "dev" } else { profile };
         build(&["--package", "scurry-cli", "--bin", "scurry", "--profile", profile])
             .context("the scurry binary does not build; set SCURRY_BIN")?;
-        Ok(ServerDoor { binary: profile_dir.join("scurry"), rdma: None })
+        Ok(ServerDoor { binary: profile_dir.join("scurry"), rdma: None, directory: None })
     }
 
     /// The same over RDMA, on the device with this address.
     #[must_use]
     pub fn over_rdma(self, address: IpAddr) -> ServerDoor {
         ServerDoor { rdma: Some(address), ..self }
+    }
+
+    /// The same on the store of a directory, which is killed there when a script has ended.
+    #[must_use]
+    pub fn on(self, directory: &Path) -> ServerDoor {
+        ServerDoor { directory: Some(directory.to_owned()), ..self }
     }
 }
 
@@ -76,15 +84,14 @@ impl Door for ServerDoor {
 
     fn open(&self, script: &Script, protocol: Protocol) -> Result<Box<dyn Visit>> {
         let mut command = Command::new(&self.binary);
-        command.args([
-            "serve",
-            "--durability",
-            "none",
-            "--listen",
-            "127.0.0.1:0",
-            "--log",
-            "error",
-        ]);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--log", "error"]);
+        match &self.directory {
+            Some(directory) => command.arg("--dir").arg(directory),
+            None => command.args(["--durability", "none"]),
+        };
+        for kind in &script.unique_kinds {
+            command.arg("--unique-identities").arg(kind.as_str());
+        }
         let settings = Settings::write(script)?;
         if let Some(settings) = &settings {
             command.arg("--config").arg(&settings.0);

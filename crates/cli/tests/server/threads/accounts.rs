@@ -1,7 +1,7 @@
 //! Finding accounts on several threads: a list goes from thread to thread.
 
 use super::slots;
-use crate::support::{Client, Server};
+use crate::support::{Client, Server, array, serve};
 
 /// Elements of the array that comes.
 fn elements(client: &mut Client) -> usize {
@@ -61,4 +61,103 @@ fn a_list_shows_the_accounts_of_every_thread_once() {
     }
     parts.sort_unstable();
     assert_eq!(parts, all);
+}
+
+/// The accounts that have an identity, sorted, and whether there are more.
+fn found(client: &mut Client, kind: &str, value: &str) -> (Vec<String>, bool) {
+    client.send(format!("SCUR.FIND {kind} {value}\r\n"));
+    assert_eq!(elements(client), 2);
+    let more = client.line() == ":1";
+    let mut accounts: Vec<String> = (0..elements(client)).map(|_| client.bulk()).collect();
+    accounts.sort_unstable();
+    (accounts, more)
+}
+
+#[test]
+fn accounts_of_every_thread_are_found_by_identity() {
+    let server = Server::start(&["--threads", "3"]);
+    let mut client = server.connect();
+    for number in 0..20 {
+        let line =
+            format!("SCUR.CREATE a{number} IDENTITY n {number} IDENTITY team {}", number / 10);
+        client.ask(&line, "*2\r\n+OK\r\n:1\r\n");
+    }
+    for number in 0..20 {
+        let expected = (vec![format!("a{number}")], false);
+        assert_eq!(found(&mut client, "n", &number.to_string()), expected);
+    }
+    let (team, more) = found(&mut client, "team", "1");
+    assert_eq!((team.len(), more), (10, false));
+    assert_eq!(found(&mut client, "team", "2"), (vec![], false));
+    for number in 10..20 {
+        let line = format!("SCUR.STATUS a{number} active IDENTITY team 0");
+        client.ask(&line, "*2\r\n+OK\r\n:2\r\n");
+    }
+    let (team, more) = found(&mut client, "team", "0");
+    assert_eq!((team.len(), more), (16, true), "so many are listed at most");
+    // The port of a thread finds the accounts of that thread.
+    let ports = slots(&mut client);
+    let parts = ports.iter().map(|(.., port)| found(&mut server.connect_to(*port), "team", "0"));
+    assert_eq!(parts.map(|(part, _)| part.len()).sum::<usize>(), 20);
+    client.ask("SCUR.FIND n", "-ERR wrong number of arguments for 'scur.find' command\r\n");
+    let wrong =
+        "-INVALID 10 identity value must be 1 to 64 printable ASCII characters without space\r\n";
+    client.send(array(&[b"SCUR.FIND", b"n", b""]));
+    client.expect(wrong);
+}
+
+const EXISTS: &str =
+    "-IDENTITY_EXISTS 22 another account has this identity: find it with SCUR.FIND\r\n";
+
+/// `b`, `c` and `foo` are keys of three threads.
+#[test]
+fn an_identity_of_a_unique_kind_is_had_once_over_all_threads_and_behind_a_crash() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = directory.path().join("store");
+    let options = ["--dir", store.to_str().expect("UTF-8"), "--threads", "3"];
+    let unique = [&options[..], &["--unique-identities", "msisdn,imsi"]].concat();
+    let server = Server::start(&unique);
+    let mut client = server.connect();
+    let ok = |version: u32| format!("*2\r\n+OK\r\n:{version}\r\n");
+    client.ask("SCUR.CREATE b IDENTITY msisdn 4179 IDENTITY team x", &ok(1));
+    client.ask("SCUR.CREATE c IDENTITY msisdn 4179", EXISTS);
+    client.ask("SCUR.CREATE c IDENTITY msisdn 4178 IDENTITY team x", &ok(1));
+    client.ask(
+        "SCUR.CREATE c IDENTITY msisdn 4179",
+        "-ACCOUNT_EXISTS 21 an account with this id exists: read it with SCUR.GET\r\n",
+    );
+    client.ask("SCUR.CREATE foo IDENTITY imsi 1 IDENTITY msisdn 4178", EXISTS);
+    // Nothing of it was taken.
+    client.ask("SCUR.CREATE foo IDENTITY imsi 1", &ok(1));
+    client.ask("SCUR.STATUS foo active IDENTITY msisdn 4179", EXISTS);
+    client.ask("SCUR.STATUS b active IDENTITY msisdn 4179", &ok(2));
+    client.ask(
+        "CONFIG GET unique-identities",
+        "*2\r\n$17\r\nunique-identities\r\n$11\r\nmsisdn,imsi\r\n",
+    );
+    // It stops at once, and starts again with another number of threads.
+    drop(server);
+    let again = [&unique[..3], &["2"], &unique[4..]].concat();
+    let server = Server::start(&again);
+    let mut client = server.connect();
+    assert_eq!(found(&mut client, "msisdn", "4179"), (vec!["b".to_owned()], false));
+    assert_eq!(found(&mut client, "team", "x").0, ["b", "c"]);
+    client.ask("SCUR.STATUS foo active IDENTITY msisdn 4179", EXISTS);
+    client.send(array(&[b"SCUR.STATUS", b"b", b"active", b"IDENTITY", b"msisdn", b""]));
+    client.expect(&ok(3));
+    // The loss is durable when it is answered, and the claim ends then.
+    for attempt in 0.. {
+        client.send("SCUR.STATUS foo active IDENTITY msisdn 4179\r\n");
+        let line = client.line();
+        if line == "*2" {
+            client.expect("+OK\r\n:2\r\n");
+            break;
+        }
+        assert_eq!(format!("{line}\r\n"), EXISTS, "attempt {attempt}");
+        assert!(attempt < 100_000, "the claim does not end");
+    }
+    assert_eq!(found(&mut client, "msisdn", "4179").0, ["foo"]);
+    let refused = serve(&["--unique-identities", "a kind"]).output().expect("it runs");
+    let log = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && log.contains("--unique-identities"), "{log}");
 }

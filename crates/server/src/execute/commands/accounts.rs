@@ -1,8 +1,8 @@
-//! SCUR.LIST: the accounts, a bounded number at a time.
+//! Finding accounts: SCUR.LIST, a bounded number at a time, and SCUR.FIND, by identity.
 
 use super::scan::{List, ScanPosition};
 use crate::execute::node::Node;
-use scurry_resp::{Args, Reply, list_row, parse_list};
+use scurry_resp::{Args, FIND_MAX, FoundAccounts, Reply, list_row, parse_find, parse_list};
 
 /// The core that a SCUR.LIST is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
@@ -37,4 +37,17 @@ fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
         }
     });
     list.write(position.then(cursor, cores), reply);
+}
+
+/// The accounts of this core that have an identity.
+pub(crate) fn find(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let (kind, value) = match parse_find(args) {
+        Ok(identity) => identity,
+        Err(fault) => return reply.error(fault),
+    };
+    let mut found = FoundAccounts::default();
+    if node.shard.find_accounts(kind, value, FIND_MAX, |id| found.push(id)) {
+        found.note_more();
+    }
+    found.write(reply);
 }

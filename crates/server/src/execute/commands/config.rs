@@ -6,6 +6,7 @@ use crate::execute::node::Node;
 use crate::glob;
 use crate::measures::counters::Counters;
 use crate::net::listener::KEEPALIVE;
+use scurry_ledger::Name;
 use scurry_resp::{Args, Reply};
 
 /// Names and values, in the order in which they are shown. `requirepass` is not among them.
@@ -45,6 +46,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("transaction-ms", limits.transaction_ms.to_string()),
         ("validity-ms-default", limits.validity_ms_default.to_string()),
         ("tcc-ms-max", limits.tcc_ms_max.to_string()),
+        ("unique-identities", names(&settings.unique_identities)),
         ("entity-index", if settings.entity_index { "yes" } else { "no" }.to_owned()),
         ("entity-tombstone-ms", settings.entity_tombstone_ms.to_string()),
         ("node", settings.node.to_string()),
@@ -124,4 +126,10 @@ pub(crate) fn reset_stat(node: &mut Node, reply: &mut Reply<'_>) {
     node.counters = Counters::default();
     node.measures.reset();
     reply.ok();
+}
+
+/// Names with commas between.
+fn names(names: &[Name]) -> String {
+    let texts: Vec<_> = names.iter().map(|name| String::from_utf8_lossy(name.as_bytes())).collect();
+    texts.join(",")
 }

@@ -94,6 +94,9 @@ pub(crate) fn load(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
     let key = node.shard.key(request.account);
     match node.shard.load_image(node.now.time, key, request.image, request.replace) {
         Ok(()) => reply.ok(),
+        Err(error @ LoadError::IdentityExists) => {
+            reject(reply, Code::IdentityExists, error.to_string());
+        }
         Err(error @ LoadError::Exists) => reply.error(format_args!("BUSYKEY {error}")),
         Err(LoadError::WrongType) => reply.error(WRONG_TYPE),
         Err(LoadError::OutOfMemory) => reply.error(OUT_OF_MEMORY),

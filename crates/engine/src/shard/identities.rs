@@ -1,0 +1,213 @@
+//! Accounts by their identities: what is found, and what keeps the index right. An account's
+//! identities change by few commands, which alone come through here.
+
+use super::Shard;
+use crate::entry::{Entry, Kind};
+use crate::identities::Hashed;
+use crate::table::Place;
+use crate::{Home, Key, Needed, Outcome};
+use scurry_codec::decode_foreign_account;
+use scurry_ledger::{Account, Code, Command, Decision, Name, Rejection, Time};
+
+impl Shard {
+    /// Visits the ids of accounts that have an identity, in the order of their hashes, `count` at most.
+    /// True when there are more.
+    pub fn find_accounts(
+        &mut self,
+        kind: Name,
+        value: &[u8],
+        count: usize,
+        mut visit: impl FnMut(&[u8]),
+    ) -> bool {
+        let Shard { table, slate, identities, .. } = self;
+        let mut left = count;
+        for hash in identities.find(kind, value) {
+            for entry in table.of_hash(hash).filter(|entry| entry.kind() == Kind::Account) {
+                slate.unpack(Some(entry.value()));
+                if has(slate.account.as_ref(), kind, value) {
+                    if left == 0 {
+                        return true;
+                    }
+                    visit(entry.key());
+                    left -= 1;
+                }
+            }
+        }
+        false
+    }
+
+    /// Lets go of identities whose accounts have given them up, where the log is durable up to this
+    /// sequence: until then no other account may have one of a unique kind.
+    #[inline]
+    pub fn release_identities(&mut self, durable: u64) {
+        if self.identities.are_ending() {
+            self.identities.end_until(durable);
+        }
+    }
+
+    /// Runs a command that may change which identities an account has.
+    pub(super) fn run_identifying(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        place: Option<Place>,
+        (command, is_bounded): (&Command<'_>, bool),
+    ) -> Outcome {
+        let before = self.identities_at(place);
+        let wanted = self.identities_after(now, key, place, command);
+        if !self.identities.claim(&before, &wanted) {
+            return Outcome::Reject(Rejection {
+                code: Code::IdentityExists,
+                why: "another account has this identity: find it with SCUR.FIND",
+                bound: None,
+            });
+        }
+        let outcome = self.slot(key, place).in_bounds(is_bounded).run(now, command);
+        let is_committed = matches!(outcome, Outcome::Answer { replayed: false, .. });
+        self.identities_decided(key, &before, &wanted, is_committed);
+        outcome
+    }
+
+    /// Takes note of how a command has ended that had claimed what is wanted.
+    pub(super) fn identities_decided(
+        &mut self,
+        key: Key<'_>,
+        before: &[Hashed],
+        wanted: &[Hashed],
+        is_committed: bool,
+    ) {
+        if is_committed {
+            // The slate has the account as it was stored, or none.
+            let after = self.identities.of(self.slate.account.as_ref());
+            return self.identities_changed(key.hash(), before, &after);
+        }
+        let sequence = self.sequence();
+        for one in wanted.iter().filter(|one| !before.contains(one)) {
+            self.identities.end(*one, sequence);
+        }
+        if self.journal.is_none() {
+            self.identities.end_until(sequence);
+        }
+    }
+
+    /// The identities of the account at a place.
+    pub(super) fn identities_at(&mut self, place: Option<Place>) -> Vec<Hashed> {
+        let entry = place.map(|place| self.table.at(place));
+        let Some(entry) = entry.filter(|entry| entry.kind() == Kind::Account) else {
+            return Vec::new();
+        };
+        self.slate.unpack(Some(entry.value()));
+        self.identities.of(self.slate.account.as_ref())
+    }
+
+    /// The identities that an account has when the command is carried out; none when it will not be, or
+    /// where no kind is unique, and nothing has to be claimed.
+    fn identities_after(
+        &mut self,
+        now: Time,
+        key: Key<'_>,
+        place: Option<Place>,
+        command: &Command<'_>,
+    ) -> Vec<Hashed> {
+        if !self.identities.has_unique() || self.load(place).is_err() {
+            return Vec::new();
+        }
+        if self.slate.is_apart() {
+            self.slot(key, place).bring(&Needed::by(command), now);
+        }
+        match self.slate.decide(command, now) {
+            Decision::Commit(change, _) => {
+                self.slate.reuse(change);
+                self.identities.of(self.slate.account.as_ref())
+            }
+            Decision::Replay(_) | Decision::Reject(_) => Vec::new(),
+        }
+    }
+
+    /// The identities of an image that is to be loaded; none when it will not be, or where no kind is
+    /// unique.
+    pub(super) fn identities_of_image(
+        &mut self,
+        place: Option<Place>,
+        image: &[u8],
+        replace: bool,
+    ) -> Vec<Hashed> {
+        let is_refused = place.is_some() && !replace;
+        if !self.identities.has_unique() || is_refused || self.load(place).is_err() {
+            return Vec::new();
+        }
+        self.slate.unpack(None);
+        match decode_foreign_account(image, self.slate.account_mut()) {
+            Ok(()) => self.identities.of(self.slate.account.as_ref()),
+            Err(_) => Vec::new(),
+        }
+    }
+
+    /// Takes note of what an account has that is in its place now.
+    pub(super) fn identities_changed(&mut self, hash: u64, before: &[Hashed], after: &[Hashed]) {
+        let sequence = self.sequence();
+        for gone in before.iter().filter(|one| !after.contains(one)) {
+            if !self.is_called(hash, *gone) {
+                self.identities.remove(*gone, hash);
+            }
+            self.identities.end(*gone, sequence);
+        }
+        for new in after.iter().filter(|one| !before.contains(one)) {
+            self.identities.insert(*new, hash);
+        }
+        if self.journal.is_none() {
+            self.identities.end_until(sequence);
+        }
+    }
+
+    /// As [`Shard::identities_changed`], where what is there was decided before: nothing was claimed.
+    pub(super) fn identities_replayed(&mut self, hash: u64, before: &[Hashed], after: &[Hashed]) {
+        for new in after.iter().filter(|one| !before.contains(one)) {
+            self.identities.hold(*new);
+        }
+        self.identities_changed(hash, before, after);
+    }
+
+    /// Ends the claims of all accounts, before they are forgotten.
+    pub(super) fn give_identities_up(&mut self) {
+        if self.identities.has_unique() {
+            let sequence = self.sequence();
+            let Shard { table, slate, identities, .. } = self;
+            table.walk(0, usize::MAX, |entry| {
+                if entry.kind() == Kind::Account {
+                    slate.unpack(Some(entry.value()));
+                    for one in identities.of(slate.account.as_ref()) {
+                        identities.end(one, sequence);
+                    }
+                }
+            });
+            if self.journal.is_none() {
+                self.identities.end_until(sequence);
+            }
+        }
+        self.identities.clear(self.table.hasher().clone());
+    }
+
+    /// True when an account of the table whose key has this hash has the identity: by a rare accident
+    /// two have one hash.
+    fn is_called(&mut self, hash: u64, identity: Hashed) -> bool {
+        let Shard { table, slate, identities, .. } = self;
+        let is_account = |entry: &&Entry| entry.kind() == Kind::Account;
+        table.of_hash(hash).filter(is_account).any(|entry| {
+            slate.unpack(Some(entry.value()));
+            identities.of(slate.account.as_ref()).contains(&identity)
+        })
+    }
+}
+
+/// True for an account that has the identity.
+fn has(account: Option<&Account>, kind: Name, value: &[u8]) -> bool {
+    let identities = account.map_or(&[][..], |account| &account.identities);
+    identities.iter().any(|one| one.kind == kind && one.value.as_bytes() == value)
+}
+
+/// True for a command that may change which identities an account has.
+#[inline]
+pub(super) fn is_identifying(command: &Command<'_>) -> bool {
+    matches!(command, Command::Create(_) | Command::Status { .. } | Command::Delete { .. })
+}
