@@ -9,7 +9,7 @@ use scurry_ledger::Time;
 use scurry_resp::Protocol;
 use std::io::{BufRead, BufReader};
 use std::net::TcpListener;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::{Mutex, PoisonError};
 
@@ -33,6 +33,8 @@ pub struct NodeDoor {
     module: PathBuf,
     /// The module has a clock that can be set.
     has_clock: bool,
+    /// Where its files are; none keeps none.
+    directory: Option<PathBuf>,
 }
 
 impl NodeDoor {
@@ -43,14 +45,28 @@ impl NodeDoor {
         let binary = PathBuf::from(format!("{product}-server"));
         if let Some(module) = std::env::var_os(MODULE_TEST_CLOCK) {
             let module = PathBuf::from(module);
-            return Ok(NodeDoor { name: product, product, binary, module, has_clock: true });
+            return Ok(NodeDoor {
+                name: product,
+                product,
+                binary,
+                module,
+                has_clock: true,
+                directory: None,
+            });
         }
         if let Some(module) = std::env::var_os("SCURRY_MODULE") {
             let module = PathBuf::from(module);
-            return Ok(NodeDoor { name: product, product, binary, module, has_clock: false });
+            return Ok(NodeDoor {
+                name: product,
+                product,
+                binary,
+                module,
+                has_clock: false,
+                directory: None,
+            });
         }
         let module = module_with_clock()?;
-        Ok(NodeDoor { name: product, product, binary, module, has_clock: true })
+        Ok(NodeDoor { name: product, product, binary, module, has_clock: true, directory: None })
     }
 
     /// Of the Valkey that `SCURRY_VALKEY9` names; none where it names none.
@@ -63,6 +79,12 @@ impl NodeDoor {
         Ok(Some(NodeDoor { name: "valkey 9", binary: binary.into(), ..door }))
     }
 
+    /// The same on the files of a directory; the server is killed there when a script has ended.
+    #[must_use]
+    pub fn on(self, directory: &Path) -> NodeDoor {
+        NodeDoor { directory: Some(directory.to_owned()), ..self }
+    }
+
     fn start(&self, script: &Script, port: u16) -> Result<Option<Process>> {
         let binary = self.binary.display();
         let mut command = Command::new(&self.binary);
@@ -71,7 +93,8 @@ impl NodeDoor {
         for (name, value) in &script.limit_words {
             command.args([name, value]);
         }
-        command.current_dir(std::env::temp_dir()).stdin(Stdio::null());
+        let directory = self.directory.clone().unwrap_or_else(std::env::temp_dir);
+        command.current_dir(directory).stdin(Stdio::null());
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let child = command.spawn();
         let mut child =
