@@ -88,6 +88,7 @@ impl<'n> Needed<'n> {
             match op {
                 Op::NameSession(id) => needed.sessions.push(id.as_bytes()),
                 Op::Bury(tombstone) => needed.sessions.push(tombstone.id.as_bytes()),
+                Op::NoteLate(late) => needed.sessions.push(late.session.as_bytes()),
                 Op::NoteRefund { debit, .. } => needed.transactions.push(debit.as_bytes()),
                 _ => {}
             }

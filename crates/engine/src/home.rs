@@ -7,7 +7,7 @@ use crate::outcome::LoadError;
 use crate::slate::Slate;
 use crate::{Outcome, WrongType};
 use scurry_codec::{ChangeError, decode_change, decode_foreign_account};
-use scurry_ledger::{Bound, Change, Code, Command, Decision, Rejection, Time, apply};
+use scurry_ledger::{Bound, Change, Code, Command, Decision, Op, Rejection, Time, apply};
 
 /// The home of one account, where its image lies between two commands: a slot of a shard's table,
 /// or a key of a server.
@@ -69,7 +69,9 @@ pub trait Home {
                 self.slate().reuse(change);
                 Outcome::OutOfMemory
             }
-            Decision::Commit(change, _) if self.slate().is_apart() && self.is_full(command) => {
+            Decision::Commit(change, _)
+                if self.slate().is_apart() && self.is_full(command, &change) =>
+            {
                 self.slate().reuse(change);
                 self.full(now)
             }
@@ -143,15 +145,15 @@ pub trait Home {
     }
 
     /// True when an account that is kept in parts is as long as it may be, and the command may make it
-    /// longer.
-    fn is_full(&mut self, command: &Command<'_>) -> bool {
+    /// longer: late use of a session that is not open does, whatever the command.
+    fn is_full(&mut self, command: &Command<'_>, change: &Change) -> bool {
         let makes_room = matches!(
             command,
             Command::Terminate(_)
                 | Command::Release { .. }
                 | Command::Status { .. }
                 | Command::Delete { .. }
-        );
+        ) && !change.ops.iter().any(|op| matches!(op, Op::NoteLate(_)));
         let (slate, annex) = self.parts();
         !makes_room && annex.is_some_and(|annex| annex.bytes() >= slate.account_len_max())
     }

@@ -7,9 +7,9 @@ use scurry_engine::{
 };
 use scurry_ledger::{
     BucketAttributes, BucketNo, BucketTerms, Change, Code, Command, Create, Decision, Id, ItemAt,
-    ItemRequest, Limits, Name, NewBucket, Op, Overrun, PackedAnswer, Period, Posting, SessionAt,
-    SessionRequest, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction, apply,
-    decide,
+    ItemRequest, LateAnswer, Limits, Name, NewBucket, Op, Overrun, PackedAnswer, Period, Posting,
+    SessionAt, SessionRequest, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
+    apply, decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -60,7 +60,7 @@ fn each_fact_is_one_event_or_none() {
         cause: scurry_ledger::Cause::None,
         parts: vec![],
     };
-    let bury = |kind| Op::Bury(Box::new(Tombstone { id: id("s"), forget_at: NOW, kind }));
+    let bury = |kind| Op::Bury(Box::new(Tombstone::new(id("s"), NOW, kind, None)));
     let supervise =
         Op::Supervise { session: SessionAt(0), validity_ms: 1, tcc_ms: 2, deadline: NOW };
     let counter = Op::SetCounter {
@@ -149,6 +149,30 @@ fn each_fact_is_one_event_or_none() {
         let ops = vec![Op::CloseSession(SessionAt(0)), bury(kind)];
         assert_eq!(events(ops), [Event::SessionEnded(ending, Some(id("s")))]);
     }
+}
+
+#[test]
+fn late_use_is_told_with_the_session_that_was_not_open() {
+    let unit = name("cent");
+    let answer = PackedAnswer::new(&StoredAnswer {
+        request: 6,
+        digest: 2,
+        code: Code::Ok,
+        version: 0,
+        items: Default::default(),
+    });
+    let session = id("gone");
+    let late = LateAnswer { session, answer, forget_at: NOW, answers_max: 8 };
+    let ops = vec![
+        Op::Debit(posting(2, 7)),
+        Op::LateUse { key: 1.into(), unit, used: 9, uncollected: 2 },
+        Op::NoteLate(Box::new(late)),
+    ];
+    let expected = [
+        Event::Moved(Movement::Debited, posting(2, 7)),
+        Event::LateUse { session, request: 6, key: 1.into(), unit, used: 9, uncollected: 2 },
+    ];
+    assert_eq!(events(ops), expected);
 }
 
 /// Also when the id is remembered no longer than the commit itself.
@@ -240,6 +264,14 @@ fn each_event_has_a_word_of_its_own() {
         Event::SessionEnded(Ending::Closed, None),
         Event::SessionEnded(Ending::Released, None),
         Event::SessionEnded(Ending::Expired, None),
+        Event::LateUse {
+            session: Id::EMPTY,
+            request: 0,
+            key: 0.into(),
+            unit: name("u"),
+            used: 1,
+            uncollected: 0,
+        },
         Event::Cleared,
         Event::Low { bucket, threshold: 1 },
         Event::Restored { bucket, threshold: 1 },
@@ -253,7 +285,7 @@ fn each_event_has_a_word_of_its_own() {
     assert_eq!(
         words.join(" "),
         "bucket-added bucket-changed bucket-removed cleared counter created credited debited \
-         deleted expired identity low overdrawn refunded refunded-expired released \
+         deleted expired identity late-use low overdrawn refunded refunded-expired released \
          released-expired reserved restored session-closed session-expired session-opened \
          session-released settled status voided"
     );

@@ -103,6 +103,11 @@ pub struct ItemAnswer {
 }
 
 impl ItemAnswer {
+    /// An item that was settled and granted nothing.
+    pub(crate) fn settled(uncollected: i64) -> ItemAnswer {
+        ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
+    }
+
     /// A denied item.
     pub(crate) fn denied(code: Code, cause: Cause) -> ItemAnswer {
         let last = cause != Cause::Status;

@@ -305,6 +305,12 @@ impl Account {
             }
             Op::Bury(tombstone) => self.tombstones.insert(tombstone),
             Op::Remember(transaction) => self.transactions.insert(transaction),
+            Op::LateUse { unit, uncollected, .. } => {
+                if *uncollected != 0 {
+                    self.add_uncollected(*unit, *uncollected);
+                }
+            }
+            Op::NoteLate(late) => self.tombstones.note_late(late),
             Op::NoteRefund { debit, posting } => {
                 self.transactions.refund(debit.as_bytes(), posting.bucket, posting.amount);
             }

@@ -2,8 +2,8 @@
 //! replicated; applying it runs no rule and reads no clock.
 
 use crate::{
-    Allowance, BucketNo, Id, ItemKey, Name, Overrun, PackedAnswer, Period, Status, Time, Tombstone,
-    Transaction,
+    Allowance, BucketNo, Id, ItemKey, LateAnswer, Name, Overrun, PackedAnswer, Period, Status,
+    Time, Tombstone, Transaction,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -221,6 +221,20 @@ pub enum Op {
     },
     /// Tombstones and transactions whose time has come are forgotten.
     Forget,
+    /// Use is reported of an item of a session that is not open. What was debited of it was so by the
+    /// facts before.
+    LateUse {
+        /// Name of the item, with its unit.
+        key: ItemKey,
+        /// Unit.
+        unit: Name,
+        /// All of it.
+        used: i64,
+        /// The part not debited.
+        uncollected: i64,
+    },
+    /// The answer to late use is noted with the session's tombstone, which begins where there is none.
+    NoteLate(Box<LateAnswer>),
 }
 
 impl Op {
@@ -261,7 +275,9 @@ impl Op {
             | Op::Bury(_)
             | Op::Remember(_)
             | Op::NoteRefund { .. }
-            | Op::Forget => None,
+            | Op::Forget
+            | Op::LateUse { .. }
+            | Op::NoteLate(_) => None,
         }
     }
 }

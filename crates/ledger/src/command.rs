@@ -154,12 +154,14 @@ pub struct SessionRequest<'a> {
     pub validity_ms: Option<i64>,
     /// Supervision time, ms.
     pub tcc_ms: Option<i64>,
-    /// RESERVE: what happens with use beyond what could be debited.
+    /// RESERVE, and late use: what happens with use beyond what could be debited.
     pub overrun: Option<Overrun>,
     /// One denied item closes the session.
     pub close_on_denial: bool,
     /// RESERVE: the session opens although every item is denied.
     pub keep_open: bool,
+    /// UPDATE and TERMINATE: use is settled although the session is not open.
+    pub late_use: bool,
     /// Opaque bytes kept with the session.
     pub blob: Option<&'a [u8]>,
     /// Rating groups (MSCC).

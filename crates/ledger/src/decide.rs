@@ -7,6 +7,8 @@ mod balance;
 mod draft;
 mod due;
 mod fields;
+mod late;
+mod room;
 mod session;
 mod units;
 

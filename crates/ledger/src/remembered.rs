@@ -12,5 +12,5 @@ mod transactions;
 
 pub use answers::{Answers, PackedAnswer, StoredAnswer, WindowEntry};
 pub use records::{PackedRecord, Records, Remembered};
-pub use tombstones::{Tombstone, TombstoneKind, Tombstones};
+pub use tombstones::{LateAnswer, Tombstone, TombstoneKind, Tombstones};
 pub use transactions::{DebitPart, Transaction, Transactions};

@@ -34,9 +34,12 @@ pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
     for session in &account.sessions {
         ensure(open.insert(session.id.as_bytes()), 14, "two open sessions have one id")?;
     }
-    let mut remembered = account.tombstones.iter_packed();
-    let is_open = remembered.any(|tombstone| open.contains(tombstone.id));
-    ensure(!is_open, 14, "an open session has a tombstone")
+    let mut known = BTreeSet::new();
+    for tombstone in account.tombstones.iter_packed() {
+        ensure(!open.contains(tombstone.id), 14, "an open session has a tombstone")?;
+        ensure(known.insert(tombstone.id), 14, "two tombstones have one id")?;
+    }
+    Ok(())
 }
 
 fn ensure(condition: bool, invariant: u8, what: &'static str) -> Result<(), Violation> {

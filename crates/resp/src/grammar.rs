@@ -289,7 +289,7 @@ fn session_request<'s, 'a: 's>(
     let (session, request) = (options.id("session")?, options.narrow("request")?);
     let (mut if_version, mut validity_ms, mut tcc_ms) = (None, None, None);
     let (mut overrun, mut close_on_denial, mut blob) = (None, None, None);
-    let mut keep_open = None;
+    let (mut keep_open, mut late_use) = (None, None);
     let items = &mut scratch.items;
     items.clear();
     while let Some(word) = options.next() {
@@ -305,6 +305,10 @@ fn session_request<'s, 'a: 's>(
         } else if item_option(kind, word, &mut options, items)? {
         } else if kind != Kind::Reserve && is(word, b"ifversion") {
             once(&mut if_version, "ifversion", options.narrow("ifversion")?)?;
+        } else if kind != Kind::Reserve && is(word, b"lateuse") {
+            once(&mut late_use, "lateuse", ())?;
+        } else if is(word, b"overrun") {
+            once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
         } else if kind == Kind::Terminate {
             return Err(Fault::Unexpected(word));
         } else if is(word, b"validity") {
@@ -317,8 +321,6 @@ fn session_request<'s, 'a: 's>(
             once(&mut blob, "data", options.bytes("data")?)?;
         } else if kind == Kind::Reserve && is(word, b"keepopen") {
             once(&mut keep_open, "keepopen", ())?;
-        } else if kind == Kind::Reserve && is(word, b"overrun") {
-            once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
         } else {
             return Err(Fault::Unexpected(word));
         }
@@ -332,6 +334,7 @@ fn session_request<'s, 'a: 's>(
         overrun,
         close_on_denial: close_on_denial.is_some(),
         keep_open: keep_open.is_some(),
+        late_use: late_use.is_some(),
         blob,
         items,
     })

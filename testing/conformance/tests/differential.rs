@@ -6,7 +6,7 @@ use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, Value, Visit};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 
-const SHAPES: [&str; 44] = [
+const SHAPES: [&str; 46] = [
     "SCUR.CREATE A BUCKET m U N",
     "SCUR.CREATE A BUCKET m cent 100 BUCKET n octet 50 FLOOR -20",
     "SCUR.STATUS A active",
@@ -33,6 +33,8 @@ const SHAPES: [&str; 44] = [
     "SCUR.UPDATE A I N ITEM N U USED N",
     "SCUR.RESERVE A I S KEEPOPEN ITEM 1 U REQUESTED N MIN S",
     "SCUR.RESERVE A I S",
+    "SCUR.UPDATE A I S LATEUSE ITEM 1 U USED S",
+    "SCUR.TERMINATE A I S LATEUSE OVERRUN clamp ITEM 1 U USED N",
     "SCUR.UPDATE A I S CLOSEONDENIAL ITEM 1 U USED S REQUESTED N",
     "SCUR.UPDATE A I S IFVERSION S",
     "SCUR.TERMINATE A I S ITEM S U USED S",

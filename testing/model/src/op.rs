@@ -36,6 +36,7 @@ pub struct Request {
     pub overrun: Option<Overrun>,
     pub close_on_denial: bool,
     pub keep_open: bool,
+    pub late_use: bool,
     pub blob: Option<Vec<u8>>,
     pub items: Vec<ItemRequest>,
 }
@@ -90,6 +91,11 @@ impl Request {
         self
     }
 
+    /// With LATEUSE.
+    pub fn late(self) -> Request {
+        Request { late_use: true, ..self }
+    }
+
     /// As a RESERVE.
     pub fn reserve(self) -> Op {
         Op::Reserve(self)
@@ -115,6 +121,7 @@ impl Request {
             overrun: self.overrun,
             close_on_denial: self.close_on_denial,
             keep_open: self.keep_open,
+            late_use: self.late_use,
             blob: self.blob.as_deref(),
             items: &self.items,
         }

@@ -126,6 +126,23 @@ fn every_short_life_of_one_session() {
 }
 
 #[test]
+fn every_short_tale_of_late_use() {
+    let new = |number| Request::new("s", number);
+    let mut letters = ops(vec![
+        new(0).ask(1, "u", 2).reserve(),
+        new(1).both(1, "u", 1, 2).late().update(),
+        new(2).used(1, "u", 1).late().update(),
+        new(2).used(1, "u", 1).update(),
+        Request { overrun: Some(Overrun::Clamp), ..new(3).used(1, "u", 4) }.late().terminate(),
+        Request::new("t", 1).used(1, "u", 1).late().update(),
+        Op::release("s"),
+    ]);
+    letters.extend([Letter::Tick, Letter::Wait(2), Letter::Wait(4)]);
+    let steps = Scope::all(limits(), &two_buckets(), letters, 8);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+#[test]
 fn every_short_meeting_of_two_sessions() {
     let (s, t) = (|number| Request::new("s", number), |number| Request::new("t", number));
     let mut letters = ops(vec![

@@ -9,6 +9,8 @@ mod balance;
 mod due;
 #[path = "rules/duplicates.rs"]
 mod duplicates;
+#[path = "rules/late_use.rs"]
+mod late_use;
 #[path = "rules/order.rs"]
 mod order;
 #[path = "rules/sessions.rs"]

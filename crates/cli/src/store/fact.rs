@@ -138,6 +138,19 @@ fn fact(op: &Op) -> Fact {
             ("note-refund", [vec![("debit", id(debit))], posting(of)].concat())
         }
         Op::Forget => ("forget", vec![]),
+        Op::LateUse { key, unit, used, uncollected } => (
+            "late-use",
+            vec![
+                ("key", item_key(*key)),
+                ("unit", name(unit)),
+                ("used", json!(used)),
+                ("uncollected", json!(uncollected)),
+            ],
+        ),
+        Op::NoteLate(late) => {
+            let of = vec![("id", id(&late.session)), ("forget_at_ms", time(late.forget_at))];
+            ("note-late", [of, answer(&late.answer)].concat())
+        }
     };
     Fact { name, fields }
 }
@@ -214,6 +227,7 @@ fn tombstone(tombstone: &Tombstone) -> Fields {
             ("code", json!(code.name())),
             ("granted", granted(items)),
         ],
+        TombstoneKind::Unknown => vec![("ended", json!("unknown"))],
     };
     [vec![("id", id(&tombstone.id)), ("forget_at_ms", time(tombstone.forget_at))], how].concat()
 }

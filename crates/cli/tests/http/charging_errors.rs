@@ -45,6 +45,11 @@ fn a_wrong_body_names_the_field() {
         (session, r#"{"items":[]}"#, "/request"),
         (session, r#"{"request":0,"items":[],"data":"?"}"#, "/data"),
         (session, r#"{"request":0,"items":[],"overrun":"never"}"#, "/overrun"),
+        (
+            "POST /v1/accounts/alice/sessions/s/update",
+            r#"{"request":0,"overrun":"clamp"}"#,
+            "/overrun",
+        ),
         (session, r#"{"request":0,"keep_open":true,"close_on_denial":true}"#, "/keep_open"),
         ("PATCH /v1/accounts/alice/buckets/main", "{}", ""),
         ("PATCH /v1/accounts/alice/buckets/main", r#"{"floor":1}"#, "/floor"),

@@ -199,6 +199,35 @@ fn a_session_that_asks_for_nothing_at_first_is_charged_by_its_updates() {
 }
 
 #[test]
+fn use_of_a_session_that_is_gone_is_debited_once() {
+    let (_nodes, door) = open();
+    subscriber(&door);
+    let usage = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10}}]);
+    let first = door.ask(RESOURCES, &[], &request(0, 1, &usage).to_string());
+    let location = first.header("Location").to_owned();
+    let list = door.ask(&format!("GET /v1/accounts/{SUPI}/sessions"), &[], "").body;
+    let session = list["sessions"][0]["session"].as_str().expect("an id").to_owned();
+    let aborted = door.ask(&format!("DELETE /v1/accounts/{SUPI}/sessions/{session}"), &[], "");
+    assert_eq!(aborted.status, 200, "{}", aborted.body);
+    let used = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10},
+        "usedUnitContainer": [{"localSequenceNumber": 1, "totalVolume": 7}]}]);
+    for (second, replayed) in [(2, ""), (3, "true")] {
+        let reply = post(&door, &format!("{location}/update"), &request(1, second, &used));
+        assert_eq!((reply.status, reply.header("Idempotency-Replayed")), (404, replayed));
+        assert_eq!(reply.body["cause"], "CONTEXT_NOT_FOUND");
+        assert!(reply.body["detail"].as_str().is_some_and(|why| why.contains("is debited")));
+    }
+    let nothing = json!([{"ratingGroup": 10, "requestedUnit": {"totalVolume": 10}}]);
+    let reply = post(&door, &format!("{location}/update"), &request(2, 4, &nothing));
+    assert_eq!((reply.status, &reply.body["cause"]), (404, &json!("CONTEXT_NOT_FOUND")));
+    for second in [5, 6] {
+        let reply = post(&door, &format!("{location}/release"), &request(3, second, &used));
+        assert_eq!(reply.status, 204, "{}", reply.body);
+    }
+    assert_eq!((bucket(&door, "data", "consumed"), bucket(&door, "data", "held")), (14, 0));
+}
+
+#[test]
 fn a_wrong_body_names_the_member() {
     let (_nodes, door) = open();
     subscriber(&door);

@@ -16,6 +16,7 @@ BEYOND_A_SCHEMA = [
     r"/min: must be at most requested, which must be there$",
     r"/(key|bucket): stands twice$",
     r"^/keep_open: does not go with close_on_denial$",
+    r"^/overrun: goes with late_use here",
     r"another unit",
     r"^(/items: )?the session would have too many items$",
     r"^/(unit|priority|valid_from_ms|floor): the bucket exists: change ",

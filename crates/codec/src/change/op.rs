@@ -45,6 +45,8 @@ pub(super) mod number {
     pub(in crate::change) const BEGIN_PERIOD: u8 = 62;
     pub(in crate::change) const REMEMBER_DENIED: u8 = 65;
     pub(in crate::change) const ADD_NAMED_ITEM: u8 = 66;
+    pub(in crate::change) const LATE_USE: u8 = 70;
+    pub(in crate::change) const NOTE_LATE: u8 = 71;
 }
 
 /// Bits of the attributes of a bucket that follow; the others are 0, and without an end.
@@ -225,6 +227,28 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             });
         }
         Op::Forget => pen.byte(number::FORGET),
+        Op::LateUse { key, unit, used, uncollected } => {
+            pen.byte(number::LATE_USE);
+            match key {
+                ItemKey::Number(key) => {
+                    pen.string(&[]);
+                    pen.varint(u64::from(*key));
+                }
+                ItemKey::Id(id) => pen.string(id.as_bytes()),
+            }
+            pen.name(unit);
+            pen.fields(|line| {
+                line.amount(*used);
+                line.amount(*uncollected);
+            });
+        }
+        Op::NoteLate(late) => {
+            pen.byte(number::NOTE_LATE);
+            pen.string(late.session.as_bytes());
+            pen.string(late.answer.as_bytes());
+            pen.time(late.forget_at, at);
+            pen.byte(late.answers_max);
+        }
         Op::NameSession(_)
         | Op::Hold(..)
         | Op::Settle(..)

@@ -7,8 +7,8 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, Op, Overrun, PackedAnswer,
-    Period, Posting, SessionAt, Status, Time,
+    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, LateAnswer, Op, Overrun,
+    PackedAnswer, Period, Posting, SessionAt, Status, Time,
 };
 
 /// Reads one op and hands it on. Each kind is handed on by itself: an op is large, so only the bytes
@@ -142,6 +142,24 @@ fn take_rarer(
             facts.take(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
         }
         number::FORGET => facts.take(Op::Forget),
+        number::LATE_USE => {
+            let key = match from.string()? {
+                [] => ItemKey::Number(from.narrow()?),
+                id => ItemId::new(id).map(ItemKey::Id).ok_or(Malformed::Id)?,
+            };
+            facts.take(Op::LateUse {
+                key,
+                unit: from.name()?,
+                used: take_positive(from)?,
+                uncollected: from.amount()?,
+            });
+        }
+        number::NOTE_LATE => facts.take(Op::NoteLate(Box::new(LateAnswer {
+            session: from.id()?,
+            answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
+            forget_at: from.time(at)?,
+            answers_max: from.byte()?,
+        }))),
         number => return Err(ChangeError::Op(number)),
     }
     Ok(())

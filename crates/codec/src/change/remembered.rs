@@ -12,6 +12,8 @@ use scurry_ledger::{
 const EXPIRED: u8 = 0;
 const RELEASED: u8 = 1;
 const ANSWERED: u8 = 2;
+/// Added to the kind where the highest request number that was answered comes next.
+const WITH_LAST: u8 = 3;
 
 /// Flags of an item of an answer; an amount of 0 does not follow.
 const LAST: u8 = 1;
@@ -23,25 +25,39 @@ const CAUSE_SHIFT: u32 = 3;
 pub(super) fn put_tombstone(pen: &mut Pen<'_>, tombstone: &Tombstone, at: Time) {
     pen.string(tombstone.id.as_bytes());
     pen.time(tombstone.forget_at, at);
-    match &tombstone.kind {
-        TombstoneKind::Expired => pen.byte(EXPIRED),
-        TombstoneKind::Released => pen.byte(RELEASED),
-        TombstoneKind::Answered { request, digest, code, items } => {
-            pen.byte(ANSWERED);
-            pen.varint(u64::from(*request));
-            pen.bytes(&digest.to_le_bytes());
-            pen.byte(*code as u8);
-            pen.varint(items.len() as u64);
-            for item in items {
-                put_item(pen, item);
-            }
+    debug_assert!(tombstone.late.is_empty(), "late use is noted by facts of its own");
+    let kind = match &tombstone.kind {
+        TombstoneKind::Expired => EXPIRED,
+        TombstoneKind::Released => RELEASED,
+        TombstoneKind::Answered { .. } => ANSWERED,
+        TombstoneKind::Unknown => {
+            unreachable!("it begins with late use, which has a fact of its own")
+        }
+    };
+    match tombstone.last {
+        Some(last) => pen.fields(|line| {
+            line.byte(kind + WITH_LAST);
+            line.varint(u64::from(last));
+        }),
+        None => pen.byte(kind),
+    }
+    if let TombstoneKind::Answered { request, digest, code, items } = &tombstone.kind {
+        pen.varint(u64::from(*request));
+        pen.bytes(&digest.to_le_bytes());
+        pen.byte(*code as u8);
+        pen.varint(items.len() as u64);
+        for item in items {
+            put_item(pen, item);
         }
     }
 }
 
 pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombstone, Malformed> {
     let (id, forget_at) = (from.id()?, from.time(at)?);
-    let kind = match from.byte()? {
+    let kind = from.byte()?;
+    let has_last = (WITH_LAST..2 * WITH_LAST).contains(&kind);
+    let last = has_last.then(|| from.narrow()).transpose()?;
+    let kind = match if has_last { kind - WITH_LAST } else { kind } {
         EXPIRED => TombstoneKind::Expired,
         RELEASED => TombstoneKind::Released,
         ANSWERED => TombstoneKind::Answered {
@@ -52,7 +68,7 @@ pub(super) fn take_tombstone(from: &mut Cursor<'_>, at: Time) -> Result<Tombston
         },
         _ => return Err(Malformed::Choice),
     };
-    Ok(Tombstone { id, forget_at, kind })
+    Ok(Tombstone::new(id, forget_at, kind, last))
 }
 
 pub(super) fn put_transaction(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {

@@ -3,8 +3,8 @@
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
     Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, Id, ItemAnswer,
-    ItemAnswers, ItemAt, ItemKey, Name, Op, Overrun, PackedAnswer, Period, Posting, SessionAt,
-    Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
+    ItemAnswers, ItemAt, ItemKey, LateAnswer, Name, Op, Overrun, PackedAnswer, Period, Posting,
+    SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -81,8 +81,11 @@ pub(crate) fn every_op() -> Change {
             parts: Vec::new(),
         }))
     };
-    let bury = |text, kind| {
-        Op::Bury(Box::new(Tombstone { id: id(text), forget_at: AT.plus_ms(240_000), kind }))
+    let bury =
+        |text, kind| Op::Bury(Box::new(Tombstone::new(id(text), AT.plus_ms(240_000), kind, None)));
+    let bury_with_last = |kind| {
+        let tombstone = Tombstone::new(id("s"), AT.plus_ms(240_000), kind, Some(300));
+        Op::Bury(Box::new(tombstone))
     };
     let long = BucketTerms {
         priority: -3,
@@ -141,7 +144,7 @@ pub(crate) fn every_op() -> Change {
         Op::CloseSession(SessionAt(9)),
         bury("expired", TombstoneKind::Expired),
         bury("released", TombstoneKind::Released),
-        bury("answered", answered),
+        bury("answered", answered.clone()),
         Op::Remember(Box::new(Transaction {
             id: id("txn-1"),
             forget_at: AT.plus_ms(3_600_000),
@@ -175,6 +178,22 @@ pub(crate) fn every_op() -> Change {
             key: ItemKey::new(b"10.4711").expect("a key"),
             unit: name("octets"),
         },
+        bury_with_last(TombstoneKind::Expired),
+        bury_with_last(TombstoneKind::Released),
+        bury_with_last(answered),
+        Op::LateUse {
+            key: ItemKey::new(b"gpt-5").expect("a key"),
+            unit: name("tokens"),
+            used: 1,
+            uncollected: 1,
+        },
+        Op::LateUse { key: ItemKey::Number(7), unit: name("octets"), used: 900, uncollected: 0 },
+        Op::NoteLate(Box::new(LateAnswer {
+            session: id("session-1"),
+            answer: PackedAnswer::new(&answer),
+            forget_at: AT.plus_ms(3_600_000),
+            answers_max: 8,
+        })),
     ];
     Change { at: AT, ops }
 }

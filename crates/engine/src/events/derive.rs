@@ -23,7 +23,7 @@ pub fn events_of(change: &Change, events: &mut Vec<Event>) {
                     events.push(Event::Moved(movement, posting));
                 }
             }
-        } else if let Some(event) = event(op, change.ops.get(at + 1)) {
+        } else if let Some(event) = event(op, &change.ops[at + 1..]) {
             events.push(event);
         }
     }
@@ -47,8 +47,9 @@ fn movement(op: &Op) -> Option<(Movement, Posting)> {
 }
 
 /// The event of a fact that moves nothing. A session that ends is remembered by the fact
-/// behind, which tells how it ended; older Changes lack that where it was forgotten at once.
-fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
+/// behind, which tells how it ended; older Changes lack that where it was forgotten at once. The answer
+/// to late use comes behind what it settles.
+fn event(op: &Op, behind: &[Op]) -> Option<Event> {
     Some(match op {
         Op::Create(status) => Event::Created(*status),
         Op::Delete => Event::Deleted,
@@ -65,17 +66,31 @@ fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
             Event::CounterSet { id: *id, unit: *unit, value: *value }
         }
         Op::OpenSession { id, .. } => Event::SessionOpened(*id),
-        Op::CloseSession(_) => match behind {
+        Op::CloseSession(_) => match behind.first() {
             Some(Op::Bury(tombstone)) => {
                 let ending = match tombstone.kind {
                     TombstoneKind::Expired => Ending::Expired,
                     TombstoneKind::Released => Ending::Released,
-                    TombstoneKind::Answered { .. } => Ending::Closed,
+                    TombstoneKind::Answered { .. } | TombstoneKind::Unknown => Ending::Closed,
                 };
                 Event::SessionEnded(ending, Some(tombstone.id))
             }
             _ => Event::SessionEnded(Ending::Closed, None),
         },
+        Op::LateUse { key, unit, used, uncollected } => {
+            let late = behind.iter().find_map(|op| match op {
+                Op::NoteLate(late) => Some(late),
+                _ => None,
+            })?;
+            Event::LateUse {
+                session: late.session,
+                request: late.answer.request(),
+                key: *key,
+                unit: *unit,
+                used: *used,
+                uncollected: *uncollected,
+            }
+        }
         // They move units: above.
         Op::Credit(_)
         | Op::Void(_)
@@ -102,6 +117,7 @@ fn event(op: &Op, behind: Option<&Op>) -> Option<Event> {
         | Op::Bury(_)
         | Op::Remember(_)
         | Op::NoteRefund { .. }
+        | Op::NoteLate(_)
         | Op::Forget => return None,
     })
 }

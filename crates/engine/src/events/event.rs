@@ -1,6 +1,6 @@
 //! What an event says, and its word.
 
-use scurry_ledger::{BucketNo, BucketTerms, Id, Name, Posting, Status};
+use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name, Posting, Status};
 
 /// One thing that a commit did, or that follows from it for the thresholds of a reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +56,21 @@ pub enum Event {
     SessionOpened(Id),
     /// A session ends. In older logs its id is not known when nothing remembered it.
     SessionEnded(Ending, Option<Id>),
+    /// Use of a session that is not open is settled: what was debited of it are movements before.
+    LateUse {
+        /// The session.
+        session: Id,
+        /// The request number.
+        request: u32,
+        /// Name of the item, with its unit.
+        key: ItemKey,
+        /// The unit.
+        unit: Name,
+        /// All of it, minor units.
+        used: i64,
+        /// The part not debited.
+        uncollected: i64,
+    },
     /// FLUSHALL: every account is gone, and everything else.
     Cleared,
     /// SCUR.LOAD: the account is as it was in another store.
@@ -178,6 +193,7 @@ impl Event {
             Event::SessionEnded(Ending::Closed, _) => "session-closed",
             Event::SessionEnded(Ending::Released, _) => "session-released",
             Event::SessionEnded(Ending::Expired, _) => "session-expired",
+            Event::LateUse { .. } => "late-use",
             Event::Cleared => "cleared",
             Event::Loaded => "loaded",
             Event::Low { .. } => "low",

@@ -199,6 +199,11 @@ pub(super) struct SessionUpdate {
     pub(super) tcc_ms: Option<i64>,
     #[serde(default)]
     pub(super) close_on_denial: bool,
+    /// Use is debited also where the session is not open any more.
+    #[serde(default)]
+    pub(super) late_use: bool,
+    /// For late use alone: an open session keeps its own.
+    pub(super) overrun: Option<Overrun>,
     /// Bytes of the caller's, base64.
     pub(super) data: Option<Data>,
 }
@@ -229,6 +234,11 @@ pub(super) struct SessionEnd {
     #[serde(default)]
     #[schemars(length(max = ITEMS_MAX))]
     pub(super) items: Vec<EndedItem>,
+    /// Use is debited also where the session is not open any more.
+    #[serde(default)]
+    pub(super) late_use: bool,
+    /// For late use alone: an open session keeps its own.
+    pub(super) overrun: Option<Overrun>,
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -307,8 +307,17 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     Ok(command)
 }
 
+fn check_overrun(overrun: Option<Overrun>, late_use: bool) -> Result<(), Problem> {
+    if overrun.is_some() && !late_use {
+        let why = "goes with late_use here: an open session keeps its own";
+        return Err(field_problem(FaultLocation::Body("/overrun"), why));
+    }
+    Ok(())
+}
+
 pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     let body: SessionUpdate = input.json()?;
+    check_overrun(body.overrun, body.late_use)?;
     check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     for (at, item) in body.items.iter().enumerate() {
         if item.used.is_none() && item.requested.is_none() {
@@ -323,7 +332,9 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
         .number("VALIDITY", body.validity_ms)
         .number("TCC", body.tcc_ms)
         .flag("CLOSEONDENIAL", body.close_on_denial)
-        .option("DATA", body.data.map(|data| data.0));
+        .option("DATA", body.data.map(|data| data.0))
+        .flag("LATEUSE", body.late_use)
+        .option("OVERRUN", body.overrun.map(Overrun::word));
     for item in body.items {
         command = command
             .word("ITEM")
@@ -338,10 +349,13 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn terminate(input: &Input) -> Result<Command, Problem> {
     let body: SessionEnd = input.json()?;
+    check_overrun(body.overrun, body.late_use)?;
     check_names("items", "key", body.items.iter().map(|item| (item.key, &item.unit)))?;
     let mut command = session("SCUR.TERMINATE", input)?
         .integer(body.request)
-        .number("IFVERSION", body.if_version);
+        .number("IFVERSION", body.if_version)
+        .flag("LATEUSE", body.late_use)
+        .option("OVERRUN", body.overrun.map(Overrun::word));
     for item in body.items {
         command = command
             .word("ITEM")

@@ -47,6 +47,13 @@ pub(crate) fn unknown_reference() -> Problem {
     of_code(Code::UnknownSession, "no charging data resource has this reference")
 }
 
+/// The session is not open any more, and what was used of it has been debited.
+pub(crate) fn settled_late() -> Problem {
+    let why =
+        "the session has ended: what was used is debited, and nothing is granted; create another";
+    of_code(Code::UnknownSession, why)
+}
+
 /// The status is that of the cause: these differ from the door's own.
 fn of_code(code: Code, why: &str) -> Problem {
     let status = match code.nchf() {

@@ -1,6 +1,6 @@
 //! The charging data resources: Create, Update, Release (TS 32.291 clause 6.1.3).
 
-use super::problem::{denied, missing, refused, unknown_reference, unreadable};
+use super::problem::{denied, missing, refused, settled_late, unknown_reference, unreadable};
 use super::reference::Reference;
 use super::request::{ChargingDataRequest, Item};
 use super::response::{ChargingDataResponse, VALIDITY_S};
@@ -75,11 +75,15 @@ async fn update(
     let items = request.items(reference.kind)?;
     let says = |item: &Item| item.used.is_some() || item.requested.is_some();
     let items: Vec<Item> = items.into_iter().filter(says).collect();
-    let command = command("SCUR.UPDATE", &reference, &request);
+    let command = command("SCUR.UPDATE", &reference, &request).flag("LATEUSE", true);
     let reply = ask(&*store, add(command, &items)).await?;
     // Without quota the session goes on, and what was used is debited: no error says that.
     if reply.code == Code::ServiceDenied {
         return Err(denied(reply.code));
+    }
+    // Nothing more is granted under this reference: the consumer has to open a session anew.
+    if reply.version == 0 {
+        return Ok(marked(settled_late().into_response(), &reply));
     }
     let sequence = request.invocation_sequence_number;
     let body = Json(ChargingDataResponse::new(sequence, &items, &reply));
@@ -96,7 +100,7 @@ async fn release(
     // At the end nobody is granted anything.
     let items = items.filter(|item| item.used.is_some());
     let items: Vec<Item> = items.map(|item| Item { requested: None, ..item }).collect();
-    let command = command("SCUR.TERMINATE", &reference, &request);
+    let command = command("SCUR.TERMINATE", &reference, &request).flag("LATEUSE", true);
     let reply = ask(&*store, add(command, &items)).await?;
     Ok(marked(StatusCode::NO_CONTENT.into_response(), &reply))
 }

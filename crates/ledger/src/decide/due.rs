@@ -139,6 +139,7 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     let Some(place) = place else { return };
     let session = draft.name(place);
     let deadline = draft.session(session).deadline;
+    let last = draft.session(session).answers.last_request();
     if !draft.account().allowances.is_empty() {
         // What comes back belongs to the period in which it does. A period that begins with the deadline
         // comes behind it.
@@ -154,8 +155,8 @@ fn expire_session(draft: &mut Draft<'_>, id: &Id) {
     draft.record(Op::CloseSession(session));
     // Its time to be remembered may be over too. The fact still tells who ended, and how.
     let forget_at = deadline.plus_ms(draft.limits.tombstone_ms);
-    let kind = TombstoneKind::Expired;
-    draft.record(Op::Bury(Box::new(Tombstone { id: *id, forget_at, kind })));
+    let tombstone = Tombstone::new(*id, forget_at, TombstoneKind::Expired, last);
+    draft.record(Op::Bury(Box::new(tombstone)));
 }
 
 /// Remembers a session that a command has closed; for no time where that is configured.

@@ -171,6 +171,7 @@ fn check_min(item: &ItemRequest) -> Step<()> {
 fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
     require(request.if_version.is_none(), "RESERVE takes no IFVERSION")?;
+    require(!request.late_use, "LATEUSE is for UPDATE and TERMINATE")?;
     require(
         !(request.keep_open && request.close_on_denial),
         "KEEPOPEN and CLOSEONDENIAL exclude each other",
@@ -183,9 +184,14 @@ fn check_reserve(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     Ok(())
 }
 
+/// An open session keeps its policy: what is said here is for late use.
+fn check_overrun(request: &SessionRequest<'_>) -> Step<()> {
+    require(request.overrun.is_none() || request.late_use, "OVERRUN is for RESERVE or LATEUSE")
+}
+
 fn check_update(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
-    require(request.overrun.is_none(), "OVERRUN is for RESERVE")?;
+    check_overrun(request)?;
     require(!request.keep_open, "KEEPOPEN is for RESERVE")?;
     for item in request.items {
         require(
@@ -201,11 +207,11 @@ fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     check_common(request, limits)?;
     let plain = request.validity_ms.is_none()
         && request.tcc_ms.is_none()
-        && request.overrun.is_none()
         && request.blob.is_none()
         && !request.close_on_denial
         && !request.keep_open;
-    require(plain, "TERMINATE takes IFVERSION and items only")?;
+    require(plain, "TERMINATE takes IFVERSION, LATEUSE and items only")?;
+    check_overrun(request)?;
     for item in request.items {
         require(
             item.used.is_some() && item.requested.is_none() && item.min.is_none(),

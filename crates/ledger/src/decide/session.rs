@@ -3,8 +3,9 @@
 
 use super::draft::Draft;
 use super::due::bury;
+use super::room::check_room;
 use super::units::{Ask, Source, grant, release_item, settle};
-use super::{Outcome, Step, reject};
+use super::{Outcome, Step, late, reject};
 use crate::digest::Body;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
@@ -37,7 +38,7 @@ pub(super) fn reserve(
             "the session id was used and is remembered: use a new one",
         );
     }
-    check_room(draft)?;
+    check_room(draft, 1)?;
     if draft.account().status != Status::Active {
         let items = deny_all(request, Code::ServiceDenied);
         return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
@@ -63,33 +64,6 @@ pub(super) fn reserve(
     Ok(Outcome::Commit(store(draft, at, request.request, body, code, items)))
 }
 
-fn check_room(draft: &Draft<'_>) -> Step<()> {
-    let (account, limits) = (draft.account(), draft.limits);
-    let open = account.sessions_open();
-    let ids_are_full = open + account.tombstones_kept() >= limits.session_ids_max;
-    if open < limits.sessions_max && !ids_are_full {
-        return Ok(());
-    }
-    let deadlines = account.sessions.iter().map(|session| session.deadline);
-    let first_end = deadlines.chain(account.first_deadline_elsewhere()).min();
-    let last_known = first_end.map(|end| end.plus_ms(limits.tombstone_ms));
-    let first_forgotten = account.first_tombstone().into_iter().chain(last_known).min();
-    if open >= limits.sessions_max {
-        // Its id still counts when the first has ended.
-        let first = if ids_are_full { first_end.max(first_forgotten) } else { first_end };
-        return draft.busy(
-            ("sessions_max", limits.sessions_max),
-            first,
-            "as many sessions are open as allowed: retry then with the same id",
-        );
-    }
-    draft.busy(
-        ("session_ids_max", limits.session_ids_max),
-        first_forgotten,
-        "as many sessions are open or remembered as allowed: retry then with the same id",
-    )
-}
-
 fn open(draft: &mut Draft<'_>, request: &SessionRequest<'_>) -> SessionAt {
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
     let overrun = request.overrun.unwrap_or(draft.limits.overrun_default);
@@ -108,7 +82,7 @@ fn refuse(
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
-    bury_answered(draft, request, body, code, &items);
+    bury_answered(draft, request, body, (code, None), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
 
@@ -119,6 +93,7 @@ pub(super) fn update(
 ) -> Step<Outcome> {
     let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
+        Found::Gone => return late::settle(draft, request, body),
         Found::Open { at, below } => (at, below),
     };
     let positions = find_or_add_items(draft, at, request)?;
@@ -133,7 +108,7 @@ pub(super) fn update(
         let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
         let used = request.items[index].used.unwrap_or(0);
         let uncollected = settle(draft, position, used, source)?;
-        items.push(settled(uncollected));
+        items.push(ItemAnswer::settled(uncollected));
     }
     if draft.account().status != Status::Active {
         for item in &mut items {
@@ -169,13 +144,14 @@ pub(super) fn terminate(
 ) -> Step<Outcome> {
     let at = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
+        Found::Gone => return late::settle(draft, request, body),
         Found::Open { at, .. } => at,
     };
     let positions = find_or_add_items(draft, at, request)?;
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (position, item) in positions.into_iter().zip(request.items) {
         let uncollected = settle(draft, position, item.used.unwrap_or(0), Source::OwnHold)?;
-        items.push(settled(uncollected));
+        items.push(ItemAnswer::settled(uncollected));
     }
     Ok(close(draft, at, request, body, Code::Ok, items))
 }
@@ -189,10 +165,10 @@ pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
         };
     };
     let at = draft.name(place);
-    let id = draft.session(at).id;
+    let (id, last) = (draft.session(at).id, draft.session(at).answers.last_request());
     release_all(draft, at);
     let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
-    bury(draft, Tombstone { id, forget_at, kind: TombstoneKind::Released });
+    bury(draft, Tombstone::new(id, forget_at, TombstoneKind::Released, last));
     Ok(Outcome::Commit(answer))
 }
 
@@ -204,6 +180,8 @@ enum Found {
         below: bool,
     },
     Replay(Answer),
+    /// No open session has the id, and the request reports late use.
+    Gone,
 }
 
 /// Steps 1 to 3 of UPDATE and TERMINATE.
@@ -211,6 +189,7 @@ fn find_for(draft: &mut Draft<'_>, request: &SessionRequest<'_>, body: &Body<'_>
     let Some(place) = find(draft, request.session) else {
         return match replay_closed(draft, request, body)? {
             Some(answer) => Ok(Found::Replay(answer)),
+            None if late::is_reported(request) => Ok(Found::Gone),
             None => reject(Code::UnknownSession, UNKNOWN),
         };
     };
@@ -248,7 +227,7 @@ fn replay(answer: StoredAnswer, body: &Body<'_>) -> Step<Answer> {
     Ok(Answer::Session { code, version, items })
 }
 
-/// The answer to a duplicate of the request that closed a session.
+/// The answer to a duplicate of the request that closed a session, or of late use.
 fn replay_closed(
     draft: &Draft<'_>,
     request: &SessionRequest<'_>,
@@ -257,15 +236,7 @@ fn replay_closed(
     let Some(tombstone) = draft.account().tombstones.find(request.session) else {
         return Ok(None);
     };
-    match tombstone.kind {
-        TombstoneKind::Answered { request: number, digest: of, code, items }
-            if number == request.request =>
-        {
-            replay(StoredAnswer { request: number, digest: of, code, version: 0, items }, body)
-                .map(Some)
-        }
-        _ => Ok(None),
-    }
+    tombstone.answer_to(request.request).map(|answer| replay(answer, body)).transpose()
 }
 
 /// The stored answer to this very body, where there is one.
@@ -341,11 +312,6 @@ fn deny_all(request: &SessionRequest<'_>, code: Code) -> ItemAnswers {
     request.items.iter().map(|_| denied).collect()
 }
 
-/// The answer to an item that was settled.
-fn settled(uncollected: i64) -> ItemAnswer {
-    ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
-}
-
 /// Items that were granted before another one was denied are granted nothing.
 fn undo_grants(items: &mut [ItemAnswer]) {
     for item in items.iter_mut().filter(|item| item.code == Code::Ok) {
@@ -406,8 +372,9 @@ fn close(
     code: Code,
     items: ItemAnswers,
 ) -> Outcome {
+    let last = draft.session(at).answers.last_request().filter(|last| *last > request.request);
     release_all(draft, at);
-    bury_answered(draft, request, body, code, &items);
+    bury_answered(draft, request, body, (code, last), &items);
     Outcome::Commit(Answer::Session { code, version: 0, items })
 }
 
@@ -415,7 +382,7 @@ fn bury_answered(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
     body: &Body<'_>,
-    code: Code,
+    (code, last): (Code, Option<u32>),
     items: &[ItemAnswer],
 ) {
     let kind = TombstoneKind::Answered {
@@ -425,6 +392,12 @@ fn bury_answered(
         items: ItemAnswers::from_slice(items),
     };
     let id = Id::new(request.session).unwrap_or(Id::EMPTY);
-    let forget_at = draft.now.plus_ms(draft.limits.tombstone_ms);
-    bury(draft, Tombstone { id, forget_at, kind });
+    let remembered_ms = if request.late_use {
+        // Who repeats it later would report late use.
+        draft.limits.tombstone_ms.max(draft.limits.transaction_ms)
+    } else {
+        draft.limits.tombstone_ms
+    };
+    let forget_at = draft.now.plus_ms(remembered_ms);
+    bury(draft, Tombstone::new(id, forget_at, kind, last));
 }

@@ -3,8 +3,8 @@
 use super::Step;
 use super::draft::{Draft, sum};
 use crate::{
-    Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, Name, Op, Overrun, Posting, Slice,
-    Time,
+    Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
+    Posting, Slice, Time,
 };
 use smallvec::SmallVec;
 
@@ -115,23 +115,8 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     let beyond_hold = rest;
     let mut uncollected = 0;
     if rest > 0 {
-        let unit = draft.item(at).unit;
-        let burn = burn_order(draft.account(), unit, draft.now);
-        rest = debit_in_order(draft, &burn, rest)?;
-        if rest > 0 {
-            let overrun = draft.session(at.session).overrun;
-            match burn.last() {
-                Some(&bucket) if overrun == Overrun::Overdraw => {
-                    draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
-                }
-                _ => uncollected = rest,
-            }
-        }
-    }
-    if uncollected > 0 {
-        let unit = draft.item(at).unit;
-        let totals = &draft.account().uncollected;
-        sum(totals.iter().find(|t| t.unit == unit).map_or(0, |t| t.amount), uncollected)?;
+        let (unit, overrun) = (draft.item(at).unit, draft.session(at.session).overrun);
+        uncollected = debit_use(draft, unit, rest, overrun)?;
     }
     if used > 0 {
         draft.record(Op::Use { at, used, direct: beyond_hold - uncollected, uncollected });
@@ -140,6 +125,38 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
         release_item(draft, at, draft.now);
     }
     Ok(uncollected)
+}
+
+/// Settles use of an item of a session that is not open. Returns what could not be debited.
+pub(super) fn settle_late(
+    draft: &mut Draft<'_>,
+    item: &ItemRequest,
+    overrun: Overrun,
+) -> Step<i64> {
+    let (key, unit, used) = (item.key, item.unit, item.used.unwrap_or(0));
+    if used == 0 {
+        return Ok(0);
+    }
+    let uncollected = debit_use(draft, unit, used, overrun)?;
+    draft.record(Op::LateUse { key, unit, used, uncollected });
+    Ok(uncollected)
+}
+
+/// Debits use from what is available, and the rest as the overrun policy says. Returns what could not
+/// be debited.
+fn debit_use(draft: &mut Draft<'_>, unit: Name, used: i64, overrun: Overrun) -> Step<i64> {
+    let burn = burn_order(draft.account(), unit, draft.now);
+    let rest = debit_in_order(draft, &burn, used)?;
+    if rest == 0 {
+        return Ok(0);
+    }
+    if let (Some(&bucket), Overrun::Overdraw) = (burn.last(), overrun) {
+        draft.record_outflow(Op::Overdraw, Posting { bucket, amount: rest })?;
+        return Ok(0);
+    }
+    let totals = &draft.account().uncollected;
+    sum(totals.iter().find(|total| total.unit == unit).map_or(0, |total| total.amount), rest)?;
+    Ok(rest)
 }
 
 /// Debits in burn order, each bucket down to 0, then each down to its floor. Returns the rest.

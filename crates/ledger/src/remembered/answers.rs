@@ -227,9 +227,23 @@ impl PackedAnswer {
         whole.then(|| PackedAnswer(Packed::from_slice(bytes)))
     }
 
-    fn request(&self) -> u32 {
+    /// The request number.
+    pub fn request(&self) -> u32 {
         split(&self.0).map_or(0, |(request, _)| request)
     }
+
+    pub(super) fn unpack(&self) -> StoredAnswer {
+        unpack(&self.0)
+    }
+}
+
+/// Entries that lie one behind the other.
+pub(super) fn entries(mut bytes: &[u8]) -> impl Iterator<Item = StoredAnswer> {
+    core::iter::from_fn(move || {
+        let (_, entry) = split(bytes)?;
+        bytes = &bytes[entry.len()..];
+        Some(unpack(entry))
+    })
 }
 
 fn unpack(entry: &[u8]) -> StoredAnswer {

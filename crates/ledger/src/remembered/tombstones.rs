@@ -1,11 +1,15 @@
 //! Closed sessions that are remembered.
 //!
-//! Payload: kind u8 (low 2 bits) with the code's bits (next 2); then, for a kind with an
-//! answer, request number u32, digest u64, items.
+//! Payload: kind u8 (low 2 bits) with the code's bits (next 2) and two bits that say what follows;
+//! with bit 4 the highest request number that was answered u32; with bit 5 answers to late use:
+//! length u16, then the entries of a window; then, for a kind with an answer, request number u32,
+//! digest u64, items.
 
+use super::answers::{PackedAnswer, StoredAnswer, entries};
 use super::pack::{self, Packed, Reader};
 use super::records::{Records, Remembered};
 use crate::{Code, Id, ItemAnswers, Time};
+use alloc::vec::Vec;
 
 /// The remembered closed sessions of one account, in the order in which they are forgotten.
 pub type Tombstones = Records<Tombstone>;
@@ -19,6 +23,10 @@ pub struct Tombstone {
     pub forget_at: Time,
     /// How it ended.
     pub kind: TombstoneKind,
+    /// The highest request number that the session answered, where the kind does not tell it.
+    pub last: Option<u32>,
+    /// Answers to late use, in the order of their request numbers.
+    pub late: Vec<StoredAnswer>,
 }
 
 /// How a session ended.
@@ -39,7 +47,87 @@ pub enum TombstoneKind {
         /// One per item of the request, in its order.
         items: ItemAnswers,
     },
+    /// Nobody knew the session when late use of it was reported.
+    Unknown,
 }
+
+impl Tombstone {
+    /// A tombstone without answers to late use.
+    pub fn new(id: Id, forget_at: Time, kind: TombstoneKind, last: Option<u32>) -> Tombstone {
+        Tombstone { id, forget_at, kind, last, late: Vec::new() }
+    }
+
+    /// The stored answer to a request number.
+    pub(crate) fn answer_to(&self, number: u32) -> Option<StoredAnswer> {
+        match &self.kind {
+            &TombstoneKind::Answered { request, digest, code, ref items } if request == number => {
+                Some(StoredAnswer { request, digest, code, version: 0, items: items.clone() })
+            }
+            _ => self.late.iter().find(|answer| answer.request == number).cloned(),
+        }
+    }
+
+    /// True for a request number that was never answered, and whose answer would be kept.
+    pub(crate) fn takes_late(&self, number: u32, answers_max: usize) -> bool {
+        let is_full = self.late.len() >= answers_max;
+        let is_lowest = self.late.first().is_none_or(|lowest| number < lowest.request);
+        self.answered_to().is_none_or(|last| number > last) && !(is_full && is_lowest)
+    }
+
+    /// The highest request number of which it is not known that it was never answered.
+    fn answered_to(&self) -> Option<u32> {
+        match self.kind {
+            TombstoneKind::Unknown => self.last,
+            TombstoneKind::Answered { request, .. } => Some(request.max(self.last.unwrap_or(0))),
+            // An older Change does not tell it: any number may have been answered.
+            TombstoneKind::Expired | TombstoneKind::Released => Some(self.last.unwrap_or(u32::MAX)),
+        }
+    }
+
+    /// Stores an answer to late use. Of more than `answers_max` the lowest-numbered goes, and numbers
+    /// up to it count as answered.
+    fn store_late(&mut self, answer: StoredAnswer, answers_max: usize) {
+        let at = self.late.partition_point(|known| known.request < answer.request);
+        self.late.insert(at, answer);
+        while self.late.len() > answers_max.max(1) {
+            let dropped = self.late.remove(0).request;
+            self.last = self.last.max(Some(dropped));
+        }
+    }
+}
+
+impl Records<Tombstone> {
+    /// Notes an answer to late use of a session that is not open.
+    pub(crate) fn note_late(&mut self, late: &LateAnswer) {
+        let LateAnswer { session, answer, forget_at, answers_max } = late;
+        let mut tombstone = match self.find(session.as_bytes()) {
+            Some(known) => {
+                self.remove(session.as_bytes());
+                known
+            }
+            None => Tombstone::new(*session, *forget_at, TombstoneKind::Unknown, None),
+        };
+        tombstone.forget_at = tombstone.forget_at.max(*forget_at);
+        tombstone.store_late(answer.unpack(), usize::from(*answers_max));
+        self.insert(&tombstone);
+    }
+}
+
+/// An answer to late use, as it is noted with the tombstone of its session.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LateAnswer {
+    /// The session.
+    pub session: Id,
+    /// The answer.
+    pub answer: PackedAnswer,
+    /// The tombstone is not forgotten before.
+    pub forget_at: Time,
+    /// How many of them the tombstone keeps.
+    pub answers_max: u8,
+}
+
+const LAST: u8 = 1 << 4;
+const LATE: u8 = 1 << 5;
 
 impl Remembered for Tombstone {
     fn id(&self) -> &Id {
@@ -52,16 +140,29 @@ impl Remembered for Tombstone {
 
     fn pack(&self) -> Packed {
         let mut out = Packed::new();
-        match &self.kind {
-            TombstoneKind::Expired => out.push(0),
-            TombstoneKind::Released => out.push(1),
-            TombstoneKind::Answered { request, digest, code, items } => {
-                out.push(2 | pack::code_bits(*code) << 2);
-                out.extend_from_slice(&request.to_le_bytes());
-                out.extend_from_slice(&digest.to_le_bytes());
-                for item in items {
-                    pack::put_item(&mut out, item);
-                }
+        let kind = match &self.kind {
+            TombstoneKind::Expired => 0,
+            TombstoneKind::Released => 1,
+            TombstoneKind::Answered { code, .. } => 2 | pack::code_bits(*code) << 2,
+            TombstoneKind::Unknown => 3,
+        };
+        out.push(kind);
+        if let Some(last) = self.last {
+            out[0] |= LAST;
+            out.extend_from_slice(&last.to_le_bytes());
+        }
+        if !self.late.is_empty() {
+            out[0] |= LATE;
+            let packed: Vec<PackedAnswer> = self.late.iter().map(PackedAnswer::new).collect();
+            let len: usize = packed.iter().map(|answer| answer.as_bytes().len()).sum();
+            out.extend_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
+            packed.iter().for_each(|answer| out.extend_from_slice(answer.as_bytes()));
+        }
+        if let TombstoneKind::Answered { request, digest, items, .. } = &self.kind {
+            out.extend_from_slice(&request.to_le_bytes());
+            out.extend_from_slice(&digest.to_le_bytes());
+            for item in items {
+                pack::put_item(&mut out, item);
             }
         }
         out
@@ -70,9 +171,17 @@ impl Remembered for Tombstone {
     fn unpack(id: Id, forget_at: Time, payload: &[u8]) -> Tombstone {
         let mut reader = Reader(payload);
         let bits = reader.u8();
+        let last = (bits & LAST != 0).then(|| reader.u32());
+        let late = if bits & LATE == 0 {
+            Vec::new()
+        } else {
+            let len = usize::from(reader.u16());
+            entries(reader.bytes(len)).collect()
+        };
         let kind = match bits & 3 {
             0 => TombstoneKind::Expired,
             1 => TombstoneKind::Released,
+            3 => TombstoneKind::Unknown,
             _ => TombstoneKind::Answered {
                 request: reader.u32(),
                 digest: reader.word::<8>(),
@@ -80,7 +189,7 @@ impl Remembered for Tombstone {
                 items: pack::take_items(&mut reader),
             },
         };
-        Tombstone { id, forget_at, kind }
+        Tombstone { id, forget_at, kind, last, late }
     }
 }
 
@@ -88,27 +197,29 @@ impl Remembered for Tombstone {
 mod tests {
     use super::*;
     use crate::{Cause, ItemAnswer};
+    use alloc::vec;
+
+    fn item(uncollected: i64) -> ItemAnswer {
+        ItemAnswer { code: Code::Ok, granted: 0, last: false, uncollected, cause: Cause::None }
+    }
+
+    fn answered(request: u32) -> TombstoneKind {
+        let item = item(i64::MAX);
+        TombstoneKind::Answered { request, digest: u64::MAX, code: Code::Ok, items: [item].into() }
+    }
+
+    fn late(request: u32) -> StoredAnswer {
+        let item = item(5);
+        let digest = u64::from(request);
+        StoredAnswer { request, digest, code: Code::Ok, version: 0, items: [item].into() }
+    }
 
     #[test]
     fn the_largest_tombstone_of_one_item_fits_96_bytes() {
-        let item = ItemAnswer {
-            code: Code::Ok,
-            granted: 0,
-            last: false,
-            uncollected: i64::MAX,
-            cause: Cause::None,
-        };
         let mut tombstones = Tombstones::default();
-        tombstones.insert(&Tombstone {
-            id: Id::new(&[b'x'; 64]).expect("an id"),
-            forget_at: Time(1_700_000_000_000),
-            kind: TombstoneKind::Answered {
-                request: u32::MAX,
-                digest: u64::MAX,
-                code: Code::Ok,
-                items: [item].into(),
-            },
-        });
+        let id = Id::new(&[b'x'; 64]).expect("an id");
+        let at = Time(1_700_000_000_000);
+        tombstones.insert(&Tombstone::new(id, at, answered(u32::MAX), None));
         assert!(tombstones.as_bytes().len() <= 96, "{}", tombstones.as_bytes().len());
     }
 
@@ -118,7 +229,7 @@ mod tests {
         for (id, forget_at) in [("b", 20), ("a", 10), ("c", 30)] {
             let id = Id::new(id.as_bytes()).expect("an id");
             let kind = TombstoneKind::Expired;
-            tombstones.insert(&Tombstone { id, forget_at: Time(forget_at), kind });
+            tombstones.insert(&Tombstone::new(id, Time(forget_at), kind, None));
         }
         assert_eq!(tombstones.next_forget(), Some(Time(10)));
         let mut copy = Tombstones::default();
@@ -128,5 +239,38 @@ mod tests {
         assert_eq!(tombstones.len(), 1);
         assert!(tombstones.find(b"c").is_some());
         assert!(!copy.load(&copy.clone().as_bytes()[..5]));
+    }
+
+    #[test]
+    fn a_tombstone_of_every_kind_comes_back_with_its_late_answers() {
+        let kinds =
+            [TombstoneKind::Expired, TombstoneKind::Released, answered(7), TombstoneKind::Unknown];
+        for kind in kinds {
+            for (last, late) in
+                [(None, vec![]), (Some(9), vec![]), (Some(0), vec![late(10), late(12)])]
+            {
+                let id = Id::new(b"s").expect("an id");
+                let tombstone =
+                    Tombstone { late, ..Tombstone::new(id, Time(5), kind.clone(), last) };
+                let mut tombstones = Tombstones::default();
+                tombstones.insert(&tombstone);
+                assert_eq!(tombstones.find(b"s"), Some(tombstone));
+            }
+        }
+    }
+
+    #[test]
+    fn of_too_many_late_answers_the_lowest_goes_and_is_not_taken_again() {
+        let mut tombstones = Tombstones::default();
+        let session = Id::new(b"s").expect("an id");
+        for (request, forget_at) in [(8, 50), (5, 90), (6, 70)] {
+            let answer = PackedAnswer::new(&late(request));
+            let forget_at = Time(forget_at);
+            tombstones.note_late(&LateAnswer { session, answer, forget_at, answers_max: 2 });
+        }
+        let tombstone = tombstones.find(b"s").expect("it is there");
+        assert_eq!((tombstone.forget_at, tombstone.answered_to()), (Time(90), Some(5)));
+        assert_eq!(tombstone.late, [late(6), late(8)]);
+        assert_eq!(tombstones.len(), 1);
     }
 }

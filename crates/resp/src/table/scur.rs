@@ -244,7 +244,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Settles what was used, replaces holds with new grants and restarts Tcc.",
         term: "Update, CCR-UPDATE",
-        grammar: "account session request [IFVERSION n] [VALIDITY ms] [TCC ms] [CLOSEONDENIAL] [DATA blob] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
+        grammar: "account session request [IFVERSION n] [VALIDITY ms] [TCC ms] [CLOSEONDENIAL] [DATA blob] [LATEUSE [OVERRUN overdraw|clamp]] [ITEM key unit [USED n] [REQUESTED n] [MIN n]]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,
@@ -253,11 +253,13 @@ pub(super) const COMMANDS: &[Spec] = &[
             RequestMismatch,
             OutOfWindow,
             VersionConflict,
+            Busy,
             ServiceDenied,
             CreditLimitReached,
             Overflow,
         ],
         example: "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 200",
+        notes: "LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.",
         ..BASE
     },
     Spec {
@@ -268,7 +270,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Settles what was used, releases the rest and closes the session.",
         term: "Clear, Delete, CCR-TERMINATION",
-        grammar: "account session request [IFVERSION n] [ITEM key unit USED n]...",
+        grammar: "account session request [IFVERSION n] [LATEUSE [OVERRUN overdraw|clamp]] [ITEM key unit USED n]...",
         reply: SESSION_REPLY,
         codes: &[
             Invalid,
@@ -277,9 +279,11 @@ pub(super) const COMMANDS: &[Spec] = &[
             RequestMismatch,
             OutOfWindow,
             VersionConflict,
+            Busy,
             Overflow,
         ],
         example: "SCUR.TERMINATE alice call-1 2 ITEM 1 cent USED 80",
+        notes: "LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.",
         ..BASE
     },
     Spec {

@@ -35,6 +35,7 @@ impl Generator {
 
     pub(super) fn update(&mut self, pair: &Pair) -> Op {
         let mut request = self.request(pair, true);
+        self.late_use(&mut request);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
             if !self.random.one_in(3) {
@@ -57,12 +58,24 @@ impl Generator {
         let mut request = self.request(pair, true);
         (request.validity_ms, request.tcc_ms) = (None, None);
         (request.close_on_denial, request.blob) = (false, None);
+        self.late_use(&mut request);
         for _ in 0..self.count(pair) {
             let mut item = self.item();
             item.used = Some(self.amount_or_zero());
             request.items.push(item);
         }
         Op::Terminate(self.tidy(request))
+    }
+
+    /// Now and then LATEUSE, often with a session that is not open.
+    fn late_use(&mut self, request: &mut Request) {
+        request.late_use = self.random.one_in(3);
+        if request.late_use && self.random.one_in(2) {
+            request.session = self.random.pick(IDS).to_string();
+        }
+        if self.random.one_in(if request.late_use { 3 } else { 40 }) {
+            request.overrun = Some(self.random.pick(&[Overrun::Overdraw, Overrun::Clamp]));
+        }
     }
 
     /// The start of a request; of an open session when it is to be known.
@@ -173,7 +186,7 @@ impl Generator {
             request.blob = Some(b"y".to_vec());
             return;
         };
-        match self.random.below(9) {
+        match self.random.below(10) {
             0 => item.used = Some(item.used.unwrap_or(0)),
             1 => item.min = Some(1),
             2 => item.min = None,
@@ -181,7 +194,8 @@ impl Generator {
             4 => request.items.reverse(),
             5 => request.close_on_denial = !request.close_on_denial,
             6 => request.keep_open = !request.keep_open,
-            7 => item.used = item.used.map(|used| used / 2 + 1),
+            7 => request.late_use = !request.late_use,
+            8 => item.used = item.used.map(|used| used / 2 + 1),
             _ => item.requested = item.requested.map(|requested| requested / 2 + 1),
         }
     }

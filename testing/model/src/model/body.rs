@@ -1,4 +1,4 @@
-//! The body of a request, whole: the command and all its arguments but IFVERSION.
+//! The body of a request, whole: the command and all its arguments but IFVERSION and LATEUSE.
 
 use scurry_ledger::{Command, SessionRequest};
 

@@ -16,9 +16,9 @@ pub(super) fn apply(state: &mut State, context: Context<'_>) -> Result<(), Code>
         let ended: Vec<String> = ended.map(|(id, _)| id.clone()).collect();
         for id in ended {
             money::release_all(state, &id, moment)?;
-            state.sessions.remove(&id);
+            let highest = state.sessions.remove(&id).and_then(|session| session.highest());
             let forget = moment.saturating_add(context.limits.tombstone_ms);
-            state.closed.push(Closed { id, forget, end: End::Expired });
+            state.closed.push(Closed { id, forget, end: End::Expired, highest, late: vec![] });
         }
         let all: Vec<u32> = state.buckets.iter().map(|bucket| bucket.serial).collect();
         for serial in all {

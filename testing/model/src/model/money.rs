@@ -88,6 +88,32 @@ pub(super) fn settle(
     Ok(uncollected)
 }
 
+/// Steps 2 to 4 of section 7, for a session that is not open. Returns what could not be collected.
+pub(super) fn settle_late(
+    state: &mut State,
+    item: &ItemRequest,
+    overrun: Overrun,
+    now: i64,
+) -> Result<i128, Code> {
+    let unit = item.unit.as_str();
+    let (mut debits, mut rest) = state.spread(unit, item.used.unwrap_or(0).into(), now);
+    let last = state.burn_order(unit, now).pop();
+    if let (Overrun::Overdraw, Some(last), true) = (overrun, last, rest > 0) {
+        state.bucket(last).ok_or(Code::UnknownBucket)?.overdrawn += rest;
+        debits.push((last, rest));
+        rest = 0;
+    }
+    for (serial, amount) in debits {
+        state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
+        state.fits()?;
+    }
+    if rest > 0 {
+        *state.uncollected.entry(unit.to_string()).or_insert(0) += rest;
+    }
+    state.fits()?;
+    Ok(rest)
+}
+
 /// Section 8: one item of request number `request`. The caller adds what was uncollected.
 pub(super) fn grant(
     state: &mut State,

@@ -3,7 +3,7 @@
 use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
 use scurry_ledger::{
-    Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, SessionRequest, Status,
+    Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, Limits, SessionRequest, Status,
 };
 use std::collections::BTreeSet;
 
@@ -37,20 +37,73 @@ fn buried(
     let Some(closed) = state.tombstones(context.now).find(|closed| closed.id == session) else {
         return Ok(());
     };
-    Err(match &closed.end {
-        End::Request(number, same, answer) if *number == request && same == body => {
-            Refusal::Replay(answer.clone())
-        }
-        End::Request(number, ..) if *number == request => Code::RequestMismatch.into(),
-        _ => otherwise.into(),
+    let closing = match &closed.end {
+        End::Request(number, same, answer) => Some((number, same, answer)),
+        End::Expired | End::Released(_) | End::Unknown => None,
+    };
+    let late = closed.late.iter().map(|(number, same, answer)| (number, same, answer));
+    let stored = closing.into_iter().chain(late).find(|stored| *stored.0 == request);
+    Err(match stored {
+        Some((_, same, answer)) if same == body => Refusal::Replay(answer.clone()),
+        Some(_) => Code::RequestMismatch.into(),
+        None => otherwise.into(),
     })
 }
 
+/// Section 9: use of a session that is not open, where nothing is stored of the request.
+fn late_use(
+    state: &mut State,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+) -> Result<Answer, Refusal> {
+    let (now, limits, number) = (context.now, context.limits, request.request);
+    let session = id(request.session)?;
+    let known = state.tombstones(now).find(|closed| closed.id == session);
+    let answered = known.and_then(|closed| closed.highest);
+    require(answered.is_none_or(|highest| number > highest), Code::OutOfWindow)?;
+    let above = |closed: &Closed| closed.late.iter().filter(|late| late.0 > number).count();
+    require(known.is_none_or(|closed| above(closed) < limits.answers_max), Code::OutOfWindow)?;
+    let ids = state.sessions.len() + state.tombstones(now).count();
+    require(known.is_some() || ids < limits.session_ids_max, Code::Busy)?;
+    let overrun = request.overrun.unwrap_or(limits.overrun_default);
+    let mut uncollected = vec![];
+    for item in request.items {
+        let amount = money::settle_late(state, item, overrun, now)?;
+        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
+    }
+    let items = all_items(Code::Ok, &uncollected);
+    let answer = Answer::Session { code: Code::Ok, version: 0, items };
+    let forget = now.saturating_add(limits.transaction_ms);
+    let is_it = |closed: &&mut Closed| closed.id == session && closed.forget > now;
+    let closed = match state.closed.iter_mut().find(is_it) {
+        Some(closed) => closed,
+        None => {
+            let (id, end) = (session.clone(), End::Unknown);
+            state.closed.push(Closed { id, forget, end, highest: None, late: vec![] });
+            state.closed.last_mut().ok_or(Code::UnknownSession)?
+        }
+    };
+    closed.forget = closed.forget.max(forget);
+    closed.late.push((number, body, answer.clone()));
+    closed.late.sort_by_key(|late| late.0);
+    while closed.late.len() > limits.answers_max {
+        let lowest = closed.late.remove(0).0;
+        closed.highest = closed.highest.max(Some(lowest));
+    }
+    Ok(answer)
+}
+
 /// Closes a session that has given back its slices.
-fn close(state: &mut State, context: Context<'_>, session: &str, end: End) {
-    state.sessions.remove(session);
-    let forget = context.now.saturating_add(context.limits.tombstone_ms);
-    state.closed.push(Closed { id: session.to_string(), forget, end });
+fn close(state: &mut State, context: Context<'_>, session: &str, end: End, late_use: bool) {
+    let mut highest = state.sessions.remove(session).and_then(|session| session.highest());
+    if let End::Request(number, ..) = &end {
+        highest = highest.max(Some(*number));
+    }
+    let Limits { tombstone_ms, transaction_ms, .. } = *context.limits;
+    let remembered = if late_use { tombstone_ms.max(transaction_ms) } else { tombstone_ms };
+    let forget = context.now.saturating_add(remembered);
+    state.closed.push(Closed { id: session.to_string(), forget, end, highest, late: vec![] });
 }
 
 /// One answer for all items, with what was uncollected of each.
@@ -77,7 +130,7 @@ pub(super) fn reserve(
 ) -> Result<Answer, Refusal> {
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = fields(context, request)?;
-    require(request.if_version.is_none(), Code::Invalid)?;
+    require(request.if_version.is_none() && !request.late_use, Code::Invalid)?;
     require(!request.keep_open || !request.close_on_denial, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
@@ -98,7 +151,8 @@ pub(super) fn reserve(
 
     let deny = |state: &mut State, code, items| {
         let answer = Answer::Session { code, version: 0, items };
-        close(state, context, &session, End::Request(number, body.clone(), answer.clone()));
+        let end = End::Request(number, body.clone(), answer.clone());
+        close(state, context, &session, end, request.late_use);
         Ok(answer)
     };
     if state.status != Status::Active {
@@ -142,19 +196,31 @@ pub(super) fn reserve(
     Ok(answer)
 }
 
-/// UPDATE and TERMINATE, steps 1 to 3: the open session for which this request is new, and whether
-/// it is so below the window.
+/// The account of a new request.
+enum Found<'a> {
+    /// An open session; true where the number is below the window.
+    Open(&'a mut State, bool),
+    /// No open session, and late use is reported.
+    Gone(&'a mut State),
+}
+
+/// UPDATE and TERMINATE, steps 1 to 3.
 fn find<'a>(
     account: &'a mut Option<State>,
     context: Context<'_>,
     session: &str,
     request: &Request<'_>,
     body: &str,
-) -> Result<(&'a mut State, bool), Refusal> {
+) -> Result<Found<'a>, Refusal> {
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
     let Some(open) = state.sessions.get(session) else {
-        buried(state, context, session, request.request, body, Code::UnknownSession)?;
-        return Err(Code::UnknownSession.into());
+        let has_use = request.items.iter().any(|item| item.used.is_some_and(|used| used > 0));
+        let late = request.late_use && has_use;
+        return match buried(state, context, session, request.request, body, Code::UnknownSession) {
+            Err(Refusal::Reject(Code::UnknownSession)) | Ok(()) if late => Ok(Found::Gone(state)),
+            Ok(()) => Err(Code::UnknownSession.into()),
+            Err(refusal) => Err(refusal),
+        };
     };
     let window = open.window(context.limits);
     if let Some((_, same, answer)) = window.iter().find(|stored| stored.0 == request.request) {
@@ -173,7 +239,7 @@ fn find<'a>(
     let added = request.items.iter().filter(is_new).count();
     let many = open.items.len() + added > context.limits.items_max;
     require(added == 0 || !many, Code::Invalid)?;
-    Ok((state, below))
+    Ok(Found::Open(state, below))
 }
 
 pub(super) fn update(
@@ -184,7 +250,8 @@ pub(super) fn update(
 ) -> Result<Answer, Refusal> {
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = fields(context, request)?;
-    require(request.overrun.is_none() && !request.keep_open, Code::Invalid)?;
+    require(!request.keep_open, Code::Invalid)?;
+    require(request.overrun.is_none() || request.late_use, Code::Invalid)?;
     for item in request.items {
         let requested = item.requested.unwrap_or(0);
         require(item.used.is_some() || item.requested.is_some(), Code::Invalid)?;
@@ -193,7 +260,10 @@ pub(super) fn update(
         require(item.min.is_none() || requested > 0, Code::Invalid)?;
         require((0..=requested).contains(&item.min.unwrap_or(0)), Code::Invalid)?;
     }
-    let (state, below) = find(account, context, &session, request, &body)?;
+    let (state, below) = match find(account, context, &session, request, &body)? {
+        Found::Open(state, below) => (state, below),
+        Found::Gone(state) => return late_use(state, context, request, body),
+    };
 
     let is_late = |item: &ItemRequest| {
         let known = state.sessions.get(&session).and_then(|open| open.item(item));
@@ -208,7 +278,8 @@ pub(super) fn update(
     let deny = |state: &mut State, code, items| {
         money::release_all(state, &session, now)?;
         let answer = Answer::Session { code, version: 0, items };
-        close(state, context, &session, End::Request(number, body.clone(), answer.clone()));
+        let end = End::Request(number, body.clone(), answer.clone());
+        close(state, context, &session, end, request.late_use);
         Ok(answer)
     };
     if state.status != Status::Active {
@@ -254,14 +325,18 @@ pub(super) fn terminate(
 ) -> Result<Answer, Refusal> {
     let session = fields(context, request)?;
     let supervision = request.validity_ms.or(request.tcc_ms);
-    require(supervision.is_none() && request.overrun.is_none(), Code::Invalid)?;
+    require(supervision.is_none(), Code::Invalid)?;
+    require(request.overrun.is_none() || request.late_use, Code::Invalid)?;
     require(!request.close_on_denial && request.blob.is_none(), Code::Invalid)?;
     require(!request.keep_open, Code::Invalid)?;
     for item in request.items {
         require(item.requested.is_none() && item.min.is_none(), Code::Invalid)?;
         require(item.used.is_some_and(|used| used >= 0), Code::Invalid)?;
     }
-    let (state, _) = find(account, context, &session, request, &body)?;
+    let state = match find(account, context, &session, request, &body)? {
+        Found::Open(state, _) => state,
+        Found::Gone(state) => return late_use(state, context, request, body),
+    };
     let mut uncollected = vec![];
     for item in request.items {
         let amount = money::settle(state, &session, item, false, context.now)?;
@@ -270,7 +345,8 @@ pub(super) fn terminate(
     money::release_all(state, &session, context.now)?;
     let items = all_items(Code::Ok, &uncollected);
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
-    close(state, context, &session, End::Request(request.request, body, answer.clone()));
+    let end = End::Request(request.request, body, answer.clone());
+    close(state, context, &session, end, request.late_use);
     Ok(answer)
 }
 
@@ -290,6 +366,6 @@ pub(super) fn release(
     }
     money::release_all(state, &session, context.now)?;
     let answer = Answer::Session { code: Code::Ok, version: 0, items: ItemAnswers::new() };
-    close(state, context, &session, End::Released(answer.clone()));
+    close(state, context, &session, End::Released(answer.clone()), false);
     Ok(answer)
 }

@@ -99,6 +99,10 @@ pub(crate) struct Closed {
     pub(crate) id: String,
     pub(crate) forget: i64,
     pub(crate) end: End,
+    /// The highest number that may have been answered.
+    pub(crate) highest: Option<u32>,
+    /// Answers to late use: number, body, answer.
+    pub(crate) late: Vec<(u32, String, Answer)>,
 }
 
 /// How a session ended.
@@ -110,6 +114,8 @@ pub(crate) enum End {
     Released(Answer),
     /// By a numbered request with this body.
     Request(u32, String, Answer),
+    /// Nobody knew it when late use was reported.
+    Unknown,
 }
 
 #[derive(Clone, Debug)]
@@ -124,6 +130,11 @@ pub(crate) struct Transaction {
 }
 
 impl Session {
+    /// The highest number that was answered.
+    pub(crate) fn highest(&self) -> Option<u32> {
+        self.answers.iter().map(|answer| answer.0).max()
+    }
+
     /// The answers that are still stored: those with the highest numbers.
     pub(crate) fn window(&self, limits: &Limits) -> Vec<&(u32, String, Answer)> {
         let mut all: Vec<_> = self.answers.iter().collect();

@@ -2,7 +2,7 @@
 
 use super::Log;
 use scurry_engine::{Event, EventAt, Found, Read, ReadEventsError};
-use scurry_ledger::{BucketNo, BucketTerms, Id, Name};
+use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name};
 use scurry_resp::{Position, Protocol, Reply};
 
 /// The map of a reply, up to the array of events.
@@ -85,6 +85,14 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
         Event::SessionEnded(_, id) => {
             fields.bytes("session", id.as_ref().map_or(&[], Id::as_bytes));
         }
+        Event::LateUse { session, request, key, unit, used, uncollected } => {
+            fields.bytes("session", session.as_bytes());
+            fields.number("request", i64::from(*request));
+            fields.item(key);
+            fields.bytes("unit", unit.as_bytes());
+            fields.number("used", *used);
+            fields.number("uncollected", *uncollected);
+        }
         Event::Low { bucket: number, threshold }
         | Event::Restored { bucket: number, threshold } => {
             bucket(fields, named(found), Some(*number));
@@ -155,6 +163,14 @@ impl<'f> Fields<'f> {
 
     fn number(&mut self, name: &'static str, number: i64) {
         self.0.push((name, Field::Number(number)));
+    }
+
+    /// The key of an item, as it is in replies: a number where it is one.
+    fn item(&mut self, key: &'f ItemKey) {
+        match key {
+            ItemKey::Number(key) => self.number("item", i64::from(*key)),
+            ItemKey::Id(id) => self.bytes("item", id.as_bytes()),
+        }
     }
 
     fn nothing(&mut self, name: &'static str) {

@@ -1,0 +1,152 @@
+//! Section 9: use of sessions that are not open.
+
+use scurry_ledger::{Code, Limits, Overrun, Status};
+use scurry_model::{Came, Desk, Op, Request};
+
+fn s(number: u32) -> Request {
+    Request::new("s", number)
+}
+
+fn limits() -> Limits {
+    Limits { tombstone_ms: 40, transaction_ms: 100, tcc_ms_max: 1_000, ..Limits::default() }
+}
+
+/// A session of 10 units that has expired: numbers 0 and 1 were answered.
+fn expired() -> Desk {
+    let mut desk = Desk::with(limits(), &[("a", "u", 100)]);
+    desk.done(&Request { tcc_ms: Some(20), ..s(0).ask(1, "u", 10) }.reserve());
+    desk.done(&s(1).both(1, "u", 5, 10).update());
+    desk.now += 20;
+    desk
+}
+
+#[test]
+fn use_after_tcc_is_debited_once() {
+    let mut desk = expired();
+    assert_eq!(desk.refused(&s(2).used(1, "u", 7).update()), Code::UnknownSession);
+    let update = s(2).both(1, "u", 7, 50).late().update();
+    assert_eq!(desk.grants(&update), (Code::Ok, vec![0]));
+    assert_eq!(desk.funds("a"), (88, 0));
+    // Long after the tombstone of the session itself would be forgotten.
+    desk.now += 99;
+    assert!(matches!(desk.run(&update), Came::Replay(_)));
+    assert_eq!(desk.refused(&s(2).used(1, "u", 8).late().update()), Code::RequestMismatch);
+    // LATEUSE is no part of the body.
+    assert!(matches!(desk.run(&s(2).both(1, "u", 7, 50).update()), Came::Replay(_)));
+    assert_eq!(desk.funds("a"), (88, 0));
+}
+
+#[test]
+fn what_the_session_answered_is_not_late_use() {
+    let mut desk = expired();
+    for number in [0, 1] {
+        let again = s(number).used(1, "u", 5).late().update();
+        assert_eq!(desk.refused(&again), Code::OutOfWindow);
+    }
+    assert!(desk.tick());
+    assert_eq!(desk.funds("a"), (95, 0));
+}
+
+#[test]
+fn several_reports_of_one_session_come_in_any_order() {
+    let mut desk = expired();
+    for number in [4, 2, 3] {
+        desk.done(&s(number).used(1, "u", 1).late().update());
+    }
+    desk.done(&s(5).used(1, "u", 1).late().terminate());
+    assert_eq!(desk.funds("a"), (91, 0));
+    for number in [4, 2, 3] {
+        assert!(matches!(desk.run(&s(number).used(1, "u", 1).late().update()), Came::Replay(_)));
+    }
+}
+
+#[test]
+fn beyond_the_window_of_late_answers_no_lower_number_is_taken() {
+    let limits = Limits { answers_max: 2, ..limits() };
+    let mut desk = Desk::with(limits, &[("a", "u", 100)]);
+    for number in [5, 7, 9] {
+        desk.done(&s(number).used(1, "u", 1).late().update());
+    }
+    assert_eq!(desk.refused(&s(5).used(1, "u", 1).late().update()), Code::OutOfWindow);
+    assert_eq!(desk.refused(&s(4).used(1, "u", 1).late().update()), Code::OutOfWindow);
+    assert_eq!(desk.refused(&s(6).used(1, "u", 1).late().update()), Code::OutOfWindow);
+    desk.done(&s(8).used(1, "u", 1).late().update());
+    assert_eq!(desk.funds("a"), (96, 0));
+}
+
+#[test]
+fn a_session_that_nobody_knows_takes_an_id() {
+    let limits = Limits { session_ids_max: 1, ..limits() };
+    let mut desk = Desk::with(limits, &[("a", "u", 100)]);
+    desk.done(&s(3).used(1, "u", 4).late().terminate());
+    assert_eq!(desk.funds("a"), (96, 0));
+    desk.done(&s(2).used(1, "u", 1).late().update());
+    let other = Request::new("t", 0).used(1, "u", 1).late().update();
+    assert_eq!(desk.refused(&other), Code::Busy);
+    assert_eq!(desk.refused(&s(9).ask(1, "u", 1).reserve()), Code::SessionExists);
+    desk.now += 100;
+    desk.done(&other);
+}
+
+#[test]
+fn a_closing_answer_stays_beside_late_use() {
+    let mut desk = Desk::with(limits(), &[("a", "u", 100)]);
+    desk.done(&s(0).ask(1, "u", 10).reserve());
+    desk.done(&s(7).update());
+    let terminate = s(2).used(1, "u", 3).terminate();
+    desk.done(&terminate);
+    // 7 was answered, so 5 may have been.
+    assert_eq!(desk.refused(&s(5).used(1, "u", 1).late().update()), Code::OutOfWindow);
+    desk.done(&s(8).used(1, "u", 1).late().update());
+    assert!(matches!(desk.run(&terminate), Came::Replay(_)));
+    assert_eq!(desk.funds("a"), (96, 0));
+    desk.done(&Request::new("r", 0).ask(1, "u", 10).reserve());
+    desk.done(&Op::release("r"));
+    desk.done(&Request::new("r", 1).used(1, "u", 1).late().update());
+    assert!(matches!(desk.run(&Op::release("r")), Came::Replay(_)));
+}
+
+#[test]
+fn a_closing_request_with_late_use_is_remembered_as_long_as_a_transaction() {
+    let mut desk = Desk::with(limits(), &[("a", "u", 100)]);
+    desk.done(&s(0).ask(1, "u", 10).reserve());
+    let terminate = s(1).used(1, "u", 3).late().terminate();
+    desk.replayed_after(&terminate, 99);
+    assert_eq!(desk.funds("a"), (97, 0));
+}
+
+#[test]
+fn an_account_of_any_status_pays_and_overrun_is_as_the_request_says() {
+    for (overrun, status) in
+        [(Overrun::Overdraw, Status::Suspended), (Overrun::Clamp, Status::Closed)]
+    {
+        let mut desk = Desk::new(&[("a", "u", 5)]);
+        desk.done(&Op::status(status));
+        let update = Request { overrun: Some(overrun), ..s(1).used(1, "u", 8).used(2, "none", 2) };
+        let (code, items) = desk.items(&update.late().update());
+        let clamped = if overrun == Overrun::Clamp { 3 } else { 0 };
+        assert_eq!((code, items[0].uncollected, items[1].uncollected), (Code::Ok, clamped, 2));
+        assert_eq!(desk.funds("a"), (clamped - 3, 0));
+    }
+}
+
+#[test]
+fn late_use_without_use_is_an_unknown_session() {
+    let mut desk = expired();
+    let nothing = s(2).both(1, "u", 0, 5).late().update();
+    assert_eq!(desk.refused(&nothing), Code::UnknownSession);
+    assert_eq!(desk.refused(&s(2).late().terminate()), Code::UnknownSession);
+    // IFVERSION is not looked at, as there is no version.
+    let seen = Request { if_version: Some(77), ..s(2).used(1, "u", 1) };
+    desk.done(&seen.late().update());
+}
+
+#[test]
+fn an_open_session_does_not_look_at_it() {
+    let mut desk = Desk::new(&[("a", "u", 10)]);
+    desk.done(&Request { overrun: Some(Overrun::Clamp), ..s(0).ask(1, "u", 10) }.reserve());
+    let update = Request { overrun: Some(Overrun::Overdraw), ..s(1).both(1, "u", 13, 1) };
+    let (code, items) = desk.items(&update.late().update());
+    assert_eq!((code, items[0].uncollected), (Code::CreditLimitReached, 3));
+    assert_eq!(desk.funds("a"), (0, 0));
+}
