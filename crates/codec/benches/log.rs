@@ -34,7 +34,7 @@ fn update() -> (Change, Account) {
         attributes: Default::default(),
     };
     let buckets = [bucket("main"), bucket("bonus")];
-    let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
     let items = [ItemRequest {
         key: 1.into(),

@@ -40,7 +40,8 @@ fn full() -> Account {
     let attributes = BucketAttributes { period, offset_minutes, refill, ..buckets[1].attributes };
     buckets[1].attributes = attributes;
     let identities = [(name("msisdn"), &b"15550100"[..])];
-    let create = Create { status: Status::Active, identities: &identities, buckets: &buckets };
+    let create =
+        Create { txn: None, status: Status::Active, identities: &identities, buckets: &buckets };
     run(&mut account, 1_700_000_000_000, Command::Create(create));
     let item = ItemRequest {
         key: 7.into(),

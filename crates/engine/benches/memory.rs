@@ -96,7 +96,7 @@ fn fill(shard: &mut Shard, account: &[u8], session: &str, requests: u32) {
         attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
     };
     let buckets = [bucket(b"main", 10), bucket(b"bonus", 5)];
-    let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
     run(shard, account, &Command::Create(create));
     for request in 0..requests {
         let used = (request > 0).then_some(900);

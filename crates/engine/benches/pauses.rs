@@ -199,7 +199,7 @@ fn sessions() -> Result<(), Box<dyn Error>> {
     let unit = name(b"octets")?;
     let attributes = BucketAttributes::default();
     let bucket = NewBucket { bucket: name(b"main")?, unit, amount: 1_000_000, attributes };
-    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
     let items =
         [ItemRequest { key: 1.into(), unit, used: None, requested: Some(1_000), min: None }];
     let reserve = SessionRequest {

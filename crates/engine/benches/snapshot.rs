@@ -41,8 +41,12 @@ fn filled(accounts: u64) -> Result<Shard, Box<dyn Error>> {
         name(id).map(|bucket| NewBucket { bucket, unit, amount: 1_000_000_000, attributes })
     };
     let buckets = [bucket(b"main")?, bucket(b"bonus")?];
-    let create =
-        Command::Create(Create { status: Status::Active, identities: &[], buckets: &buckets });
+    let create = Command::Create(Create {
+        txn: None,
+        status: Status::Active,
+        identities: &[],
+        buckets: &buckets,
+    });
     let mut frames = Vec::new();
     for index in 0..accounts {
         let id = format!("acc:{index:08}");

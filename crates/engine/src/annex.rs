@@ -14,7 +14,7 @@ use hashbrown::HashTable;
 use records::RecordsApart;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_apart};
 use scurry_ledger::{
-    Account, Command, Elsewhere, Op, PackedRecord, Records, Remembered, SessionAt, Time,
+    Account, Command, Create, Elsewhere, Op, PackedRecord, Records, Remembered, SessionAt, Time,
 };
 use sessions::{Brought, SessionsApart};
 use std::mem;
@@ -74,7 +74,10 @@ impl<'n> Needed<'n> {
             | Command::Bucket { txn, .. }
             | Command::Debit { txn, .. }
             | Command::Counter { txn, .. } => needed.transactions.push(txn),
-            Command::Create(_) | Command::Status { .. } | Command::Delete { .. } => {}
+            Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => {
+                needed.transactions.extend(*txn);
+            }
+            Command::Delete { .. } => {}
         }
         needed
     }

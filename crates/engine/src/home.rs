@@ -151,7 +151,7 @@ pub trait Home {
             command,
             Command::Terminate(_)
                 | Command::Release { .. }
-                | Command::Status { .. }
+                | Command::Status { txn: None, .. }
                 | Command::Delete { .. }
         ) && !change.ops.iter().any(|op| matches!(op, Op::NoteLate(_)));
         let (slate, annex) = self.parts();

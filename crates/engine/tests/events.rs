@@ -211,7 +211,8 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
         };
         let attributes = BucketAttributes::default();
         let buckets = [NewBucket { bucket: name("b"), unit: name("cent"), amount: 10, attributes }];
-        let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+        let create =
+            Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
         run(NOW, &Command::Create(create));
         let unit = name("cent");
         let items =
@@ -406,7 +407,8 @@ impl Store {
     fn create(&mut self, account: &str, amount: i64) {
         let attributes = BucketAttributes::default();
         let buckets = [NewBucket { bucket: name("b"), unit: name("cent"), amount, attributes }];
-        let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+        let create =
+            Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
         self.execute(account, &Command::Create(create));
     }
 

@@ -19,7 +19,7 @@ fn source() -> Shard {
     let mut shard = Shard::new(Config::default());
     let attributes = BucketAttributes::default();
     let bucket = NewBucket { bucket: name("main"), unit: name("octets"), amount: 100, attributes };
-    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
     run(&mut shard, START, &Command::Create(create));
     run(&mut shard, START, &reserve(&[item()]));
     shard
@@ -167,7 +167,7 @@ fn rich(debits: u32, sessions: u32) -> Shard {
     let attributes = BucketAttributes::default();
     let amount = 1_000_000_000;
     let bucket = NewBucket { bucket: name("main"), unit: name("octets"), amount, attributes };
-    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
     run(&mut shard, START, &Command::Create(create));
     busy(&mut shard, debits, sessions);
     shard

@@ -46,14 +46,14 @@ fn name(text: &[u8]) -> Name {
 fn create(shard: &mut Shard, account: Key<'_>) {
     let attributes = BucketAttributes { floor: Some(-1_000), ..BucketAttributes::default() };
     let bucket = NewBucket { bucket: name(b"main"), unit: name(b"octets"), amount: 0, attributes };
-    let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
     run(shard, START, account, &Command::Create(create));
 }
 
 /// Ends the session `s`, and the account.
 fn delete(shard: &mut Shard, now: Time, account: Key<'_>) {
     run(shard, now, account, &Command::Release { session: b"s" });
-    let closed = Command::Status { status: Status::Closed, identities: &[] };
+    let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };
     run(shard, now, account, &closed);
     run(shard, now, account, &Command::Delete { force: true });
 }

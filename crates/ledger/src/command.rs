@@ -11,6 +11,8 @@ pub enum Command<'a> {
     Create(Create<'a>),
     /// `SCUR.STATUS`: sets the status and identities.
     Status {
+        /// Transaction id, where the command is to be remembered.
+        txn: Option<&'a [u8]>,
         /// The status from now on.
         status: Status,
         /// Kind and value; an empty value removes the identity.
@@ -101,6 +103,8 @@ pub enum Command<'a> {
 /// The arguments of `SCUR.CREATE`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Create<'a> {
+    /// Transaction id, where the command is to be remembered.
+    pub txn: Option<&'a [u8]>,
     /// Active or suspended.
     pub status: Status,
     /// Kind and value.

@@ -13,7 +13,9 @@ mod session;
 mod units;
 
 use crate::digest::Body;
-use crate::{Account, Answer, Change, Code, Command, Decision, Limits, Op, Rejection, Time};
+use crate::{
+    Account, Answer, Change, Code, Command, Create, Decision, Limits, Op, Rejection, Time,
+};
 use alloc::vec::Vec;
 pub(crate) use draft::Draft;
 pub use due::next_due;
@@ -114,8 +116,10 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
     }
     let body = &Body::new(command);
     match command {
-        Command::Create(create) => account::create(draft, create),
-        Command::Status { status, identities } => account::status(draft, *status, identities),
+        Command::Create(create) => account::create(draft, create, body),
+        Command::Status { txn, status, identities } => {
+            account::status(draft, *txn, (*status, identities), body)
+        }
         Command::Delete { force } => account::delete(draft, *force),
         Command::TopUp { .. }
         | Command::Adjust { .. }
@@ -133,6 +137,12 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
 /// The stored answer to a request whose fields are refused: a bound was larger when it was answered.
 #[cold]
 fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
+    if let Command::Create(Create { txn: Some(txn), .. }) | Command::Status { txn: Some(txn), .. } =
+        command
+    {
+        // A body that was answered was right when it was.
+        return account::stored(draft, txn, &Body::new(command));
+    }
     let (Command::Reserve(request) | Command::Update(request) | Command::Terminate(request)) =
         command
     else {

@@ -7,7 +7,10 @@
 
 mod former;
 
-use crate::{BucketAttributes, Command, ItemKey, ItemRequest, Name, Period, SessionRequest};
+use crate::{
+    BucketAttributes, Command, Create, ItemKey, ItemRequest, Name, NewBucket, Period,
+    SessionRequest,
+};
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -177,14 +180,37 @@ fn session(words: &mut Words, command: u8, request: &SessionRequest<'_>) {
     }
 }
 
+fn identities(words: &mut Words, identities: &[(Name, &[u8])]) {
+    words.word(identities.len() as u64);
+    for (kind, value) in identities {
+        words.name(*kind);
+        words.bytes(value);
+    }
+}
+
 /// Commands that carry no id have the digest 0.
 fn digest(command: &Command<'_>) -> u64 {
     let words = &mut Words { near: [[0; 8]; WORDS], len: 0, far: Vec::new() };
     match command {
-        Command::Create(_)
-        | Command::Status { .. }
+        Command::Create(Create { txn: None, .. })
+        | Command::Status { txn: None, .. }
         | Command::Delete { .. }
         | Command::Release { .. } => return 0,
+        Command::Create(create) => {
+            words.begin(10, create.status as u64);
+            identities(words, create.identities);
+            for NewBucket { bucket, unit, amount, attributes } in create.buckets {
+                words.word(attribute_bits(attributes));
+                words.name(*bucket);
+                words.name(*unit);
+                words.signed(*amount);
+                words.attributes(attributes);
+            }
+        }
+        Command::Status { status, identities: given, .. } => {
+            words.begin(11, *status as u64);
+            identities(words, given);
+        }
         Command::TopUp { bucket, amount, unit, attributes, .. } => {
             let options = attribute_bits(attributes) | u64::from(unit.is_some()) << 8;
             words.begin(1, options);

@@ -97,12 +97,14 @@ fn create<'s, 'a: 's>(
     mut options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
-    let mut status = None;
+    let (mut txn, mut status) = (None, None);
     scratch.identities.clear();
     scratch.buckets.clear();
     while let Some(keyword) = options.next() {
         if is(keyword, b"status") {
             once(&mut status, "status", options.status(false)?)?;
+        } else if is(keyword, b"txn") {
+            once(&mut txn, "txn", options.id("txn")?)?;
         } else if is(keyword, b"identity") {
             push(&mut scratch.identities, options.identity(false)?, "identities", IDENTITIES_MAX)?;
         } else if is(keyword, b"bucket") {
@@ -124,6 +126,7 @@ fn create<'s, 'a: 's>(
         }
     }
     Ok(Command::Create(Create {
+        txn,
         status: status.unwrap_or(Status::Active),
         identities: &scratch.identities,
         buckets: &scratch.buckets,
@@ -135,14 +138,18 @@ fn status<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let status = options.status(true)?;
+    let mut txn = None;
     scratch.identities.clear();
     while let Some(keyword) = options.next() {
-        if !is(keyword, b"identity") {
+        if is(keyword, b"identity") {
+            push(&mut scratch.identities, options.identity(true)?, "identities", IDENTITIES_MAX)?;
+        } else if is(keyword, b"txn") {
+            once(&mut txn, "txn", options.id("txn")?)?;
+        } else {
             return Err(Fault::Unexpected(keyword));
         }
-        push(&mut scratch.identities, options.identity(true)?, "identities", IDENTITIES_MAX)?;
     }
-    Ok(Command::Status { status, identities: &scratch.identities })
+    Ok(Command::Status { txn, status, identities: &scratch.identities })
 }
 
 fn delete<'s, 'a: 's>(

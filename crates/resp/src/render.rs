@@ -5,7 +5,7 @@ mod word;
 use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
-    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, ItemAnswer, ItemKey,
+    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, Create, ItemAnswer, ItemKey,
     ItemRequest, Rejection, Session, Time, Totals,
 };
 use std::fmt::Display;
@@ -14,9 +14,16 @@ use std::fmt::Display;
 pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, replayed: bool) {
     match answer {
         Answer::Account { code, version } => {
-            reply.array(2);
+            let is_remembered = matches!(
+                command,
+                Command::Create(Create { txn: Some(_), .. }) | Command::Status { txn: Some(_), .. }
+            );
+            reply.array(2 + usize::from(is_remembered));
             reply.simple(code.name());
             reply.unsigned(*version);
+            if is_remembered {
+                reply.integer(i64::from(replayed));
+            }
         }
         Answer::Amount { code, version, amount, cause } => {
             answer_head(reply, *code, replayed, *version, cause.word().is_some());

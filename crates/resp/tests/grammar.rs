@@ -103,11 +103,16 @@ fn accounts() {
     );
     writes(
         "SCUR.CREATE a",
-        &Command::Create(Create { status: Status::Active, identities: &[], buckets: &[] }),
+        &Command::Create(Create {
+            txn: None,
+            status: Status::Active,
+            identities: &[],
+            buckets: &[],
+        }),
     );
     writes(
         r#"SCUR.STATUS a CLOSED IDENTITY tel """#,
-        &Command::Status { status: Status::Closed, identities: &[(name("tel"), b"")] },
+        &Command::Status { txn: None, status: Status::Closed, identities: &[(name("tel"), b"")] },
     );
     writes("SCUR.DELETE a", &Command::Delete { force: false });
     writes("SCUR.DELETE a force", &Command::Delete { force: true });

@@ -196,7 +196,10 @@ impl Generator {
                 Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
                     self.change_body(request);
                 }
-                Op::Create { .. } | Op::Status { .. } | Op::Delete { .. } | Op::Release { .. } => {}
+                Op::Create { identities, .. } | Op::Status { identities, .. } => {
+                    identities.truncate(1);
+                }
+                Op::Delete { .. } | Op::Release { .. } => {}
             }
         }
         op
@@ -222,13 +225,15 @@ impl Generator {
             1..5 => Status::Suspended,
             _ => Status::Active,
         };
-        Op::Create { status, identities: self.identities(), buckets }
+        let txn = if self.random.one_in(3) { Some(self.txn()) } else { None };
+        Op::Create { txn, status, identities: self.identities(), buckets }
     }
 
     fn status(&mut self) -> Op {
         let all = [Status::Active, Status::Active, Status::Active, Status::Suspended];
         let status = if self.random.one_in(12) { Status::Closed } else { self.random.pick(&all) };
-        Op::Status { status, identities: self.identities() }
+        let txn = if self.random.one_in(3) { Some(self.txn()) } else { None };
+        Op::Status { txn, status, identities: self.identities() }
     }
 
     fn identities(&mut self) -> Vec<(Name, Vec<u8>)> {

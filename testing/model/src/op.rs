@@ -9,19 +9,61 @@ use scurry_ledger::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the fields are those of Command")]
 pub enum Op {
-    Create { status: Status, identities: Vec<(Name, Vec<u8>)>, buckets: Vec<NewBucket> },
-    Status { status: Status, identities: Vec<(Name, Vec<u8>)> },
-    Delete { force: bool },
-    TopUp { txn: String, bucket: Name, amount: i64, unit: Option<Name>, with: BucketAttributes },
-    Adjust { txn: String, bucket: Name, amount: i64 },
-    Bucket { txn: String, bucket: Name, with: BucketAttributes, remove: bool },
-    Debit { txn: String, unit: Name, amount: i64 },
-    Refund { txn: String, debit: String, amount: Option<i64> },
-    Counter { txn: String, counter: Name, amount: i64, unit: Option<Name>, period: Option<Period> },
+    Create {
+        txn: Option<String>,
+        status: Status,
+        identities: Vec<(Name, Vec<u8>)>,
+        buckets: Vec<NewBucket>,
+    },
+    Status {
+        txn: Option<String>,
+        status: Status,
+        identities: Vec<(Name, Vec<u8>)>,
+    },
+    Delete {
+        force: bool,
+    },
+    TopUp {
+        txn: String,
+        bucket: Name,
+        amount: i64,
+        unit: Option<Name>,
+        with: BucketAttributes,
+    },
+    Adjust {
+        txn: String,
+        bucket: Name,
+        amount: i64,
+    },
+    Bucket {
+        txn: String,
+        bucket: Name,
+        with: BucketAttributes,
+        remove: bool,
+    },
+    Debit {
+        txn: String,
+        unit: Name,
+        amount: i64,
+    },
+    Refund {
+        txn: String,
+        debit: String,
+        amount: Option<i64>,
+    },
+    Counter {
+        txn: String,
+        counter: Name,
+        amount: i64,
+        unit: Option<Name>,
+        period: Option<Period>,
+    },
     Reserve(Request),
     Update(Request),
     Terminate(Request),
-    Release { session: String },
+    Release {
+        session: String,
+    },
 }
 
 /// A [`SessionRequest`] that owns its bytes.
@@ -138,12 +180,12 @@ impl Op {
             attributes: BucketAttributes::default(),
         };
         let buckets = buckets.iter().map(new).collect();
-        Op::Create { status: Status::Active, identities: vec![], buckets }
+        Op::Create { txn: None, status: Status::Active, identities: vec![], buckets }
     }
 
     /// Sets the status.
     pub fn status(status: Status) -> Op {
-        Op::Status { status, identities: vec![] }
+        Op::Status { txn: None, status, identities: vec![] }
     }
 
     /// A top-up of an existing bucket.
@@ -184,7 +226,11 @@ impl Op {
 
     /// True for commands that carry an id by which a duplicate is known.
     pub fn has_id(&self) -> bool {
-        !matches!(self, Op::Create { .. } | Op::Status { .. } | Op::Delete { .. })
+        match self {
+            Op::Create { txn, .. } | Op::Status { txn, .. } => txn.is_some(),
+            Op::Delete { .. } => false,
+            _ => true,
+        }
     }
 
     /// The request of RESERVE, UPDATE, TERMINATE.
@@ -204,10 +250,17 @@ impl Op {
             _ => vec![],
         };
         run(&match self {
-            Op::Create { status, buckets, .. } => {
-                Command::Create(Create { status: *status, identities: &pairs, buckets })
-            }
-            Op::Status { status, .. } => Command::Status { status: *status, identities: &pairs },
+            Op::Create { txn, status, buckets, .. } => Command::Create(Create {
+                txn: txn.as_ref().map(String::as_bytes),
+                status: *status,
+                identities: &pairs,
+                buckets,
+            }),
+            Op::Status { txn, status, .. } => Command::Status {
+                txn: txn.as_ref().map(String::as_bytes),
+                status: *status,
+                identities: &pairs,
+            },
             Op::Delete { force } => Command::Delete { force: *force },
             Op::TopUp { txn, bucket, amount, unit, with } => Command::TopUp {
                 txn: txn.as_bytes(),

@@ -118,10 +118,10 @@ impl Both {
     /// An account comes where nothing is, and goes again.
     fn account(&mut self, bytes: &[u8]) -> Result<(), String> {
         let (now, key) = (Time(self.now), self.shard.key(bytes));
-        let create = Create { status: Status::Active, identities: &[], buckets: &[] };
+        let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
         let command = match self.model.at(self.now, bytes) {
             Some(Held::Account) => {
-                let closed = Command::Status { status: Status::Closed, identities: &[] };
+                let closed = Command::Status { txn: None, status: Status::Closed, identities: &[] };
                 self.shard.execute(now, key, &closed);
                 Command::Delete { force: true }
             }

@@ -320,12 +320,14 @@ impl Sim {
 
     /// An account comes where nothing is, is closed and goes again.
     fn account_among_keys(&mut self, bytes: &[u8], now: Time) -> Checked {
-        let create = Create { status: Status::Active, identities: &[], buckets: &[] };
+        let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[] };
         let held = self.world.keys.at(now.0, bytes).cloned();
         let is_closed = self.world.closed.contains(bytes);
         let command = match held {
             Some(Held::Account) if is_closed => Command::Delete { force: true },
-            Some(Held::Account) => Command::Status { status: Status::Closed, identities: &[] },
+            Some(Held::Account) => {
+                Command::Status { txn: None, status: Status::Closed, identities: &[] }
+            }
             _ => Command::Create(create),
         };
         let hasher = self.shard.hasher();

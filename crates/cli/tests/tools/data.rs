@@ -137,7 +137,8 @@ impl Core {
             amount,
             attributes: BucketAttributes::default(),
         };
-        let create = Create { status: Status::Active, identities: &[], buckets: &[bucket] };
+        let create =
+            Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
         self.execute(account, &Command::Create(create));
     }
 

@@ -123,7 +123,7 @@ pub(crate) fn populate(shard: &mut Shard, accounts: u64) -> Result<(), Box<dyn E
             attributes: BucketAttributes { priority: Some(priority), ..Default::default() },
         });
     }
-    let create = Create { status: Status::Active, identities: &[], buckets: &buckets };
+    let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets };
     for number in 0..accounts {
         let id = account_id(number);
         let key = shard.key(&id);

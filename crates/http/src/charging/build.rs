@@ -86,6 +86,16 @@ fn transaction(name: &str, input: &Input) -> Result<Command, Problem> {
     Ok(command(name, input)?.word(input.idempotency_key()?.as_str()))
 }
 
+/// The transaction id of a command that may be without one.
+fn key(input: &Input) -> Result<Option<String>, Problem> {
+    Ok(input.optional_key()?.map(|key| key.as_str().to_owned()))
+}
+
+/// A command with the transaction id behind the account, where one is given.
+fn keyed(name: &str, input: &Input) -> Result<Command, Problem> {
+    Ok(command(name, input)?.option("TXN", key(input)?.as_deref()))
+}
+
 /// A command with a session behind the account.
 fn session(name: &str, input: &Input) -> Result<Command, Problem> {
     let session: Id = input.text("session")?;
@@ -149,8 +159,7 @@ pub(super) fn find(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn create(input: &Input) -> Result<Command, Problem> {
     let body: NewAccount = input.json()?;
-    let mut command =
-        command("SCUR.CREATE", input)?.option("STATUS", body.status.map(|s| s.word()));
+    let mut command = keyed("SCUR.CREATE", input)?.option("STATUS", body.status.map(|s| s.word()));
     for (kind, value) in &body.identities {
         command = command.word("IDENTITY").word(kind.as_str()).word(value.as_str());
     }
@@ -174,7 +183,8 @@ pub(super) fn create(input: &Input) -> Result<Command, Problem> {
 
 pub(super) fn status(input: &Input) -> Result<Command, Problem> {
     let body: NewStatus = input.json()?;
-    let mut command = command("SCUR.STATUS", input)?.word(body.status.word());
+    let status = command("SCUR.STATUS", input)?.word(body.status.word());
+    let mut command = status.option("TXN", key(input)?.as_deref());
     for (kind, value) in &body.identities {
         let value = value.as_ref().map_or("", Text::as_str);
         command = command.word("IDENTITY").word(kind.as_str()).word(value);

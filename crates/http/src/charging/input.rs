@@ -114,6 +114,12 @@ impl Input {
         Text::new(plain.unwrap_or(text)).map_err(|why| field_problem(location, &why))
     }
 
+    /// The transaction id of a request that may be without one.
+    pub(crate) fn optional_key(&self) -> Result<Option<Id>, Problem> {
+        let is_given = self.headers.contains_key(IDEMPOTENCY_KEY);
+        is_given.then(|| self.idempotency_key()).transpose()
+    }
+
     /// The body, which must be JSON and nothing else.
     pub(crate) fn json<T: DeserializeOwned + JsonSchema>(&self) -> Result<T, Problem> {
         read_json(&self.headers, &self.body)

@@ -147,12 +147,12 @@ fn parameters(operation: &Operation, requests: &mut SchemaGenerator) -> Vec<Valu
         parameters
             .push(json!({ "name": name, "in": "query", "required": required, "schema": schema }));
     }
-    if operation.retry == Retry::Key {
+    if matches!(operation.retry, Retry::Key | Retry::StateOrKey) {
         let schema = requests.subschema_for::<Id>();
         parameters.push(json!({
             "name": "Idempotency-Key",
             "in": "header",
-            "required": true,
+            "required": operation.retry == Retry::Key,
             "description": "The transaction id: the same when a request is sent again.",
             "schema": schema,
         }));
@@ -197,7 +197,7 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
         "description": "Done.",
         "content": { "application/json": { "schema": schema } },
     });
-    if matches!(operation.retry, Retry::Key | Retry::Request) {
+    if matches!(operation.retry, Retry::Key | Retry::StateOrKey | Retry::Request) {
         done["headers"] = json!({ "Idempotency-Replayed": {
             "description": "true: the request was a duplicate, and this is the stored answer.",
             "schema": { "type": "string", "const": "true" },

@@ -85,6 +85,8 @@ pub(crate) enum Retry {
     Request,
     /// A request that says what is to be, and may be said twice.
     State,
+    /// As [`Retry::State`], and where the header Idempotency-Key is given as [`Retry::Key`].
+    StateOrKey,
 }
 
 impl Retry {
@@ -100,7 +102,7 @@ impl Retry {
                 "it may have been done or not: send it again with the same request number, and it \
                  is done once"
             }
-            Retry::State => {
+            Retry::State | Retry::StateOrKey => {
                 "it may have been done or not: send it again; 409 or 404 may then say that it was"
             }
         }

@@ -38,7 +38,9 @@ pub(super) fn done(reply: &Value) -> Option<Answer> {
     let mut reader = Reader::of(reply)?;
     let code = reader.code()?;
     let body = Body::Done(Done { code: code.name(), version: reader.integer()? });
-    Some(Answer { code, replayed: false, body })
+    // Only the answer to a request with a key says it.
+    let replayed = reader.flag().unwrap_or(false);
+    Some(Answer { code, replayed, body })
 }
 
 pub(super) fn moved(reply: &Value) -> Option<Answer> {

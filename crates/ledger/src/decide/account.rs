@@ -1,7 +1,10 @@
 //! CREATE, STATUS, DELETE (docs/ledger.md section 11).
 
+use super::balance::{Done, check_body, check_room, remember};
 use super::draft::Draft;
+use super::due::expire_due;
 use super::{Outcome, Step, reject};
+use crate::digest::Body;
 use crate::{
     Allowance, Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Cycle, Id, Name, Op,
     Period, Posting, Status, Time,
@@ -30,8 +33,11 @@ pub(super) fn new_allowance(
     Some(Allowance { bucket, cycle, amount, period_start: cycle.start(now) })
 }
 
-pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Outcome> {
+pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>, body: &Body<'_>) -> Step<Outcome> {
     if draft.account_exists() {
+        if let Some(known) = duplicate(draft, create.txn, body)? {
+            return Ok(Outcome::Replay(known));
+        }
         return reject(
             Code::AccountExists,
             "an account with this id exists: read it with SCUR.GET",
@@ -53,7 +59,35 @@ pub(super) fn create(draft: &mut Draft<'_>, create: &Create<'_>) -> Step<Outcome
             draft.record_inflow(Op::Credit, Posting { bucket: no, amount: new.amount })?;
         }
     }
-    Ok(Outcome::Commit(Answer::Account { code: Code::Ok, version: draft.next_version() }))
+    // A new account has room for one.
+    Ok(done(draft, create.txn, body))
+}
+
+/// The answer that is remembered under a transaction id, where there is one.
+fn duplicate(draft: &Draft<'_>, txn: Option<&[u8]>, body: &Body<'_>) -> Step<Option<Answer>> {
+    let Some(known) = txn.and_then(|txn| draft.account().transactions.find(txn)) else {
+        return Ok(None);
+    };
+    check_body(&known, body)?;
+    Ok(Some(Answer::Account { code: known.code, version: known.version }))
+}
+
+/// As [`duplicate`], of a command whose fields are refused today.
+pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>) -> Option<Answer> {
+    if !draft.account_exists() {
+        return None;
+    }
+    expire_due(draft);
+    duplicate(draft, Some(txn), body).ok().flatten()
+}
+
+/// Ends a command that may be remembered.
+fn done(draft: &mut Draft<'_>, txn: Option<&[u8]>, body: &Body<'_>) -> Outcome {
+    let version = draft.next_version();
+    if let Some(txn) = txn {
+        remember(draft, txn, body, Done::ok(0));
+    }
+    Outcome::Commit(Answer::Account { code: Code::Ok, version })
 }
 
 fn set_identity(draft: &mut Draft<'_>, kind: Name, value: &[u8]) {
@@ -63,9 +97,13 @@ fn set_identity(draft: &mut Draft<'_>, kind: Name, value: &[u8]) {
 
 pub(super) fn status(
     draft: &mut Draft<'_>,
-    status: Status,
-    identities: &[(Name, &[u8])],
+    txn: Option<&[u8]>,
+    (status, identities): (Status, &[(Name, &[u8])]),
+    body: &Body<'_>,
 ) -> Step<Outcome> {
+    if let Some(known) = duplicate(draft, txn, body)? {
+        return Ok(Outcome::Replay(known));
+    }
     if draft.account().status == Status::Closed && status != Status::Closed {
         return reject(Code::NotApplicable, "a closed account stays closed");
     }
@@ -85,7 +123,10 @@ pub(super) fn status(
         }
         set_identity(draft, *kind, value);
     }
-    Ok(Outcome::Commit(Answer::Account { code: Code::Ok, version: draft.next_version() }))
+    if txn.is_some() {
+        check_room(draft)?;
+    }
+    Ok(done(draft, txn, body))
 }
 
 pub(super) fn delete(draft: &mut Draft<'_>, force: bool) -> Step<Outcome> {

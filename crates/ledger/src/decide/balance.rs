@@ -15,7 +15,7 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 /// Result of a balance command before it is remembered.
-struct Done {
+pub(super) struct Done {
     code: Code,
     amount: i64,
     cause: Cause,
@@ -23,7 +23,7 @@ struct Done {
 }
 
 impl Done {
-    fn ok(amount: i64) -> Done {
+    pub(super) fn ok(amount: i64) -> Done {
         Done { code: Code::Ok, amount, cause: Cause::None, parts: Vec::new() }
     }
 
@@ -49,12 +49,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
     if let Some(known) = draft.account().transactions.find(txn) {
-        if !body.is(known.digest) {
-            return reject(
-                Code::RequestMismatch,
-                "the transaction id was used with another body: use a new one",
-            );
-        }
+        check_body(&known, body)?;
         let Transaction { code, version, amount, cause, .. } = known;
         return Ok(Outcome::Replay(Answer::Amount { code, version, amount, cause }));
     }
@@ -74,17 +69,32 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
     let version = draft.next_version();
+    let Done { code, amount, cause, .. } = done;
+    remember(draft, txn, body, done);
+    Ok(Outcome::Commit(Answer::Amount { code, version, amount, cause }))
+}
+
+/// The id is that of this command, and not of another.
+pub(super) fn check_body(known: &Transaction, body: &Body<'_>) -> Step<()> {
+    if body.is(known.digest) {
+        return Ok(());
+    }
+    reject(Code::RequestMismatch, "the transaction id was used with another body: use a new one")
+}
+
+/// Remembers what a command has done under its transaction id.
+pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) {
+    let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
     let Done { code, amount, cause, parts } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
     let digest = body.digest();
     let transaction = Transaction { id, forget_at, digest, code, version, amount, cause, parts };
     draft.record(Op::Remember(Box::new(transaction)));
-    Ok(Outcome::Commit(Answer::Amount { code, version, amount, cause }))
 }
 
 /// The last check before a command is carried out: room to remember its transaction id.
-fn check_room(draft: &Draft<'_>) -> Step<()> {
+pub(super) fn check_room(draft: &Draft<'_>) -> Step<()> {
     let account = draft.account();
     let max = draft.limits.transactions_max;
     if account.transactions_kept() >= max {

@@ -18,9 +18,12 @@ fn require(condition: bool, why: &'static str) -> Step<()> {
 pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<()> {
     match command {
         Command::Create(create) => check_create(create, limits, now),
-        Command::Status { identities, .. } => identities
-            .iter()
-            .try_for_each(|(_, value)| require(value.is_empty() || Id::is_id(value), IDENTITY)),
+        Command::Status { txn, identities, .. } => {
+            txn.map_or(Ok(()), transaction_id)?;
+            let mut identities = identities.iter();
+            identities
+                .try_for_each(|(_, value)| require(value.is_empty() || Id::is_id(value), IDENTITY))
+        }
         Command::Delete { .. } => Ok(()),
         Command::TopUp { txn, amount, attributes, .. } => {
             transaction_id(txn)?;
@@ -81,6 +84,7 @@ fn at_least_one(amount: i64) -> Step<()> {
 }
 
 fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
+    create.txn.map_or(Ok(()), transaction_id)?;
     require(create.status != Status::Closed, "an account begins active or suspended")?;
     require(create.identities.len() <= limits.identities_max, "too many identities")?;
     require(create.buckets.len() <= limits.buckets_max, "too many buckets")?;

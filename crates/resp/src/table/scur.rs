@@ -12,6 +12,7 @@ const READ: &[&str] = &["readonly", "fast"];
 const READ_LONG: &[&str] = &["readonly"];
 
 const ACCOUNT_REPLY: &str = "[code, version]";
+const REMEMBERED_REPLY: &str = "[code, version]; with TXN [code, version, replayed]";
 const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 /// Of commands that can be denied.
 const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
@@ -27,14 +28,14 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Provision,
         arity: -2,
         flags: WRITE,
-        memory: Memory::Taken,
+        memory: Memory::ForNew,
         summary: "Creates an account, with its first buckets and their first credit.",
         term: "provisioning",
-        grammar: "account [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]]...",
-        reply: ACCOUNT_REPLY,
-        codes: &[Invalid, AccountExists, Overflow, IdentityExists],
+        grammar: "account [TXN txn] [STATUS active|suspended] [IDENTITY kind value]... [BUCKET bucket unit amount [PRIORITY n] [FROM ms] [TO ms] [FLOOR n] [PERIOD none|hour|day|week|month] [OFFSET minutes] [AMOUNT n]]...",
+        reply: REMEMBERED_REPLY,
+        codes: &[Invalid, AccountExists, RequestMismatch, Overflow, IdentityExists],
         notes: "A bucket with a PERIOD is refilled to AMOUNT, or to its first credit, when a period begins, OFFSET\n\
-                minutes before UTC.",
+                minutes before UTC. With TXN a retry gets the stored answer, as long as the account is not deleted.",
         example: "SCUR.CREATE alice BUCKET main cent 1000 BUCKET data octet 5000000 PRIORITY 1 FLOOR -100",
         ..BASE
     },
@@ -46,9 +47,9 @@ pub(super) const COMMANDS: &[Spec] = &[
         flags: WRITE,
         summary: "Sets the status of an account and its identities; an empty value removes an identity, closed is final.",
         term: "provisioning",
-        grammar: "account active|suspended|closed [IDENTITY kind value]...",
-        reply: ACCOUNT_REPLY,
-        codes: &[Invalid, UnknownAccount, NotApplicable, Busy, IdentityExists],
+        grammar: "account active|suspended|closed [TXN txn] [IDENTITY kind value]...",
+        reply: REMEMBERED_REPLY,
+        codes: &[Invalid, UnknownAccount, RequestMismatch, NotApplicable, Busy, IdentityExists],
         example: "SCUR.STATUS alice active",
         ..BASE
     },

@@ -96,7 +96,7 @@ impl Store for Accounts {
             if let Some(change) = ticked {
                 apply(&mut after, &change);
             } else {
-                let same = Command::Status { status: account.status, identities: &[] };
+                let same = Command::Status { txn: None, status: account.status, identities: &[] };
                 decide_in_place(&mut after, &same, now, &self.limits);
             }
             let after = after.unwrap_or_else(|| account.clone());

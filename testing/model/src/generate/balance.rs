@@ -8,7 +8,7 @@ const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t
 const COUNTERS: &[&str] = &["day", "month", "plain"];
 
 impl Generator {
-    fn txn(&mut self) -> String {
+    pub(super) fn txn(&mut self) -> String {
         let debits = self.history.iter().filter_map(|op| match op {
             Op::Debit { txn, .. } => Some(txn.clone()),
             _ => None,

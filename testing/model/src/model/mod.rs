@@ -147,9 +147,9 @@ fn dispatch(
 ) -> Result<Answer, Refusal> {
     let body = body::text(command);
     match command {
-        Command::Create(create) => provision::create(account, context, create),
-        Command::Status { status, identities } => {
-            provision::status(account, context, *status, identities)
+        Command::Create(create) => provision::create(account, context, create, body),
+        Command::Status { txn, status, identities } => {
+            provision::status(account, context, *txn, (*status, identities), body)
         }
         Command::Delete { force } => provision::delete(account, context, *force),
         Command::Reserve(request) => session::reserve(account, context, request, body),

@@ -1,7 +1,7 @@
 //! Section 11: CREATE, STATUS, DELETE.
 
 use super::calendar::Zone;
-use super::state::{Allowance, Bucket, State};
+use super::state::{Allowance, Bucket, State, Transaction};
 use super::{Context, Refusal, id, require};
 use scurry_ledger::{Answer, BucketAttributes, Code, Create, Name, NewBucket, Period, Status};
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +10,14 @@ pub(super) fn create(
     account: &mut Option<State>,
     context: Context<'_>,
     create: &Create<'_>,
+    body: String,
 ) -> Result<Answer, Refusal> {
+    if let Some(known) = known(account.as_ref(), context, create.txn)
+        && known.body == body
+    {
+        return Err(Refusal::Replay(known.answer.clone()));
+    }
+    let txn = create.txn.map(id).transpose()?;
     let limits = context.limits;
     require(create.status != Status::Closed, Code::Invalid)?;
     require(create.identities.len() <= limits.identities_max, Code::Invalid)?;
@@ -40,10 +47,38 @@ pub(super) fn create(
         require(new.amount >= 0, Code::Invalid)?;
         add_bucket(&mut state, context.now, new)?;
     }
+    let mismatch = known(account.as_ref(), context, create.txn).is_some();
+    require(!mismatch, Code::RequestMismatch)?;
     require(account.is_none(), Code::AccountExists)?;
     state.fits()?;
+    let answer = Answer::Account { code: Code::Ok, version: 1 };
+    remember(&mut state, context, txn, body, &answer);
     *account = Some(state);
-    Ok(Answer::Account { code: Code::Ok, version: 1 })
+    Ok(answer)
+}
+
+/// The transaction that is remembered under this id.
+fn known<'s>(
+    state: Option<&'s State>,
+    context: Context<'_>,
+    txn: Option<&[u8]>,
+) -> Option<&'s Transaction> {
+    let txn = id(txn?).ok()?;
+    state?.remembered(context.now).find(|known| known.id == txn)
+}
+
+/// Remembers the answer to a command with a transaction id.
+fn remember(
+    state: &mut State,
+    context: Context<'_>,
+    txn: Option<String>,
+    body: String,
+    answer: &Answer,
+) {
+    let Some(id) = txn else { return };
+    let forget = context.now.saturating_add(context.limits.transaction_ms);
+    let (answer, parts) = (answer.clone(), None);
+    state.transactions.push(Transaction { id, body, answer, forget, parts });
 }
 
 /// A new bucket, with its first credit. Its validity must not have ended.
@@ -94,13 +129,20 @@ pub(super) fn allowance_is_fine(attributes: &BucketAttributes) -> bool {
 pub(super) fn status(
     account: &mut Option<State>,
     context: Context<'_>,
-    status: Status,
-    identities: &[(Name, &[u8])],
+    txn: Option<&[u8]>,
+    (status, identities): (Status, &[(Name, &[u8])]),
+    body: String,
 ) -> Result<Answer, Refusal> {
+    let new = txn.map(id).transpose()?;
     for (_, value) in identities {
         require(value.is_empty() || id(value).is_ok(), Code::Invalid)?;
     }
+    if let Some(known) = known(account.as_ref(), context, txn) {
+        require(known.body == body, Code::RequestMismatch)?;
+        return Err(Refusal::Replay(known.answer.clone()));
+    }
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
+    let remembered = state.remembered(context.now).count();
     let reopened = state.status == Status::Closed && status != Status::Closed;
     require(!reopened, Code::NotApplicable)?;
     for (kind, value) in identities {
@@ -115,7 +157,10 @@ pub(super) fn status(
     if status == Status::Closed {
         state.buckets.iter_mut().for_each(|bucket| bucket.allowance = None);
     }
-    Ok(Answer::Account { code: Code::Ok, version: state.version })
+    let answer = Answer::Account { code: Code::Ok, version: state.version };
+    require(new.is_none() || remembered < context.limits.transactions_max, Code::Busy)?;
+    remember(state, context, new, body, &answer);
+    Ok(answer)
 }
 
 pub(super) fn delete(

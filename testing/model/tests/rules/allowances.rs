@@ -63,6 +63,17 @@ fn a_debt_and_what_is_held_go_on_in_the_new_period() {
 }
 
 #[test]
+fn a_debt_is_paid_by_as_many_periods_as_it_takes() {
+    let mut desk = Desk::new(&[("a", "u", 10)]);
+    desk.done(&Op::bucket("set", "a", BucketAttributes { floor: Some(-20), ..hourly(8) }));
+    desk.done(&Op::debit("d", "u", 30));
+    desk.now = 4 * HOUR;
+    desk.done(&Op::status(Status::Active));
+    let bucket = desk.bucket("a");
+    assert_eq!((bucket.available, bucket.credited, bucket.expired), (8, 42, 4));
+}
+
+#[test]
 fn what_comes_back_between_two_periods_belongs_to_the_first() {
     let mut desk = desk();
     let reserve = Request { tcc_ms: Some(HOUR), ..Request::new("s", 0).ask(1, "u", 10) };

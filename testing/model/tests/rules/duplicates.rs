@@ -1,6 +1,8 @@
 //! Section 4: duplicates and what is remembered.
 
-use scurry_ledger::{BucketAttributes, Code, Decision, Limits, Rejection, Status, Time, decide};
+use scurry_ledger::{
+    BucketAttributes, Code, Decision, Limits, NewBucket, Rejection, Status, Time, decide,
+};
 use scurry_model::{Came, Desk, Op, Request, key, name};
 
 fn s(number: u32) -> Request {
@@ -13,6 +15,33 @@ fn a_repeated_update_is_replayed() {
     desk.done(&s(0).ask(1, "u", 5).reserve());
     desk.replayed_after(&s(1).both(1, "u", 2, 5).update(), 50);
     assert_eq!(desk.bucket("a").consumed, 2);
+}
+
+#[test]
+fn an_account_is_created_once_by_its_transaction() {
+    let limits = Limits { transaction_ms: 1_000, ..Limits::default() };
+    let mut desk = Desk::with(limits, &[]);
+    desk.done(&Op::status(Status::Closed));
+    desk.done(&Op::Delete { force: false });
+    let to = BucketAttributes { valid_to: Some(Some(Time(1_500))), ..Default::default() };
+    let bucket = NewBucket { bucket: name("a"), unit: name("u"), amount: 5, attributes: to };
+    let txn = Some("c".to_string());
+    let status = Status::Active;
+    let create = Op::Create { txn, status, identities: vec![], buckets: vec![bucket] };
+    desk.replayed_after(&create, 999);
+    desk.now += 1;
+    assert_eq!(desk.refused(&create), Code::Invalid, "TO has passed, and the id is forgotten");
+}
+
+#[test]
+fn a_late_status_does_not_set_it_again() {
+    let mut desk = Desk::new(&[("a", "u", 10)]);
+    let txn = Some("s".to_string());
+    let suspend = Op::Status { txn, status: Status::Suspended, identities: vec![] };
+    let answer = desk.done(&suspend);
+    desk.done(&Op::status(Status::Active));
+    assert_eq!(desk.run(&suspend), Came::Replay(answer));
+    assert_eq!(desk.amount(&Op::debit("d", "u", 1)), (Code::Ok, 1));
 }
 
 #[test]
@@ -258,7 +287,8 @@ fn busy_says_which_bound_it_is_and_when_there_is_room() {
     let said = rejection(&desk, &Op::counter("c", "n", 1, None)).to_string();
     assert!(said.starts_with("counters_max 0: "), "{said}");
     let identities = vec![(name("imsi"), b"1".to_vec())];
-    let said = rejection(&desk, &Op::Status { status: Status::Active, identities }).to_string();
+    let said =
+        rejection(&desk, &Op::Status { txn: None, status: Status::Active, identities }).to_string();
     assert!(said.starts_with("identities_max 0: "), "{said}");
     desk.done(&Op::debit("d", "u", 1));
     waits(&mut desk, &Op::debit("e", "u", 1), "transactions_max 1", 900);
