@@ -11,6 +11,40 @@ pub(crate) fn open() -> (Vec<Node>, Door) {
     (nodes, door)
 }
 
+#[test]
+fn a_bucket_is_refilled_as_it_is_told_and_an_account_created_once() {
+    let (_nodes, door) = open();
+    let body = r#"{"buckets":[{"bucket":"day","unit":"cent","amount":5,
+        "allowance":{"period":"day","offset_minutes":60,"amount":50}}]}"#;
+    let first = door.ask_once("PUT /v1/accounts/alice", "c1", body);
+    let again = door.ask_once("PUT /v1/accounts/alice", "c1", body);
+    assert_eq!((first.status, &again.body), (201, &first.body));
+    let conflict = door.ask("PUT /v1/accounts/alice", &[], body);
+    assert_eq!(conflict.status, 409);
+    let allowance =
+        || door.ask("GET /v1/accounts/alice", &[], "").body["buckets"][0]["allowance"].clone();
+    let mut seen = allowance();
+    let next = seen["refills_at_ms"].take();
+    // An hour before midnight in UTC.
+    assert_eq!((next.as_i64().expect("a time") + 3_600_000) % 86_400_000, 0);
+    let expected =
+        json!({"period": "day", "offset_minutes": 60, "amount": 50, "refills_at_ms": null});
+    assert_eq!(seen, expected);
+    let patch = "PATCH /v1/accounts/alice/buckets/day";
+    let reply = door.ask_once(patch, "b1", r#"{"allowance":{"period":"month"}}"#);
+    assert_eq!((reply.status, &reply.body["amount"]), (200, &json!(5)));
+    let seen = allowance();
+    assert_eq!((&seen["period"], &seen["amount"]), (&json!("month"), &json!(50)));
+    assert_eq!(door.ask_once(patch, "b2", r#"{"allowance":null}"#).status, 200);
+    assert!(allowance().is_null());
+    let suspended =
+        door.ask_once("PUT /v1/accounts/alice/status", "s1", r#"{"status":"suspended"}"#);
+    door.ask("PUT /v1/accounts/alice/status", &[], r#"{"status":"active"}"#);
+    let late = door.ask_once("PUT /v1/accounts/alice/status", "s1", r#"{"status":"suspended"}"#);
+    assert_eq!((late.status, late.body), (200, suspended.body));
+    assert_eq!(door.ask("GET /v1/accounts/alice", &[], "").body["status"], "active");
+}
+
 /// An account with 1000 cents and 500 octets.
 pub(crate) fn create(door: &Door, account: &str) {
     let body = r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},

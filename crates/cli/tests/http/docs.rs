@@ -33,11 +33,14 @@ fn the_tables_are_those_of_the_code() {
     for (path, item) in document["paths"].as_object().expect("an object") {
         for (method, operation) in item.as_object().expect("an object") {
             let parameters = operation["parameters"].as_array().cloned().unwrap_or_default();
-            let has_key = parameters.iter().any(|p| p["name"] == "Idempotency-Key");
+            let mut keys = parameters.iter().filter(|p| p["name"] == "Idempotency-Key");
+            let key = keys.next();
+            let (has_key, needs_key) = (key.is_some(), key.is_some_and(|p| p["required"] == true));
             let text = operation["description"].as_str().unwrap_or_default();
             let command = text.split('`').nth(1).map_or("-".to_owned(), |name| format!("`{name}`"));
             let again = match method.as_str() {
-                _ if has_key => "Idempotency-Key",
+                _ if needs_key => "Idempotency-Key",
+                _ if has_key => "as it is, or Idempotency-Key",
                 "post" => "`request`",
                 "get" => "",
                 _ => "as it is",
