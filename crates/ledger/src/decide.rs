@@ -10,6 +10,7 @@ mod fields;
 mod late;
 mod room;
 mod session;
+mod transaction;
 mod units;
 
 use crate::digest::Body;

@@ -75,6 +75,7 @@ fn accounts() {
     writes(
         "scur.create a bucket m c 5 floor -1 priority -2 BUCKET n d 0 to 9 from 3 status suspended identity tel 12",
         &Command::Create(Create {
+            txn: None,
             status: Status::Suspended,
             identities: &[(name("tel"), b"12")],
             buckets: &[
@@ -113,6 +114,10 @@ fn accounts() {
     writes(
         r#"SCUR.STATUS a CLOSED IDENTITY tel """#,
         &Command::Status { txn: None, status: Status::Closed, identities: &[(name("tel"), b"")] },
+    );
+    writes(
+        "SCUR.STATUS a active txn s-1",
+        &Command::Status { txn: Some(b"s-1"), status: Status::Active, identities: &[] },
     );
     writes("SCUR.DELETE a", &Command::Delete { force: false });
     writes("SCUR.DELETE a force", &Command::Delete { force: true });

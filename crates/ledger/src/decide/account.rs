@@ -1,8 +1,8 @@
 //! CREATE, STATUS, DELETE (docs/ledger.md section 11).
 
-use super::balance::{Done, check_body, check_room, remember};
 use super::draft::Draft;
 use super::due::expire_due;
+use super::transaction::{Done, check_body, check_room, remember};
 use super::{Outcome, Step, reject};
 use crate::digest::Body;
 use crate::{

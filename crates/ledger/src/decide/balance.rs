@@ -4,6 +4,7 @@
 use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
 use super::fields::{VALIDITY_ORDER, check_end};
+use super::transaction::{Done, check_body, check_room, remember};
 use super::units::{burn_order, debit_parts, shortage};
 use super::{Outcome, Step, reject};
 use crate::digest::Body;
@@ -11,32 +12,7 @@ use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
     Cycle, DebitPart, Id, Name, Op, Period, Posting, Status, Time, Transaction,
 };
-use alloc::boxed::Box;
 use alloc::vec::Vec;
-
-/// Result of a balance command before it is remembered.
-pub(super) struct Done {
-    code: Code,
-    amount: i64,
-    cause: Cause,
-    parts: Vec<DebitPart>,
-}
-
-impl Done {
-    pub(super) fn ok(amount: i64) -> Done {
-        Done { code: Code::Ok, amount, cause: Cause::None, parts: Vec::new() }
-    }
-
-    /// A denial for want of units.
-    fn beyond_credit(amount: i64, cause: Cause) -> Done {
-        Done { code: Code::CreditLimitReached, amount, cause, parts: Vec::new() }
-    }
-
-    /// A denial because of the account's status.
-    fn denied_service(amount: i64) -> Done {
-        Done { code: Code::ServiceDenied, amount, cause: Cause::Status, parts: Vec::new() }
-    }
-}
 
 pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>) -> Step<Outcome> {
     let txn = match command {
@@ -72,39 +48,6 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
     let Done { code, amount, cause, .. } = done;
     remember(draft, txn, body, done);
     Ok(Outcome::Commit(Answer::Amount { code, version, amount, cause }))
-}
-
-/// The id is that of this command, and not of another.
-pub(super) fn check_body(known: &Transaction, body: &Body<'_>) -> Step<()> {
-    if body.is(known.digest) {
-        return Ok(());
-    }
-    reject(Code::RequestMismatch, "the transaction id was used with another body: use a new one")
-}
-
-/// Remembers what a command has done under its transaction id.
-pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) {
-    let version = draft.next_version();
-    let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
-    let Done { code, amount, cause, parts } = done;
-    let id = Id::new(txn).unwrap_or(Id::EMPTY);
-    let digest = body.digest();
-    let transaction = Transaction { id, forget_at, digest, code, version, amount, cause, parts };
-    draft.record(Op::Remember(Box::new(transaction)));
-}
-
-/// The last check before a command is carried out: room to remember its transaction id.
-pub(super) fn check_room(draft: &Draft<'_>) -> Step<()> {
-    let account = draft.account();
-    let max = draft.limits.transactions_max;
-    if account.transactions_kept() >= max {
-        return draft.busy(
-            ("transactions_max", max),
-            account.first_transaction(),
-            "as many ids are remembered as allowed: retry then with the same id",
-        );
-    }
-    Ok(())
 }
 
 fn find(draft: &Draft<'_>, id: Name) -> Step<Bucket> {

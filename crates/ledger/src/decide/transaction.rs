@@ -1,0 +1,65 @@
+//! Transaction ids: what a command has done, remembered under its id (docs/ledger.md section 4).
+
+use super::draft::Draft;
+use super::{Step, reject};
+use crate::digest::Body;
+use crate::{Cause, Code, DebitPart, Id, Op, Transaction};
+use alloc::boxed::Box;
+use alloc::vec::Vec;
+
+/// Result of a balance command before it is remembered.
+pub(super) struct Done {
+    pub(super) code: Code,
+    pub(super) amount: i64,
+    pub(super) cause: Cause,
+    pub(super) parts: Vec<DebitPart>,
+}
+
+impl Done {
+    pub(super) fn ok(amount: i64) -> Done {
+        Done { code: Code::Ok, amount, cause: Cause::None, parts: Vec::new() }
+    }
+
+    /// A denial for want of units.
+    pub(super) fn beyond_credit(amount: i64, cause: Cause) -> Done {
+        Done { code: Code::CreditLimitReached, amount, cause, parts: Vec::new() }
+    }
+
+    /// A denial because of the account's status.
+    pub(super) fn denied_service(amount: i64) -> Done {
+        Done { code: Code::ServiceDenied, amount, cause: Cause::Status, parts: Vec::new() }
+    }
+}
+
+/// The id is that of this command, and not of another.
+pub(super) fn check_body(known: &Transaction, body: &Body<'_>) -> Step<()> {
+    if body.is(known.digest) {
+        return Ok(());
+    }
+    reject(Code::RequestMismatch, "the transaction id was used with another body: use a new one")
+}
+
+/// Remembers what a command has done under its transaction id.
+pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) {
+    let version = draft.next_version();
+    let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
+    let Done { code, amount, cause, parts } = done;
+    let id = Id::new(txn).unwrap_or(Id::EMPTY);
+    let digest = body.digest();
+    let transaction = Transaction { id, forget_at, digest, code, version, amount, cause, parts };
+    draft.record(Op::Remember(Box::new(transaction)));
+}
+
+/// The last check before a command is carried out: room to remember its transaction id.
+pub(super) fn check_room(draft: &Draft<'_>) -> Step<()> {
+    let account = draft.account();
+    let max = draft.limits.transactions_max;
+    if account.transactions_kept() >= max {
+        return draft.busy(
+            ("transactions_max", max),
+            account.first_transaction(),
+            "as many ids are remembered as allowed: retry then with the same id",
+        );
+    }
+    Ok(())
+}
