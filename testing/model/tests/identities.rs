@@ -131,7 +131,7 @@ impl Server {
     fn create(&mut self, at: usize, id: &str) {
         let identities = self.identities();
         let words = words(&identities);
-        let create = Create { status: Status::Active, identities: &words, buckets: &[] };
+        let create = Create { txn: None, status: Status::Active, identities: &words, buckets: &[] };
         let expected = if self.all[at].accounts.contains_key(id) {
             Err(Code::AccountExists)
         } else if self.is_any_taken(at, id, &[], &identities) {
@@ -171,7 +171,7 @@ impl Server {
             }
         };
         let words = words(&changes);
-        self.run(at, id, &Command::Status { status, identities: &words }, expected);
+        self.run(at, id, &Command::Status { txn: None, status, identities: &words }, expected);
     }
 
     fn delete(&mut self, at: usize, id: &str) {
