@@ -3,7 +3,7 @@
 use crate::run::{Checked, Sim};
 use crate::world::{ACCOUNTS, KEYS, World};
 use scurry_engine::{EntityState, KeyKind, Shard};
-use scurry_ledger::{Portion, Time, Totals, validate, view};
+use scurry_ledger::{Name, Portion, Time, Totals, validate, view};
 use scurry_model::Held;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,7 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
             validate(account, at).map_err(|violation| violation.to_string())?;
         }
     }
+    by_identity(shard, world)?;
     let others = world.keys.held.values().filter(|held| **held == Held::Account).count();
     totals.accounts += others as u64;
     same("totals", &rows(shard.totals())?, &rows(&totals)?)?;
@@ -55,6 +56,27 @@ pub(crate) fn audit(shard: &mut Shard, world: &World, now: Time) -> Checked {
     }
     let stats = shard.stats();
     same("memory", &stats.memory.sum(), &stats.memory_bytes)
+}
+
+/// Accounts are found by the identities that they have, and by no others: each account that is found is
+/// compared with it.
+fn by_identity(shard: &mut Shard, world: &World) -> Checked {
+    let mut expected: BTreeMap<(&str, &[u8]), BTreeSet<Vec<u8>>> = BTreeMap::new();
+    for (pair, id) in world.pairs.iter().zip(ACCOUNTS) {
+        for identity in pair.account.iter().flat_map(|account| &account.identities) {
+            let identity = (identity.kind.as_str(), identity.value.as_bytes());
+            expected.entry(identity).or_default().insert(id.to_vec());
+        }
+    }
+    for ((kind, value), ids) in expected {
+        let (mut found, name) = (BTreeSet::new(), Name::new(kind.as_bytes()));
+        let name = name.ok_or("a kind is no name")?;
+        shard.find_accounts(name, value, usize::MAX, |id| {
+            found.insert(id.to_vec());
+        });
+        same(&format!("accounts of {kind} {}", value.escape_ascii()), &found, &ids)?;
+    }
+    Ok(())
 }
 
 fn entity_value(held: &Held) -> Option<&Vec<u8>> {
