@@ -27,6 +27,13 @@ pub enum Fault<'a> {
     },
     /// Neither an option nor in its place.
     Unexpected(&'a [u8]),
+    /// An argument that belongs elsewhere.
+    Misplaced {
+        /// The argument.
+        argument: &'a [u8],
+        /// Where it belongs, or what does here.
+        place: &'static str,
+    },
     /// An option without what belongs to it.
     Missing(&'static str),
     /// An option given twice.
@@ -69,15 +76,17 @@ impl fmt::Display for Fault<'_> {
         let code = Code::Invalid;
         write!(f, "{} {} ", code.name(), code as u8)?;
         match self {
-            Fault::NotAnInteger(field) => write!(f, "{field} is not an integer or out of range"),
+            Fault::NotAnInteger(field) => {
+                write!(f, "{field} is not an integer or out of range{}", measure(field))
+            }
             Fault::NotAnId { field, len_max } => {
                 write!(f, "{field} must be 1 to {len_max} printable ASCII characters without space")
             }
             Fault::NotAKey { field, len_max } => write!(f, "{field} must be 1 to {len_max} bytes"),
-            Fault::Unexpected(argument) => {
-                let shown = &argument[..argument.len().min(QUOTE_LEN_MAX)];
-                let more = if shown.len() < argument.len() { "..." } else { "" };
-                write!(f, "unexpected argument '{}'{more}", shown.escape_ascii())
+            Fault::Unexpected(argument) => unexpected(f, argument),
+            Fault::Misplaced { argument, place } => {
+                unexpected(f, argument)?;
+                write!(f, ": {place}")
             }
             Fault::Missing(field) => write!(f, "{field} is missing"),
             Fault::Repeated(field) => write!(f, "{field} is given twice"),
@@ -88,5 +97,23 @@ impl fmt::Display for Fault<'_> {
             }
             Fault::NotPositive(field) => write!(f, "{field} must be at least 1"),
         }
+    }
+}
+
+fn unexpected(f: &mut fmt::Formatter<'_>, argument: &[u8]) -> fmt::Result {
+    let shown = &argument[..argument.len().min(QUOTE_LEN_MAX)];
+    let more = if shown.len() < argument.len() { "..." } else { "" };
+    write!(f, "unexpected argument '{}'{more}", shown.escape_ascii())
+}
+
+/// The measure of a field whose name does not tell it.
+fn measure(field: &str) -> &'static str {
+    match field {
+        "amount" | "requested" | "min" | "used" | "floor" => {
+            ": it counts minor units, without a fraction"
+        }
+        "validity" | "tcc" | "from" | "to" => ": it is in milliseconds",
+        "request" => ": it is the request's number, behind the session",
+        _ => "",
     }
 }

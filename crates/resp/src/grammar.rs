@@ -2,6 +2,7 @@
 //! words and their form; what values mean is for `decide` to check.
 
 use crate::limits::IDENTITIES_MAX;
+use crate::misplaced::{Kind, of_session};
 use crate::options::{Options, is, once};
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
@@ -118,7 +119,8 @@ fn create<'s, 'a: 's>(
         } else {
             // The options of a bucket belong to the last one.
             let Some(bucket) = scratch.buckets.last_mut() else {
-                return Err(Fault::Unexpected(keyword));
+                let place = "STATUS, IDENTITY or BUCKET comes first";
+                return Err(Fault::Misplaced { argument: keyword, place });
             };
             if !options.bucket_attribute(keyword, &mut bucket.attributes, false)? {
                 return Err(Fault::Unexpected(keyword));
@@ -259,14 +261,6 @@ fn release<'s, 'a: 's>(
     Ok(Command::Release { session })
 }
 
-/// Kinds of session requests, hence of their options.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Reserve,
-    Update,
-    Terminate,
-}
-
 fn reserve<'s, 'a: 's>(
     options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
@@ -317,7 +311,7 @@ fn session_request<'s, 'a: 's>(
         } else if is(word, b"overrun") {
             once(&mut overrun, "overrun", overrun_policy(&mut options)?)?;
         } else if kind == Kind::Terminate {
-            return Err(Fault::Unexpected(word));
+            return Err(of_session(kind, word, !items.is_empty()));
         } else if is(word, b"validity") {
             once(&mut validity_ms, "validity", options.integer("validity")?)?;
         } else if is(word, b"tcc") {
@@ -329,7 +323,7 @@ fn session_request<'s, 'a: 's>(
         } else if kind == Kind::Reserve && is(word, b"keepopen") {
             once(&mut keep_open, "keepopen", ())?;
         } else {
-            return Err(Fault::Unexpected(word));
+            return Err(of_session(kind, word, !items.is_empty()));
         }
     }
     Ok(SessionRequest {

@@ -14,6 +14,7 @@ mod image_request;
 mod inline;
 mod limits;
 mod list_request;
+mod misplaced;
 mod number;
 mod options;
 mod piece;

@@ -82,7 +82,7 @@ more element, the `cause`, where it is known:
 
 | error | when |
 |---|---|
-| `-INVALID 10 amount is not an integer or out of range` | an argument is malformed; the message names the field |
+| `-INVALID 10 amount is not an integer or out of range: ...` | an argument is malformed; the message names the field |
 | `-INVALID 10 unexpected argument 'xyz'` | the grammar has no such option here |
 | `-BUSY 50 sessions_max 64, the first goes in 1200 ms: ...` | a bound is reached; with a time where the first of what counts to it goes by itself |
 | `-ERR wrong number of arguments for 'scur.get' command` | too few or too many arguments |

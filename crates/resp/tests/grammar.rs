@@ -231,9 +231,18 @@ fn reads() {
 fn faults_name_what_is_wrong() {
     let unit = "unit must be 1 to 16 printable ASCII characters without space";
     for (line, expected) in [
-        ("SCUR.DEBIT a t c 1.5", "amount is not an integer or out of range"),
-        ("SCUR.DEBIT a t c 9223372036854775808", "amount is not an integer or out of range"),
-        ("SCUR.DEBIT a t c +1", "amount is not an integer or out of range"),
+        (
+            "SCUR.DEBIT a t c 1.5",
+            "amount is not an integer or out of range: it counts minor units, without a fraction",
+        ),
+        (
+            "SCUR.DEBIT a t c 9223372036854775808",
+            "amount is not an integer or out of range: it counts minor units, without a fraction",
+        ),
+        (
+            "SCUR.DEBIT a t c +1",
+            "amount is not an integer or out of range: it counts minor units, without a fraction",
+        ),
         ("SCUR.DEBIT a t 12345678901234567 1", unit),
         (r#"SCUR.DEBIT a t "" 1"#, unit),
         (r#"SCUR.DEBIT a t "a b" 1"#, unit),
@@ -246,9 +255,15 @@ fn faults_name_what_is_wrong() {
         ("SCUR.CHECK a c 0", "amount must be at least 1"),
         ("SCUR.REFUND a t d 1 2", "unexpected argument '2'"),
         ("SCUR.DELETE a NOW", "unexpected argument 'NOW'"),
-        ("SCUR.CREATE a PRIORITY 1", "unexpected argument 'PRIORITY'"),
+        (
+            "SCUR.CREATE a PRIORITY 1",
+            "unexpected argument 'PRIORITY': STATUS, IDENTITY or BUCKET comes first",
+        ),
         ("SCUR.CREATE a STATUS closed", "status must be active or suspended"),
-        ("SCUR.CREATE a BUCKET b c 1 TO none", "to is not an integer or out of range"),
+        (
+            "SCUR.CREATE a BUCKET b c 1 TO none",
+            "to is not an integer or out of range: it is in milliseconds",
+        ),
         ("SCUR.CREATE a BUCKET b c", "amount is missing"),
         ("SCUR.CREATE a BUCKET b c 1 FLOOR 1 FLOOR 1", "floor is given twice"),
         (
@@ -259,26 +274,51 @@ fn faults_name_what_is_wrong() {
         ("SCUR.TOPUP a t b 1 PRIORITY 2147483648", "priority is not an integer or out of range"),
         ("SCUR.TOPUP a t b 1 UNIT", "unit is missing"),
         ("SCUR.COUNTER a t n 1 PERIOD year", "period must be none, hour, day, week or month"),
-        ("SCUR.RESERVE a s -1 ITEM 1 c REQUESTED 1", "request is not an integer or out of range"),
+        (
+            "SCUR.RESERVE a s -1 ITEM 1 c REQUESTED 1",
+            "request is not an integer or out of range: it is the request's number, behind the session",
+        ),
         (
             "SCUR.RESERVE a s 4294967296 ITEM 1 c REQUESTED 1",
-            "request is not an integer or out of range",
+            "request is not an integer or out of range: it is the request's number, behind the session",
         ),
         (
             "SCUR.RESERVE a s 0 ITEM 123456789012345678901234567890123 c REQUESTED 1",
             "key must be 1 to 32 printable ASCII characters without space",
         ),
-        ("SCUR.RESERVE a s 0 ITEM 1 c USED 1", "unexpected argument 'USED'"),
+        (
+            "SCUR.RESERVE a s 0 ITEM 1 c USED 1",
+            "unexpected argument 'USED': it is for SCUR.UPDATE and SCUR.TERMINATE",
+        ),
+        (
+            "SCUR.RESERVE a s 0 REQUESTED 1",
+            "unexpected argument 'REQUESTED': it belongs behind an ITEM",
+        ),
+        (
+            "SCUR.RESERVE a s 0 ITEM 1 c 5",
+            "unexpected argument '5': a number has its word before it, as REQUESTED or USED",
+        ),
+        ("SCUR.RESERVE a s 0 ITEM 1 c REQUESTS 5", "unexpected argument 'REQUESTS'"),
+        ("SCUR.UPDATE a s 0 keepopen", "unexpected argument 'keepopen': it is for SCUR.RESERVE"),
         (
             "SCUR.RESERVE a s 0 OVERRUN free ITEM 1 c REQUESTED 1",
             "overrun must be overdraw or clamp",
         ),
-        ("SCUR.RESERVE a s 0 IFVERSION 1 ITEM 1 c REQUESTED 1", "unexpected argument 'IFVERSION'"),
+        (
+            "SCUR.RESERVE a s 0 IFVERSION 1 ITEM 1 c REQUESTED 1",
+            "unexpected argument 'IFVERSION': it is for SCUR.UPDATE and SCUR.TERMINATE",
+        ),
         ("SCUR.UPDATE a s 0 IFVERSION -1", "ifversion is not an integer or out of range"),
-        ("SCUR.UPDATE a s 0 USED 1", "unexpected argument 'USED'"),
+        ("SCUR.UPDATE a s 0 USED 1", "unexpected argument 'USED': it belongs behind an ITEM"),
         ("SCUR.UPDATE a s 0 CLOSEONDENIAL CLOSEONDENIAL", "closeondenial is given twice"),
-        ("SCUR.TERMINATE a s 0 ITEM 1 c REQUESTED 1", "unexpected argument 'REQUESTED'"),
-        ("SCUR.TERMINATE a s 0 DATA x", "unexpected argument 'DATA'"),
+        (
+            "SCUR.TERMINATE a s 0 ITEM 1 c REQUESTED 1",
+            "unexpected argument 'REQUESTED': it is for SCUR.RESERVE and SCUR.UPDATE",
+        ),
+        (
+            "SCUR.TERMINATE a s 0 DATA x",
+            "unexpected argument 'DATA': it is for SCUR.RESERVE and SCUR.UPDATE",
+        ),
         (
             r#"SCUR.DELETE a "an-argument-that-is-longer-than-32-bytes""#,
             "unexpected argument 'an-argument-that-is-longer-than-'...",

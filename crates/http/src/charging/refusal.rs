@@ -143,8 +143,8 @@ mod tests {
                 r#"{"buckets":[{"valid_to_ms":2},{"valid_to_ms":1}]}"#,
                 Some("/buckets"),
             ),
-            ("the item has another unit", r#"{"items":[{"unit":"x"}]}"#, Some("/items/0/unit")),
-            ("too many identities", r#"{"identities":{}}"#, Some("/identities")),
+            ("the counter has another unit", r#"{"items":[{"unit":"x"}]}"#, Some("/items/0/unit")),
+            ("more identities than identities_max", r#"{"identities":{}}"#, Some("/identities")),
             ("something else", r#"{"unit":"x"}"#, None),
         ] {
             assert_eq!(place(&http(why), body.as_bytes()).as_deref(), pointer, "{why}");

@@ -55,7 +55,7 @@ fn find(draft: &Draft<'_>, id: Name) -> Step<Bucket> {
         Some(bucket) => Ok(*bucket),
         None => reject(
             Code::UnknownBucket,
-            "the account has no bucket with this id: SCUR.TOPUP with UNIT creates it",
+            "the account has no bucket with this id (its case matters): SCUR.TOPUP with UNIT creates it",
         ),
     }
 }
@@ -165,7 +165,10 @@ fn check_topup(
     now: Time,
 ) -> Step<()> {
     if unit.is_some_and(|unit| unit != bucket.unit) {
-        return reject(Code::Invalid, "the bucket has another unit");
+        return reject(
+            Code::Invalid,
+            "the bucket has another unit (its case matters): leave UNIT out, SCUR.GET shows it",
+        );
     }
     if attributes.priority.is_some()
         || attributes.valid_from.is_some()

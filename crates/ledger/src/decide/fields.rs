@@ -86,8 +86,11 @@ fn at_least_one(amount: i64) -> Step<()> {
 fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
     create.txn.map_or(Ok(()), transaction_id)?;
     require(create.status != Status::Closed, "an account begins active or suspended")?;
-    require(create.identities.len() <= limits.identities_max, "too many identities")?;
-    require(create.buckets.len() <= limits.buckets_max, "too many buckets")?;
+    require(
+        create.identities.len() <= limits.identities_max,
+        "more identities than identities_max",
+    )?;
+    require(create.buckets.len() <= limits.buckets_max, "more buckets than buckets_max")?;
     for (index, (kind, value)) in create.identities.iter().enumerate() {
         require(Id::is_id(value), IDENTITY)?;
         let unique = create.identities[..index].iter().all(|(other, _)| other != kind);
@@ -146,14 +149,14 @@ fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     let in_range = |ms: Option<i64>| ms.is_none_or(|ms| (1..=limits.tcc_ms_max).contains(&ms));
     require(
         in_range(request.validity_ms),
-        "VALIDITY must be at least 1 and at most the longest Tcc",
+        "VALIDITY must be at least 1 ms and at most tcc_ms_max",
     )?;
-    require(in_range(request.tcc_ms), "TCC must be at least 1 and at most the longest Tcc")?;
+    require(in_range(request.tcc_ms), "TCC must be at least 1 ms and at most tcc_ms_max")?;
     require(
         request.blob.is_none_or(|blob| blob.len() <= limits.blob_len_max),
-        "DATA is longer than allowed",
+        "DATA is longer than blob_len_max",
     )?;
-    require(request.items.len() <= limits.items_max, "too many items")?;
+    require(request.items.len() <= limits.items_max, "more items than items_max")?;
     for (index, item) in request.items.iter().enumerate() {
         let mut before = request.items[..index].iter();
         let unique = before.all(|other| (other.key, other.unit) != (item.key, item.unit));

@@ -277,7 +277,7 @@ fn find_or_add_items(
         }
     }
     if len > draft.limits.items_max && len > session.items.len() {
-        return reject(Code::Invalid, "the session would have too many items");
+        return reject(Code::Invalid, "the session would have more items than items_max");
     }
     let known = session.items.len();
     for (position, item) in positions.iter().zip(request.items) {

@@ -235,6 +235,10 @@ pub(super) const COMMANDS: &[Spec] = &[
             Overflow,
         ],
         example: "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200 MIN 50",
+        notes: "OVERRUN is for use beyond what the buckets have down to their floors. Left out it is the server's\n\
+                `overrun_default`, `overdraw` unless configured: the last valid bucket in burn order goes below its floor,\n\
+                so an account may end below 0 although its floor is 0. `clamp` stops at the floors and counts the rest as\n\
+                uncollected. SCUR.SESSION shows which one a session has.",
         ..BASE
     },
     Spec {
@@ -260,7 +264,9 @@ pub(super) const COMMANDS: &[Spec] = &[
             Overflow,
         ],
         example: "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 200",
-        notes: "LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.",
+        notes: "Use in a unit for which the account has no bucket is uncollected, all of it, with the code OK: it was used.\n\
+                The same key with another unit is another item. Units are told apart by case.\n\
+                LATEUSE settles what was used where the session is not open: docs/ledger.md section 9.",
         ..BASE
     },
     Spec {

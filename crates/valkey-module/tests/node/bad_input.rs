@@ -118,7 +118,7 @@ fn malformed_arguments_are_named() {
         client.expect("SCUR.GET", "!ERR wrong number of arguments for 'scur.get' command");
         client.expect(
             "SCUR.CREATE alice BUCKET main cent x",
-            "!INVALID 10 amount is not an integer or out of range",
+            "!INVALID 10 amount is not an integer or out of range: it counts minor units, without a fraction",
         );
         let long = vec![b'x'; 1024 * 1024 + 1];
         let said = client.send(&[b"SCUR.CREATE", &long]);
