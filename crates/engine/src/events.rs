@@ -8,10 +8,12 @@ use scurry_ledger::Name;
 
 mod derive;
 mod event;
+mod origin;
 mod reader;
 
-pub use derive::events_of;
+pub use derive::{Told, events_of};
 pub use event::{Ending, Event, Movement};
+pub use origin::{Origin, OriginItem};
 pub use reader::{EventAt, EventReader, Found, Read, ReadEventsError, Stop, Wanted};
 
 /// A threshold of each bucket of a unit.

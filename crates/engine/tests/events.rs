@@ -3,13 +3,14 @@
 
 use scurry_engine::{
     Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, LogId,
-    LogWriter, Low, Movement, Outcome, Read, Shard, Stop, Wanted, events_of, forget, segment_of,
+    LogWriter, Low, Movement, Origin, OriginItem, Outcome, Read, Shard, Stop, Told, Wanted,
+    events_of, forget, segment_of,
 };
 use scurry_ledger::{
-    BucketAttributes, BucketNo, BucketTerms, Change, Code, Command, Create, Decision, Id, ItemAt,
-    ItemRequest, LateAnswer, Limits, Name, NewBucket, Op, Overrun, PackedAnswer, Period, Posting,
-    SessionAt, SessionRequest, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
-    apply, decide,
+    BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Decision, Id,
+    ItemAt, ItemRequest, LateAnswer, Limits, Name, NewBucket, Op, Overrun, PackedAnswer, Period,
+    Posting, SessionAt, SessionRequest, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
+    Transaction, apply, decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -30,10 +31,14 @@ fn posting(bucket: u16, amount: i64) -> Posting {
     Posting { bucket: BucketNo(bucket), amount }
 }
 
+fn told(ops: Vec<Op>) -> Vec<Told> {
+    let mut told = vec![Told { event: Event::Deleted, origin: Origin::default() }];
+    events_of(&Change { at: NOW, ops }, &mut told);
+    told
+}
+
 fn events(ops: Vec<Op>) -> Vec<Event> {
-    let mut events = vec![Event::Deleted];
-    events_of(&Change { at: NOW, ops }, &mut events);
-    events
+    told(ops).into_iter().map(|told| told.event).collect()
 }
 
 const TERMS: BucketTerms =
@@ -109,13 +114,17 @@ fn each_fact_is_one_event_or_none() {
             Op::OpenSession { id: id("s"), overrun: Overrun::Clamp },
             vec![Event::SessionOpened(id("s"))],
         ),
-        (Op::AddItem { session: SessionAt(0), key: 1.into(), unit: name("cent") }, vec![]),
+        (
+            Op::AddItem { session: SessionAt(0), key: 1.into(), unit: name("cent") },
+            vec![Event::ItemAdded { key: 1.into(), unit: name("cent") }],
+        ),
         (Op::Hold(at, posting(2, 9)), moved(Movement::Reserved)),
         (Op::Grant { at, amount: 9, request: 1 }, vec![]),
         (Op::Settle(at, posting(2, 9)), moved(Movement::Settled)),
         (Op::Release(at, posting(2, 9)), moved(Movement::Released)),
         (Op::ReleaseExpired(at, posting(2, 9)), moved(Movement::ReleasedExpired)),
         (Op::Use { at, used: 9, direct: 0, uncollected: 0 }, vec![]),
+        (Op::Use { at, used: 9, direct: 4, uncollected: 5 }, vec![Event::Uncollected(5)]),
         (supervise, vec![]),
         (Op::SetBlob(SessionAt(0), vec![1]), vec![]),
         (
@@ -205,7 +214,7 @@ fn every_session_that_ends_is_told_by_its_id_and_how_it_ended() {
                 apply(&mut account, &change);
                 let mut events = Vec::new();
                 events_of(&change, &mut events);
-                events
+                events.into_iter().map(|told| told.event).collect::<Vec<_>>()
             }
             other => panic!("{command:?}: {other:?}"),
         };
@@ -248,6 +257,95 @@ fn what_moves_in_one_way_and_bucket_is_one_event_where_it_begins() {
     assert_eq!(events(ops), expected);
 }
 
+/// A Commit of an UPDATE that finds another session due, and of a TERMINATE of two items.
+#[test]
+fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
+    let at = |session, item| ItemAt { session: SessionAt(session), item };
+    let answer = PackedAnswer::new(&StoredAnswer {
+        request: 4,
+        digest: 2,
+        code: Code::Ok,
+        version: 3,
+        items: Default::default(),
+    });
+    let of = |session: &str, request, place| Origin {
+        session: Some(id(session)),
+        request,
+        item: Some(OriginItem::Place(place)),
+        transaction: None,
+    };
+    let bury = |session, kind| Op::Bury(Box::new(Tombstone::new(id(session), NOW, kind, None)));
+    let update = vec![
+        Op::NameSession(id("due")),
+        Op::Release(at(0, 0), posting(0, 1)),
+        Op::CloseSession(SessionAt(0)),
+        bury("due", TombstoneKind::Expired),
+        Op::Expire(posting(0, 2)),
+        Op::NameSession(id("s")),
+        Op::Settle(at(1, 0), posting(0, 3)),
+        Op::Debit(posting(0, 4)),
+        Op::Use { at: at(1, 0), used: 9, direct: 4, uncollected: 2 },
+        Op::Settle(at(1, 1), posting(0, 5)),
+        Op::Use { at: at(1, 1), used: 5, direct: 0, uncollected: 0 },
+        Op::StoreAnswer { session: SessionAt(1), answer, answers_max: 8 },
+    ];
+    let moved = |movement, amount| Event::Moved(movement, posting(0, amount));
+    let ended = Origin { session: Some(id("due")), ..Origin::default() };
+    let expected = [
+        (moved(Movement::Released, 1), of("due", None, 0)),
+        (Event::SessionEnded(Ending::Expired, Some(id("due"))), ended),
+        (moved(Movement::Expired, 2), Origin::default()),
+        (moved(Movement::Settled, 3), of("s", Some(4), 0)),
+        (moved(Movement::Debited, 4), of("s", Some(4), 0)),
+        (Event::Uncollected(2), of("s", Some(4), 0)),
+        (moved(Movement::Settled, 5), of("s", Some(4), 1)),
+    ];
+    assert_eq!(told(update), expected.map(|(event, origin)| Told { event, origin }));
+    let answered = TombstoneKind::Answered {
+        request: 9,
+        digest: 1,
+        code: Code::Ok,
+        items: Default::default(),
+    };
+    let terminate = vec![
+        Op::NameSession(id("s")),
+        Op::Release(at(0, 0), posting(0, 1)),
+        Op::Release(at(0, 1), posting(0, 2)),
+        Op::CloseSession(SessionAt(0)),
+        bury("s", answered),
+    ];
+    let origins: Vec<Origin> = told(terminate).into_iter().map(|told| told.origin).collect();
+    let end = Origin { item: None, ..of("s", Some(9), 0) };
+    assert_eq!(origins, [of("s", Some(9), 0), of("s", Some(9), 1), end]);
+}
+
+/// A refill that was due, and a debit behind it.
+#[test]
+fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
+    let transaction = Transaction {
+        id: id("txn"),
+        forget_at: NOW,
+        digest: 1,
+        code: Code::Ok,
+        version: 1,
+        amount: 1,
+        cause: Cause::None,
+        parts: vec![],
+    };
+    let ops = vec![
+        Op::BeginPeriod { bucket: BucketNo(0), period_start: NOW },
+        Op::Expire(posting(0, 1)),
+        Op::Credit(posting(0, 2)),
+        Op::Credit(posting(0, 3)),
+        Op::Debit(posting(0, 4)),
+        Op::Remember(Box::new(transaction)),
+    ];
+    let transactions: Vec<Option<Id>> =
+        told(ops).into_iter().map(|told| told.origin.transaction).collect();
+    let txn = Some(id("txn"));
+    assert_eq!(transactions, [None, None, txn, txn]);
+}
+
 #[test]
 fn each_event_has_a_word_of_its_own() {
     let bucket = BucketNo(0);
@@ -265,6 +363,8 @@ fn each_event_has_a_word_of_its_own() {
         Event::SessionEnded(Ending::Closed, None),
         Event::SessionEnded(Ending::Released, None),
         Event::SessionEnded(Ending::Expired, None),
+        Event::ItemAdded { key: 0.into(), unit: name("u") },
+        Event::Uncollected(1),
         Event::LateUse {
             session: Id::EMPTY,
             request: 0,
@@ -286,9 +386,9 @@ fn each_event_has_a_word_of_its_own() {
     assert_eq!(
         words.join(" "),
         "bucket-added bucket-changed bucket-removed cleared counter created credited debited \
-         deleted expired identity late-use low overdrawn refunded refunded-expired released \
+         deleted expired identity item-added late-use low overdrawn refunded refunded-expired released \
          released-expired reserved restored session-closed session-expired session-opened \
-         session-released settled status voided"
+         session-released settled status uncollected voided"
     );
 }
 

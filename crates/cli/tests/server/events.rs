@@ -309,6 +309,66 @@ fn who_waits_is_woken_by_what_comes_by_the_time_and_by_the_end() {
     assert!(began.elapsed() < Duration::from_secs(4), "{:?}", began.elapsed());
 }
 
+/// A session with use of two items, one of them beyond what there is, and use after its end.
+#[test]
+fn a_record_of_a_session_is_made_of_events_alone() {
+    let directory = Directory::make();
+    let server = directory.serve("fsync", "1");
+    let mut client = server.connect();
+    client.ask("SCUR.CREATE alice BUCKET main cent 100", "*2\r\n+OK\r\n:1\r\n");
+    let answer = |version, items: &str| format!("*4\r\n+OK\r\n:0\r\n:{version}\r\n{items}");
+    let item = |key: &str, granted, uncollected| {
+        format!("*5\r\n{key}\r\n+OK\r\n:{granted}\r\n:0\r\n:{uncollected}\r\n")
+    };
+    let (one, model) = (":1", "$5\r\ngpt-5");
+    for (request, answer) in [
+        (
+            "RESERVE alice s 0 OVERRUN clamp ITEM 1 cent REQUESTED 20 ITEM gpt-5 cent REQUESTED 30",
+            answer(1, &format!("*2\r\n{}{}", item(one, 20, 0), item(model, 30, 0))),
+        ),
+        (
+            "UPDATE alice s 1 ITEM gpt-5 cent USED 35 REQUESTED 10",
+            answer(2, &format!("*1\r\n{}", item(model, 10, 0))),
+        ),
+        (
+            "TERMINATE alice s 2 ITEM 1 cent USED 7 ITEM gpt-5 cent USED 70",
+            answer(0, &format!("*2\r\n{}{}", item(one, 0, 0), item(model, 0, 12))),
+        ),
+    ] {
+        client.ask(&format!("SCUR.{request}"), &answer);
+    }
+    client.ask("SCUR.TOPUP alice t1 main 10", "*4\r\n+OK\r\n:0\r\n:5\r\n:10\r\n");
+    let late = "SCUR.UPDATE alice s 3 LATEUSE ITEM gpt-5 cent USED 4";
+    client.ask(late, &answer(0, &format!("*1\r\n{}", item(model, 0, 0))));
+    let (events, _) = all(&mut client, "0", "ACCOUNT alice");
+    let of = |name: &str, value: &str| {
+        let events: Vec<&Event> =
+            events.iter().filter(|event| event.field(name) == value).collect();
+        events
+    };
+    let keys: Vec<&str> =
+        of("event", "item-added").iter().map(|event| event.field("item")).collect();
+    assert_eq!(keys, ["1", "gpt-5"]);
+    let mut used: BTreeMap<(&str, &str), i64> = BTreeMap::new();
+    for event in of("session", "s") {
+        let key =
+            event.fields.get("item_no").map(|place| keys[place.parse::<usize>().expect("it")]);
+        let way = event.field("event");
+        if let ("settled" | "debited" | "overdrawn" | "uncollected", Some(key)) = (way, key) {
+            *used.entry((key, event.field("request"))).or_default() += event.number("amount");
+        }
+    }
+    let expected = [(("1", "2"), 7), (("gpt-5", "1"), 35), (("gpt-5", "2"), 70)];
+    assert_eq!(used.into_iter().collect::<Vec<_>>(), expected);
+    let late = of("event", "late-use");
+    let said = ["session", "request", "item", "unit", "used", "uncollected"];
+    assert_eq!(said.map(|name| late[0].field(name)), ["s", "3", "gpt-5", "cent", "4", "0"]);
+    let told = of("transaction", "t1");
+    assert_eq!((told.len(), told[0].field("event")), (1, "credited"));
+    let ended = of("event", "session-closed");
+    assert_eq!((ended[0].field("session"), ended[0].field("request")), ("s", "2"));
+}
+
 #[test]
 fn thresholds_counts_and_accounts_choose() {
     let directory = Directory::make();

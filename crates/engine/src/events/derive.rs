@@ -1,30 +1,42 @@
 //! From the facts of a Change to events.
 
-use super::{Ending, Event, Movement};
+use super::origin::Origins;
+use super::{Ending, Event, Movement, Origin};
 use scurry_ledger::{BucketNo, Change, Op, Posting, TombstoneKind};
 
-/// The events of a Change, in the order of its facts. Units that move in one way and in one bucket
-/// are one event, where the first of them moves.
-pub fn events_of(change: &Change, events: &mut Vec<Event>) {
+/// An event, and where it comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// The event.
+    pub event: Event,
+    /// The origin.
+    pub origin: Origin,
+}
+
+/// The events of a Change, in the order of its facts. Units that move in one way, in one bucket and for
+/// one item are one event, where the first of them moves.
+pub fn events_of(change: &Change, events: &mut Vec<Told>) {
     events.clear();
-    // Few: as many as there are buckets and ways.
+    let origins = Origins::of(change);
+    // Few: as many as there are buckets, ways and items.
     let mut moved: Vec<(Movement, BucketNo, usize)> = Vec::new();
     for (at, op) in change.ops.iter().enumerate() {
         if let Some((movement, posting)) = movement(op) {
-            let one = |(way, bucket, _): &&(Movement, BucketNo, usize)| {
-                *way == movement && *bucket == posting.bucket
+            let origin = origins.of_fact(at);
+            let one = |(way, bucket, place): &&(Movement, BucketNo, usize)| {
+                *way == movement && *bucket == posting.bucket && events[*place].origin == origin
             };
-            match moved.iter().find(one).map(|&(_, _, place)| &mut events[place]) {
+            match moved.iter().find(one).map(|&(_, _, place)| &mut events[place].event) {
                 Some(Event::Moved(_, sum)) => {
                     sum.amount = sum.amount.saturating_add(posting.amount);
                 }
                 _ => {
                     moved.push((movement, posting.bucket, events.len()));
-                    events.push(Event::Moved(movement, posting));
+                    events.push(Told { event: Event::Moved(movement, posting), origin });
                 }
             }
         } else if let Some(event) = event(op, &change.ops[at + 1..]) {
-            events.push(event);
+            events.push(Told { event, origin: origins.of_fact(at) });
         }
     }
 }
@@ -91,6 +103,8 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
                 uncollected: *uncollected,
             }
         }
+        Op::AddItem { key, unit, .. } => Event::ItemAdded { key: *key, unit: *unit },
+        Op::Use { uncollected, .. } if *uncollected > 0 => Event::Uncollected(*uncollected),
         // They move units: above.
         Op::Credit(_)
         | Op::Void(_)
@@ -108,7 +122,6 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::SetAllowance(_)
         | Op::EndAllowance(_)
         | Op::BeginPeriod { .. }
-        | Op::AddItem { .. }
         | Op::Grant { .. }
         | Op::Use { .. }
         | Op::Supervise { .. }

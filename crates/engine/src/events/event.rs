@@ -56,6 +56,15 @@ pub enum Event {
     SessionOpened(Id),
     /// A session ends. In older logs its id is not known when nothing remembered it.
     SessionEnded(Ending, Option<Id>),
+    /// A session gets an item, as its last.
+    ItemAdded {
+        /// Name of the item, with its unit.
+        key: ItemKey,
+        /// The unit.
+        unit: Name,
+    },
+    /// Use of an item that could not be debited, minor units.
+    Uncollected(i64),
     /// Use of a session that is not open is settled: what was debited of it are movements before.
     LateUse {
         /// The session.
@@ -193,6 +202,8 @@ impl Event {
             Event::SessionEnded(Ending::Closed, _) => "session-closed",
             Event::SessionEnded(Ending::Released, _) => "session-released",
             Event::SessionEnded(Ending::Expired, _) => "session-expired",
+            Event::ItemAdded { .. } => "item-added",
+            Event::Uncollected(_) => "uncollected",
             Event::LateUse { .. } => "late-use",
             Event::Cleared => "cleared",
             Event::Loaded => "loaded",

@@ -1,6 +1,6 @@
 //! Reads events out of a log that is being written.
 
-use super::{Event, Low, events_of};
+use super::{Event, Low, Origin, Told, events_of};
 use crate::{Disk, FollowError, LogFollower, LogId};
 use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
 use scurry_ledger::{Change, Time};
@@ -50,6 +50,8 @@ pub struct Found<'a> {
     pub account: &'a [u8],
     /// The event.
     pub event: &'a Event,
+    /// Where it comes from.
+    pub origin: &'a Origin,
     /// The bucket that it is about, as the commit left it; none where there is none any more.
     pub balance: Option<&'a Balance>,
 }
@@ -114,7 +116,7 @@ pub struct EventReader<D: Disk> {
 #[derive(Debug)]
 struct Translator {
     change: Change,
-    events: Vec<Event>,
+    events: Vec<Told>,
 }
 
 impl<D: Disk> EventReader<D> {
@@ -197,12 +199,12 @@ impl Translator {
             }
             Record::Image { id, .. } => {
                 self.events.clear();
-                self.events.push(Event::Loaded);
+                self.events.push(whole(Event::Loaded));
                 (id, written, &[])
             }
             Record::Clear => {
                 self.events.clear();
-                self.events.push(Event::Cleared);
+                self.events.push(whole(Event::Cleared));
                 (&[], written, &[])
             }
             // Neither accounts nor balances.
@@ -216,15 +218,15 @@ impl Translator {
         };
         let mut at = EventAt { index: 0, ..from };
         for place in 0..self.events.len() {
-            let event = &self.events[place];
+            let Told { event, origin } = &self.events[place];
             if at.index >= from.index {
                 let balance = balance_of(event, balances);
-                let found = Found { at, crossing: None, time, account, event, balance };
+                let found = Found { at, crossing: None, time, account, event, origin, balance };
                 let stop = tell(&found);
                 let rest = &self.events[place + 1..];
                 // Crossings come behind the last event of their bucket in a commit.
                 let is_last = |own: &&Balance| {
-                    rest.iter().all(|later| balance_of(later, balances) != Some(*own))
+                    rest.iter().all(|later| balance_of(&later.event, balances) != Some(*own))
                 };
                 if !wanted.lows.is_empty()
                     && let Some(balance) = balance.filter(is_last)
@@ -250,11 +252,10 @@ impl Translator {
         lows: &[Low],
         tell: &mut dyn FnMut(&Found<'_>) -> Stop,
     ) {
-        let own = self.events.iter().filter(|event| event.bucket() == Some(balance.bucket));
+        let events = || self.events.iter().map(|told| &told.event);
+        let own = events().filter(|event| event.bucket() == Some(balance.bucket));
         let change = own.map(|event| i128::from(event.effect().0)).sum();
-        let begins = self
-            .events
-            .iter()
+        let begins = events()
             .any(|event| matches!(event, Event::BucketAdded { id, .. } if *id == balance.name));
         for (number, low) in (1..).zip(lows) {
             if let Some(event) = low.crossing(balance, change, begins) {
@@ -262,6 +263,11 @@ impl Translator {
             }
         }
     }
+}
+
+/// An event that no single command is behind.
+fn whole(event: Event) -> Told {
+    Told { event, origin: Origin::default() }
 }
 
 fn balance_of<'b>(event: &Event, balances: &'b [Balance]) -> Option<&'b Balance> {

@@ -1,7 +1,7 @@
 //! Events as replies. docs/events.md lists the fields of each.
 
 use super::Log;
-use scurry_engine::{Event, EventAt, Found, Read, ReadEventsError};
+use scurry_engine::{Event, EventAt, Found, Origin, OriginItem, Read, ReadEventsError};
 use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name};
 use scurry_resp::{Position, Protocol, Reply};
 
@@ -43,7 +43,31 @@ pub(super) fn event(reply: &mut Reply<'_>, log: Log, found: &Found<'_>) {
     fields.bytes("account", found.account);
     fields.text("event", found.event.word());
     about(&mut fields, found);
+    origin(&mut fields, found);
     fields.end(reply);
+}
+
+/// Where the event comes from, as far as the event itself does not say it.
+fn origin<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
+    let Origin { transaction, session, request, item } = found.origin;
+    if let Some(transaction) = transaction {
+        fields.bytes("transaction", transaction.as_bytes());
+    }
+    if let Event::LateUse { .. } = found.event {
+        return;
+    }
+    let is_named = matches!(found.event, Event::SessionOpened(_) | Event::SessionEnded(..));
+    if let Some(session) = session.as_ref().filter(|_| !is_named) {
+        fields.bytes("session", session.as_bytes());
+    }
+    if let Some(request) = request {
+        fields.number("request", i64::from(*request));
+    }
+    match item {
+        Some(OriginItem::Place(place)) => fields.number("item_no", i64::from(*place)),
+        Some(OriginItem::Key(key)) => fields.item(key),
+        None => {}
+    }
 }
 
 fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
@@ -85,6 +109,11 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
         Event::SessionEnded(_, id) => {
             fields.bytes("session", id.as_ref().map_or(&[], Id::as_bytes));
         }
+        Event::ItemAdded { key, unit } => {
+            fields.item(key);
+            fields.bytes("unit", unit.as_bytes());
+        }
+        Event::Uncollected(amount) => fields.number("amount", *amount),
         Event::LateUse { session, request, key, unit, used, uncollected } => {
             fields.bytes("session", session.as_bytes());
             fields.number("request", i64::from(*request));

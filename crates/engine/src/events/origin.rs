@@ -1,0 +1,131 @@
+//! Where an event comes from: the transaction, or the session, request and item. A Change says it in
+//! other facts than those that move units, so that it costs nothing in the log.
+
+use scurry_ledger::{Change, Id, ItemKey, Op, SessionAt, Tombstone, TombstoneKind};
+
+/// Origin of an event, as far as it has one. What falls due comes from a session or from nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Origin {
+    /// The transaction id of a command that has one.
+    pub transaction: Option<Id>,
+    /// The session.
+    pub session: Option<Id>,
+    /// The request number.
+    pub request: Option<u32>,
+    /// The item.
+    pub item: Option<OriginItem>,
+}
+
+/// An item, by what the Change tells of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OriginItem {
+    /// Place among the items of its session, from 0.
+    Place(u8),
+    /// Key of it, of a session that is not open.
+    Key(ItemKey),
+}
+
+/// Origins of the facts of one Change.
+pub(super) struct Origins<'c> {
+    ops: &'c [Op],
+    transaction: Option<Id>,
+    /// Sessions by their numbers, with the request that the Change answers.
+    sessions: Vec<(Id, Option<u32>)>,
+    late: Option<(Id, u32)>,
+}
+
+impl<'c> Origins<'c> {
+    pub(super) fn of(change: &'c Change) -> Origins<'c> {
+        let ops = &change.ops;
+        let mut origins = Origins { ops, transaction: None, sessions: Vec::new(), late: None };
+        for (at, op) in ops.iter().enumerate() {
+            match op {
+                Op::NameSession(id) | Op::OpenSession { id, .. } => {
+                    origins.sessions.push((*id, None));
+                }
+                Op::StoreAnswer { session, answer, .. } => {
+                    origins.note_request(*session, Some(answer.request()));
+                }
+                Op::CloseSession(session) => {
+                    origins.note_request(*session, closing_request(ops.get(at + 1)));
+                }
+                Op::Remember(transaction) => origins.transaction = Some(transaction.id),
+                Op::NoteLate(late) => origins.late = Some((late.session, late.answer.request())),
+                _ => {}
+            }
+        }
+        origins
+    }
+
+    /// The origin of the fact at this place.
+    pub(super) fn of_fact(&self, at: usize) -> Origin {
+        match &self.ops[at] {
+            Op::Hold(item, _)
+            | Op::Settle(item, _)
+            | Op::Release(item, _)
+            | Op::ReleaseExpired(item, _)
+            | Op::Use { at: item, .. } => self.of_item(item.session, item.item),
+            Op::AddItem { session, .. } | Op::CloseSession(session) => self.of_session(*session),
+            Op::OpenSession { id, .. } => {
+                let opened = self.sessions.iter().rfind(|(session, _)| session == id);
+                let request = opened.and_then(|(_, request)| *request);
+                Origin { session: Some(*id), request, ..Origin::default() }
+            }
+            // What falls due.
+            Op::Expire(_) => Origin::default(),
+            Op::Credit(_) if self.is_refill(at) => Origin::default(),
+            Op::Debit(_) | Op::Overdraw(_) => self.of_debit(at),
+            Op::LateUse { key, .. } => self.of_late(*key),
+            _ => Origin { transaction: self.transaction, ..Origin::default() },
+        }
+    }
+
+    /// A debit is that of the use behind it, or of a transaction.
+    fn of_debit(&self, at: usize) -> Origin {
+        let used = self.ops[at..].iter().find_map(|op| match op {
+            Op::Use { at: item, .. } => Some(self.of_item(item.session, item.item)),
+            Op::LateUse { key, .. } => Some(self.of_late(*key)),
+            _ => None,
+        });
+        used.unwrap_or(Origin { transaction: self.transaction, ..Origin::default() })
+    }
+
+    /// A refill is told by the period that it begins; what is left of the one before expires between.
+    fn is_refill(&self, at: usize) -> bool {
+        let mut before = self.ops[..at].iter().rev().skip_while(|op| matches!(op, Op::Expire(_)));
+        matches!(before.next(), Some(Op::BeginPeriod { .. }))
+    }
+
+    fn of_session(&self, at: SessionAt) -> Origin {
+        // A Change of version 1 tells no ids.
+        let found = at.place().is_none().then(|| self.sessions.get(at.0 as usize)).flatten();
+        let (session, request) = found.map_or((None, None), |(id, request)| (Some(*id), *request));
+        Origin { session, request, ..Origin::default() }
+    }
+
+    fn of_item(&self, session: SessionAt, place: u8) -> Origin {
+        Origin { item: Some(OriginItem::Place(place)), ..self.of_session(session) }
+    }
+
+    fn of_late(&self, key: ItemKey) -> Origin {
+        let (session, request) = self.late.unzip();
+        Origin { session, request, item: Some(OriginItem::Key(key)), transaction: None }
+    }
+
+    fn note_request(&mut self, at: SessionAt, request: Option<u32>) {
+        if let (None, Some(known)) = (at.place(), self.sessions.get_mut(at.0 as usize)) {
+            known.1 = request.or(known.1);
+        }
+    }
+}
+
+/// The request that closed a session, by the fact behind its end.
+fn closing_request(behind: Option<&Op>) -> Option<u32> {
+    let Some(Op::Bury(tombstone)) = behind else { return None };
+    match **tombstone {
+        Tombstone { kind: TombstoneKind::Answered { request, .. }, .. } => Some(request),
+        Tombstone { kind: TombstoneKind::Expired, .. }
+        | Tombstone { kind: TombstoneKind::Released, .. }
+        | Tombstone { kind: TombstoneKind::Unknown, .. } => None,
+    }
+}
