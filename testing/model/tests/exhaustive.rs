@@ -235,8 +235,8 @@ fn every_pair_of_bodies_is_told_apart() {
         assert!(matches!(denied.step(&at(body)), Ok(Came::Commit(_))), "{body:?}");
         for (other, again) in bodies.iter().enumerate() {
             let came = denied.step(&at(again));
-            let replayed = matches!(came, Ok(Came::Replay(_)));
-            assert_eq!(replayed, index == other, "{body:?} then {again:?}: {came:?}");
+            let replayed = came.as_ref().map(|came| matches!(came, Came::Replay(_)));
+            assert_eq!(replayed, Ok(index == other), "{body:?} then {again:?}: {came:?}");
         }
     }
 }
