@@ -10,6 +10,7 @@
 //! docs/formats/change.md has the fields of each op. Version 1 differs in how a session is told, and is
 //! read.
 
+mod limit;
 mod op;
 mod op_read;
 mod remembered;

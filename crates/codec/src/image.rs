@@ -7,7 +7,7 @@
 //! | u16, u8, u8, u32, i48 | next bucket number, count of buckets, of sessions, version, time of the last change |
 //! | groups | when wide, in the place of these; with more, lengths and counts of what stands behind the sessions |
 //! | | buckets, sessions with their items: each in its file in `image` |
-//! | | tombstones, transactions, identities, counters, uncollected totals, allowances |
+//! | | tombstones, transactions, identities, counters, uncollected totals, allowances, limits |
 //!
 //! A group is four signed numbers: a byte with the width of each (two bits: 0, 2, 4 or 8 bytes), then
 //! the numbers. docs/formats/account-image.md has every part.
@@ -18,6 +18,7 @@
 
 mod bucket;
 mod item;
+mod limit;
 mod session;
 
 use crate::reader::{Reader, Tail};
@@ -139,6 +140,7 @@ fn room(account: &Account) -> usize {
         + account.counters.len() * (2 * NAME_ROOM + GROUP_LEN_MAX)
         + account.uncollected.len() * (NAME_ROOM + GROUP_LEN_MAX)
         + account.allowances.len() * GROUP_LEN_MAX
+        + account.limits.len() * limit::LEN_MAX
         + FIXED_LEN_MAX
 }
 
@@ -177,6 +179,9 @@ fn write_account(account: &Account, out: &mut [u8]) -> usize {
         let cycle = i64::from(cycle.offset_minutes) << PERIOD_BITS | cycle.period as i64;
         w.group([i64::from(bucket.0), cycle, *amount, period_start.0]);
     }
+    for limit in &account.limits {
+        limit::put(&mut w, limit, base);
+    }
     len_all - w.remaining()
 }
 
@@ -189,8 +194,8 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
         len(account.counters.len()),
     ];
     let uncollected = len(account.uncollected.len());
-    let allowances = len(account.allowances.len());
-    let has_more = more[0] | more[1] | more[2] | more[3] | uncollected | allowances != 0;
+    let (limits, allowances) = (len(account.limits.len()), len(account.allowances.len()));
+    let has_more = more[0] | more[1] | more[2] | more[3] | uncollected | limits | allowances != 0;
     let flags = account.status as u8 | if has_more { flag::MORE } else { 0 };
     let fields = w.fixed::<{ HEAD_LEN + 2 }>();
     fields[0] = VERSION;
@@ -214,7 +219,7 @@ fn put_head(w: &mut Writer<'_>, account: &Account) {
     }
     if has_more {
         w.group(more);
-        w.group([uncollected, 0, allowances, 0]);
+        w.group([uncollected, limits, allowances, 0]);
     }
 }
 
@@ -231,6 +236,7 @@ struct Counts {
     counters: usize,
     uncollected: usize,
     allowances: usize,
+    limits: usize,
 }
 
 /// Reads an image into an account whose buffers are used again.
@@ -309,6 +315,11 @@ pub fn decode_part(bytes: &[u8], account: &mut Account) -> Result<(), ImageError
         let allowance = take_allowance(&mut r);
         account.allowances.extend(allowance);
     }
+    account.limits.clear();
+    while account.limits.len() < counts.limits && !r.is_broken() {
+        let limit = limit::take(&mut r, base);
+        account.limits.extend(limit);
+    }
     if r.is_done() { Ok(()) } else { Err(ImageError::Damaged) }
 }
 
@@ -340,13 +351,14 @@ fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
     }
     if flags & flag::MORE != 0 {
         let [tombstones, transactions, identities, counters] = r.group();
-        let [uncollected, _, allowances, _] = r.group();
+        let [uncollected, limits, allowances, _] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
         counts.identities = count(r, identities);
         counts.counters = count(r, counters);
         counts.uncollected = count(r, uncollected);
         counts.allowances = count(r, allowances);
+        counts.limits = count(r, limits);
     }
     counts
 }

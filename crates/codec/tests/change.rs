@@ -114,7 +114,8 @@ fn numbers_of_ops_are_those_of_the_page() {
     expected.splice(3..4, [4, 4]);
     let bury = expected.iter().position(|number| *number == 28).expect("it is there");
     expected.splice(bury..=bury, [28, 28, 28]);
-    expected.extend([53, 60, 61, 62, 28, 65, 65, 66, 28, 28, 28, 70, 70, 71]);
+    expected.extend([53, 60, 61, 62, 54, 54, 54, 54, 55, 56, 57, 58, 59, 28, 65, 65, 66]);
+    expected.extend([28, 28, 28, 70, 70, 71]);
     assert_eq!(numbers, expected);
 }
 
@@ -169,7 +170,7 @@ fn a_count_without_ops_asks_for_no_memory() {
 
 #[test]
 fn what_no_ledger_writes_is_refused() {
-    let wrong: [(&[u8], Malformed); 21] = [
+    let wrong: [(&[u8], Malformed); 26] = [
         (&[0x80, 0], Malformed::Number),    // a count longer than it must be
         (&[1, 8, 0, 0], Malformed::Number), // a posting of 0
         (&[1, 8, 0x80, 0x80, 4, 1], Malformed::Number), // bucket 65,536
@@ -189,6 +190,11 @@ fn what_no_ledger_writes_is_refused() {
         (&[1, 65, 1, b'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 80, 1, 0, 0, 3, 0], Malformed::Name),
         (&[1, 66, 0, 1, b'7', 1, b'u'], Malformed::Id), // a key that is a number
         (&[1, 66, 0, 0, 1, b'u'], Malformed::Id),
+        (&[1, 54, 1, b'a', 4], Malformed::Choice), // what a limit counts
+        (&[1, 54, 1, b'a', 0, 0, 1, 1, 1, 0, 0, 90], Malformed::Choice), // a threshold
+        (&[1, 54, 1, b'a', 0, 1, 0x80, 0x80, 4], Malformed::Number), // minutes from UTC
+        (&[1, 57, 0, 0, 0], Malformed::Number),    // use of 0
+        (&[1, 59, 1, b'a', 79], Malformed::Choice), // a threshold
         (&[1, 4, 0], Malformed::Name),
         (&[1, 16, 0, 0], Malformed::Id),
         (&[1, 26, 0, 1, 9, 8], Malformed::Answer),

@@ -2,9 +2,9 @@
 
 use scurry_codec::{ImageError, decode_account, encode_account, encode_account_over};
 use scurry_ledger::{
-    Account, Bucket, BucketAttributes, Command, Create, Decision, ITEM_KEY_LEN_MAX, Id, Item,
-    ItemKey, ItemRequest, Limits, Name, NewBucket, Period, Session, SessionRequest, Status, Time,
-    decide_in_place,
+    Account, Bucket, BucketAttributes, Command, Counted, Create, Decision, ITEM_KEY_LEN_MAX, Id,
+    Item, ItemKey, ItemRequest, LimitTerms, Limits, Name, NewBucket, Period, Session,
+    SessionRequest, Status, Time, decide_in_place,
 };
 
 fn name(text: &str) -> Name {
@@ -75,6 +75,18 @@ fn full() -> Account {
         min: None,
     };
     run(&mut account, 1_700_000_006_000, Command::Update(request(b"s-1", 2, &[unpaid])));
+    let limit = |account: &mut _, now, txn: &[u8], id, counted, amount, offset: Option<i64>| {
+        let period = offset.map(|_| Period::Month);
+        let terms = LimitTerms::Set { counted, amount, period, offset_minutes: offset };
+        run(account, now, Command::Limit { txn, limit: name(id), terms });
+    };
+    let all = Counted::Units { unit: name("octets"), item: None };
+    limit(&mut account, 1_700_000_007_000, b"t3", "all", all, 80, None);
+    let one = Counted::Units { unit: name("octets"), item: Some(7.into()) };
+    limit(&mut account, 1_700_000_008_000, b"t4", "one", one, 50, Some(60));
+    limit(&mut account, 1_700_000_009_000, b"t5", "open", Counted::Sessions, 3, None);
+    let debit = Command::Debit { txn: b"t6", unit: name("octets"), amount: 5 };
+    run(&mut account, 1_700_000_010_000, debit);
     account.expect("an account")
 }
 
@@ -140,7 +152,7 @@ fn a_key_that_is_no_number_costs_its_bytes_and_the_others_cost_nothing() {
 #[test]
 fn gaps_of_a_window_come_back() {
     let mut account = Some(full());
-    let mut now = 1_700_000_010_000;
+    let mut now = 1_700_000_011_000;
     for number in [4, 8, 9, 10, 11, 12, 13, 14, 15, 16] {
         now += 1;
         run(&mut account, now, Command::Update(request(b"s-1", number, &[])));
@@ -196,6 +208,18 @@ fn any_flipped_bit_is_read_without_a_panic() {
     }
 }
 
+#[test]
+fn limits_of_any_item_key_come_back() {
+    let (mut account, mut copy) = (full(), Account::empty(Status::Active));
+    for key in ["-", "07", "10.4711", "the-longest-key-has-32-bytes-all", "0", "4294967295"] {
+        let item = ItemKey::new(key.as_bytes());
+        account.limits[1].counted = Counted::Units { unit: name("octets"), item };
+        let image = encode(&account);
+        decode_account(&image, &mut copy).expect("whole");
+        assert_eq!(copy, account, "{key}");
+    }
+}
+
 /// Numbers around every power of two, of both signs.
 fn numbers() -> impl Iterator<Item = i64> {
     (0..64).flat_map(|shift| {
@@ -208,7 +232,7 @@ fn numbers() -> impl Iterator<Item = i64> {
 /// A function that puts a number into one field of an account, as far as it fits there.
 type Put = fn(&mut Account, i64);
 
-const FIELDS: [Put; 39] = [
+const FIELDS: [Put; 46] = [
     |account, number| account.version = number.cast_unsigned(),
     |account, number| account.changed_at = Time(number),
     |account, number| account.next_bucket = number.cast_unsigned() as u16,
@@ -233,6 +257,13 @@ const FIELDS: [Put; 39] = [
     |account, number| account.allowances[0].cycle.offset_minutes = number as i16,
     |account, number| account.allowances[0].amount = number,
     |account, number| account.allowances[0].period_start = Time(number),
+    |account, number| account.limits[1].amount = number,
+    |account, number| account.limits[1].used = number,
+    |account, number| account.limits[1].held = number,
+    |account, number| account.limits[1].overrun = number,
+    |account, number| account.limits[1].period_start = Time(number),
+    |account, number| account.limits[1].since = number.cast_unsigned(),
+    |account, number| account.limits[1].cycle.offset_minutes = number as i16,
     |account, number| account.sessions[0].version = number.cast_unsigned(),
     |account, number| account.sessions[0].validity_ms = number,
     |account, number| account.sessions[0].tcc_ms = number,
@@ -270,7 +301,8 @@ fn numbers_of_every_width_come_back_in_every_field() {
 #[test]
 fn lists_of_every_length_come_back() {
     let (full, mut copy) = (full(), Account::empty(Status::Active));
-    let lengthen: [fn(&mut Account, usize); 5] = [
+    let lengthen: [fn(&mut Account, usize); 6] = [
+        |account, len| account.limits.resize(len, account.limits[1]),
         |account, len| account.buckets.resize(len, account.buckets[0]),
         |account, len| account.allowances.resize(len, account.allowances[0]),
         |account, len| account.sessions.resize(len, account.sessions[0].clone()),
@@ -309,6 +341,20 @@ fn bits_without_a_meaning_are_refused() {
     account.sessions.push(session);
     refuse_bits(&encode(&account), 16 + 2, 0xf8);
     refuse_bits(&encode(&account), 16 + 2 + 22 + 2, 0xe0);
+    account.sessions.clear();
+    account.limits.extend(full().limits.last().copied());
+    account.limits[0].id = name("l");
+    let image = encode(&account);
+    // Behind a group of zeros, and one with the count.
+    let at = 16 + 1 + 3 + 2;
+    refuse_bits(&image, at, 0x90);
+    assert_eq!(account.limits[0].counted, Counted::Sessions);
+    for wrong in [5, 6, 7, 0x60] {
+        let mut image = image.clone();
+        image[at] = wrong;
+        let decoded = decode_account(&image, &mut account);
+        assert_eq!(decoded, Err(ImageError::Damaged), "{wrong:#x}");
+    }
 }
 
 /// Refused with any one of these bits of the byte at `at`, which has none of them.

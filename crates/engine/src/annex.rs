@@ -14,7 +14,8 @@ use hashbrown::HashTable;
 use records::RecordsApart;
 use scurry_codec::{IMAGE_LEN_MAX, encode_account, mark_apart};
 use scurry_ledger::{
-    Account, Command, Create, Elsewhere, Op, PackedRecord, Records, Remembered, SessionAt, Time,
+    Account, Command, Counted, Create, Elsewhere, LimitTerms, Op, PackedRecord, Records,
+    Remembered, SessionAt, Time,
 };
 use sessions::{Brought, SessionsApart};
 use std::mem;
@@ -60,8 +61,8 @@ impl<'n> Needed<'n> {
         Needed { all, sessions: session.into_iter().collect(), ..Needed::default() }
     }
 
-    /// The names in a command.
-    pub(crate) fn by(command: &Command<'n>) -> Needed<'n> {
+    /// The names in a command to an account of which only the part is at hand that its image has.
+    pub(crate) fn by(command: &Command<'n>, account: &Account) -> Needed<'n> {
         let mut needed = Needed::default();
         match command {
             Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
@@ -74,6 +75,13 @@ impl<'n> Needed<'n> {
             | Command::Bucket { txn, .. }
             | Command::Debit { txn, .. }
             | Command::Counter { txn, .. } => needed.transactions.push(txn),
+            Command::Limit { txn, limit, terms } => {
+                needed.transactions.push(txn);
+                // A new one begins with what all sessions hold.
+                let counts_units =
+                    matches!(terms, LimitTerms::Set { counted: Counted::Units { .. }, .. });
+                needed.all = counts_units && account.limit(*limit).is_none();
+            }
             Command::Create(Create { txn, .. }) | Command::Status { txn, .. } => {
                 needed.transactions.extend(*txn);
             }

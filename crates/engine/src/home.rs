@@ -58,7 +58,7 @@ pub trait Home {
             return Outcome::WrongType;
         }
         if self.slate().is_apart() {
-            self.bring(&Needed::by(command), now);
+            self.bring_for(command, now);
         }
         let slate = self.slate();
         slate.remember();
@@ -181,10 +181,21 @@ pub trait Home {
         }
     }
 
+    /// Brings in what a command needs of an account that is kept in parts.
+    fn bring_for(&mut self, command: &Command<'_>, now: Time) {
+        if let Some(account) = &self.slate().account {
+            let needed = Needed::by(command, account);
+            self.bring(&needed, now);
+        }
+    }
+
     /// Brings in what a command or a Change needs of an account that is kept in parts.
     fn bring(&mut self, needed: &Needed<'_>, now: Time) {
         let (Slate { account: Some(account), .. }, Some(annex)) = self.parts() else { return };
         annex.bring(account, needed, now.on(Some(account)));
+        if needed.all {
+            self.slate().note_whole();
+        }
     }
 
     /// Carries out the bytes of a Change on the account that was loaded. After an error the account is

@@ -224,7 +224,11 @@ impl Facts for Applied<'_> {
     fn take(&mut self, op: Op) {
         apply_op(self.account, self.named, &op, self.at);
         match op {
-            Op::SetBlob(..) | Op::StoreAnswer { .. } | Op::Bury(_) | Op::Remember(_) => drop(op),
+            Op::SetBlob(..)
+            | Op::StoreAnswer { .. }
+            | Op::Bury(_)
+            | Op::Remember(_)
+            | Op::SetLimit(_) => drop(op),
             // The others own nothing; a call to find that out would cost more than most of them.
             op => mem::forget(op),
         }

@@ -7,10 +7,10 @@ use scurry_engine::{
     events_of, forget, segment_of,
 };
 use scurry_ledger::{
-    BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Create, Decision, Id,
-    ItemAt, ItemRequest, LateAnswer, Limits, Name, NewBucket, Op, Overrun, PackedAnswer, Period,
-    Posting, SessionAt, SessionRequest, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
-    Transaction, apply, decide,
+    BucketAttributes, BucketNo, BucketTerms, Cause, Change, Code, Command, Counted, Create, Cycle,
+    Decision, Id, ItemAt, ItemRequest, LateAnswer, Limit, LimitAt, Limits, Name, NewBucket, Op,
+    Overrun, PackedAnswer, Period, Posting, SessionAt, SessionRequest, Status, StoredAnswer, Time,
+    Tombstone, TombstoneKind, Transaction, apply, decide,
 };
 use std::collections::BTreeMap;
 use std::io;
@@ -75,6 +75,18 @@ fn each_fact_is_one_event_or_none() {
         period_start: NOW,
         value: -3,
     };
+    let limit = Limit {
+        id: name("a-day"),
+        counted: Counted::Sessions,
+        amount: 9,
+        cycle: Cycle::NONE,
+        period_start: NOW,
+        since: 1,
+        used: 0,
+        overrun: 0,
+        held: 0,
+        told: 0,
+    };
     for (op, expected) in [
         (Op::Create(Status::Suspended), vec![Event::Created(Status::Suspended)]),
         (Op::Delete, vec![Event::Deleted]),
@@ -110,6 +122,15 @@ fn each_fact_is_one_event_or_none() {
         (Op::Overdraw(posting(2, 9)), moved(Movement::Overdrawn)),
         (Op::Expire(posting(2, 9)), moved(Movement::Expired)),
         (counter, vec![Event::CounterSet { id: name("calls"), unit: name("events"), value: -3 }]),
+        (Op::SetLimit(Box::new(limit)), vec![Event::LimitSet { id: name("a-day"), amount: 9 }]),
+        (Op::RemoveLimit(name("a-day")), vec![Event::LimitRemoved(name("a-day"))]),
+        (Op::BeginLimitPeriod { limit: LimitAt(0), start: NOW }, vec![]),
+        (Op::CountUse { limit: LimitAt(0), used: 8, overrun: 0 }, vec![]),
+        (Op::UncountUse { limit: LimitAt(0), amount: 8 }, vec![]),
+        (
+            Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 8, amount: 9 },
+            vec![Event::LimitReached { id: name("a-day"), percent: 80, used: 8, amount: 9 }],
+        ),
         (
             Op::OpenSession { id: id("s"), overrun: Overrun::Clamp },
             vec![Event::SessionOpened(id("s"))],
@@ -359,6 +380,9 @@ fn each_event_has_a_word_of_its_own() {
         Event::BucketChanged { bucket, terms: TERMS },
         Event::BucketRemoved { bucket, named: None },
         Event::CounterSet { id: name("c"), unit: name("u"), value: 1 },
+        Event::LimitSet { id: name("l"), amount: 1 },
+        Event::LimitRemoved(name("l")),
+        Event::LimitReached { id: name("l"), percent: 80, used: 1, amount: 1 },
         Event::SessionOpened(Id::EMPTY),
         Event::SessionEnded(Ending::Closed, None),
         Event::SessionEnded(Ending::Released, None),
@@ -386,9 +410,9 @@ fn each_event_has_a_word_of_its_own() {
     assert_eq!(
         words.join(" "),
         "bucket-added bucket-changed bucket-removed cleared counter created credited debited \
-         deleted expired identity item-added late-use low overdrawn refunded refunded-expired released \
-         released-expired reserved restored session-closed session-expired session-opened \
-         session-released settled status uncollected voided"
+         deleted expired identity item-added late-use limit limit-removed limit-set low overdrawn \
+         refunded refunded-expired released released-expired reserved restored session-closed \
+         session-expired session-opened session-released settled status uncollected voided"
     );
 }
 

@@ -46,6 +46,20 @@ const AUDIT: [&str; 10] = [
     "overdrawn",
 ];
 
+const LIMIT: [&str; 11] = [
+    "id",
+    "unit",
+    "item",
+    "amount",
+    "used",
+    "held",
+    "left",
+    "overrun",
+    "period",
+    "offset",
+    "resets_at",
+];
+
 /// 200 with the account as one atomic read shows it, and beside it what was read after.
 pub(crate) async fn account(
     State(store): State<Arc<dyn Service>>,
@@ -61,6 +75,7 @@ pub(crate) async fn account(
     rename(&mut answer, &shown, "buckets", &BUCKET);
     rename(&mut answer, &shown, "identities", &["kind", "value"]);
     rename(&mut answer, &shown, "counters", &["id", "unit", "value", "period", "resets_at"]);
+    rename(&mut answer, &shown, "limits", &LIMIT);
     answer.insert("id".to_owned(), json!(String::from_utf8_lossy(&id)));
     let mut sessions = Vec::new();
     let open: Vec<Value> = match field(&shown, "sessions") {

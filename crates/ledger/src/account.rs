@@ -1,6 +1,8 @@
 //! The state of one account: what `apply` changes and `validate` checks.
 
-use crate::{Answers, Cycle, Id, ItemKey, Name, Period, Time, Tombstones, Transactions};
+use crate::{
+    Answers, Counted, Cycle, Id, ItemKey, Limit, Name, Period, Time, Tombstones, Transactions,
+};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -80,6 +82,8 @@ pub struct Account {
     pub counters: Vec<Counter>,
     /// Of the buckets that are refilled, in the order in which that was said.
     pub allowances: Vec<Allowance>,
+    /// In the order of their creation.
+    pub limits: Vec<Limit>,
     /// Monotone totals per unit of use that could not be debited.
     pub uncollected: Vec<UnitAmount>,
     /// Open sessions in the order of their opening.
@@ -424,6 +428,7 @@ impl Account {
             next_bucket: 0,
             counters: Vec::new(),
             allowances: Vec::new(),
+            limits: Vec::new(),
             uncollected: Vec::new(),
             sessions: Vec::new(),
             tombstones: Tombstones::default(),
@@ -484,5 +489,23 @@ impl Account {
     /// The open session with this id.
     pub fn session(&self, id: &[u8]) -> Option<&Session> {
         self.sessions.iter().find(|session| session.id.as_bytes() == id)
+    }
+
+    /// The limit with this name.
+    pub fn limit(&self, id: Name) -> Option<&Limit> {
+        self.limits.iter().find(|limit| limit.id == id)
+    }
+
+    /// The part that is held of a limit of this account: of sessions, those that are open.
+    pub fn held_in(&self, limit: &Limit) -> i64 {
+        match limit.counted {
+            Counted::Sessions => i64::try_from(self.sessions_open()).unwrap_or(i64::MAX),
+            Counted::Units { .. } => limit.held,
+        }
+    }
+
+    /// The rest of a limit of this account at `now`.
+    pub fn left_in(&self, limit: &Limit, now: Time) -> i64 {
+        limit.at(now).left(self.held_in(limit))
     }
 }

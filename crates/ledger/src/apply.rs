@@ -3,8 +3,8 @@
 //! invariant, found by a debug assertion here and by `validate` in every host's tests.
 
 use crate::{
-    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Name, Op,
-    Posting, Session, SessionAt, Slice, Time, UnitAmount,
+    Account, Bucket, BucketNo, BucketTerms, Change, Counter, Identity, Item, ItemAt, Limit,
+    LimitAt, Name, Op, Posting, Session, SessionAt, Slice, Time, UnitAmount,
 };
 use alloc::vec::Vec;
 use smallvec::SmallVec;
@@ -234,6 +234,7 @@ impl Account {
                 self.with_item(named, *at, |item| {
                     item.slices.push(Slice { bucket: posting.bucket, amount: posting.amount });
                 });
+                self.count_held(named, *at, posting.amount);
             }
             Op::Grant { at, amount, request } => self.with_item(named, *at, |item| {
                 item.granted += amount;
@@ -248,6 +249,7 @@ impl Account {
                     item.take_from_slice(posting);
                     item.from_hold += posting.amount;
                 });
+                self.count_held(named, *at, -posting.amount);
             }
             Op::Release(at, posting) => {
                 self.post(posting, |bucket, amount| {
@@ -255,6 +257,7 @@ impl Account {
                     bucket.available += amount;
                 });
                 self.with_item(named, *at, |item| item.release(posting));
+                self.count_held(named, *at, -posting.amount);
             }
             Op::ReleaseExpired(at, posting) => {
                 self.post(posting, |bucket, amount| {
@@ -262,6 +265,7 @@ impl Account {
                     bucket.expired += amount;
                 });
                 self.with_item(named, *at, |item| item.release(posting));
+                self.count_held(named, *at, -posting.amount);
             }
             Op::Use { at, used, direct, uncollected } => {
                 let mut unit = None;
@@ -321,6 +325,63 @@ impl Account {
                     elsewhere.forget();
                 }
             }
+            Op::SetLimit(limit) => self.set_limit(limit),
+            Op::RemoveLimit(id) => self.limits.retain(|limit| limit.id != *id),
+            Op::BeginLimitPeriod { limit, start } => {
+                // The version that the account gets by this Change.
+                let version = self.version + 1;
+                self.with_limit(*limit, |limit| limit.begin(*start, version));
+            }
+            Op::CountUse { limit, used, overrun } => self.with_limit(*limit, |limit| {
+                limit.used += used;
+                limit.overrun += overrun;
+            }),
+            Op::UncountUse { limit, amount } => {
+                self.with_limit(*limit, |limit| limit.used -= amount);
+            }
+            Op::ReachThreshold { limit: id, percent, .. } => {
+                let found = self.limits.iter_mut().find(|limit| limit.id == *id);
+                debug_assert!(found.is_some());
+                if let Some(limit) = found {
+                    limit.told = *percent;
+                }
+            }
+        }
+    }
+
+    fn set_limit(&mut self, limit: &Limit) {
+        match self.limits.iter_mut().find(|known| known.id == limit.id) {
+            Some(known) => *known = *limit,
+            None => self.limits.push(*limit),
+        }
+    }
+
+    /// The hold of an item has grown or shrunk: so has what is held of each limit that counts it. Few
+    /// accounts have one.
+    #[inline(always)]
+    fn count_held(&mut self, named: &Named, at: ItemAt, amount: i64) {
+        if !self.limits.is_empty() {
+            self.count_held_in_limits(named, at, amount);
+        }
+    }
+
+    #[inline(never)]
+    fn count_held_in_limits(&mut self, named: &Named, at: ItemAt, amount: i64) {
+        let session = self.sessions.get(named.place(at.session));
+        let item = session.and_then(|session| session.items.get(usize::from(at.item)));
+        debug_assert!(item.is_some());
+        for limit in &mut self.limits {
+            if item.is_some_and(|item| limit.counted.has(item.unit, Some(item.key))) {
+                limit.held += amount;
+            }
+        }
+    }
+
+    fn with_limit(&mut self, at: LimitAt, change: impl FnOnce(&mut Limit)) {
+        let found = self.limits.get_mut(usize::from(at.0));
+        debug_assert!(found.is_some());
+        if let Some(limit) = found {
+            change(limit);
         }
     }
 

@@ -2,8 +2,8 @@
 //! replicated; applying it runs no rule and reads no clock.
 
 use crate::{
-    Allowance, BucketNo, Id, ItemKey, LateAnswer, Name, Overrun, PackedAnswer, Period, Status,
-    Time, Tombstone, Transaction,
+    Allowance, BucketNo, Id, ItemKey, LateAnswer, Limit, Name, Overrun, PackedAnswer, Period,
+    Status, Time, Tombstone, Transaction,
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -48,6 +48,10 @@ pub struct ItemAt {
     /// Index in [`crate::Session::items`].
     pub item: u8,
 }
+
+/// The place of a limit in [`crate::Account::limits`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LimitAt(pub u8);
 
 /// An amount of a bucket's unit, at least 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -221,6 +225,45 @@ pub enum Op {
     },
     /// Tombstones and transactions whose time has come are forgotten.
     Forget,
+    /// A limit begins as the account's last one, or takes the place of the one that has its name. Boxed,
+    /// as it is large and rare.
+    SetLimit(Box<Limit>),
+    /// A limit ends.
+    RemoveLimit(Name),
+    /// A period of a limit begins: nothing is used of it.
+    BeginLimitPeriod {
+        /// The limit.
+        limit: LimitAt,
+        /// Start of the period.
+        start: Time,
+    },
+    /// Used units count.
+    CountUse {
+        /// The limit.
+        limit: LimitAt,
+        /// All of them, at least 1.
+        used: i64,
+        /// The part for which nothing was left.
+        overrun: i64,
+    },
+    /// Refunded units count no more.
+    UncountUse {
+        /// The limit.
+        limit: LimitAt,
+        /// Minor units, at least 1.
+        amount: i64,
+    },
+    /// A threshold of a limit is reached, and told.
+    ReachThreshold {
+        /// Name of the limit.
+        limit: Name,
+        /// The threshold, percent of the amount.
+        percent: u8,
+        /// Used by then.
+        used: i64,
+        /// Amount of the limit.
+        amount: i64,
+    },
     /// Use is reported of an item of a session that is not open. What was debited of it was so by the
     /// facts before.
     LateUse {
@@ -277,7 +320,13 @@ impl Op {
             | Op::NoteRefund { .. }
             | Op::Forget
             | Op::LateUse { .. }
-            | Op::NoteLate(_) => None,
+            | Op::NoteLate(_)
+            | Op::SetLimit(_)
+            | Op::RemoveLimit(_)
+            | Op::BeginLimitPeriod { .. }
+            | Op::CountUse { .. }
+            | Op::UncountUse { .. }
+            | Op::ReachThreshold { .. } => None,
         }
     }
 }

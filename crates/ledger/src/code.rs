@@ -76,6 +76,7 @@ codes! {
     UnknownBucket = 40, "UNKNOWN_BUCKET", Reject, 5012, "CHARGING_FAILED", 404, "The account has no bucket with this id.";
     BucketExpired = 41, "BUCKET_EXPIRED", Reject, 5012, "CHARGING_FAILED", 409, "The bucket's validity has ended: nothing can be credited to it.";
     UnknownTransaction = 42, "UNKNOWN_TRANSACTION", Reject, 5012, "CHARGING_FAILED", 404, "No successful debit is remembered under this transaction id.";
+    UnknownLimit = 45, "UNKNOWN_LIMIT", Reject, 5012, "CHARGING_FAILED", 404, "The account has no limit with this id.";
     NotEmpty = 43, "NOT_EMPTY", Reject, 5012, "CHARGING_FAILED", 409, "It still holds something: a balance, a session, or a remembered id.";
     NotApplicable = 44, "NOT_APPLICABLE", Reject, 4011, "CHARGING_NOT_APPLICABLE", 409, "The command does not apply to this object any more.";
     Busy = 50, "BUSY", Reject, 3004, "CHARGING_FAILED", 503, "A bound is reached: safe to retry later with the same id.";

@@ -1,7 +1,7 @@
 //! What can be asked of one account. Borrowed: a host parses its input in place. Every field
 //! is checked by `decide` again, so a host need not check values, only grammar.
 
-use crate::{ItemKey, Name, Overrun, Period, Status, Time};
+use crate::{Counted, ItemKey, Name, Overrun, Period, Status, Time};
 
 /// A command to one account. The account's id is not part of it: the host has found the
 /// account. Names follow docs/commands.md.
@@ -87,6 +87,15 @@ pub enum Command<'a> {
         /// Reset period of the counter: default none at creation, a check later.
         period: Option<Period>,
     },
+    /// `SCUR.LIMIT`.
+    Limit {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// The limit.
+        limit: Name,
+        /// Change of it.
+        terms: LimitTerms,
+    },
     /// `SCUR.RESERVE`: CCR-INITIAL.
     Reserve(SessionRequest<'a>),
     /// `SCUR.UPDATE`: CCR-UPDATE.
@@ -143,6 +152,25 @@ pub struct BucketAttributes {
     pub offset_minutes: Option<i16>,
     /// Credit of each period, with a period only. What is left out is the first credit, or stays.
     pub refill: Option<i64>,
+}
+
+/// A change of a limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LimitTerms {
+    /// A limit is made, or changed where there is one.
+    Set {
+        /// Things that it counts; a check of an existing one.
+        counted: Counted,
+        /// Minor units or open sessions, at least 0.
+        amount: i64,
+        /// When it begins anew: default none at creation, as it is later.
+        period: Option<Period>,
+        /// Minutes by which the clocks of its time zone are ahead of UTC: default 0 at creation, as it
+        /// is later.
+        offset_minutes: Option<i64>,
+    },
+    /// A limit ends.
+    Remove,
 }
 
 /// The arguments of RESERVE, UPDATE and TERMINATE. By default no option is given.

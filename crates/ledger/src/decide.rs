@@ -8,6 +8,7 @@ mod draft;
 mod due;
 mod fields;
 mod late;
+mod limit;
 mod room;
 mod session;
 mod transaction;
@@ -21,6 +22,7 @@ use alloc::vec::Vec;
 pub(crate) use draft::Draft;
 pub use due::next_due;
 pub(crate) use due::{expire_due, is_due};
+pub(crate) use limit::Counting;
 pub(crate) use units::{grantable, shortage};
 
 /// Decides one command on one account (docs/ledger.md). Pure: the same arguments give the same
@@ -127,7 +129,8 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
         | Command::Bucket { .. }
         | Command::Debit { .. }
         | Command::Refund { .. }
-        | Command::Counter { .. } => balance::run(draft, command, body),
+        | Command::Counter { .. }
+        | Command::Limit { .. } => balance::run(draft, command, body),
         Command::Reserve(request) => session::reserve(draft, request, body),
         Command::Update(request) => session::update(draft, request, body),
         Command::Terminate(request) => session::terminate(draft, request, body),

@@ -8,8 +8,8 @@
 mod former;
 
 use crate::{
-    BucketAttributes, Command, Create, ItemKey, ItemRequest, Name, NewBucket, Period,
-    SessionRequest,
+    BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
+    Period, SessionRequest,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -188,6 +188,32 @@ fn identities(words: &mut Words, identities: &[(Name, &[u8])]) {
     }
 }
 
+fn limit(words: &mut Words, limit: Name, terms: &LimitTerms) {
+    let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else {
+        words.begin(12, 0);
+        return words.name(limit);
+    };
+    let period = period.map_or(0, |period| 1 + period as u64);
+    let (unit, item) = match counted {
+        Counted::Sessions => (None, None),
+        Counted::Units { unit, item } => (Some(unit), item),
+    };
+    let is_named = matches!(item, Some(ItemKey::Id(_)));
+    let options = bits(&[true, unit.is_some(), item.is_some(), offset_minutes.is_some(), is_named]);
+    words.begin(12, options | period << 8);
+    words.name(limit);
+    words.signed(amount);
+    if let Some(unit) = unit {
+        words.name(unit);
+    }
+    match item {
+        None => {}
+        Some(ItemKey::Number(key)) => words.word(u64::from(key)),
+        Some(ItemKey::Id(id)) => words.bytes(id.as_bytes()),
+    }
+    words.given(offset_minutes);
+}
+
 /// Commands that carry no id have the digest 0.
 fn digest(command: &Command<'_>) -> u64 {
     let words = &mut Words { near: [[0; 8]; WORDS], len: 0, far: Vec::new() };
@@ -250,6 +276,9 @@ fn digest(command: &Command<'_>) -> u64 {
             if let Some(unit) = unit {
                 words.name(*unit);
             }
+        }
+        Command::Limit { limit, terms, .. } => {
+            self::limit(words, *limit, terms);
         }
         Command::Reserve(request) => session(words, 7, request),
         Command::Update(request) => session(words, 8, request),

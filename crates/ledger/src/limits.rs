@@ -13,6 +13,9 @@ pub const IDS_MAX: usize = 100_000_000;
 pub const ITEMS_MAX: usize = 16;
 /// Buckets in one account at most.
 pub const BUCKETS_MAX: usize = 64;
+/// Limits in one account at most (the configurable bound is below or equal): each is looked at by
+/// every grant.
+pub const LIMITS_MAX: usize = 16;
 /// Opaque blob, longest, bytes.
 pub const BLOB_LEN_MAX: usize = 1024;
 
@@ -25,6 +28,8 @@ pub struct Limits {
     pub buckets_max: usize,
     /// Counters of one account.
     pub counters_max: usize,
+    /// Limits of one account ([`crate::Limit`]), at most [`LIMITS_MAX`].
+    pub limits_max: usize,
     /// Open sessions of one account.
     pub sessions_max: usize,
     /// Open sessions and tombstones of one account together.
@@ -55,6 +60,7 @@ impl Default for Limits {
             identities_max: 8,
             buckets_max: 32,
             counters_max: 32,
+            limits_max: LIMITS_MAX,
             sessions_max: 1_000_000,
             session_ids_max: 4_000_000,
             items_max: ITEMS_MAX,

@@ -1,7 +1,7 @@
 //! The invariants of one state, by their numbers (ARCHITECTURE.md lists them all). Those that
 //! speak of two states or of an answer are checked where both are at hand: in testing/model.
 
-use crate::{Account, Cycle, ITEMS_MAX, Item, Period, Session, Time};
+use crate::{Account, Counted, Cycle, ITEMS_MAX, Item, LIMITS_MAX, Limit, Period, Session, Time};
 use alloc::collections::BTreeSet;
 use core::fmt;
 
@@ -30,6 +30,7 @@ pub fn validate(account: &Account, now: Time) -> Result<(), Violation> {
             items(account, item)?;
         }
     }
+    limits(account, now)?;
     let mut open = BTreeSet::new();
     for session in &account.sessions {
         ensure(open.insert(session.id.as_bytes()), 14, "two open sessions have one id")?;
@@ -166,4 +167,44 @@ fn items(account: &Account, item: &Item) -> Result<(), Violation> {
         6,
         "used differs from from_hold + direct + uncollected",
     )
+}
+
+fn limits(account: &Account, now: Time) -> Result<(), Violation> {
+    ensure(account.limits.len() <= LIMITS_MAX, 20, "an account has too many limits")?;
+    for (index, limit) in account.limits.iter().enumerate() {
+        let unique = account.limits[..index].iter().all(|other| other.id != limit.id);
+        ensure(unique, 20, "two limits have one id")?;
+        limit_alone(limit)?;
+        ensure(limit.period_start <= account.changed_at, 20, "a limit's period is to come")?;
+        ensure(limit.since <= account.version, 20, "a limit is newer than its account")?;
+        let (limit, wide) = (limit.at(now), i128::from);
+        let used_and_held = wide(limit.used) + wide(account.held_in(&limit));
+        ensure(used_and_held <= wide(i64::MAX), 20, "a limit is used beyond 64 bits")?;
+        ensure(
+            used_and_held <= wide(limit.amount) + wide(limit.overrun),
+            20,
+            "a limit is used and held above its amount by more than was recorded",
+        )?;
+        // Of an account in parts not every session is here.
+        if account.elsewhere.is_none() {
+            let items = account.sessions.iter().flat_map(|session| &session.items);
+            let of_it = items.filter(|item| limit.counted.has(item.unit, Some(item.key)));
+            let held: i128 = of_it.map(|item| wide(item.outstanding())).sum();
+            ensure(wide(limit.held) == held, 20, "a limit holds another sum than its items")?;
+        }
+    }
+    Ok(())
+}
+
+fn limit_alone(limit: &Limit) -> Result<(), Violation> {
+    let amounts = [limit.amount, limit.used, limit.held, limit.overrun];
+    ensure(amounts.iter().all(|&amount| amount >= 0), 20, "an amount of a limit is negative")?;
+    let offset = limit.cycle.offset_minutes;
+    let offsets = -Cycle::OFFSET_MINUTES_MAX..=Cycle::OFFSET_MINUTES_MAX;
+    ensure(offsets.contains(&offset), 20, "a limit has no time zone")?;
+    let told = limit.told == 0 || Limit::THRESHOLDS.contains(&limit.told);
+    ensure(told, 20, "a limit has told a threshold that there is not")?;
+    let of_sessions = limit.counted == Counted::Sessions;
+    let unused = limit.used | limit.held == 0 && limit.cycle == Cycle::NONE;
+    ensure(!of_sessions || unused, 20, "a limit of sessions has units")
 }

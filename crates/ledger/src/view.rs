@@ -1,6 +1,6 @@
 //! Reads: the account as it is at a moment, with what is due applied and nothing written.
 
-use crate::decide::{Draft, expire_due, grantable, is_due, shortage};
+use crate::decide::{Counting, Draft, expire_due, grantable, is_due, shortage};
 use crate::{Account, Cause, Code, Limits, Name, Status, Time};
 use alloc::borrow::Cow;
 use alloc::vec::Vec;
@@ -27,11 +27,12 @@ pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) 
 /// CHECK (RFC 8506 section 6.2) on an account as read at `now`: what could be granted of the
 /// unit, and whether that is enough.
 pub fn check(account: &Account, unit: Name, amount: i64, now: Time) -> Checked {
-    let grantable = grantable(account, unit, now.on(Some(account)));
+    let (of, now) = (Counting { unit, item: None }, now.on(Some(account)));
+    let grantable = grantable(account, of, now);
     let (code, cause) = if account.status != Status::Active {
         (Code::ServiceDenied, Cause::Status)
     } else if grantable < amount {
-        (Code::CreditLimitReached, shortage(account, unit))
+        (Code::CreditLimitReached, shortage(account, of, now))
     } else {
         (Code::Ok, Cause::None)
     };

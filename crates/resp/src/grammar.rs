@@ -7,8 +7,8 @@ use crate::options::{Options, is, once};
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
-    BUCKETS_MAX, BucketAttributes, Command, Create, ITEMS_MAX, ItemRequest, Name, NewBucket,
-    Overrun, SessionRequest, Status,
+    BUCKETS_MAX, BucketAttributes, Command, Counted, Create, ITEMS_MAX, ItemRequest, LimitTerms,
+    Name, NewBucket, Overrun, SessionRequest, Status,
 };
 
 /// A SCUR command for `decide`.
@@ -83,6 +83,7 @@ pub fn parse_write<'s, 'a: 's>(
         ScurWriteId::Debit => debit,
         ScurWriteId::Refund => refund,
         ScurWriteId::Counter => counter,
+        ScurWriteId::Limit => limit,
         ScurWriteId::Reserve => reserve,
         ScurWriteId::Update => update,
         ScurWriteId::Terminate => terminate,
@@ -250,6 +251,53 @@ fn counter<'s, 'a: 's>(
         }
     }
     Ok(Command::Counter { txn, counter, amount, unit, period })
+}
+
+fn limit<'s, 'a: 's>(
+    mut options: Options<'a>,
+    _: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
+    let (txn, limit) = (options.id("txn")?, options.name("limit")?);
+    let (mut unit, mut item, mut sessions, mut amount) = (None, None, None, None);
+    let (mut period, mut offset_minutes, mut remove) = (None, None, None);
+    while let Some(keyword) = options.next() {
+        if is(keyword, b"unit") {
+            once(&mut unit, "unit", options.name("unit")?)?;
+        } else if is(keyword, b"item") {
+            once(&mut item, "item", options.item_key()?)?;
+        } else if is(keyword, b"sessions") {
+            once(&mut sessions, "sessions", ())?;
+        } else if is(keyword, b"amount") {
+            once(&mut amount, "amount", options.integer("amount")?)?;
+        } else if is(keyword, b"period") {
+            once(&mut period, "period", options.period()?)?;
+        } else if is(keyword, b"offset") {
+            once(&mut offset_minutes, "offset", options.integer("offset")?)?;
+        } else if is(keyword, b"remove") {
+            once(&mut remove, "remove", ())?;
+        } else {
+            return Err(Fault::Unexpected(keyword));
+        }
+    }
+    let counted = match (unit, item, sessions) {
+        (Some(unit), item, None) => Some(Counted::Units { unit, item }),
+        (None, None, Some(())) => Some(Counted::Sessions),
+        (None, None, None) => None,
+        (None, Some(_), _) => return Err(Fault::Missing("unit")),
+        (Some(_), _, Some(())) => return Err(Fault::Unexpected(b"SESSIONS")),
+    };
+    let terms = match (counted, amount, remove) {
+        (Some(counted), Some(amount), None) => {
+            LimitTerms::Set { counted, amount, period, offset_minutes }
+        }
+        (None, None, Some(())) if period.is_none() && offset_minutes.is_none() => {
+            LimitTerms::Remove
+        }
+        (_, _, Some(())) => return Err(Fault::Unexpected(b"REMOVE")),
+        (None, _, None) => return Err(Fault::Missing("UNIT or SESSIONS")),
+        (Some(_), None, None) => return Err(Fault::Missing("amount")),
+    };
+    Ok(Command::Limit { txn, limit, terms })
 }
 
 fn release<'s, 'a: 's>(

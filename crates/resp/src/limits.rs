@@ -1,6 +1,8 @@
 //! Bounds of accounts by their names, as hosts are told them in words.
 
-use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, Limits, Overrun};
+use scurry_ledger::{
+    ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, LIMITS_MAX, Limits, Overrun,
+};
 use std::fmt;
 
 /// Identities of an account, and in one command, at most, whatever the limits of the store are.
@@ -62,6 +64,7 @@ pub fn set_limit(limits: &mut Limits, name: &str, value: &str) -> Result<(), Lim
         }
         "buckets_max" => limits.buckets_max = count("buckets_max", value, 1, BUCKETS_MAX)?,
         "counters_max" => limits.counters_max = count("counters_max", value, 0, 1_024)?,
+        "limits_max" => limits.limits_max = count("limits_max", value, 0, LIMITS_MAX)?,
         "sessions_max" => limits.sessions_max = count("sessions_max", value, 1, IDS_MAX)?,
         "session_ids_max" => limits.session_ids_max = count("session_ids_max", value, 1, IDS_MAX)?,
         "items_max" => limits.items_max = count("items_max", value, 1, ITEMS_MAX)?,

@@ -5,8 +5,8 @@ mod word;
 use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
-    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, Create, ItemAnswer, ItemKey,
-    ItemRequest, Rejection, Session, Time, Totals,
+    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, Counted, Create, ItemAnswer,
+    ItemKey, ItemRequest, Limit, Rejection, Session, Time, Totals,
 };
 use std::fmt::Display;
 
@@ -108,13 +108,13 @@ pub fn reject(reply: &mut Reply<'_>, code: Code, why: impl Display) {
 
 /// The answer to `SCUR.GET`.
 pub fn account_map(reply: &mut Reply<'_>, account: &Account, now: Time) {
-    reply.map(6);
+    reply.map(7);
     account_entries(reply, account, now);
 }
 
 /// The answer to `SCUR.SESSION`.
 pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, now: Time) {
-    reply.map(7);
+    reply.map(8);
     account_entries(reply, account, now);
     word!(reply, "session");
     session_entry(reply, session);
@@ -147,6 +147,11 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
         reply.simple(counter.period.name());
         time_or_null(reply, counter.period.end(now));
     }
+    word!(reply, "limits");
+    reply.array(account.limits.len());
+    for limit in &account.limits {
+        limit_entry(reply, account, limit, now);
+    }
     word!(reply, "sessions");
     reply.array(account.sessions.len());
     for session in &account.sessions {
@@ -176,6 +181,30 @@ fn balance(reply: &mut Reply<'_>, bucket: &Bucket, allowance: Option<&Allowance>
         reply.integer(allowance.amount);
         time_or_null(reply, allowance.next_refill(bucket, now));
     }
+}
+
+fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Time) {
+    let (held, left) = (account.held_in(limit), account.left_in(limit, now));
+    let limit = limit.at(now);
+    reply.array(11);
+    reply.name(&limit.id);
+    match limit.counted {
+        Counted::Sessions => {
+            reply.null();
+            reply.null();
+        }
+        Counted::Units { unit, item } => {
+            reply.name(&unit);
+            match item {
+                Some(key) => item_key(reply, &key),
+                None => reply.null(),
+            }
+        }
+    }
+    reply.integers([limit.amount, limit.used, held, left, limit.overrun]);
+    reply.simple(limit.cycle.period.name());
+    reply.integer(i64::from(limit.cycle.offset_minutes));
+    time_or_null(reply, limit.cycle.end(now));
 }
 
 fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {

@@ -1,8 +1,8 @@
 //! The grammar of SCUR commands, as docs/commands.md has it.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemRequest, Name, NewBucket, Overrun, Period,
-    SessionRequest, Status, Time,
+    BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
+    Overrun, Period, SessionRequest, Status, Time,
 };
 use scurry_resp::table::{self, CommandId};
 use scurry_resp::{Parsed, Parser, Read, RequestLimits, Scratch, Write, parse_read, parse_write};
@@ -170,6 +170,29 @@ fn balances() {
             period: Some(Period::Week),
         },
     );
+}
+
+#[test]
+fn limits() {
+    let (txn, limit) = (&b"t"[..], name("l"));
+    let writes_set = |words: &str, counted, amount, period, offset_minutes| {
+        let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+        writes(&format!("SCUR.LIMIT a t l {words}"), &Command::Limit { txn, limit, terms });
+    };
+    let (unit, item) = (name("cent"), ItemKey::new(b"gpt-x"));
+    let month = Some(Period::Month);
+    writes_set("UNIT cent AMOUNT 5", Counted::Units { unit, item: None }, 5, None, None);
+    writes_set(
+        "AMOUNT -5 offset -90 period MONTH item gpt-x unit cent",
+        Counted::Units { unit, item },
+        -5,
+        month,
+        Some(-90),
+    );
+    writes_set("sessions amount 0", Counted::Sessions, 0, None, None);
+    // What that means is for `decide` to refuse.
+    writes_set("SESSIONS PERIOD month AMOUNT 0", Counted::Sessions, 0, month, None);
+    writes("SCUR.LIMIT a t l remove", &Command::Limit { txn, limit, terms: LimitTerms::Remove });
 }
 
 #[test]

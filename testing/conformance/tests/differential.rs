@@ -6,7 +6,7 @@ use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, Value, Visit};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 
-const SHAPES: [&str; 46] = [
+const SHAPES: [&str; 50] = [
     "SCUR.CREATE A BUCKET m U N",
     "SCUR.CREATE A BUCKET m cent 100 BUCKET n octet 50 FLOOR -20",
     "SCUR.STATUS A active",
@@ -24,6 +24,10 @@ const SHAPES: [&str; 46] = [
     "SCUR.REFUND A I I",
     "SCUR.REFUND A I I S",
     "SCUR.COUNTER A I B N",
+    "SCUR.LIMIT A I B UNIT U AMOUNT N",
+    "SCUR.LIMIT A I B UNIT U ITEM S AMOUNT N PERIOD hour OFFSET S",
+    "SCUR.LIMIT A I B SESSIONS AMOUNT S",
+    "SCUR.LIMIT A I B REMOVE",
     "SCUR.CHECK A U N",
     "SCUR.RESERVE A I S ITEM S U REQUESTED S",
     "SCUR.RESERVE A I N ITEM N U REQUESTED N MIN N",

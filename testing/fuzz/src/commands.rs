@@ -49,6 +49,7 @@ fn narrow() -> Limits {
         identities_max: 2,
         buckets_max: 3,
         counters_max: 2,
+        limits_max: 2,
         sessions_max: 2,
         session_ids_max: 3,
         items_max: 3,
@@ -241,6 +242,7 @@ fn is_remembered(command: &Command<'_>) -> bool {
         | Command::Debit { .. }
         | Command::Refund { .. }
         | Command::Counter { .. }
+        | Command::Limit { .. }
         | Command::Reserve(_)
         | Command::Update(_)
         | Command::Terminate(_) => true,

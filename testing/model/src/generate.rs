@@ -5,7 +5,7 @@ mod balance;
 mod session;
 
 use crate::{Event, Op, Pair, Random, What, name};
-use scurry_ledger::{Cycle, Limits, Name, NewBucket, Overrun, Status, Time};
+use scurry_ledger::{Cycle, LimitTerms, Limits, Name, NewBucket, Overrun, Status, Time};
 
 const UNITS: &[&str] = &["oct", "sec"];
 const BUCKETS: &[&str] = &["a", "aa", "B", "b"];
@@ -20,6 +20,8 @@ pub struct Generator {
     clock: i64,
     /// Amounts near the ends of i64.
     huge: bool,
+    /// The account soon has a limit.
+    limited: bool,
     /// Deadlines and ends of validity lie close together, and both pass between two commands.
     close: bool,
     /// The deadlines and ends of the account as it is.
@@ -34,6 +36,7 @@ impl Generator {
             identities_max: 2,
             buckets_max: random.pick(&[1, 2, 3, 4, 4, 4]),
             counters_max: 1 + random.below(3),
+            limits_max: random.pick(&[1, 2, 3, 4]),
             sessions_max: 1 + random.below(3),
             session_ids_max: random.pick(&[1, 2, 3, 4, 8, 8]),
             items_max: random.pick(&[1, 2, 3, 4, 4, 8]),
@@ -50,11 +53,12 @@ impl Generator {
             0 => 0,
             1..10 => 1_709_251_199_900, // 100 ms before a Friday, 1 March 2024
             10..14 => 1_708_905_599_900, // 100 ms before a Monday
+            14..18 => 1_709_247_599_900, // 100 ms before 1 March 2024 where clocks are an hour ahead
             _ => 1_000,
         };
-        let huge = random.one_in(5);
+        let (huge, limited) = (random.one_in(5), random.one_in(2));
         let (history, ends) = (vec![], vec![]);
-        (limits, Generator { random, history, clock: start, huge, close: false, ends })
+        (limits, Generator { random, history, clock: start, huge, limited, close: false, ends })
     }
 
     /// As [`Generator::new`], with deadlines a little before, at and a little after the ends of
@@ -157,6 +161,10 @@ impl Generator {
         if status == Some(Status::Closed) && self.random.one_in(3) {
             return self.clear(pair);
         }
+        let unlimited = pair.account.as_ref().is_some_and(|account| account.limits.is_empty());
+        if unlimited && self.limited && self.random.one_in(3) {
+            return self.limit();
+        }
         let idle = pair.account.iter().all(|account| account.sessions.is_empty());
         match self.random.below(100) {
             24..60 if idle && !self.random.one_in(4) => self.reserve(pair),
@@ -170,8 +178,9 @@ impl Generator {
             73..78 => self.bucket(pair),
             78..84 => self.debit(),
             84..90 => self.refund(pair),
-            90..94 => self.counter(),
-            94..97 => self.status(),
+            90..93 => self.counter(),
+            93..95 => self.limit(),
+            95..97 => self.status(),
             97 => self.create(pair),
             _ => Op::Delete { force: self.random.one_in(2) },
         }
@@ -193,13 +202,16 @@ impl Generator {
                 | Op::Counter { amount, .. } => *amount = other,
                 Op::Refund { amount, .. } => *amount = Some(other),
                 Op::Bucket { with, .. } => with.priority = Some(i32::MAX),
+                Op::Limit { terms: LimitTerms::Set { amount, .. }, .. } => *amount = other,
                 Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
                     self.change_body(request);
                 }
                 Op::Create { identities, .. } | Op::Status { identities, .. } => {
                     identities.truncate(1);
                 }
-                Op::Delete { .. } | Op::Release { .. } => {}
+                Op::Delete { .. }
+                | Op::Release { .. }
+                | Op::Limit { terms: LimitTerms::Remove, .. } => {}
             }
         }
         op

@@ -1,10 +1,10 @@
-//! I1 to I14, I17 and I19 a second time, from the words of the design; `validate` checks some of them too.
+//! I1 to I14, I17, I19 and I20 a second time, from the words of the design; `validate` checks some of them too.
 
 use crate::Op;
 use crate::model::calendar::Zone;
 use scurry_ledger::{
-    Account, Answer, Bucket, BucketNo, Change, Code, Item, ItemAnswer, ItemRequest, Name, Session,
-    Time, TombstoneKind, WindowEntry,
+    Account, Answer, Bucket, BucketNo, Change, Code, Counted, Item, ItemAnswer, ItemKey,
+    ItemRequest, Limit, Name, Session, Time, TombstoneKind, WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -61,7 +61,72 @@ pub(crate) fn state(account: &Account) -> Checked {
         let over = bucket.valid_to.is_some_and(|end| end <= now);
         ensure(!over || bucket.available <= 0, || format!("I10: {bucket:?}"))?;
     }
-    ensure(held.is_empty(), || format!("I2: slices on no bucket {held:?}"))
+    ensure(held.is_empty(), || format!("I2: slices on no bucket {held:?}"))?;
+    for limit in &account.limits {
+        let (held, at) = (held_in(account, limit), limit.at(now));
+        let kept = account.held_in(limit);
+        ensure(i128::from(kept) == held, || format!("I20: {limit:?} but holds {held}"))?;
+        let most = i128::from(at.amount) + i128::from(at.overrun);
+        ensure(i128::from(at.used) + held <= most, || format!("I20: {limit:?} with {held}"))?;
+    }
+    Ok(())
+}
+
+/// True where units of this item, or of what has none, count.
+fn counts(limit: &Limit, unit: Name, key: Option<ItemKey>) -> bool {
+    match limit.counted {
+        Counted::Sessions => false,
+        Counted::Units { unit: of, item } => of == unit && (item.is_none() || item == key),
+    }
+}
+
+/// The holds that a limit counts, or the open sessions.
+fn held_in(account: &Account, limit: &Limit) -> i128 {
+    if limit.counted == Counted::Sessions {
+        return account.sessions.len() as i128;
+    }
+    let items = account.sessions.iter().flat_map(|session| &session.items);
+    items.filter(|item| counts(limit, item.unit, Some(item.key))).map(outstanding).sum()
+}
+
+/// I20: a limit has used what was reported and debited of it, less what was refunded; what is used
+/// and held grows above its amount by reported use alone.
+fn limited(
+    before: Option<&Account>,
+    after: Option<&Account>,
+    op: &Op,
+    answer: &Answer,
+    now: Time,
+) -> Checked {
+    let (Some(before), Some(after)) = (before, after) else { return Ok(()) };
+    for is in &after.limits {
+        let set = matches!(op, Op::Limit { limit, .. } if *limit == is.id);
+        let Some(was) = before.limits.iter().find(|was| was.id == is.id && !set) else { continue };
+        let (was, is) = (was.at(now), is.at(now));
+        let mut reported = 0;
+        for item in op.request().iter().flat_map(|request| &request.items) {
+            if counts(&is, item.unit, Some(item.key)) {
+                reported += i128::from(item.used.unwrap_or(0));
+            }
+        }
+        let debited = match (op, answer) {
+            (Op::Debit { unit, .. }, Answer::Amount { amount, .. }) if counts(&is, *unit, None) => {
+                i128::from(*amount)
+            }
+            _ => 0,
+        };
+        let refunded = match (op, answer) {
+            (Op::Refund { .. }, Answer::Amount { amount, .. }) => i128::from(*amount),
+            _ => 0,
+        };
+        let grown = i128::from(is.used) - i128::from(was.used);
+        let told = || format!("I20: {was:?} became {is:?}");
+        ensure(grown <= reported + debited, told)?;
+        ensure(grown >= reported + debited - refunded, told)?;
+        let overrun = i128::from(is.overrun) - i128::from(was.overrun);
+        ensure(overrun <= reported, told)?;
+    }
+    Ok(())
 }
 
 /// Invariants between the accounts before and after a Commit of `op` at `now`.
@@ -79,6 +144,7 @@ pub(crate) fn transition(
     moved(before, after)?;
     bystanders(before, after, own, now)?;
     accounted(before, after, op, answer)?;
+    limited(before, after, op, answer, now)?;
     if let (Some(own), Answer::Session { code, version, items }) = (own, answer) {
         let is_open = session(after, own).is_some();
         ensure(is_open == (*version > 0), || format!("I14: open {is_open}, {answer:?}"))?;

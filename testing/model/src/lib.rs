@@ -15,7 +15,7 @@ mod shrink;
 pub use desk::Desk;
 pub use generate::Generator;
 pub use keys::{EntityOp, Held, Keys, Refused, Until};
-pub use model::{BucketShot, ItemShot, Model, ModelResult, SessionShot, Snapshot};
+pub use model::{BucketShot, ItemShot, LimitShot, Model, ModelResult, SessionShot, Snapshot};
 pub use op::{Op, Request, key, name};
 pub use pair::{Came, Event, Pair, What};
 pub use random::Random;

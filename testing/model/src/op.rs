@@ -1,8 +1,8 @@
 //! Commands that own their bytes, so that a test can keep, change and print a list of them.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Create, ItemKey, ItemRequest, Name, NewBucket, Overrun, Period,
-    SessionRequest, Status,
+    BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
+    Overrun, Period, SessionRequest, Status,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -57,6 +57,11 @@ pub enum Op {
         amount: i64,
         unit: Option<Name>,
         period: Option<Period>,
+    },
+    Limit {
+        txn: String,
+        limit: Name,
+        terms: LimitTerms,
     },
     Reserve(Request),
     Update(Request),
@@ -219,6 +224,20 @@ impl Op {
         Op::Counter { txn: txn.to_string(), counter: name(counter), amount, unit: None, period }
     }
 
+    /// A limit of all of a unit.
+    pub fn limit(txn: &str, limit: &str, unit: &str, amount: i64, period: Option<Period>) -> Op {
+        let counted = Counted::Units { unit: name(unit), item: None };
+        let terms = LimitTerms::Set { counted, amount, period, offset_minutes: None };
+        Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
+    }
+
+    /// A limit of open sessions.
+    pub fn session_limit(txn: &str, limit: &str, amount: i64) -> Op {
+        let counted = Counted::Sessions;
+        let terms = LimitTerms::Set { counted, amount, period: None, offset_minutes: None };
+        Op::Limit { txn: txn.to_string(), limit: name(limit), terms }
+    }
+
     /// An abort by the operator.
     pub fn release(session: &str) -> Op {
         Op::Release { session: session.to_string() }
@@ -291,6 +310,9 @@ impl Op {
                 unit: *unit,
                 period: *period,
             },
+            Op::Limit { txn, limit, terms } => {
+                Command::Limit { txn: txn.as_bytes(), limit: *limit, terms: *terms }
+            }
             Op::Reserve(request) => Command::Reserve(request.borrow()),
             Op::Update(request) => Command::Update(request.borrow()),
             Op::Terminate(request) => Command::Terminate(request.borrow()),

@@ -2,7 +2,7 @@
 //! side by side, depth first. What changed nothing is not followed: what comes after it was or
 //! will be seen without it.
 
-use scurry_ledger::{BucketAttributes, Limits, Overrun, Period, Status, Time};
+use scurry_ledger::{BucketAttributes, Counted, LimitTerms, Limits, Overrun, Period, Status, Time};
 use scurry_model::{Came, Event, Op, Pair, Request, What, name};
 
 /// One letter of an alphabet.
@@ -175,6 +175,42 @@ fn every_short_sequence_of_balance_commands() {
     ]);
     letters.extend([Letter::Tick, Letter::Wait(3)]);
     let steps = Scope::all(limits(), &two_buckets(), letters, 7);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+#[test]
+fn every_short_life_of_a_limit() {
+    let new = |session, number| Request::new(session, number);
+    let with = |txn: &str, limit, terms| Op::Limit { txn: txn.to_string(), limit, terms };
+    let of_item = LimitTerms::Set {
+        counted: Counted::Units { unit: name("u"), item: Some(1.into()) },
+        amount: 1,
+        period: None,
+        offset_minutes: None,
+    };
+    let mut letters = ops(vec![
+        Op::limit("a", "l", "u", 2, Some(Period::Hour)),
+        Op::limit("b", "l", "u", 1, None),
+        with("c", name("i"), of_item),
+        Op::session_limit("e", "n", 1),
+        with("f", name("l"), LimitTerms::Remove),
+        new("s", 0).ask(1, "u", 2).reserve(),
+        new("s", 1).both(1, "u", 1, 2).update(),
+        new("s", 2).used(1, "u", 4).terminate(),
+        new("t", 0).ask(2, "u", 1).reserve(),
+        Op::debit("d", "u", 1),
+        Op::refund("r", "d", None),
+    ]);
+    letters.extend([Letter::Wait(3_600_000)]);
+    let limits = Limits {
+        limits_max: 2,
+        transactions_max: 16,
+        transaction_ms: 5_000_000,
+        validity_ms_default: 2_500_000,
+        tcc_ms_max: 5_000_000,
+        ..limits()
+    };
+    let steps = Scope::all(limits, &[Op::create(&[("a", "u", 5)])], letters, 6);
     assert!(steps > 100_000, "only {steps} steps");
 }
 

@@ -9,6 +9,7 @@ fn others(random: &mut Random) -> Limits {
         identities_max: random.below(3),
         buckets_max: random.below(5),
         counters_max: random.below(4),
+        limits_max: random.below(4),
         sessions_max: random.below(4),
         session_ids_max: random.below(9),
         items_max: random.below(9),

@@ -11,6 +11,8 @@ mod due;
 mod duplicates;
 #[path = "rules/late_use.rs"]
 mod late_use;
+#[path = "rules/limits.rs"]
+mod limits;
 #[path = "rules/order.rs"]
 mod order;
 #[path = "rules/sessions.rs"]

@@ -36,7 +36,8 @@ fn id(op: &Op) -> Option<(&str, Option<u32>)> {
         | Op::Bucket { txn, .. }
         | Op::Debit { txn, .. }
         | Op::Refund { txn, .. }
-        | Op::Counter { txn, .. } => Some((txn, None)),
+        | Op::Counter { txn, .. }
+        | Op::Limit { txn, .. } => Some((txn, None)),
         Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {
             Some((&request.session, Some(request.request)))
         }

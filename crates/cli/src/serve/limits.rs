@@ -2,7 +2,9 @@
 
 use crate::written::{Number, from_text};
 use anyhow::{Result, ensure};
-use scurry_ledger::{ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, Limits, Overrun};
+use scurry_ledger::{
+    ANSWERS_MAX, BLOB_LEN_MAX, BUCKETS_MAX, IDS_MAX, ITEMS_MAX, LIMITS_MAX, Limits, Overrun,
+};
 use serde::{Deserialize, Deserializer};
 use std::str::FromStr;
 
@@ -21,6 +23,8 @@ pub(crate) struct LimitsTable {
     buckets_max: usize,
     #[serde(deserialize_with = "number::<0, 1_024, _, _>")]
     counters_max: usize,
+    #[serde(deserialize_with = "number::<0, { LIMITS_MAX as u64 }, _, _>")]
+    limits_max: usize,
     #[serde(deserialize_with = "number::<1, { IDS_MAX as u64 }, _, _>")]
     sessions_max: usize,
     #[serde(deserialize_with = "number::<1, { IDS_MAX as u64 }, _, _>")]

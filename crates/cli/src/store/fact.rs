@@ -1,8 +1,8 @@
 //! Facts of a Change in words: one definition for people and for machines.
 
 use scurry_ledger::{
-    Allowance, Answers, BucketTerms, Change, Id, ItemAnswer, ItemAt, ItemKey, Name, Op,
-    PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
+    Allowance, Answers, BucketTerms, Change, Counted, Id, ItemAnswer, ItemAt, ItemKey, Limit, Name,
+    Op, PackedAnswer, Posting, SessionAt, Time, Tombstone, TombstoneKind, Transaction, WindowEntry,
 };
 use serde_json::{Map, Value, json};
 
@@ -138,6 +138,27 @@ fn fact(op: &Op) -> Fact {
             ("note-refund", [vec![("debit", id(debit))], posting(of)].concat())
         }
         Op::Forget => ("forget", vec![]),
+        Op::SetLimit(of) => ("set-limit", limit(of)),
+        Op::RemoveLimit(of) => ("remove-limit", vec![("id", name(of))]),
+        Op::BeginLimitPeriod { limit: at, start } => {
+            ("begin-limit-period", vec![("limit", json!(at.0)), ("start_ms", time(*start))])
+        }
+        Op::CountUse { limit: at, used, overrun } => (
+            "count-use",
+            vec![("limit", json!(at.0)), ("used", json!(used)), ("overrun", json!(overrun))],
+        ),
+        Op::UncountUse { limit: at, amount } => {
+            ("uncount-use", vec![("limit", json!(at.0)), ("amount", json!(amount))])
+        }
+        Op::ReachThreshold { limit: of, percent, used, amount } => (
+            "reach-threshold",
+            vec![
+                ("limit", name(of)),
+                ("percent", json!(percent)),
+                ("used", json!(used)),
+                ("amount", json!(amount)),
+            ],
+        ),
         Op::LateUse { key, unit, used, uncollected } => (
             "late-use",
             vec![
@@ -196,6 +217,27 @@ fn terms(terms: &BucketTerms) -> Fields {
         ("valid_from_ms", time(terms.valid_from)),
         ("valid_to_ms", json!(terms.valid_to.map(|time| time.0))),
         ("floor", json!(terms.floor)),
+    ]
+}
+
+fn limit(limit: &Limit) -> Fields {
+    let (unit, item) = match limit.counted {
+        Counted::Sessions => (Value::Null, Value::Null),
+        Counted::Units { unit, item } => (name(&unit), item.map_or(Value::Null, item_key)),
+    };
+    vec![
+        ("id", name(&limit.id)),
+        ("unit", unit),
+        ("item", item),
+        ("amount", json!(limit.amount)),
+        ("period", json!(limit.cycle.period.name())),
+        ("offset", json!(limit.cycle.offset_minutes)),
+        ("period_start_ms", time(limit.period_start)),
+        ("since", json!(limit.since)),
+        ("used", json!(limit.used)),
+        ("overrun", json!(limit.overrun)),
+        ("held", json!(limit.held)),
+        ("told", json!(limit.told)),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Writes an op: its number, then its fields in the order of their declaration.
 
 use super::Touched;
+use super::limit::put_limit;
 use super::remembered::{put_denied, put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
@@ -40,6 +41,12 @@ pub(super) mod number {
     pub(in crate::change) const FORGET: u8 = 31;
     pub(in crate::change) const REMOVE_NAMED_BUCKET: u8 = 32;
     pub(in crate::change) const NAME_SESSION: u8 = 53;
+    pub(in crate::change) const SET_LIMIT: u8 = 54;
+    pub(in crate::change) const REMOVE_LIMIT: u8 = 55;
+    pub(in crate::change) const BEGIN_LIMIT_PERIOD: u8 = 56;
+    pub(in crate::change) const COUNT_USE: u8 = 57;
+    pub(in crate::change) const UNCOUNT_USE: u8 = 58;
+    pub(in crate::change) const REACH_THRESHOLD: u8 = 59;
     pub(in crate::change) const SET_ALLOWANCE: u8 = 60;
     pub(in crate::change) const END_ALLOWANCE: u8 = 61;
     pub(in crate::change) const BEGIN_PERIOD: u8 = 62;
@@ -227,6 +234,37 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             });
         }
         Op::Forget => pen.byte(number::FORGET),
+        Op::SetLimit(limit) => {
+            pen.byte(number::SET_LIMIT);
+            put_limit(pen, limit, at);
+        }
+        Op::RemoveLimit(id) => {
+            pen.byte(number::REMOVE_LIMIT);
+            pen.name(id);
+        }
+        Op::BeginLimitPeriod { limit, start } => {
+            pen.byte(number::BEGIN_LIMIT_PERIOD);
+            pen.byte(limit.0);
+            pen.time(*start, at);
+        }
+        Op::CountUse { limit, used, overrun } => pen.fields(|line| {
+            line.bytes([number::COUNT_USE, limit.0]);
+            line.amount(*used);
+            line.amount(*overrun);
+        }),
+        Op::UncountUse { limit, amount } => pen.fields(|line| {
+            line.bytes([number::UNCOUNT_USE, limit.0]);
+            line.amount(*amount);
+        }),
+        Op::ReachThreshold { limit, percent, used, amount } => {
+            pen.byte(number::REACH_THRESHOLD);
+            pen.name(limit);
+            pen.fields(|line| {
+                line.byte(*percent);
+                line.amount(*used);
+                line.amount(*amount);
+            });
+        }
         Op::LateUse { key, unit, used, uncollected } => {
             pen.byte(number::LATE_USE);
             match key {

@@ -1,5 +1,6 @@
 //! Reads an op.
 
+use super::limit::{take_limit, take_period, take_threshold};
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
 use super::remembered::{take_denied, take_tombstone, take_transaction};
 use super::{ChangeError, Facts};
@@ -7,8 +8,8 @@ use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, LateAnswer, Op, Overrun,
-    PackedAnswer, Period, Posting, SessionAt, Status, Time,
+    Allowance, BucketNo, BucketTerms, Cycle, ItemAt, ItemId, ItemKey, LateAnswer, LimitAt, Op,
+    Overrun, PackedAnswer, Posting, SessionAt, Status, Time,
 };
 
 /// Reads one op and hands it on. Each kind is handed on by itself: an op is large, so only the bytes
@@ -142,6 +143,24 @@ fn take_rarer(
             facts.take(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
         }
         number::FORGET => facts.take(Op::Forget),
+        number::SET_LIMIT => facts.take(Op::SetLimit(Box::new(take_limit(from, at)?))),
+        number::REMOVE_LIMIT => facts.take(Op::RemoveLimit(from.name()?)),
+        number::BEGIN_LIMIT_PERIOD => {
+            facts.take(Op::BeginLimitPeriod { limit: LimitAt(from.byte()?), start: from.time(at)? })
+        }
+        number::COUNT_USE => facts.take(Op::CountUse {
+            limit: LimitAt(from.byte()?),
+            used: take_positive(from)?,
+            overrun: from.amount()?,
+        }),
+        number::UNCOUNT_USE => facts
+            .take(Op::UncountUse { limit: LimitAt(from.byte()?), amount: take_positive(from)? }),
+        number::REACH_THRESHOLD => facts.take(Op::ReachThreshold {
+            limit: from.name()?,
+            percent: take_threshold(from)?,
+            used: from.amount()?,
+            amount: from.amount()?,
+        }),
         number::LATE_USE => {
             let key = match from.string()? {
                 [] => ItemKey::Number(from.narrow()?),
@@ -221,17 +240,6 @@ fn take_overrun(from: &mut Cursor<'_>) -> Result<Overrun, Malformed> {
     match from.byte()? {
         0 => Ok(Overrun::Overdraw),
         1 => Ok(Overrun::Clamp),
-        _ => Err(Malformed::Choice),
-    }
-}
-
-fn take_period(from: &mut Cursor<'_>) -> Result<Period, Malformed> {
-    match from.byte()? {
-        0 => Ok(Period::None),
-        1 => Ok(Period::Hour),
-        2 => Ok(Period::Day),
-        3 => Ok(Period::Week),
-        4 => Ok(Period::Month),
         _ => Err(Malformed::Choice),
     }
 }

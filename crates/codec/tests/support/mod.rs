@@ -2,9 +2,10 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Cycle, DebitPart, Id, ItemAnswer,
-    ItemAnswers, ItemAt, ItemKey, LateAnswer, Name, Op, Overrun, PackedAnswer, Period, Posting,
-    SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind, Transaction,
+    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Counted, Cycle, DebitPart, Id,
+    ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, Name, Op, Overrun,
+    PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
+    Transaction,
 };
 
 pub(crate) const CHECKSUM: Checksum = crc32c::crc32c_append;
@@ -34,6 +35,21 @@ pub(crate) fn flipped(bytes: &[u8]) -> impl Iterator<Item = (usize, Vec<u8>)> {
         copy[bit / 8] ^= 1 << (bit % 8);
         (bit, copy)
     })
+}
+
+fn set_limit(counted: Counted, cycle: Cycle, told: u8) -> Op {
+    Op::SetLimit(Box::new(Limit {
+        id: name("a-day"),
+        counted,
+        amount: 1_000,
+        cycle,
+        period_start: cycle.start(AT),
+        since: 300,
+        used: 850,
+        overrun: 1,
+        held: 151,
+        told,
+    }))
 }
 
 /// Each op, with fields short and long, in the order of their numbers.
@@ -94,6 +110,8 @@ pub(crate) fn every_op() -> Change {
         floor: -500,
     };
     let short = BucketTerms { priority: 100, valid_from: Time(0), valid_to: None, floor: 0 };
+    let of_item = |key| Counted::Units { unit: name("octets"), item: Some(key) };
+    let a_day = Cycle { period: Period::Day, offset_minutes: -90 };
     let ops = vec![
         Op::Create(Status::Suspended),
         Op::Delete,
@@ -170,6 +188,15 @@ pub(crate) fn every_op() -> Change {
         }),
         Op::EndAllowance(BucketNo(10)),
         Op::BeginPeriod { bucket: BucketNo(11), period_start: AT },
+        set_limit(Counted::Sessions, Cycle::NONE, 0),
+        set_limit(Counted::Units { unit: name("octets"), item: None }, Cycle::NONE, 80),
+        set_limit(of_item(ItemKey::Number(u32::MAX)), a_day, 100),
+        set_limit(of_item(ItemKey::new(b"gpt-x").expect("a key")), a_day, 0),
+        Op::RemoveLimit(name("a-day")),
+        Op::BeginLimitPeriod { limit: LimitAt(3), start: AT.plus_ms(-3_600_000) },
+        Op::CountUse { limit: LimitAt(15), used: 300, overrun: 0 },
+        Op::UncountUse { limit: LimitAt(0), amount: i64::MAX },
+        Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 81, amount: 100 },
         bury("denied", denied),
         deny(Cause::Balance),
         deny(limit),

@@ -77,6 +77,11 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         Op::SetCounter { id, unit, value, .. } => {
             Event::CounterSet { id: *id, unit: *unit, value: *value }
         }
+        Op::SetLimit(limit) => Event::LimitSet { id: limit.id, amount: limit.amount },
+        Op::RemoveLimit(id) => Event::LimitRemoved(*id),
+        Op::ReachThreshold { limit, percent, used, amount } => {
+            Event::LimitReached { id: *limit, percent: *percent, used: *used, amount: *amount }
+        }
         Op::OpenSession { id, .. } => Event::SessionOpened(*id),
         Op::CloseSession(_) => match behind.first() {
             Some(Op::Bury(tombstone)) => {
@@ -131,6 +136,9 @@ fn event(op: &Op, behind: &[Op]) -> Option<Event> {
         | Op::Remember(_)
         | Op::NoteRefund { .. }
         | Op::NoteLate(_)
-        | Op::Forget => return None,
+        | Op::Forget
+        | Op::BeginLimitPeriod { .. }
+        | Op::CountUse { .. }
+        | Op::UncountUse { .. } => return None,
     })
 }

@@ -52,6 +52,26 @@ pub enum Event {
         /// The value from now on.
         value: i64,
     },
+    /// A limit begins, or is changed.
+    LimitSet {
+        /// The name.
+        id: Name,
+        /// The amount from now on.
+        amount: i64,
+    },
+    /// A limit ends.
+    LimitRemoved(Name),
+    /// Used units of a limit have reached a threshold.
+    LimitReached {
+        /// The name.
+        id: Name,
+        /// The threshold, percent of the amount.
+        percent: u8,
+        /// Used in the period by then.
+        used: i64,
+        /// The amount.
+        amount: i64,
+    },
     /// A session begins.
     SessionOpened(Id),
     /// A session ends. In older logs its id is not known when nothing remembered it.
@@ -198,6 +218,9 @@ impl Event {
             Event::BucketRemoved { .. } => "bucket-removed",
             Event::Moved(movement, _) => movement.word(),
             Event::CounterSet { .. } => "counter",
+            Event::LimitSet { .. } => "limit-set",
+            Event::LimitRemoved(_) => "limit-removed",
+            Event::LimitReached { .. } => "limit",
             Event::SessionOpened(_) => "session-opened",
             Event::SessionEnded(Ending::Closed, _) => "session-closed",
             Event::SessionEnded(Ending::Released, _) => "session-released",

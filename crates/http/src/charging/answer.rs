@@ -112,6 +112,7 @@ pub(crate) struct AccountBody {
     pub(super) identities: BTreeMap<String, String>,
     pub(super) buckets: Vec<BucketBody>,
     pub(super) counters: Vec<CounterBody>,
+    pub(super) limits: Vec<LimitBody>,
     pub(super) sessions: Vec<SessionRow>,
 }
 
@@ -148,6 +149,24 @@ pub(super) struct CounterBody {
     pub(super) unit: String,
     pub(super) value: Quantity,
     pub(super) period: String,
+    pub(super) resets_at_ms: Option<i64>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[schemars(rename = "Limit")]
+pub(super) struct LimitBody {
+    pub(super) limit: String,
+    /// Null where it counts open sessions.
+    pub(super) unit: Option<String>,
+    /// Null where it counts all of the unit.
+    pub(super) item: Option<Key>,
+    pub(super) amount: Quantity,
+    pub(super) used: Quantity,
+    pub(super) held: Quantity,
+    pub(super) left: Quantity,
+    pub(super) overrun: Quantity,
+    pub(super) period: String,
+    pub(super) offset_minutes: i64,
     pub(super) resets_at_ms: Option<i64>,
 }
 

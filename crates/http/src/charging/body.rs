@@ -141,6 +141,21 @@ pub(super) struct Count {
     pub(super) period: Option<Period>,
 }
 
+/// A limit of what may be used of a unit in a period, or of open sessions.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct NewLimit {
+    /// Units of it count; open sessions where there is none.
+    pub(super) unit: Option<Name>,
+    /// Key of the item whose units count alone.
+    pub(super) item: Option<Key>,
+    pub(super) amount: Amount<0>,
+    /// Of a new limit none, else as it is, unless told otherwise.
+    pub(super) period: Option<Period>,
+    /// Minutes by which the clocks of the time zone are ahead of UTC, 0 for a new limit.
+    pub(super) offset_minutes: Option<Amount<-840, 840>>,
+}
+
 /// A session that is opened.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -1,8 +1,8 @@
 //! The commands that requests are.
 
 use super::body::{
-    Adjustment, Allowance, BucketChange, Count, Debit, NewAccount, NewSession, NewStatus, Refund,
-    SessionEnd, SessionUpdate, TopUp,
+    Adjustment, Allowance, BucketChange, Count, Debit, NewAccount, NewLimit, NewSession, NewStatus,
+    Refund, SessionEnd, SessionUpdate, TopUp,
 };
 use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
@@ -263,6 +263,34 @@ pub(super) fn count(input: &Input) -> Result<Command, Problem> {
         .integer(body.amount)
         .option("UNIT", body.unit.as_ref().map(Text::as_str))
         .option("PERIOD", body.period.map(Period::word)))
+}
+
+pub(super) fn set_limit(input: &Input) -> Result<Command, Problem> {
+    let body: NewLimit = input.json()?;
+    let limit: Name = input.text("limit")?;
+    let of_sessions = [
+        ("/item", body.item.is_some()),
+        ("/period", body.period.is_some()),
+        ("/offset_minutes", body.offset_minutes.is_some()),
+    ];
+    if body.unit.is_none()
+        && let Some((place, _)) = of_sessions.iter().find(|(_, given)| *given)
+    {
+        return Err(field_problem(FaultLocation::Body(place), "needs a unit"));
+    }
+    Ok(transaction("SCUR.LIMIT", input)?
+        .word(limit.as_str())
+        .flag("SESSIONS", body.unit.is_none())
+        .option("UNIT", body.unit.as_ref().map(Text::as_str))
+        .option("ITEM", body.item.map(|item| item.0.to_string()))
+        .option("PERIOD", body.period.map(Period::word))
+        .number("OFFSET", body.offset_minutes)
+        .number("AMOUNT", Some(body.amount)))
+}
+
+pub(super) fn remove_limit(input: &Input) -> Result<Command, Problem> {
+    let limit: Name = input.text("limit")?;
+    Ok(transaction("SCUR.LIMIT", input)?.word(limit.as_str()).word("REMOVE"))
 }
 
 pub(super) fn check(input: &Input) -> Result<Command, Problem> {

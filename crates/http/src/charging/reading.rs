@@ -2,8 +2,8 @@
 
 use super::answer::{
     AccountBody, AccountList, AccountRow, AllowanceBody, Answer, Audit, Body, BucketBody,
-    BucketTotals, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, Moved, OpenItem,
-    OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
+    BucketTotals, Checked, CounterBody, Done, FoundAccounts, ItemAnswer, LimitBody, Moved,
+    OpenItem, OpenSession, SessionAnswer, SessionRow, Sessions, Uncollected, Why,
 };
 use super::list_cursor::Cursor;
 use super::quantity::Quantity;
@@ -107,6 +107,7 @@ fn read_account(map: &Value) -> Option<AccountBody> {
         identities: identities.into_iter().collect(),
         buckets,
         counters,
+        limits: each(field(map, "limits")?, read_limit)?,
         sessions: read_sessions(map)?,
     })
 }
@@ -118,6 +119,22 @@ fn read_allowance(row: &Value) -> Option<AllowanceBody> {
         offset_minutes: row.integer()?,
         amount: row.quantity()?,
         refills_at_ms: row.integer_or_nil()?,
+    })
+}
+
+fn read_limit(limit: &mut Reader<'_>) -> Option<LimitBody> {
+    Some(LimitBody {
+        limit: limit.text()?,
+        unit: limit.text_or_nil()?,
+        item: limit.key_or_nil()?,
+        amount: limit.quantity()?,
+        used: limit.quantity()?,
+        held: limit.quantity()?,
+        left: limit.quantity()?,
+        overrun: limit.quantity()?,
+        period: limit.text()?,
+        offset_minutes: limit.integer()?,
+        resets_at_ms: limit.integer_or_nil()?,
     })
 }
 

@@ -45,11 +45,14 @@ impl<'a> Reader<'a> {
 
     /// The key of an item.
     pub(crate) fn key(&mut self) -> Option<Key> {
-        let key = match self.value()? {
-            Value::Int(number) => ItemKey::Number(u32::try_from(*number).ok()?),
-            value => ItemKey::new(bytes(value)?)?,
-        };
-        Some(Key(key))
+        key(self.value()?)
+    }
+
+    pub(crate) fn key_or_nil(&mut self) -> Option<Option<Key>> {
+        match self.value()? {
+            Value::Nil => Some(None),
+            value => Some(Some(key(value)?)),
+        }
     }
 
     /// The cause of a denial, with which a reply ends; an older server tells none.
@@ -64,12 +67,27 @@ impl<'a> Reader<'a> {
     }
 
     /// An integer, or nothing where the reply has nil.
+    pub(crate) fn text_or_nil(&mut self) -> Option<Option<String>> {
+        match self.value()? {
+            Value::Nil => Some(None),
+            value => Some(Some(text(value)?)),
+        }
+    }
+
     pub(crate) fn integer_or_nil(&mut self) -> Option<Option<i64>> {
         match self.value()? {
             Value::Nil => Some(None),
             value => Some(Some(integer(value)?)),
         }
     }
+}
+
+fn key(value: &Value) -> Option<Key> {
+    let key = match value {
+        Value::Int(number) => ItemKey::Number(u32::try_from(*number).ok()?),
+        value => ItemKey::new(bytes(value)?)?,
+    };
+    Some(Key(key))
 }
 
 pub(crate) fn list(value: &Value) -> Option<&[Value]> {

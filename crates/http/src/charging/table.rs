@@ -218,6 +218,24 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         ..BLANK
     },
     Operation {
+        id: "setLimit",
+        method: Method::Put,
+        path: "/v1/accounts/{account}/limits/{limit}",
+        command: "SCUR.LIMIT",
+        body: Some((of::<body::NewLimit>, r#"{"unit":"cent","amount":500,"period":"day"}"#)),
+        build: build::set_limit,
+        ..BLANK
+    },
+    Operation {
+        id: "removeLimit",
+        method: Method::Delete,
+        path: "/v1/accounts/{account}/limits/{limit}",
+        command: "SCUR.LIMIT",
+        notes: "This one removes it.",
+        build: build::remove_limit,
+        ..BLANK
+    },
+    Operation {
         id: "listSessions",
         method: Method::Get,
         path: "/v1/accounts/{account}/sessions",

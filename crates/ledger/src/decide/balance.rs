@@ -4,13 +4,14 @@
 use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
 use super::fields::{VALIDITY_ORDER, check_end};
+use super::limit::{Counting, tightest};
 use super::transaction::{Done, check_body, check_room, remember};
 use super::units::{burn_order, debit_parts, shortage};
-use super::{Outcome, Step, reject};
+use super::{Outcome, Step, limit, reject};
 use crate::digest::Body;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
-    Cycle, DebitPart, Id, Name, Op, Period, Posting, Status, Time, Transaction,
+    Cycle, DebitPart, Id, LimitTerms, Name, Op, Period, Posting, Status, Time, Transaction,
 };
 use alloc::vec::Vec;
 
@@ -21,7 +22,8 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
         | Command::Bucket { txn, .. }
         | Command::Debit { txn, .. }
         | Command::Refund { txn, .. }
-        | Command::Counter { txn, .. } => *txn,
+        | Command::Counter { txn, .. }
+        | Command::Limit { txn, .. } => *txn,
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
     if let Some(known) = draft.account().transactions.find(txn) {
@@ -42,6 +44,7 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
         Command::Counter { counter, amount, unit, period, .. } => {
             count(draft, counter, amount, unit, period)?
         }
+        Command::Limit { limit, ref terms, .. } => change_limit(draft, limit, terms)?,
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
     let version = draft.next_version();
@@ -285,16 +288,24 @@ fn changed_allowance(
     Ok(Some(Allowance { bucket, cycle, amount, period_start: cycle.start(draft.now) }))
 }
 
+fn change_limit(draft: &mut Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Done> {
+    let planned = limit::plan(draft, id, terms)?;
+    check_room(draft)?;
+    planned.carry_out(draft).map(Done::ok)
+}
+
 fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
     check_room(draft)?;
     if draft.account().status != Status::Active {
         return Ok(Done::denied_service(0));
     }
+    let counting = Counting { unit, item: None };
     let burn = burn_order(draft.account(), unit, draft.now);
     let postings = debit_parts(draft, &burn, amount);
     let found: i64 = postings.iter().map(|part| part.amount).sum();
-    if found < amount {
-        return Ok(Done::beyond_credit(0, shortage(draft.account(), unit)));
+    let limit = tightest(draft.account(), counting, draft.now);
+    if found < amount || limit.is_some_and(|(_, left)| left < amount) {
+        return Ok(Done::beyond_credit(0, shortage(draft.account(), counting, draft.now)));
     }
     let mut parts: Vec<DebitPart> = Vec::with_capacity(burn.len());
     for posting in postings {
@@ -305,12 +316,14 @@ fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
         }
         draft.record_outflow(Op::Debit, posting)?;
     }
+    counting.begin(draft);
+    counting.count(draft, amount, 0)?;
     Ok(Done { parts, ..Done::ok(amount) })
 }
 
 fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done> {
-    let parts = match draft.account().transactions.find(debit) {
-        Some(found) if !found.parts.is_empty() => found.parts,
+    let (parts, debited) = match draft.account().transactions.find(debit) {
+        Some(found) if !found.parts.is_empty() => (found.parts, found.version),
         _ => {
             return reject(
                 Code::UnknownTransaction,
@@ -344,6 +357,8 @@ fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done
             draft.record_inflow(Op::Refund, posting)?;
         }
         draft.record(Op::NoteRefund { debit, posting });
+        let unit = draft.bucket(posting.bucket).unit;
+        Counting { unit, item: None }.uncount(draft, posting.amount, debited);
     }
     Ok(Done::ok(amount))
 }

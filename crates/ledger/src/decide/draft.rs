@@ -23,7 +23,7 @@ pub(super) struct Mark {
     named: Named,
 }
 
-const OVERFLOW: Rejection =
+pub(super) const OVERFLOW: Rejection =
     Rejection { code: Code::Overflow, why: "a sum would leave the range of 64 bits", bound: None };
 
 impl<'a> Draft<'a> {

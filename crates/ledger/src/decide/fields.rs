@@ -2,8 +2,8 @@
 
 use super::{Step, reject};
 use crate::{
-    BucketAttributes, Code, Command, Create, Cycle, Id, ItemRequest, Limits, NewBucket, Period,
-    SessionRequest, Status, Time,
+    BucketAttributes, Code, Command, Counted, Create, Cycle, Id, ItemRequest, LimitTerms, Limits,
+    NewBucket, Period, SessionRequest, Status, Time,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -56,6 +56,10 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
             amount.map_or(Ok(()), at_least_one)
         }
         Command::Counter { txn, .. } => transaction_id(txn),
+        Command::Limit { txn, terms, .. } => {
+            transaction_id(txn)?;
+            check_limit(terms)
+        }
         Command::Reserve(request) => check_reserve(request, limits),
         Command::Update(request) => check_update(request, limits),
         Command::Terminate(request) => check_terminate(request, limits),
@@ -125,6 +129,22 @@ fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
         "OFFSET must be at least -840 and at most 840 minutes",
     )?;
     require(refill.is_none_or(|refill| refill >= 1), "AMOUNT must be at least 1")
+}
+
+/// OFFSET against the period of an existing limit is checked where it is known.
+fn check_limit(terms: &LimitTerms) -> Step<()> {
+    let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else { return Ok(()) };
+    require(amount >= 0, "AMOUNT must be at least 0")?;
+    let most = i64::from(Cycle::OFFSET_MINUTES_MAX);
+    let in_range = offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes));
+    require(in_range, "OFFSET must be at least -840 and at most 840 minutes")?;
+    let counts_sessions = counted == Counted::Sessions;
+    let never_anew = period.is_none() && offset_minutes.is_none();
+    require(!counts_sessions || never_anew, "a limit of SESSIONS takes no PERIOD and no OFFSET")?;
+    require(
+        period != Some(Period::None) || offset_minutes.is_none(),
+        "OFFSET is for a limit with a PERIOD",
+    )
 }
 
 /// The order of FROM and TO against those of an existing bucket is checked where it is known.

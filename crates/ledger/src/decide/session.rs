@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::due::bury;
 use super::room::check_room;
 use super::units::{Ask, Source, grant, release_item, settle};
-use super::{Outcome, Step, late, reject};
+use super::{Outcome, Step, late, limit, reject};
 use crate::digest::Body;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
@@ -40,8 +40,12 @@ pub(super) fn reserve(
     }
     check_room(draft, 1)?;
     if draft.account().status != Status::Active {
-        let items = deny_all(request, Code::ServiceDenied);
+        let items = deny_all(request, Code::ServiceDenied, Cause::Status);
         return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
+    }
+    if let Some(limit) = limit::closed_to_sessions(draft.account(), draft.now) {
+        let items = deny_all(request, Code::CreditLimitReached, Cause::Limit(limit));
+        return Ok(refuse(draft, request, body, Code::CreditLimitReached, items));
     }
     let before = draft.mark_if(request.close_on_denial);
     let at = open(draft, request);
@@ -307,8 +311,8 @@ fn grant_listed(
     grant(draft, at, ask)
 }
 
-fn deny_all(request: &SessionRequest<'_>, code: Code) -> ItemAnswers {
-    let denied = ItemAnswer::denied(code, Cause::of(code));
+fn deny_all(request: &SessionRequest<'_>, code: Code, cause: Cause) -> ItemAnswers {
+    let denied = ItemAnswer::denied(code, cause);
     request.items.iter().map(|_| denied).collect()
 }
 

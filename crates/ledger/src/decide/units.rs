@@ -2,6 +2,7 @@
 
 use super::Step;
 use super::draft::{Draft, sum};
+use super::limit::{Counting, tightest};
 use crate::{
     Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
     Posting, Slice, Time,
@@ -42,8 +43,14 @@ fn headroom(bucket: &Bucket) -> i64 {
     bucket.available.saturating_sub(bucket.floor).max(0)
 }
 
-/// The amount that could be granted of a unit now, at most the largest i64.
-pub(crate) fn grantable(account: &Account, unit: Name, now: Time) -> i64 {
+/// The amount that could be granted of a unit now, at most the largest i64: what the buckets have,
+/// and each limit leaves.
+pub(crate) fn grantable(account: &Account, of: Counting, now: Time) -> i64 {
+    let in_buckets = in_buckets(account, of.unit, now);
+    tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
+}
+
+fn in_buckets(account: &Account, unit: Name, now: Time) -> i64 {
     account
         .buckets
         .iter()
@@ -51,10 +58,15 @@ pub(crate) fn grantable(account: &Account, unit: Name, now: Time) -> i64 {
         .fold(0, |sum: i64, bucket| sum.saturating_add(headroom(bucket)))
 }
 
-/// The cause of a denial for want of a unit.
+/// The cause of a denial for want of a unit: a limit, where it leaves less than the buckets have.
 #[cold]
-pub(crate) fn shortage(account: &Account, unit: Name) -> Cause {
-    let has_one = account.buckets.iter().any(|bucket| bucket.unit == unit);
+pub(crate) fn shortage(account: &Account, of: Counting, now: Time) -> Cause {
+    if let Some((limit, left)) = tightest(account, of, now)
+        && left < in_buckets(account, of.unit, now)
+    {
+        return Cause::Limit(limit);
+    }
+    let has_one = account.buckets.iter().any(|bucket| bucket.unit == of.unit);
     if has_one { Cause::Balance } else { Cause::NoBucket }
 }
 
@@ -69,9 +81,14 @@ pub(super) struct Ask {
 /// Grants an item (RFC 8506 section 5.1.2; Final-Unit-Indication: section 5.6).
 pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAnswer> {
     let unit = draft.item(at).unit;
-    let grant = grantable(draft.account(), unit, draft.now).min(ask.requested);
+    let mut grant = in_buckets(draft.account(), unit, draft.now).min(ask.requested);
+    if !draft.account().limits.is_empty()
+        && let Some((_, left)) = tightest(draft.account(), Counting::of_item(draft, at), draft.now)
+    {
+        grant = grant.min(left);
+    }
     if grant < ask.min {
-        let cause = shortage(draft.account(), unit);
+        let cause = shortage(draft.account(), Counting::of_item(draft, at), draft.now);
         return Ok(ItemAnswer::denied(Code::CreditLimitReached, cause));
     }
     sum(draft.item(at).granted, grant)?;
@@ -101,6 +118,10 @@ pub(super) enum Source {
 /// Settles reported use. Returns what could not be debited.
 pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Source) -> Step<i64> {
     sum(draft.item(at).used, used)?;
+    let is_limited = used > 0 && !draft.account().limits.is_empty();
+    if is_limited {
+        Counting::of_item(draft, at).begin(draft);
+    }
     let mut rest = used;
     if source == Source::OwnHold {
         // A slice that is used up gives way to the next.
@@ -120,6 +141,9 @@ pub(super) fn settle(draft: &mut Draft<'_>, at: ItemAt, used: i64, source: Sourc
     }
     if used > 0 {
         draft.record(Op::Use { at, used, direct: beyond_hold - uncollected, uncollected });
+        if is_limited {
+            Counting::of_item(draft, at).count(draft, used, used - beyond_hold)?;
+        }
     }
     if source == Source::OwnHold {
         release_item(draft, at, draft.now);
@@ -137,8 +161,11 @@ pub(super) fn settle_late(
     if used == 0 {
         return Ok(0);
     }
+    let counting = Counting { unit, item: Some(key) };
+    counting.begin(draft);
     let uncollected = debit_use(draft, unit, used, overrun)?;
     draft.record(Op::LateUse { key, unit, used, uncollected });
+    counting.count(draft, used, 0)?;
     Ok(uncollected)
 }
 

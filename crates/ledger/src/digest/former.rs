@@ -93,14 +93,15 @@ impl Digest {
     }
 }
 
-/// The digest of a body that release 0.1 could be sent.
+/// The digest of a body that release 0.1 could be sent, 0 of any other.
 pub(super) fn digest(command: &Command<'_>) -> u64 {
     let mut digest = Digest(0x5343_5552_5259_0001);
     match command {
         Command::Create(_)
         | Command::Status { .. }
         | Command::Delete { .. }
-        | Command::Release { .. } => return 0,
+        | Command::Release { .. }
+        | Command::Limit { .. } => return 0,
         Command::TopUp { bucket, amount, unit, attributes, .. } => {
             digest.word(1);
             digest.name(*bucket);

@@ -45,8 +45,8 @@ family! {
 family! {
     /// SCUR commands that the ledger decides.
     ScurWriteId after ScurReadId::END;
-    Create, Status, Delete, TopUp, Adjust, Bucket, Debit, Refund, Counter, Reserve, Update,
-    Terminate, Release,
+    Create, Status, Delete, TopUp, Adjust, Bucket, Debit, Refund, Counter, Limit,
+    Reserve, Update, Terminate, Release,
 }
 family! {
     /// Images of accounts, which move between stores.

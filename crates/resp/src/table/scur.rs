@@ -4,7 +4,7 @@ use super::{BLANK, CommandId, Memory, Role, ScurReadId, ScurWriteId, Spec, Sprea
 use scurry_ledger::Code::{
     AccountExists, BucketExpired, Busy, CreditLimitReached, IdentityExists, Invalid, NotApplicable,
     NotEmpty, OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
-    UnknownBucket, UnknownSession, UnknownTransaction, VersionConflict,
+    UnknownBucket, UnknownLimit, UnknownSession, UnknownTransaction, VersionConflict,
 };
 
 const WRITE: &[&str] = &["write", "fast"];
@@ -200,6 +200,21 @@ pub(super) const COMMANDS: &[Spec] = &[
         ..BASE
     },
     Spec {
+        id: CommandId::ScurWrite(ScurWriteId::Limit),
+        name: "SCUR.LIMIT",
+        role: Role::Provision,
+        arity: -5,
+        flags: WRITE,
+        memory: Memory::ForNew,
+        summary: "Limits what may be used of a unit in a period, or how many sessions may be open; changes or removes a limit. Amount: what is left of it.",
+        term: "spending limit, policy counter (TS 29.594)",
+        grammar: "account txn limit (UNIT unit [ITEM key] AMOUNT n [PERIOD none|hour|day|week|month] [OFFSET minutes] | SESSIONS AMOUNT n | REMOVE)",
+        reply: AMOUNT_REPLY,
+        codes: &[Invalid, UnknownAccount, RequestMismatch, UnknownLimit, Busy, Overflow],
+        example: "SCUR.LIMIT alice txn-7 a-day UNIT cent PERIOD day AMOUNT 500",
+        ..BASE
+    },
+    Spec {
         id: CommandId::ScurRead(ScurReadId::Check),
         name: "SCUR.CHECK",
         role: Role::Read,
@@ -315,14 +330,15 @@ pub(super) const COMMANDS: &[Spec] = &[
         role: Role::Read,
         arity: 2,
         flags: READ,
-        summary: "Shows the account: buckets, counters and open sessions in one atomic read.",
+        summary: "Shows the account: buckets, counters, limits and open sessions in one atomic read.",
         term: "GetMsData, balance query",
         grammar: "account",
-        reply: "map of: status, version, identities, buckets, counters, sessions\n\
+        reply: "map of: status, version, identities, buckets, counters, limits, sessions\n\
                 identities: array of [kind, value]\n\
                 buckets: array of [id, unit, available, held, floor, priority, valid_from, valid_to] (valid_to nil when none)\n\
                 a bucket with an allowance has one more: [period, offset, amount, refills_at] (refills_at nil when it ends before)\n\
                 counters: array of [id, unit, value, period, resets_at] (resets_at nil for period none)\n\
+                limits: array of [id, unit, item, amount, used, held, left, overrun, period, offset, resets_at] (unit and item nil for open sessions, item nil for all of a unit)\n\
                 sessions: array of [id, version, deadline]",
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.GET alice",

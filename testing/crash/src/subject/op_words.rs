@@ -1,7 +1,7 @@
 //! Commands of the model as requests.
 
 use crate::wire::{Words, words};
-use scurry_ledger::{BucketAttributes, ItemRequest};
+use scurry_ledger::{BucketAttributes, Counted, ItemRequest, LimitTerms};
 use scurry_model::{Op, Request};
 use std::fmt::Write as _;
 
@@ -46,11 +46,38 @@ fn line(id: &str, op: &Op) -> String {
         Op::Counter { txn, counter, amount, .. } => {
             format!("SCUR.COUNTER {id} {txn} {} {amount}", counter.as_str())
         }
+        Op::Limit { txn, limit, terms } => {
+            let mut line = format!("SCUR.LIMIT {id} {txn} {}", limit.as_str());
+            terms_of(&mut line, terms);
+            line
+        }
         Op::Reserve(of) => request(id, "SCUR.RESERVE", of),
         Op::Update(of) => request(id, "SCUR.UPDATE", of),
         Op::Terminate(of) => request(id, "SCUR.TERMINATE", of),
         Op::Release { session } => format!("SCUR.RELEASE {id} {session}"),
     }
+}
+
+fn terms_of(line: &mut String, terms: &LimitTerms) {
+    let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else {
+        return put(line, format_args!(" REMOVE"));
+    };
+    match counted {
+        Counted::Sessions => put(line, format_args!(" SESSIONS")),
+        Counted::Units { unit, item } => {
+            put(line, format_args!(" UNIT {}", unit.as_str()));
+            if let Some(key) = item {
+                put(line, format_args!(" ITEM {key}"));
+            }
+        }
+    }
+    if let Some(period) = period {
+        put(line, format_args!(" PERIOD {}", period.name()));
+    }
+    if let Some(minutes) = offset_minutes {
+        put(line, format_args!(" OFFSET {minutes}"));
+    }
+    put(line, format_args!(" AMOUNT {amount}"));
 }
 
 fn request(id: &str, name: &str, of: &Request) -> String {

@@ -61,7 +61,9 @@ impl Requests {
             }
             15..25 => Op::debit(&self.fresh('d'), unit, random.between(1, 90)),
             25..30 => self.refund(random),
-            30..34 => Op::counter(&self.fresh('c'), "calls", random.pick(&[1, 1, -1]), None),
+            // Of no period: the model's clock is not the server's.
+            30 => Op::limit(&self.fresh('l'), "most", "octet", random.between(0, 900), None),
+            31..34 => Op::counter(&self.fresh('c'), "calls", random.pick(&[1, 1, -1]), None),
             34..46 => self.once_more(pending, random),
             46..60 => self.reserve(random),
             60..84 => self.update(random, shot),

@@ -33,6 +33,13 @@ pub fn of_model(shot: Option<&Snapshot>) -> String {
     for (id, (unit, period, value)) in &shot.counters {
         lines.push(format!("counter {id} {unit} {period} {value}"));
     }
+    for l in &shot.limits {
+        lines.push(format!(
+            "limit {} {}",
+            l.id,
+            numbers([l.amount, l.used, l.held, l.left, l.overrun])
+        ));
+    }
     for (unit, amount) in &shot.uncollected {
         lines.push(format!("uncollected {unit} {amount}"));
     }
@@ -92,6 +99,12 @@ pub fn of_server(replies: &[Value], sessions: &[String]) -> Result<String> {
         };
         let (id, unit, period) = (text(id)?, text(unit)?, text(period)?);
         lines.push(format!("counter {id} {unit} {period} {}", int(value)?));
+    }
+    for limit in array(entry(get, "limits")?)? {
+        let [id, _, _, amounts @ .., _, _, _] = array(limit)? else {
+            anyhow::bail!("a limit is {limit}")
+        };
+        lines.push(format!("limit {} {}", text(id)?, ints(amounts)?));
     }
     for pair in array(entry(audit, "uncollected")?)? {
         let [unit, amount] = array(pair)? else { anyhow::bail!("uncollected is {pair}") };

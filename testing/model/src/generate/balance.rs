@@ -1,10 +1,11 @@
 //! The commands with a transaction id of the nasty runs.
 
 use super::{BUCKETS, Generator};
-use crate::{Op, Pair, name};
-use scurry_ledger::{Bucket, BucketAttributes, Name, Period, Time};
+use crate::{Op, Pair, key, name};
+use scurry_ledger::{Bucket, BucketAttributes, Counted, LimitTerms, Name, Period, Time};
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
+const LIMITS: &[&str] = &["all", "day", "hour", "item", "open"];
 const COUNTERS: &[&str] = &["day", "month", "plain"];
 
 impl Generator {
@@ -183,5 +184,46 @@ impl Generator {
         };
         let unit = if self.random.one_in(5) { Some(self.unit()) } else { None };
         Op::Counter { txn: self.txn(), counter: name(counter), amount: self.amount(), unit, period }
+    }
+
+    /// Limits that are hit, of a period that passes soon; what each counts goes by its name.
+    pub(super) fn limit(&mut self) -> Op {
+        let limit = self.random.pick(LIMITS);
+        let txn = self.txn();
+        if self.random.one_in(12) {
+            return Op::Limit { txn, limit: name(limit), terms: LimitTerms::Remove };
+        }
+        let usual = match limit {
+            "open" => Counted::Sessions,
+            "item" => {
+                let item = self.random.pick(&[0.into(), 0.into(), key("-")]);
+                Counted::Units { unit: name("oct"), item: Some(item) }
+            }
+            "hour" => Counted::Units { unit: name("sec"), item: None },
+            _ => Counted::Units { unit: name("oct"), item: None },
+        };
+        let other = Counted::Units { unit: self.unit(), item: Some(1.into()) };
+        let counted = if self.random.one_in(25) { other } else { usual };
+        let amount = match self.random.below(30) {
+            0 => self.amount(),
+            1..4 if self.huge => i64::MAX,
+            _ if counted == Counted::Sessions => self.random.between(0, 3),
+            _ => self.random.between(0, 40),
+        };
+        let periods = [Period::Hour, Period::Day, Period::Week, Period::Month, Period::None];
+        let (mut period, mut offset_minutes) = (None, None);
+        if counted != Counted::Sessions || self.random.one_in(20) {
+            let usual = if limit == "hour" { Period::Hour } else { Period::Day };
+            period = match self.random.below(8) {
+                0 => None,
+                1..3 => Some(self.random.pick(&periods)),
+                _ => Some(usual),
+            };
+            if self.random.one_in(3) {
+                offset_minutes = Some(self.random.pick(&[60, 60, 60, 0, -480, 840, 841]));
+            }
+        }
+        let terms = LimitTerms::Set { counted, amount, period, offset_minutes };
+        Op::Limit { txn, limit: name(limit), terms }
     }
 }

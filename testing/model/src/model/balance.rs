@@ -2,7 +2,7 @@
 
 use super::calendar::Zone;
 use super::state::{Allowance, Counter, State, Transaction, take};
-use super::{Context, Refusal, calendar, id, provision, require};
+use super::{Context, Refusal, calendar, id, limit, provision, require};
 use scurry_ledger::{
     Answer, BucketAttributes, Cause, Code, Command, Name, NewBucket, Period, Status,
 };
@@ -70,6 +70,7 @@ fn fields(command: &Command<'_>) -> Result<String, Code> {
             (txn, amount.is_none_or(|amount| amount >= 1) && id(debit).is_ok())
         }
         Command::Counter { txn, .. } => (txn, true),
+        Command::Limit { txn, terms, .. } => (txn, limit::is_fine(&terms)),
         _ => return Err(Code::Invalid),
     };
     require(fine, Code::Invalid)?;
@@ -116,6 +117,9 @@ fn perform(
         Command::Refund { debit, amount, .. } => refund(state, context, debit, amount, full),
         Command::Counter { counter, amount, unit, period, .. } => {
             count(state, context, counter, amount, (unit, period), full)
+        }
+        Command::Limit { limit, terms, .. } => {
+            limit::execute(state, context, limit, terms, full).map(Effect::ok)
         }
         _ => Err(Code::Invalid),
     }
@@ -261,10 +265,12 @@ fn debit(
         return Ok(Effect::denied(Code::ServiceDenied, 0, Cause::Status));
     }
     let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
-    if rest > 0 {
-        let cause = state.shortage(unit.as_str());
+    let tightest = state.tightest(unit.as_str(), None, context.now);
+    if rest > 0 || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
+        let cause = state.shortage(unit.as_str(), None, context.now);
         return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
     }
+    state.debit_counts(unit.as_str(), amount.into(), context.now);
     let mut parts: Vec<(u32, i128)> = vec![];
     for (serial, amount) in debits {
         state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
@@ -298,6 +304,8 @@ fn refund(
         if bucket.is_expired(now) {
             bucket.expired += amount;
         }
+        let unit = bucket.unit.clone();
+        state.refund_counts(&unit, &debit, amount, now);
     }
     require(!full, Code::Busy)?;
     state.fits()?;

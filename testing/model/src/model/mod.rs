@@ -8,13 +8,14 @@ mod balance;
 mod body;
 pub(crate) mod calendar;
 mod due;
+mod limit;
 mod money;
 mod provision;
 mod session;
 mod snapshot;
 mod state;
 
-pub use snapshot::{BucketShot, ItemShot, SessionShot, Snapshot};
+pub use snapshot::{BucketShot, ItemShot, LimitShot, SessionShot, Snapshot};
 
 use scurry_ledger::{Answer, Cause, Checked, Code, Command, Limits, Name, Status, Time};
 use state::State;
@@ -113,10 +114,12 @@ impl Model {
         let mut state = self.state.clone()?;
         due::apply(&mut state, Context { now, limits: &self.limits }).ok()?;
         let all: i128 = state.rooms(unit.as_str(), now).iter().map(|room| room.1).sum();
+        let left = state.tightest(unit.as_str(), None, now).map_or(all, |(_, left)| left);
+        let all = all.min(left);
         let grantable = i64::try_from(all.min(i64::MAX.into())).ok()?;
         let (code, cause) = match state.status {
             Status::Active if grantable < amount => {
-                (Code::CreditLimitReached, state.shortage(unit.as_str()))
+                (Code::CreditLimitReached, state.shortage(unit.as_str(), None, now))
             }
             Status::Active => (Code::Ok, Cause::None),
             _ => (Code::ServiceDenied, Cause::Status),

@@ -44,6 +44,8 @@ pub(super) fn settle(
 ) -> Result<i128, Code> {
     let unit = item.unit.as_str();
     let mut rest = i128::from(item.used.unwrap_or(0));
+    let (used, key) = (rest, item.key.to_string());
+    let left = state.before_use(unit, Some(&key), used, now);
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let overrun = open.overrun;
     let line = open.item_or_new(item);
@@ -61,6 +63,7 @@ pub(super) fn settle(
             state.fits()?;
         }
     }
+    state.after_use(unit, Some(&key), (used, rest), &left);
     let (mut debits, rest) = state.spread(unit, rest, now);
     let mut uncollected = rest;
     if let (Overrun::Overdraw, true, Some(&last)) =
@@ -95,8 +98,11 @@ pub(super) fn settle_late(
     overrun: Overrun,
     now: i64,
 ) -> Result<i128, Code> {
-    let unit = item.unit.as_str();
-    let (mut debits, mut rest) = state.spread(unit, item.used.unwrap_or(0).into(), now);
+    let (unit, key) = (item.unit.as_str(), item.key.to_string());
+    let used = i128::from(item.used.unwrap_or(0));
+    let left = state.before_use(unit, Some(&key), used, now);
+    state.after_use(unit, Some(&key), (used, used), &left);
+    let (mut debits, mut rest) = state.spread(unit, used, now);
     let last = state.burn_order(unit, now).pop();
     if let (Overrun::Overdraw, Some(last), true) = (overrun, last, rest > 0) {
         state.bucket(last).ok_or(Code::UnknownBucket)?.overdrawn += rest;
@@ -124,12 +130,16 @@ pub(super) fn grant(
 ) -> Result<ItemAnswer, Code> {
     let requested = i128::from(item.requested.unwrap_or(0));
     let min = i128::from(item.min.unwrap_or(1).max(1));
-    let (slices, missing) = take(state.rooms(item.unit.as_str(), now), requested);
-    let grant = requested - missing;
+    let (unit, key) = (item.unit.as_str(), item.key.to_string());
+    let tightest = state.tightest(unit, Some(&key), now);
+    let most = tightest.map_or(requested, |(_, left)| left.min(requested));
+    let (slices, missing) = take(state.rooms(unit, now), most);
+    let grant = most - missing;
     let open = state.sessions.get_mut(session).ok_or(Code::UnknownSession)?;
     let line = open.item_or_new(item);
     if grant < min {
-        let (code, cause) = (Code::CreditLimitReached, state.shortage(item.unit.as_str()));
+        let cause = state.shortage(unit, Some(&key), now);
+        let code = Code::CreditLimitReached;
         return Ok(ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause });
     }
     line.slices = slices;

@@ -38,6 +38,7 @@ pub(super) fn create(
         buckets: vec![],
         buckets_ever: 0,
         counters: BTreeMap::new(),
+        limits: vec![],
         uncollected: BTreeMap::new(),
         sessions: BTreeMap::new(),
         closed: vec![],

@@ -2,6 +2,7 @@
 
 use super::state::{Closed, End, Session, State};
 use super::{Context, Refusal, id, money, require};
+use crate::name;
 use scurry_ledger::{
     Answer, Cause, Code, ItemAnswer, ItemAnswers, ItemRequest, Limits, SessionRequest, Status,
 };
@@ -158,6 +159,11 @@ pub(super) fn reserve(
     if state.status != Status::Active {
         let items = all_items(Code::ServiceDenied, &vec![0; request.items.len()]);
         return deny(state, Code::ServiceDenied, items);
+    }
+    if let Some(limit) = state.closed_to_sessions(now) {
+        let (code, cause) = (Code::CreditLimitReached, Cause::Limit(name(&limit)));
+        let denied = ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause };
+        return deny(state, code, request.items.iter().map(|_| denied).collect());
     }
     let before = state.clone();
     let validity = request.validity_ms.unwrap_or(limits.validity_ms_default);

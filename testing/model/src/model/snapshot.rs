@@ -2,7 +2,7 @@
 
 use super::balance::value_at;
 use super::state::State;
-use scurry_ledger::{Account, Overrun, Status, Time};
+use scurry_ledger::{Account, Counted, Overrun, Status, Time};
 use std::collections::BTreeMap;
 
 /// One account. Equal for a model and a ledger that agree.
@@ -16,6 +16,8 @@ pub struct Snapshot {
     pub buckets: BTreeMap<String, BucketShot>,
     /// Unit, word of the period, value at the moment of the snapshot.
     pub counters: BTreeMap<String, (String, &'static str, i128)>,
+    /// In the order of their creation.
+    pub limits: Vec<LimitShot>,
     pub uncollected: BTreeMap<String, i128>,
     pub sessions: BTreeMap<String, SessionShot>,
     /// How many closed sessions are remembered.
@@ -44,6 +46,23 @@ pub struct BucketShot {
     pub overdrawn: i128,
     /// Word of the period, minutes of the offset, amount, the next refill.
     pub allowance: Option<(&'static str, i16, i128, Option<i64>)>,
+}
+
+/// One limit, as read at the moment of the snapshot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the ledger's limit")]
+pub struct LimitShot {
+    pub id: String,
+    /// Unit and item key; none for open sessions.
+    pub counted: Option<(String, Option<String>)>,
+    pub amount: i128,
+    pub period: &'static str,
+    pub offset_minutes: i64,
+    pub used: i128,
+    pub overrun: i128,
+    pub held: i128,
+    pub left: i128,
+    pub told: i128,
 }
 
 /// One open session.
@@ -128,6 +147,26 @@ impl Snapshot {
                 (a.cycle.period.name(), a.cycle.offset_minutes, a.amount.into(), next)
             }),
         };
+        let limit = |l: &scurry_ledger::Limit| {
+            let read = l.at(now);
+            LimitShot {
+                id: l.id.as_str().to_string(),
+                counted: match l.counted {
+                    Counted::Sessions => None,
+                    Counted::Units { unit, item } => {
+                        Some((unit.as_str().to_string(), item.map(|key| key.to_string())))
+                    }
+                },
+                amount: l.amount.into(),
+                period: l.cycle.period.name(),
+                offset_minutes: l.cycle.offset_minutes.into(),
+                used: read.used.into(),
+                overrun: read.overrun.into(),
+                held: account.held_in(l).into(),
+                left: account.left_in(l, now).into(),
+                told: read.told.into(),
+            }
+        };
         let text = |bytes: &[u8]| bytes.iter().map(|&byte| char::from(byte)).collect::<String>();
         Snapshot {
             status: account.status,
@@ -151,6 +190,7 @@ impl Snapshot {
                     (c.id.as_str().to_string(), (shown.0, shown.1, c.value_at(now).into()))
                 })
                 .collect(),
+            limits: account.limits.iter().map(limit).collect(),
             uncollected: account
                 .uncollected
                 .iter()
@@ -215,6 +255,21 @@ impl Snapshot {
         };
         let counter =
             |c: &super::state::Counter| (c.unit.clone(), c.period.name(), value_at(c, now));
+        let limit = |l: &super::state::Limit| {
+            let read = state.limit_at(l, now);
+            LimitShot {
+                id: l.id.clone(),
+                counted: l.counted.clone(),
+                amount: l.amount,
+                period: l.period.name(),
+                offset_minutes: l.offset,
+                used: read.used,
+                overrun: read.overrun,
+                held: state.held_of(l),
+                left: state.left_of(l, now),
+                told: read.told,
+            }
+        };
         Snapshot {
             status: state.status,
             version: state.version,
@@ -222,6 +277,7 @@ impl Snapshot {
             identities: state.identities.clone(),
             buckets: state.buckets.iter().map(|b| (b.id.clone(), bucket(b))).collect(),
             counters: state.counters.iter().map(|(id, c)| (id.clone(), counter(c))).collect(),
+            limits: state.limits.iter().map(limit).collect(),
             uncollected: state.uncollected.clone(),
             sessions: state.sessions.iter().map(|(id, s)| (id.clone(), session(s))).collect(),
             tombstones: state.tombstones(now).count(),

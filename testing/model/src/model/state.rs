@@ -5,6 +5,7 @@
 //! times says. So the model cannot get these wrong, and a ledger that does will differ from it.
 
 use super::calendar::Zone;
+use crate::name;
 use scurry_ledger::{Answer, Cause, Code, ItemRequest, Limits, Overrun, Period, Status};
 use std::collections::BTreeMap;
 
@@ -18,6 +19,8 @@ pub(crate) struct State {
     pub(crate) buckets: Vec<Bucket>,
     pub(crate) buckets_ever: u32,
     pub(crate) counters: BTreeMap<String, Counter>,
+    /// In the order of their creation.
+    pub(crate) limits: Vec<Limit>,
     pub(crate) uncollected: BTreeMap<String, i128>,
     pub(crate) sessions: BTreeMap<String, Session>,
     /// Every session that was ever closed; a filter on time says which are remembered.
@@ -61,6 +64,25 @@ pub(crate) struct Counter {
     pub(crate) period: Period,
     pub(crate) written_at: i64,
     pub(crate) value: i128,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Limit {
+    pub(crate) id: String,
+    /// Unit and item key that count; none for open sessions.
+    pub(crate) counted: Option<(String, Option<String>)>,
+    pub(crate) amount: i128,
+    pub(crate) period: Period,
+    /// Minutes ahead of UTC.
+    pub(crate) offset: i64,
+    /// A moment of the period that the rest is about.
+    pub(crate) written_at: i64,
+    pub(crate) used: i128,
+    pub(crate) overrun: i128,
+    /// Percent of the amount.
+    pub(crate) told: i128,
+    /// Places of the debits among all transactions that were counted.
+    pub(crate) debits: Vec<usize>,
 }
 
 #[derive(Clone, Debug)]
@@ -250,8 +272,15 @@ impl State {
         self.buckets.iter().find(|b| b.serial == serial).map_or(0, of) - self.held(serial)
     }
 
-    /// The cause of a denial for want of a unit: there are buckets of it, or none at all.
-    pub(crate) fn shortage(&self, unit: &str) -> Cause {
+    /// The cause of a denial for want of a unit: a limit that leaves less than there is, or there are
+    /// buckets of it, or none at all.
+    pub(crate) fn shortage(&self, unit: &str, key: Option<&str>, now: i64) -> Cause {
+        let all: i128 = self.rooms(unit, now).iter().map(|room| room.1).sum();
+        if let Some((limit, left)) = self.tightest(unit, key, now)
+            && left < all
+        {
+            return Cause::Limit(name(&limit));
+        }
         let of_unit = self.buckets.iter().filter(|bucket| bucket.unit == unit).count();
         if of_unit == 0 { Cause::NoBucket } else { Cause::Balance }
     }
@@ -305,6 +334,9 @@ impl State {
         for b in &self.buckets {
             sums.push(b.credited + b.refunded + b.to_come());
             sums.push(b.consumed + b.expired + b.voided + self.held(b.serial));
+        }
+        for limit in &self.limits {
+            sums.push(self.limit_at(limit, self.changed_at).used + self.held_of(limit));
         }
         for item in self.sessions.values().flat_map(|session| &session.items) {
             sums.extend([item.granted, item.used, item.from_hold, item.direct]);

@@ -105,6 +105,17 @@ fn about<'f>(fields: &mut Fields<'f>, found: &Found<'f>) {
             fields.bytes("unit", unit.as_bytes());
             fields.number("value", *value);
         }
+        Event::LimitSet { id, amount } => {
+            fields.bytes("limit", id.as_bytes());
+            fields.number("amount", *amount);
+        }
+        Event::LimitRemoved(id) => fields.bytes("limit", id.as_bytes()),
+        Event::LimitReached { id, percent, used, amount } => {
+            fields.bytes("limit", id.as_bytes());
+            fields.number("percent", i64::from(*percent));
+            fields.number("used", *used);
+            fields.number("amount", *amount);
+        }
         Event::SessionOpened(id) => fields.bytes("session", id.as_bytes()),
         Event::SessionEnded(_, id) => {
             fields.bytes("session", id.as_ref().map_or(&[], Id::as_bytes));

@@ -36,6 +36,7 @@ fn settings(node: &Node) -> Vec<(&'static str, String)> {
         ("identities-max", limits.identities_max.to_string()),
         ("buckets-max", limits.buckets_max.to_string()),
         ("counters-max", limits.counters_max.to_string()),
+        ("limits-max", limits.limits_max.to_string()),
         ("sessions-max", limits.sessions_max.to_string()),
         ("session-ids-max", limits.session_ids_max.to_string()),
         ("items-max", limits.items_max.to_string()),

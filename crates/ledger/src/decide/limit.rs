@@ -1,0 +1,223 @@
+//! SCUR.LIMIT, and what limits say about grants, debits and use (docs/ledger.md section 14).
+
+use super::draft::{Draft, OVERFLOW};
+use super::{Step, reject};
+use crate::{
+    Account, Code, Counted, Cycle, ItemAt, ItemKey, Limit, LimitAt, LimitTerms, Name, Op, Period,
+    Time,
+};
+use alloc::boxed::Box;
+
+/// A change of a limit whose fields and state were checked.
+pub(super) enum Planned {
+    Set { known: Option<Limit>, id: Name, counted: Counted, amount: i64, cycle: Cycle },
+    Remove(Name),
+}
+
+/// Checks SCUR.LIMIT against the state: UNKNOWN_LIMIT, INVALID, BUSY.
+pub(super) fn plan(draft: &Draft<'_>, id: Name, terms: &LimitTerms) -> Step<Planned> {
+    let account = draft.account();
+    let known = account.limit(id).copied();
+    let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else {
+        return match known {
+            Some(_) => Ok(Planned::Remove(id)),
+            None => reject(Code::UnknownLimit, "the account has no limit with this id"),
+        };
+    };
+    if known.is_some_and(|known| known.counted != counted) {
+        return reject(
+            Code::Invalid,
+            "the limit counts something else: use another id, or remove it first",
+        );
+    }
+    let cycle = cycle(known.map_or(Cycle::NONE, |known| known.cycle), period, offset_minutes)?;
+    if known.is_none() && account.limits.len() >= draft.limits.limits_max {
+        let bound = ("limits_max", draft.limits.limits_max);
+        return draft.busy(bound, None, "the account has as many as allowed: remove one");
+    }
+    Ok(Planned::Set { known, id, counted, amount, cycle })
+}
+
+impl Planned {
+    /// Carries it out. Returns what is left of the limit.
+    pub(super) fn carry_out(self, draft: &mut Draft<'_>) -> Step<i64> {
+        match self {
+            Planned::Remove(id) => {
+                draft.record(Op::RemoveLimit(id));
+                Ok(0)
+            }
+            Planned::Set { known, id, counted, amount, cycle } => {
+                let limit = match known {
+                    Some(known) => known,
+                    None => begin(draft, id, counted)?,
+                };
+                let limit = set(draft, Limit { amount, ..limit }, cycle)?;
+                draft.record(Op::SetLimit(Box::new(limit)));
+                Ok(draft.account().left_in(&limit, draft.now))
+            }
+        }
+    }
+}
+
+fn cycle(before: Cycle, period: Option<Period>, offset_minutes: Option<i64>) -> Step<Cycle> {
+    let period = period.unwrap_or(before.period);
+    let offset_minutes = match offset_minutes {
+        Some(_) if period == Period::None => {
+            return reject(Code::Invalid, "OFFSET is for a limit with a PERIOD");
+        }
+        None if period == Period::None => 0,
+        None => before.offset_minutes,
+        Some(minutes) => i16::try_from(minutes).unwrap_or(0),
+    };
+    Ok(Cycle { period, offset_minutes })
+}
+
+/// A new limit, which begins with what is held already. The host has brought in every session.
+fn begin(draft: &Draft<'_>, id: Name, counted: Counted) -> Step<Limit> {
+    let items = draft.account().sessions.iter().flat_map(|session| &session.items);
+    let of_it = items.filter(|item| counted.has(item.unit, Some(item.key)));
+    let held: i128 = of_it.map(|item| i128::from(item.outstanding())).sum();
+    Ok(Limit {
+        id,
+        counted,
+        amount: 0,
+        cycle: Cycle::NONE,
+        period_start: Cycle::NONE.start(draft.now),
+        since: draft.next_version(),
+        used: 0,
+        overrun: 0,
+        held: i64::try_from(held).map_err(|_| OVERFLOW)?,
+        told: 0,
+    })
+}
+
+/// The limit with its amount and this cycle from now on; another cycle begins anew.
+fn set(draft: &Draft<'_>, mut limit: Limit, cycle: Cycle) -> Step<Limit> {
+    let start = cycle.start(draft.now);
+    if cycle != limit.cycle || start > limit.period_start {
+        limit.cycle = cycle;
+        limit.begin(start, draft.next_version());
+    }
+    let held = draft.account().held_in(&limit);
+    limit.used.checked_add(held).ok_or(OVERFLOW)?;
+    limit.overrun = limit.above(held);
+    limit.told = limit.reached();
+    Ok(limit)
+}
+
+/// The rest that limits leave of a unit, where some of them count it: the first of those that leave the
+/// least, and how much that is.
+#[inline]
+pub(super) fn tightest(account: &Account, of: Counting, now: Time) -> Option<(Name, i64)> {
+    if account.limits.is_empty() {
+        return None;
+    }
+    first_of_least(account, now, |counted| counted.has(of.unit, of.item))
+}
+
+/// The limit of open sessions that leaves no room for another one.
+#[inline]
+pub(super) fn closed_to_sessions(account: &Account, now: Time) -> Option<Name> {
+    if account.limits.is_empty() {
+        return None;
+    }
+    let least = first_of_least(account, now, |counted| counted == Counted::Sessions);
+    least.filter(|(_, left)| *left == 0).map(|(id, _)| id)
+}
+
+#[inline(never)]
+fn first_of_least(
+    account: &Account,
+    now: Time,
+    has: impl Fn(Counted) -> bool,
+) -> Option<(Name, i64)> {
+    let those = account.limits.iter().filter(|limit| has(limit.counted));
+    those.map(|limit| (limit.id, account.left_in(limit, now))).min_by_key(|(_, left)| *left)
+}
+
+/// Units as limits look at them: of an item, or of what has no item.
+#[derive(Clone, Copy)]
+pub(crate) struct Counting {
+    pub(crate) unit: Name,
+    pub(crate) item: Option<ItemKey>,
+}
+
+impl Counting {
+    /// The units of an item.
+    pub(super) fn of_item(draft: &Draft<'_>, at: ItemAt) -> Counting {
+        let item = draft.item(at);
+        Counting { unit: item.unit, item: Some(item.key) }
+    }
+
+    /// Begins the period of now for every limit that counts it. It comes before any of the use moves:
+    /// what is held then may be above the amount in the new period too.
+    #[inline]
+    pub(super) fn begin(self, draft: &mut Draft<'_>) {
+        if !draft.account().limits.is_empty() {
+            self.each(draft, |draft, at, limit| {
+                let start = limit.cycle.start(draft.now);
+                if start > limit.period_start {
+                    draft.record(Op::BeginLimitPeriod { limit: at, start });
+                }
+                Ok(())
+            })
+            .expect("nothing is refused");
+        }
+    }
+
+    /// Counts use, of which `from_hold` was held.
+    #[inline]
+    pub(super) fn count(self, draft: &mut Draft<'_>, used: i64, from_hold: i64) -> Step<()> {
+        if draft.account().limits.is_empty() {
+            return Ok(());
+        }
+        self.each(draft, |draft, at, limit| {
+            let all = i128::from(limit.used) + i128::from(used) + i128::from(limit.held);
+            if all > i128::from(i64::MAX) {
+                return Err(OVERFLOW);
+            }
+            let left = limit.left(limit.held + from_hold);
+            // Refunds take from what is used and not from this: it may come to the end of 64 bits.
+            let overrun = (used - from_hold - left).max(0).min(i64::MAX - limit.overrun);
+            draft.record(Op::CountUse { limit: at, used, overrun });
+            let Limit { id, amount, used, told, .. } = draft.account().limits[usize::from(at.0)];
+            let percent = draft.account().limits[usize::from(at.0)].reached();
+            if percent > told {
+                draft.record(Op::ReachThreshold { limit: id, percent, used, amount });
+            }
+            Ok(())
+        })
+    }
+
+    /// Counts a refunded amount no more, where the debit counted in the present period: it was
+    /// committed with the account's version `debited`.
+    #[inline]
+    pub(super) fn uncount(self, draft: &mut Draft<'_>, amount: i64, debited: u64) {
+        if !draft.account().limits.is_empty() {
+            self.each(draft, |draft, at, limit| {
+                let is_present = limit.cycle.start(draft.now) <= limit.period_start;
+                let amount = amount.min(limit.used);
+                if is_present && debited >= limit.since && amount > 0 {
+                    draft.record(Op::UncountUse { limit: at, amount });
+                }
+                Ok(())
+            })
+            .expect("nothing is refused");
+        }
+    }
+
+    #[inline(never)]
+    fn each(
+        self,
+        draft: &mut Draft<'_>,
+        act: impl Fn(&mut Draft<'_>, LimitAt, Limit) -> Step<()>,
+    ) -> Step<()> {
+        for place in 0..draft.account().limits.len() {
+            let limit = draft.account().limits[place];
+            if limit.counted.has(self.unit, self.item) {
+                act(draft, LimitAt(u8::try_from(place).unwrap_or(u8::MAX)), limit)?;
+            }
+        }
+        Ok(())
+    }
+}

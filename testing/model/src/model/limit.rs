@@ -1,0 +1,216 @@
+//! Section 14: limits.
+
+use super::state::{Limit, State};
+use super::{Context, calendar, require};
+use scurry_ledger::{Code, Counted, LimitTerms, Name, Period};
+
+impl Limit {
+    fn counts(&self, unit: &str, key: Option<&str>) -> bool {
+        match &self.counted {
+            None => false,
+            Some((of, None)) => of == unit,
+            Some((of, some)) => of == unit && some.as_deref() == key,
+        }
+    }
+
+    fn period_at(&self, moment: i64) -> i64 {
+        calendar::period_start(self.period, moment + self.offset * 60_000)
+    }
+}
+
+impl State {
+    /// The sum of the holds that a limit counts, or of the open sessions.
+    pub(crate) fn held_of(&self, limit: &Limit) -> i128 {
+        if limit.counted.is_none() {
+            return self.sessions.len() as i128;
+        }
+        let items = self.sessions.values().flat_map(|session| &session.items);
+        let counted = items.filter(|item| limit.counts(&item.unit, Some(&item.key)));
+        counted.flat_map(|item| &item.slices).map(|slice| slice.1).sum()
+    }
+
+    /// A limit as it reads at a moment: in another period than was written nothing is used.
+    pub(crate) fn limit_at(&self, limit: &Limit, now: i64) -> Limit {
+        let mut read = limit.clone();
+        if limit.period_at(limit.written_at) != limit.period_at(now) {
+            (read.used, read.told) = (0, 0);
+            read.overrun = (self.held_of(limit) - limit.amount).max(0);
+            read.debits = vec![];
+            read.written_at = now;
+        }
+        read
+    }
+
+    /// The rest of a limit at a moment.
+    pub(crate) fn left_of(&self, limit: &Limit, now: i64) -> i128 {
+        let read = self.limit_at(limit, now);
+        (read.amount - read.used - self.held_of(limit)).max(0)
+    }
+
+    /// The limit that leaves the least of a unit, and how much: the first of several.
+    pub(crate) fn tightest(
+        &self,
+        unit: &str,
+        key: Option<&str>,
+        now: i64,
+    ) -> Option<(String, i128)> {
+        let mut least: Option<(String, i128)> = None;
+        for limit in self.limits.iter().filter(|limit| limit.counts(unit, key)) {
+            let left = self.left_of(limit, now);
+            if least.as_ref().is_none_or(|(_, other)| left < *other) {
+                least = Some((limit.id.clone(), left));
+            }
+        }
+        least
+    }
+
+    /// The limit that lets no other session open.
+    pub(crate) fn closed_to_sessions(&self, now: i64) -> Option<String> {
+        let of_sessions = self.limits.iter().filter(|limit| limit.counted.is_none());
+        let full = of_sessions.filter(|limit| self.left_of(limit, now) == 0);
+        full.map(|limit| limit.id.clone()).next()
+    }
+
+    /// The rest that use of so much will find of each limit that counts it, in the order of the limits.
+    /// It is asked for before anything of the use moves: from then on the period is the one of `now`.
+    pub(crate) fn before_use(
+        &mut self,
+        unit: &str,
+        key: Option<&str>,
+        used: i128,
+        now: i64,
+    ) -> Vec<i128> {
+        let all = self.limits.clone();
+        let mut left = vec![];
+        for (place, limit) in all.iter().enumerate().filter(|(_, l)| l.counts(unit, key)) {
+            left.push(self.left_of(limit, now));
+            if used > 0 {
+                self.limits[place] = self.limit_at(limit, now);
+            }
+        }
+        left
+    }
+
+    /// A debit is made: it will be the last of all transactions.
+    pub(crate) fn debit_counts(&mut self, unit: &str, amount: i128, now: i64) {
+        let left = self.before_use(unit, None, amount, now);
+        self.after_use(unit, None, (amount, amount), &left);
+        let place = self.transactions.len();
+        let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, None));
+        counting.for_each(|limit| limit.debits.push(place));
+    }
+
+    /// A debit is refunded: the limits that have counted it in the present period give it back.
+    pub(crate) fn refund_counts(&mut self, unit: &str, debit: &str, amount: i128, now: i64) {
+        let place = self.transactions.iter().rposition(|known| known.id == debit);
+        for limit in self.limits.iter_mut().filter(|limit| limit.counts(unit, None)) {
+            let present = limit.period_at(limit.written_at) == limit.period_at(now);
+            if present && place.is_some_and(|place| limit.debits.contains(&place)) {
+                limit.used = (limit.used - amount).max(0);
+            }
+        }
+    }
+
+    /// Use has happened, so much of it beyond what was held; `left` is what it found.
+    pub(crate) fn after_use(
+        &mut self,
+        unit: &str,
+        key: Option<&str>,
+        (used, beyond): (i128, i128),
+        left: &[i128],
+    ) {
+        let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, key));
+        for (limit, left) in counting.zip(left) {
+            limit.used += used;
+            limit.overrun = (limit.overrun + (beyond - left).max(0)).min(i64::MAX.into());
+            limit.told = limit.told.max(reached(limit));
+        }
+    }
+}
+
+/// The highest threshold that is reached, percent; 0 for none.
+fn reached(limit: &Limit) -> i128 {
+    let is_reached = |percent: i128| limit.used > 0 && limit.used * 100 >= limit.amount * percent;
+    if is_reached(100) {
+        100
+    } else if is_reached(80) {
+        80
+    } else {
+        0
+    }
+}
+
+/// LIMIT: what is left of the limit afterwards.
+pub(super) fn execute(
+    state: &mut State,
+    context: Context<'_>,
+    id: Name,
+    terms: LimitTerms,
+    full: bool,
+) -> Result<i128, Code> {
+    let now = context.now;
+    let place = state.limits.iter().position(|limit| limit.id == id.as_str());
+    let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else {
+        state.limits.remove(place.ok_or(Code::UnknownLimit)?);
+        require(!full, Code::Busy)?;
+        return Ok(0);
+    };
+    let counted = match counted {
+        Counted::Sessions => None,
+        Counted::Units { unit, item } => {
+            Some((unit.as_str().to_string(), item.map(|key| key.to_string())))
+        }
+    };
+    let (old, new_period) = match place {
+        Some(place) => {
+            let known = state.limits[place].clone();
+            require(known.counted == counted, Code::Invalid)?;
+            let new_period = period.unwrap_or(known.period);
+            (Some(known), new_period)
+        }
+        None => (None, period.unwrap_or(Period::None)),
+    };
+    require(offset_minutes.is_none() || new_period != Period::None, Code::Invalid)?;
+    let old_offset = old.as_ref().map_or(0, |old| old.offset);
+    let offset = if new_period == Period::None { 0 } else { offset_minutes.unwrap_or(old_offset) };
+    require(place.is_some() || state.limits.len() < context.limits.limits_max, Code::Busy)?;
+    require(!full, Code::Busy)?;
+    let goes_on = old.filter(|old| old.period == new_period && old.offset == offset);
+    let mut limit = match goes_on {
+        Some(old) => state.limit_at(&old, now),
+        None => Limit {
+            id: id.as_str().to_string(),
+            counted,
+            amount: 0,
+            period: new_period,
+            offset,
+            written_at: now,
+            used: 0,
+            overrun: 0,
+            told: 0,
+            debits: vec![],
+        },
+    };
+    limit.amount = amount.into();
+    limit.overrun = (limit.used + state.held_of(&limit) - limit.amount).max(0);
+    limit.told = reached(&limit);
+    let left = state.left_of(&limit, now);
+    match place {
+        Some(place) => state.limits[place] = limit,
+        None => state.limits.push(limit),
+    }
+    state.fits()?;
+    Ok(left)
+}
+
+/// The fields of LIMIT.
+pub(super) fn is_fine(terms: &LimitTerms) -> bool {
+    let LimitTerms::Set { counted, amount, period, offset_minutes } = terms else { return true };
+    let zone = offset_minutes.is_none_or(|minutes| (-14 * 60..=14 * 60).contains(&minutes));
+    let periodical = period.is_some() || offset_minutes.is_some();
+    let without = *counted == Counted::Sessions || *period == Some(Period::None);
+    *amount >= 0
+        && zone
+        && !(*counted == Counted::Sessions && periodical)
+        && !(without && offset_minutes.is_some())
+}
