@@ -18,6 +18,7 @@ BEYOND_A_SCHEMA = [
     r"^/keep_open: does not go with close_on_denial$",
     r"^/overrun: goes with late_use here",
     r"another unit",
+    r"the bucket has no allowance yet: ",
     r"^(/items: )?the session would have more items than items_max$",
     r"^/(unit|priority|valid_from_ms|floor): the bucket exists: change ",
 ]
