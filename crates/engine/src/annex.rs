@@ -69,11 +69,14 @@ impl<'n> Needed<'n> {
                 needed.sessions.push(request.session);
             }
             Command::Release { session } => needed.sessions.push(session),
-            Command::Refund { txn, debit, .. } => needed.transactions.extend([*txn, *debit]),
+            Command::Refund { txn, debit, .. } | Command::RefundItems { txn, debit, .. } => {
+                needed.transactions.extend([*txn, *debit]);
+            }
             Command::TopUp { txn, .. }
             | Command::Adjust { txn, .. }
             | Command::Bucket { txn, .. }
             | Command::Debit { txn, .. }
+            | Command::DebitItems { txn, .. }
             | Command::Counter { txn, .. } => needed.transactions.push(txn),
             Command::Limit { txn, limit, terms } => {
                 needed.transactions.push(txn);

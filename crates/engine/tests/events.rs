@@ -64,6 +64,7 @@ fn each_fact_is_one_event_or_none() {
         amount: 1,
         cause: scurry_ledger::Cause::None,
         parts: vec![],
+        items: vec![],
     };
     let bury = |kind| Op::Bury(Box::new(Tombstone::new(id("s"), NOW, kind, None)));
     let supervise =
@@ -160,7 +161,7 @@ fn each_fact_is_one_event_or_none() {
         // Without a session that ends it is one that was refused.
         (bury(TombstoneKind::Expired), vec![]),
         (Op::Remember(Box::new(transaction)), vec![]),
-        (Op::NoteRefund { debit: id("txn"), posting: posting(2, 9) }, vec![]),
+        (Op::NoteRefund { debit: id("txn"), item: 0, posting: posting(2, 9) }, vec![]),
         (Op::Forget, vec![]),
     ] {
         assert_eq!(events(vec![op.clone()]), expected, "{op:?}");
@@ -352,6 +353,7 @@ fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
         amount: 1,
         cause: Cause::None,
         parts: vec![],
+        items: vec![],
     };
     let ops = vec![
         Op::BeginPeriod { bucket: BucketNo(0), period_start: NOW },

@@ -315,8 +315,8 @@ impl Account {
                 }
             }
             Op::NoteLate(late) => self.tombstones.note_late(late),
-            Op::NoteRefund { debit, posting } => {
-                self.transactions.refund(debit.as_bytes(), posting.bucket, posting.amount);
+            Op::NoteRefund { debit, item, posting } => {
+                self.transactions.refund(debit.as_bytes(), *item, posting);
             }
             Op::Forget => {
                 self.tombstones.forget(at);

@@ -220,6 +220,8 @@ pub enum Op {
     NoteRefund {
         /// Transaction id of the debit.
         debit: Id,
+        /// Place of the item among those of the debit; 0 of a debit without items.
+        item: u8,
         /// Bucket and amount.
         posting: Posting,
     },

@@ -65,6 +65,22 @@ pub enum Command<'a> {
         /// Minor units, at least 1.
         amount: i64,
     },
+    /// `SCUR.DEBIT` of several items, all or nothing.
+    DebitItems {
+        /// Transaction id.
+        txn: &'a [u8],
+        /// One item at least, none with the key and the unit of another.
+        items: &'a [ItemAmount],
+    },
+    /// `SCUR.REFUND` of items of such a debit, all or nothing.
+    RefundItems {
+        /// Transaction id of the refund.
+        txn: &'a [u8],
+        /// Transaction id of the debit.
+        debit: &'a [u8],
+        /// As of the debit.
+        items: &'a [ItemAmount],
+    },
     /// `SCUR.REFUND`: refund by debit reference (RFC 8506 section 6.4).
     Refund {
         /// Transaction id of the refund.
@@ -171,6 +187,17 @@ pub enum LimitTerms {
     },
     /// A limit ends.
     Remove,
+}
+
+/// An item of a debit or of its refund.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemAmount {
+    /// Key of the item.
+    pub key: ItemKey,
+    /// Unit of the amount.
+    pub unit: Name,
+    /// Minor units, at least 1.
+    pub amount: i64,
 }
 
 /// The arguments of RESERVE, UPDATE and TERMINATE. By default no option is given.

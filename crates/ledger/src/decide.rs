@@ -128,7 +128,9 @@ fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
         | Command::Adjust { .. }
         | Command::Bucket { .. }
         | Command::Debit { .. }
+        | Command::DebitItems { .. }
         | Command::Refund { .. }
+        | Command::RefundItems { .. }
         | Command::Counter { .. }
         | Command::Limit { .. } => balance::run(draft, command, body),
         Command::Reserve(request) => session::reserve(draft, request, body),
@@ -146,6 +148,9 @@ fn stored(draft: &mut Draft<'_>, command: &Command<'_>) -> Option<Answer> {
     {
         // A body that was answered was right when it was.
         return account::stored(draft, txn, &Body::new(command));
+    }
+    if let Command::DebitItems { txn, .. } | Command::RefundItems { txn, .. } = command {
+        return balance::stored(draft, txn, &Body::new(command));
     }
     let (Command::Reserve(request) | Command::Update(request) | Command::Terminate(request)) =
         command

@@ -8,8 +8,8 @@
 mod former;
 
 use crate::{
-    BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
-    Period, SessionRequest,
+    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Name,
+    NewBucket, Period, SessionRequest,
 };
 use alloc::vec::Vec;
 use xxhash_rust::xxh3::xxh3_64;
@@ -180,6 +180,20 @@ fn session(words: &mut Words, command: u8, request: &SessionRequest<'_>) {
     }
 }
 
+fn item_amounts(words: &mut Words, items: &[ItemAmount]) {
+    for ItemAmount { key, unit, amount } in items {
+        match key {
+            ItemKey::Number(key) => words.word(u64::from(*key)),
+            ItemKey::Id(id) => {
+                words.word(1 << 32);
+                words.bytes(id.as_bytes());
+            }
+        }
+        words.name(*unit);
+        words.signed(*amount);
+    }
+}
+
 fn identities(words: &mut Words, identities: &[(Name, &[u8])]) {
     words.word(identities.len() as u64);
     for (kind, value) in identities {
@@ -262,6 +276,15 @@ fn digest(command: &Command<'_>) -> u64 {
             words.begin(4, 0);
             words.name(*unit);
             words.signed(*amount);
+        }
+        Command::DebitItems { items, .. } => {
+            words.begin(14, 0);
+            item_amounts(words, items);
+        }
+        Command::RefundItems { debit, items, .. } => {
+            words.begin(15, 0);
+            words.bytes(debit);
+            item_amounts(words, items);
         }
         Command::Refund { debit, amount, .. } => {
             words.begin(5, u64::from(amount.is_some()));

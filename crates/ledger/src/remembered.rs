@@ -13,4 +13,4 @@ mod transactions;
 pub use answers::{Answers, PackedAnswer, StoredAnswer, WindowEntry};
 pub use records::{PackedRecord, Records, Remembered};
 pub use tombstones::{LateAnswer, Tombstone, TombstoneKind, Tombstones};
-pub use transactions::{DebitPart, Transaction, Transactions};
+pub use transactions::{DebitPart, DebitedItem, Transaction, Transactions};

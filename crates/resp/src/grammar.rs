@@ -7,8 +7,8 @@ use crate::options::{Options, is, once};
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
-    BUCKETS_MAX, BucketAttributes, Command, Counted, Create, ITEMS_MAX, ItemRequest, LimitTerms,
-    Name, NewBucket, Overrun, SessionRequest, Status,
+    BUCKETS_MAX, BucketAttributes, Command, Counted, Create, ITEMS_MAX, ItemAmount, ItemRequest,
+    LimitTerms, Name, NewBucket, Overrun, SessionRequest, Status,
 };
 
 /// A SCUR command for `decide`.
@@ -213,19 +213,44 @@ fn bucket<'s, 'a: 's>(
 
 fn debit<'s, 'a: 's>(
     mut options: Options<'a>,
-    _: &'s mut Scratch<'a>,
+    scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
-    let (txn, unit) = (options.id("txn")?, options.name("unit")?);
+    let txn = options.id("txn")?;
+    // A unit may have this name, but behind it and its amount nothing follows.
+    if options.left() > 2 && options.peek().is_some_and(|word| is(word, b"item")) {
+        return Ok(Command::DebitItems { txn, items: item_amounts(options, scratch)? });
+    }
+    let unit = options.name("unit")?;
     let amount = options.integer("amount")?;
     options.end()?;
     Ok(Command::Debit { txn, unit, amount })
 }
 
+/// `ITEM key unit amount`, as often as it stands there.
+fn item_amounts<'s, 'a: 's>(
+    mut options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<&'s [ItemAmount], Fault<'a>> {
+    scratch.amounts.clear();
+    while let Some(word) = options.next() {
+        if !is(word, b"item") {
+            return Err(Fault::Unexpected(word));
+        }
+        let (key, unit) = (options.item_key()?, options.name("unit")?);
+        let item = ItemAmount { key, unit, amount: options.integer("amount")? };
+        push(&mut scratch.amounts, item, "items", ITEMS_MAX)?;
+    }
+    Ok(&scratch.amounts)
+}
+
 fn refund<'s, 'a: 's>(
     mut options: Options<'a>,
-    _: &'s mut Scratch<'a>,
+    scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let (txn, debit) = (options.id("txn")?, options.id("debit-txn")?);
+    if options.peek().is_some_and(|word| is(word, b"item")) {
+        return Ok(Command::RefundItems { txn, debit, items: item_amounts(options, scratch)? });
+    }
     let amount = match options.next() {
         None => None,
         Some(word) => Some(crate::parse_integer(word).ok_or(Fault::NotAnInteger("amount"))?),

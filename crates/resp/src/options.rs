@@ -55,6 +55,16 @@ impl<'a> Options<'a> {
         Some(argument)
     }
 
+    /// The next argument, which stays the next.
+    pub(crate) fn peek(&self) -> Option<&'a [u8]> {
+        self.args.get(self.at)
+    }
+
+    /// How many arguments follow.
+    pub(crate) fn left(&self) -> usize {
+        self.args.len().saturating_sub(self.at)
+    }
+
     /// Nothing may follow.
     pub(crate) fn end(mut self) -> Result<(), Fault<'a>> {
         self.next().map_or(Ok(()), |argument| Err(Fault::Unexpected(argument)))

@@ -1,6 +1,6 @@
 //! Room for the lists within a command, kept from one command to the next.
 
-use scurry_ledger::{ItemRequest, Name, NewBucket};
+use scurry_ledger::{ItemAmount, ItemRequest, Name, NewBucket};
 
 /// A unit and a threshold of what is available, minor units.
 pub type LowRequest = (Name, i64);
@@ -10,6 +10,7 @@ pub type LowRequest = (Name, i64);
 #[derive(Debug, Default)]
 pub struct Scratch<'a> {
     pub(crate) items: Vec<ItemRequest>,
+    pub(crate) amounts: Vec<ItemAmount>,
     pub(crate) buckets: Vec<NewBucket>,
     pub(crate) identities: Vec<(Name, &'a [u8])>,
     pub(crate) lows: Vec<LowRequest>,
@@ -19,11 +20,13 @@ impl Scratch<'_> {
     /// Empties it for input of another lifetime; the room stays.
     pub fn reuse<'b>(mut self) -> Scratch<'b> {
         self.items.clear();
+        self.amounts.clear();
         self.buckets.clear();
         self.identities.clear();
         self.lows.clear();
         // Of an empty vector nothing is mapped: this only renames the lifetime, in place.
         let identities = self.identities.into_iter().map(|(kind, _)| (kind, &[][..])).collect();
-        Scratch { items: self.items, buckets: self.buckets, identities, lows: self.lows }
+        let Scratch { items, amounts, buckets, lows, .. } = self;
+        Scratch { items, amounts, buckets, identities, lows }
     }
 }

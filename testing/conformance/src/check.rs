@@ -115,6 +115,10 @@ fn used_is_accounted(
             {
                 i128::from(*amount)
             }
+            (Command::DebitItems { items, .. }, Answer::Amount { code: Code::Ok, .. }) => {
+                let of_unit = items.iter().filter(|item| item.unit == unit);
+                of_unit.map(|item| i128::from(item.amount)).sum()
+            }
             _ => 0,
         };
         let actual = debited(before, after, unit);

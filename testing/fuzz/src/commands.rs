@@ -240,7 +240,9 @@ fn is_remembered(command: &Command<'_>) -> bool {
         | Command::Adjust { .. }
         | Command::Bucket { .. }
         | Command::Debit { .. }
+        | Command::DebitItems { .. }
         | Command::Refund { .. }
+        | Command::RefundItems { .. }
         | Command::Counter { .. }
         | Command::Limit { .. }
         | Command::Reserve(_)

@@ -201,6 +201,9 @@ impl Generator {
                 | Op::Debit { amount, .. }
                 | Op::Counter { amount, .. } => *amount = other,
                 Op::Refund { amount, .. } => *amount = Some(other),
+                Op::DebitItems { items, .. } | Op::RefundItems { items, .. } => {
+                    items.iter_mut().take(1).for_each(|item| item.amount = other);
+                }
                 Op::Bucket { with, .. } => with.priority = Some(i32::MAX),
                 Op::Limit { terms: LimitTerms::Set { amount, .. }, .. } => *amount = other,
                 Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {

@@ -113,10 +113,16 @@ fn limited(
             (Op::Debit { unit, .. }, Answer::Amount { amount, .. }) if counts(&is, *unit, None) => {
                 i128::from(*amount)
             }
+            (Op::DebitItems { items, .. }, Answer::Amount { code: Code::Ok, .. }) => {
+                let counted = items.iter().filter(|item| counts(&is, item.unit, Some(item.key)));
+                counted.map(|item| i128::from(item.amount)).sum()
+            }
             _ => 0,
         };
         let refunded = match (op, answer) {
-            (Op::Refund { .. }, Answer::Amount { amount, .. }) => i128::from(*amount),
+            (Op::Refund { .. } | Op::RefundItems { .. }, Answer::Amount { amount, .. }) => {
+                i128::from(*amount)
+            }
             _ => 0,
         };
         let grown = i128::from(is.used) - i128::from(was.used);
@@ -258,6 +264,11 @@ fn accounted(
     let mut due: BTreeMap<Name, i128> = BTreeMap::new();
     for item in op.request().iter().flat_map(|request| &request.items) {
         *due.entry(item.unit).or_insert(0) += i128::from(item.used.unwrap_or(0));
+    }
+    if let (Op::DebitItems { items, .. }, Answer::Amount { code: Code::Ok, .. }) = (op, answer) {
+        for item in items {
+            *due.entry(item.unit).or_insert(0) += i128::from(item.amount);
+        }
     }
     if let (Op::Debit { unit, .. }, Answer::Amount { amount, .. }) = (op, answer) {
         *due.entry(*unit).or_insert(0) += i128::from(*amount);

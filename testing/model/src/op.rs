@@ -1,8 +1,8 @@
 //! Commands that own their bytes, so that a test can keep, change and print a list of them.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Counted, Create, ItemKey, ItemRequest, LimitTerms, Name, NewBucket,
-    Overrun, Period, SessionRequest, Status,
+    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Name,
+    NewBucket, Overrun, Period, SessionRequest, Status,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -45,6 +45,15 @@ pub enum Op {
         txn: String,
         unit: Name,
         amount: i64,
+    },
+    DebitItems {
+        txn: String,
+        items: Vec<ItemAmount>,
+    },
+    RefundItems {
+        txn: String,
+        debit: String,
+        items: Vec<ItemAmount>,
     },
     Refund {
         txn: String,
@@ -175,6 +184,15 @@ impl Request {
     }
 }
 
+fn amounts(items: &[(u32, &str, i64)]) -> Vec<ItemAmount> {
+    let one = |&(key, unit, amount): &(u32, &str, i64)| ItemAmount {
+        key: key.into(),
+        unit: name(unit),
+        amount,
+    };
+    items.iter().map(one).collect()
+}
+
 impl Op {
     /// An active account with buckets of (id, unit, first credit).
     pub fn create(buckets: &[(&str, &str, i64)]) -> Op {
@@ -212,6 +230,16 @@ impl Op {
     /// A direct debit.
     pub fn debit(txn: &str, unit: &str, amount: i64) -> Op {
         Op::Debit { txn: txn.to_string(), unit: name(unit), amount }
+    }
+
+    /// A direct debit of items of (key, unit, amount).
+    pub fn debit_items(txn: &str, items: &[(u32, &str, i64)]) -> Op {
+        Op::DebitItems { txn: txn.to_string(), items: amounts(items) }
+    }
+
+    /// A refund of items of a debit.
+    pub fn refund_items(txn: &str, debit: &str, items: &[(u32, &str, i64)]) -> Op {
+        Op::RefundItems { txn: txn.to_string(), debit: debit.to_string(), items: amounts(items) }
     }
 
     /// A refund; none for what is left.
@@ -299,6 +327,10 @@ impl Op {
             },
             Op::Debit { txn, unit, amount } => {
                 Command::Debit { txn: txn.as_bytes(), unit: *unit, amount: *amount }
+            }
+            Op::DebitItems { txn, items } => Command::DebitItems { txn: txn.as_bytes(), items },
+            Op::RefundItems { txn, debit, items } => {
+                Command::RefundItems { txn: txn.as_bytes(), debit: debit.as_bytes(), items }
             }
             Op::Refund { txn, debit, amount } => {
                 Command::Refund { txn: txn.as_bytes(), debit: debit.as_bytes(), amount: *amount }

@@ -35,7 +35,9 @@ fn id(op: &Op) -> Option<(&str, Option<u32>)> {
         | Op::Adjust { txn, .. }
         | Op::Bucket { txn, .. }
         | Op::Debit { txn, .. }
+        | Op::DebitItems { txn, .. }
         | Op::Refund { txn, .. }
+        | Op::RefundItems { txn, .. }
         | Op::Counter { txn, .. }
         | Op::Limit { txn, .. } => Some((txn, None)),
         Op::Reserve(request) | Op::Update(request) | Op::Terminate(request) => {

@@ -134,8 +134,9 @@ fn fact(op: &Op) -> Fact {
         Op::CloseSession(at) => ("close-session", vec![session(*at)]),
         Op::Bury(of) => ("bury", tombstone(of)),
         Op::Remember(of) => ("remember", transaction(of)),
-        Op::NoteRefund { debit, posting: of } => {
-            ("note-refund", [vec![("debit", id(debit))], posting(of)].concat())
+        Op::NoteRefund { debit, item, posting: of } => {
+            let named = vec![("debit", id(debit)), ("item", json!(item))];
+            ("note-refund", [named, posting(of)].concat())
         }
         Op::Forget => ("forget", vec![]),
         Op::SetLimit(of) => ("set-limit", limit(of)),

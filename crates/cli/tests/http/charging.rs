@@ -45,6 +45,26 @@ fn a_bucket_is_refilled_as_it_is_told_and_an_account_created_once() {
     assert_eq!(door.ask("GET /v1/accounts/alice", &[], "").body["status"], "active");
 }
 
+#[test]
+fn items_are_debited_and_refunded_at_once() {
+    let (_nodes, door) = open();
+    create(&door, "alice");
+    let debits = "POST /v1/accounts/alice/debits";
+    let items = r#"{"items":[{"key":1,"unit":"cent","amount":30},{"key":"gpt-x","unit":"octet","amount":500}]}"#;
+    let reply = door.ask_once(debits, "d1", items);
+    assert_eq!((reply.status, &reply.body["amount"]), (200, &json!(530)));
+    assert_eq!(door.ask_once(debits, "d2", items).status, 402);
+    let refunds = "POST /v1/accounts/alice/refunds";
+    let back = r#"{"debit":"d1","items":[{"key":"gpt-x","unit":"octet","amount":20}]}"#;
+    assert_eq!(door.ask_once(refunds, "r1", back).body["amount"], json!(20));
+    assert_eq!(door.ask_once(refunds, "r2", r#"{"debit":"d1"}"#).body["amount"], json!(510));
+    for wrong in
+        [r#"{"items":[]}"#, r#"{"unit":"cent"}"#, r#"{"unit":"cent","amount":1,"items":[]}"#]
+    {
+        assert_eq!(door.ask_once(debits, "d3", wrong).status, 400, "{wrong}");
+    }
+}
+
 /// An account with 1000 cents and 500 octets.
 pub(crate) fn create(door: &Door, account: &str) {
     let body = r#"{"buckets":[{"bucket":"main","unit":"cent","amount":1000},

@@ -2,7 +2,7 @@
 
 use super::Touched;
 use super::limit::put_limit;
-use super::remembered::{put_denied, put_tombstone, put_transaction};
+use super::remembered::{put_denied, put_items_debited, put_tombstone, put_transaction};
 use crate::pen::{Line, Pen};
 use scurry_ledger::{Allowance, BucketTerms, Cause, ItemAt, ItemKey, Op, Posting, SessionAt, Time};
 
@@ -50,6 +50,8 @@ pub(super) mod number {
     pub(in crate::change) const SET_ALLOWANCE: u8 = 60;
     pub(in crate::change) const END_ALLOWANCE: u8 = 61;
     pub(in crate::change) const BEGIN_PERIOD: u8 = 62;
+    pub(in crate::change) const NOTE_ITEM_REFUND: u8 = 63;
+    pub(in crate::change) const REMEMBER_ITEMS: u8 = 64;
     pub(in crate::change) const REMEMBER_DENIED: u8 = 65;
     pub(in crate::change) const ADD_NAMED_ITEM: u8 = 66;
     pub(in crate::change) const LATE_USE: u8 = 70;
@@ -216,6 +218,10 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             pen.byte(number::BURY);
             put_tombstone(pen, tombstone, at);
         }
+        Op::Remember(transaction) if !transaction.items.is_empty() => {
+            pen.byte(number::REMEMBER_ITEMS);
+            put_items_debited(pen, transaction, at);
+        }
         Op::Remember(transaction) if transaction.cause == Cause::of(transaction.code) => {
             pen.byte(number::REMEMBER);
             put_transaction(pen, transaction, at);
@@ -225,9 +231,12 @@ fn put_rarer(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
             put_denied(pen, transaction, at);
         }
         // It only notes a refund that another op of the same Change makes.
-        Op::NoteRefund { debit, posting } => {
-            pen.byte(number::NOTE_REFUND);
+        Op::NoteRefund { debit, item, posting } => {
+            pen.byte(if *item == 0 { number::NOTE_REFUND } else { number::NOTE_ITEM_REFUND });
             pen.string(debit.as_bytes());
+            if *item != 0 {
+                pen.byte(*item);
+            }
             pen.fields(|line| {
                 line.varint(u64::from(posting.bucket.0));
                 line.amount(posting.amount);

@@ -2,7 +2,7 @@
 
 use super::limit::{take_limit, take_period, take_threshold};
 use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
-use super::remembered::{take_denied, take_tombstone, take_transaction};
+use super::remembered::{take_denied, take_items_debited, take_tombstone, take_transaction};
 use super::{ChangeError, Facts};
 use crate::Malformed;
 use crate::cursor::Cursor;
@@ -140,7 +140,18 @@ fn take_rarer(
             facts.take(Op::Remember(Box::new(take_denied(from, at)?)));
         }
         number::NOTE_REFUND => {
-            facts.take(Op::NoteRefund { debit: from.id()?, posting: take_posting(from)? })
+            let (debit, item) = (from.id()?, 0);
+            facts.take(Op::NoteRefund { debit, item, posting: take_posting(from)? });
+        }
+        number::NOTE_ITEM_REFUND => {
+            let (debit, item) = (from.id()?, from.byte()?);
+            if item == 0 {
+                return Err(Malformed::Number.into());
+            }
+            facts.take(Op::NoteRefund { debit, item, posting: take_posting(from)? });
+        }
+        number::REMEMBER_ITEMS => {
+            facts.take(Op::Remember(Box::new(take_items_debited(from, at)?)));
         }
         number::FORGET => facts.take(Op::Forget),
         number::SET_LIMIT => facts.take(Op::SetLimit(Box::new(take_limit(from, at)?))),

@@ -3,10 +3,11 @@
 use crate::Malformed;
 use crate::cursor::Cursor;
 use crate::pen::Pen;
+use alloc::string::ToString;
 use alloc::vec::Vec;
 use scurry_ledger::{
-    BucketNo, Cause, Code, CodeKind, DebitPart, ItemAnswer, ItemAnswers, Time, Tombstone,
-    TombstoneKind, Transaction,
+    BucketNo, Cause, Code, CodeKind, DebitPart, DebitedItem, ItemAnswer, ItemAnswers, ItemKey,
+    Time, Tombstone, TombstoneKind, Transaction,
 };
 
 const EXPIRED: u8 = 0;
@@ -98,14 +99,48 @@ pub(super) fn take_transaction(from: &mut Cursor<'_>, at: Time) -> Result<Transa
         amount: from.signed()?,
         cause: Cause::None,
         parts: Vec::new(),
+        items: Vec::new(),
     };
     transaction.cause = Cause::of(transaction.code);
     for _ in 0..from.varint()? {
         transaction.parts.push(DebitPart {
+            item: 0,
             bucket: BucketNo(from.narrow()?),
             amount: from.amount()?,
             refunded: from.amount()?,
         });
+    }
+    Ok(transaction)
+}
+
+/// A debit of items: behind the transaction key and unit of each, and how many of the parts are its own.
+pub(super) fn put_items_debited(pen: &mut Pen<'_>, transaction: &Transaction, at: Time) {
+    put_transaction(pen, transaction, at);
+    pen.varint(transaction.items.len() as u64);
+    for (place, DebitedItem { key, unit }) in transaction.items.iter().enumerate() {
+        pen.string(key.to_string().as_bytes());
+        pen.name(unit);
+        let parts = transaction.parts.iter().filter(|part| usize::from(part.item) == place);
+        pen.varint(parts.count() as u64);
+    }
+}
+
+pub(super) fn take_items_debited(
+    from: &mut Cursor<'_>,
+    at: Time,
+) -> Result<Transaction, Malformed> {
+    let mut transaction = take_transaction(from, at)?;
+    let mut parts = transaction.parts.iter_mut();
+    for place in 0..from.varint()? {
+        let item = u8::try_from(place).map_err(|_| Malformed::Number)?;
+        let key = ItemKey::new(from.string()?).ok_or(Malformed::Id)?;
+        transaction.items.push(DebitedItem { key, unit: from.name()? });
+        for _ in 0..from.varint()? {
+            parts.next().ok_or(Malformed::Number)?.item = item;
+        }
+    }
+    if transaction.items.is_empty() || parts.next().is_some() {
+        return Err(Malformed::Number);
     }
     Ok(transaction)
 }

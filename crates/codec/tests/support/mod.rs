@@ -2,8 +2,8 @@
 
 use scurry_codec::{Checksum, Seal};
 use scurry_ledger::{
-    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Counted, Cycle, DebitPart, Id,
-    ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, Name, Op, Overrun,
+    Allowance, BucketNo, BucketTerms, Cause, Change, Code, Counted, Cycle, DebitPart, DebitedItem,
+    Id, ItemAnswer, ItemAnswers, ItemAt, ItemKey, LateAnswer, Limit, LimitAt, Name, Op, Overrun,
     PackedAnswer, Period, Posting, SessionAt, Status, StoredAnswer, Time, Tombstone, TombstoneKind,
     Transaction,
 };
@@ -95,6 +95,7 @@ pub(crate) fn every_op() -> Change {
             amount: 0,
             cause,
             parts: Vec::new(),
+            items: Vec::new(),
         }))
     };
     let bury =
@@ -172,11 +173,12 @@ pub(crate) fn every_op() -> Change {
             amount: -4,
             cause: Cause::None,
             parts: vec![
-                DebitPart { bucket: BucketNo(0), amount: 3, refunded: 0 },
-                DebitPart { bucket: BucketNo(1), amount: 1, refunded: 1 },
+                DebitPart { item: 0, bucket: BucketNo(0), amount: 3, refunded: 0 },
+                DebitPart { item: 0, bucket: BucketNo(1), amount: 1, refunded: 1 },
             ],
+            items: Vec::new(),
         })),
-        Op::NoteRefund { debit: id("txn-0"), posting: posting(7, 8) },
+        Op::NoteRefund { debit: id("txn-0"), item: 0, posting: posting(7, 8) },
         Op::Forget,
         Op::RemoveBucket { bucket: BucketNo(9), named: Some((name("main"), name("octets"))) },
         Op::NameSession(id("session-1")),
@@ -188,6 +190,25 @@ pub(crate) fn every_op() -> Change {
         }),
         Op::EndAllowance(BucketNo(10)),
         Op::BeginPeriod { bucket: BucketNo(11), period_start: AT },
+        Op::NoteRefund { debit: id("txn-0"), item: 15, posting: posting(7, 8) },
+        Op::Remember(Box::new(Transaction {
+            id: id("txn-2"),
+            forget_at: AT.plus_ms(3_600_000),
+            digest: 0x8877_6655_4433_2211,
+            code: Code::Ok,
+            version: 9,
+            amount: 9,
+            cause: Cause::None,
+            parts: vec![
+                DebitPart { item: 0, bucket: BucketNo(0), amount: 3, refunded: 0 },
+                DebitPart { item: 1, bucket: BucketNo(0), amount: 4, refunded: 1 },
+                DebitPart { item: 1, bucket: BucketNo(700), amount: 2, refunded: 0 },
+            ],
+            items: vec![
+                DebitedItem { key: ItemKey::Number(7), unit: name("octets") },
+                DebitedItem { key: ItemKey::new(b"gpt-x").expect("a key"), unit: name("tokens") },
+            ],
+        })),
         set_limit(Counted::Sessions, Cycle::NONE, 0),
         set_limit(Counted::Units { unit: name("octets"), item: None }, Cycle::NONE, 80),
         set_limit(of_item(ItemKey::Number(u32::MAX)), a_day, 100),

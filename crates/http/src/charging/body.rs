@@ -113,10 +113,23 @@ pub(super) struct BucketChange {
     pub(super) allowance: Option<Option<Allowance>>,
 }
 
-/// A direct debit, all or nothing.
+/// A direct debit, all or nothing: of `unit` and `amount`, or of `items`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("oneOf" = json!([{ "required": ["unit", "amount"] }, { "required": ["items"] }])))]
 pub(super) struct Debit {
+    pub(super) unit: Option<Name>,
+    pub(super) amount: Option<Amount<1>>,
+    /// Each with another key or unit.
+    #[schemars(length(min = 1, max = ITEMS_MAX))]
+    pub(super) items: Option<Vec<ItemAmount>>,
+}
+
+/// An amount of one item.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ItemAmount {
+    pub(super) key: Key,
     pub(super) unit: Name,
     pub(super) amount: Amount<1>,
 }
@@ -127,8 +140,11 @@ pub(super) struct Debit {
 pub(super) struct Refund {
     /// The Idempotency-Key of the debit.
     pub(super) debit: Id,
-    /// All that is left of it unless told otherwise.
+    /// All that is left of it unless told otherwise. Of a debit of items, name the items.
     pub(super) amount: Option<Amount<1>>,
+    /// Items of the debit, and what goes back of each; without `amount`.
+    #[schemars(length(min = 1, max = ITEMS_MAX))]
+    pub(super) items: Option<Vec<ItemAmount>>,
 }
 
 /// An addition to a counter.

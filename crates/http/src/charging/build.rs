@@ -1,8 +1,8 @@
 //! The commands that requests are.
 
 use super::body::{
-    Adjustment, Allowance, BucketChange, Count, Debit, NewAccount, NewLimit, NewSession, NewStatus,
-    Refund, SessionEnd, SessionUpdate, TopUp,
+    Adjustment, Allowance, BucketChange, Count, Debit, ItemAmount, NewAccount, NewLimit,
+    NewSession, NewStatus, Refund, SessionEnd, SessionUpdate, TopUp,
 };
 use super::command::Command;
 use super::input::{FaultLocation, Input, field_problem};
@@ -241,18 +241,45 @@ pub(super) fn remove_bucket(input: &Input) -> Result<Command, Problem> {
     Ok(transaction("SCUR.BUCKET", input)?.word(bucket.as_str()).word("REMOVE"))
 }
 
+/// ITEM key unit amount of each; one at least, and none twice.
+fn item_amounts(mut command: Command, items: &[ItemAmount]) -> Result<Command, Problem> {
+    if items.is_empty() {
+        return Err(field_problem(FaultLocation::Body("/items"), "must have at least one item"));
+    }
+    let names = items.iter().map(|item| (item.key.0, item.unit.as_str().to_owned()));
+    check_names("items", "key", names)?;
+    for ItemAmount { key, unit, amount } in items {
+        command = command.word("ITEM").word(key.0.to_string()).word(unit.as_str());
+        command = command.integer(amount.0);
+    }
+    Ok(command)
+}
+
 pub(super) fn debit(input: &Input) -> Result<Command, Problem> {
     let body: Debit = input.json()?;
-    Ok(transaction("SCUR.DEBIT", input)?.word(body.unit.as_str()).integer(body.amount))
+    let command = transaction("SCUR.DEBIT", input)?;
+    match (body.unit, body.amount, body.items) {
+        (Some(unit), Some(amount), None) => Ok(command.word(unit.as_str()).integer(amount)),
+        (None, None, Some(items)) => item_amounts(command, &items),
+        _ => {
+            let why = "must have unit and amount, or items";
+            Err(field_problem(FaultLocation::Body(""), why))
+        }
+    }
 }
 
 pub(super) fn refund(input: &Input) -> Result<Command, Problem> {
     let body: Refund = input.json()?;
     let command = transaction("SCUR.REFUND", input)?.word(body.debit.as_str());
-    Ok(match body.amount {
-        Some(amount) => command.integer(amount),
-        None => command,
-    })
+    match (body.amount, body.items) {
+        (Some(amount), None) => Ok(command.integer(amount)),
+        (None, Some(items)) => item_amounts(command, &items),
+        (None, None) => Ok(command),
+        (Some(_), Some(_)) => {
+            let why = "stands beside amount: one of them says what goes back";
+            Err(field_problem(FaultLocation::Body("/items"), why))
+        }
+    }
 }
 
 pub(super) fn count(input: &Input) -> Result<Command, Problem> {

@@ -3,6 +3,7 @@
 
 use super::account::{new_allowance, new_terms};
 use super::draft::{Draft, sum};
+use super::due::expire_due;
 use super::fields::{VALIDITY_ORDER, check_end};
 use super::limit::{Counting, tightest};
 use super::transaction::{Done, check_body, check_room, remember};
@@ -11,7 +12,8 @@ use super::{Outcome, Step, limit, reject};
 use crate::digest::Body;
 use crate::{
     Allowance, Answer, Bucket, BucketAttributes, BucketNo, BucketTerms, Cause, Code, Command,
-    Cycle, DebitPart, Id, LimitTerms, Name, Op, Period, Posting, Status, Time, Transaction,
+    Cycle, DebitPart, DebitedItem, ItemAmount, LimitTerms, Name, Op, Period, Posting, Status, Time,
+    Transaction,
 };
 use alloc::vec::Vec;
 
@@ -21,15 +23,16 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
         | Command::Adjust { txn, .. }
         | Command::Bucket { txn, .. }
         | Command::Debit { txn, .. }
+        | Command::DebitItems { txn, .. }
         | Command::Refund { txn, .. }
+        | Command::RefundItems { txn, .. }
         | Command::Counter { txn, .. }
         | Command::Limit { txn, .. } => *txn,
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
     if let Some(known) = draft.account().transactions.find(txn) {
         check_body(&known, body)?;
-        let Transaction { code, version, amount, cause, .. } = known;
-        return Ok(Outcome::Replay(Answer::Amount { code, version, amount, cause }));
+        return Ok(Outcome::Replay(answer_of(&known)));
     }
     let done = match *command {
         Command::TopUp { bucket, amount, unit, ref attributes, .. } => {
@@ -40,7 +43,9 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
             change_bucket(draft, bucket, attributes, remove)?
         }
         Command::Debit { unit, amount, .. } => debit(draft, unit, amount)?,
+        Command::DebitItems { items, .. } => debit_items(draft, items)?,
         Command::Refund { debit, amount, .. } => refund(draft, debit, amount)?,
+        Command::RefundItems { debit, items, .. } => refund_items(draft, debit, items)?,
         Command::Counter { counter, amount, unit, period, .. } => {
             count(draft, counter, amount, unit, period)?
         }
@@ -51,6 +56,21 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
     let Done { code, amount, cause, .. } = done;
     remember(draft, txn, body, done);
     Ok(Outcome::Commit(Answer::Amount { code, version, amount, cause }))
+}
+
+fn answer_of(known: &Transaction) -> Answer {
+    let Transaction { code, version, amount, cause, .. } = *known;
+    Answer::Amount { code, version, amount, cause }
+}
+
+/// The stored answer to a command whose fields are refused today.
+pub(super) fn stored(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>) -> Option<Answer> {
+    if !draft.account_exists() {
+        return None;
+    }
+    expire_due(draft);
+    let known = draft.account().transactions.find(txn)?;
+    body.is(known.digest).then(|| answer_of(&known))
 }
 
 fn find(draft: &Draft<'_>, id: Name) -> Step<Bucket> {
@@ -299,68 +319,148 @@ fn debit(draft: &mut Draft<'_>, unit: Name, amount: i64) -> Step<Done> {
     if draft.account().status != Status::Active {
         return Ok(Done::denied_service(0));
     }
+    let mut parts = Vec::new();
     let counting = Counting { unit, item: None };
-    let burn = burn_order(draft.account(), unit, draft.now);
+    match debit_one(draft, (counting, amount), 0, &mut parts)? {
+        Some(cause) => Ok(Done::beyond_credit(0, cause)),
+        None => Ok(Done { parts, ..Done::ok(amount) }),
+    }
+}
+
+/// Debits each item as if it were alone, one after the other; when one is denied none is debited.
+fn debit_items(draft: &mut Draft<'_>, items: &[ItemAmount]) -> Step<Done> {
+    check_room(draft)?;
+    if draft.account().status != Status::Active {
+        return Ok(Done::denied_service(0));
+    }
+    let mark = draft.mark_if(items.len() > 1);
+    let (mut all, mut parts) = (0, Vec::new());
+    for (place, &ItemAmount { key, unit, amount }) in items.iter().enumerate() {
+        let place = u8::try_from(place).unwrap_or(u8::MAX);
+        let counting = Counting { unit, item: Some(key) };
+        if let Some(cause) = debit_one(draft, (counting, amount), place, &mut parts)? {
+            if let Some(mark) = mark {
+                draft.roll_back(mark);
+            }
+            return Ok(Done::beyond_credit(0, cause));
+        }
+        all = sum(all, amount)?;
+    }
+    let named = |&ItemAmount { key, unit, .. }: &ItemAmount| DebitedItem { key, unit };
+    let items = items.iter().map(named).collect();
+    Ok(Done { parts, items, ..Done::ok(all) })
+}
+
+/// Debits an amount, which is an item's or the whole; the cause when it is denied, before any fact.
+fn debit_one(
+    draft: &mut Draft<'_>,
+    (counting, amount): (Counting, i64),
+    item: u8,
+    parts: &mut Vec<DebitPart>,
+) -> Step<Option<Cause>> {
+    let burn = burn_order(draft.account(), counting.unit, draft.now);
     let postings = debit_parts(draft, &burn, amount);
     let found: i64 = postings.iter().map(|part| part.amount).sum();
     let limit = tightest(draft.account(), counting, draft.now);
     if found < amount || limit.is_some_and(|(_, left)| left < amount) {
-        return Ok(Done::beyond_credit(0, shortage(draft.account(), counting, draft.now)));
+        return Ok(Some(shortage(draft.account(), counting, draft.now)));
     }
-    let mut parts: Vec<DebitPart> = Vec::with_capacity(burn.len());
+    parts.reserve(burn.len());
     for posting in postings {
         let Posting { bucket, amount } = posting;
-        match parts.iter_mut().find(|part| part.bucket == bucket) {
+        match parts.iter_mut().find(|part| part.item == item && part.bucket == bucket) {
             Some(part) => part.amount += amount,
-            None => parts.push(DebitPart { bucket, amount, refunded: 0 }),
+            None => parts.push(DebitPart { item, bucket, amount, refunded: 0 }),
         }
         draft.record_outflow(Op::Debit, posting)?;
     }
     counting.begin(draft);
     counting.count(draft, amount, 0)?;
-    Ok(Done { parts, ..Done::ok(amount) })
+    Ok(None)
 }
 
+/// A successful debit that is remembered.
+fn find_debit(draft: &Draft<'_>, debit: &[u8]) -> Step<Transaction> {
+    match draft.account().transactions.find(debit) {
+        Some(found) if !found.parts.is_empty() => Ok(found),
+        _ => reject(
+            Code::UnknownTransaction,
+            "no successful debit is remembered under this id: use SCUR.ADJUST",
+        ),
+    }
+}
+
+const NOT_LEFT: &str = "less than that is left of the debit";
+
 fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done> {
-    let (parts, debited) = match draft.account().transactions.find(debit) {
-        Some(found) if !found.parts.is_empty() => (found.parts, found.version),
-        _ => {
-            return reject(
-                Code::UnknownTransaction,
-                "no successful debit is remembered under this id: use SCUR.ADJUST",
-            );
-        }
-    };
-    let left: i64 = parts.iter().map(|part| part.amount - part.refunded).sum();
+    let found = find_debit(draft, debit)?;
+    if amount.is_some() && !found.items.is_empty() {
+        return reject(Code::NotApplicable, "the debit has items: name them with ITEM");
+    }
+    let left: i64 = found.parts.iter().map(DebitPart::left).sum();
     let amount = amount.unwrap_or(left);
     if amount == 0 || amount > left {
-        return reject(Code::NotApplicable, "less than that is left of the debit");
+        return reject(Code::NotApplicable, NOT_LEFT);
     }
+    let mut back = Vec::with_capacity(found.parts.len());
+    give_back(draft, found.parts.iter(), amount, &mut back)?;
+    carry_back(draft, &found, back)?;
+    Ok(Done::ok(amount))
+}
+
+fn refund_items(draft: &mut Draft<'_>, debit: &[u8], items: &[ItemAmount]) -> Step<Done> {
+    let found = find_debit(draft, debit)?;
+    let (mut all, mut back) = (0, Vec::with_capacity(found.parts.len()));
+    for &ItemAmount { key, unit, amount } in items {
+        let named = DebitedItem { key, unit };
+        let of_item = |part: &&DebitPart| found.items.get(usize::from(part.item)) == Some(&named);
+        let parts = found.parts.iter().filter(of_item);
+        if amount > parts.clone().map(DebitPart::left).sum() {
+            return reject(Code::NotApplicable, NOT_LEFT);
+        }
+        give_back(draft, parts, amount, &mut back)?;
+        all = sum(all, amount)?;
+    }
+    carry_back(draft, &found, back)?;
+    Ok(Done::ok(all))
+}
+
+/// Spreads an amount over the parts of a debit in reverse order, each up to what is left of it.
+fn give_back<'p>(
+    draft: &Draft<'_>,
+    parts: impl DoubleEndedIterator<Item = &'p DebitPart>,
+    amount: i64,
+    back: &mut Vec<(u8, Posting)>,
+) -> Step<()> {
     let mut rest = amount;
-    let mut postings = Vec::with_capacity(parts.len());
-    for part in parts.iter().rev() {
-        let back = rest.min(part.amount - part.refunded);
-        if back > 0 {
+    for part in parts.rev() {
+        let amount = rest.min(part.left());
+        if amount > 0 {
             if draft.account().bucket_no(part.bucket).is_none() {
                 return reject(Code::NotApplicable, "the debit's bucket was removed");
             }
-            postings.push(Posting { bucket: part.bucket, amount: back });
-            rest -= back;
+            back.push((part.item, Posting { bucket: part.bucket, amount }));
+            rest -= amount;
         }
     }
+    Ok(())
+}
+
+fn carry_back(draft: &mut Draft<'_>, found: &Transaction, back: Vec<(u8, Posting)>) -> Step<()> {
     check_room(draft)?;
-    let debit = Id::new(debit).unwrap_or(Id::EMPTY);
-    for posting in postings {
+    let &Transaction { id: debit, version: debited, ref items, .. } = found;
+    for (item, posting) in back {
         if draft.bucket(posting.bucket).is_expired(draft.now) {
             draft.record_passage(Op::RefundExpired, posting)?;
         } else {
             draft.record_inflow(Op::Refund, posting)?;
         }
-        draft.record(Op::NoteRefund { debit, posting });
+        draft.record(Op::NoteRefund { debit, item, posting });
         let unit = draft.bucket(posting.bucket).unit;
-        Counting { unit, item: None }.uncount(draft, posting.amount, debited);
+        let item = items.get(usize::from(item)).map(|item| item.key);
+        Counting { unit, item }.uncount(draft, posting.amount, debited);
     }
-    Ok(Done::ok(amount))
+    Ok(())
 }
 
 fn count(

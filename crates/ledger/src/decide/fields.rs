@@ -2,8 +2,8 @@
 
 use super::{Step, reject};
 use crate::{
-    BucketAttributes, Code, Command, Counted, Create, Cycle, Id, ItemRequest, LimitTerms, Limits,
-    NewBucket, Period, SessionRequest, Status, Time,
+    BucketAttributes, Code, Command, Counted, Create, Cycle, Id, ItemAmount, ItemRequest,
+    LimitTerms, Limits, NewBucket, Period, SessionRequest, Status, Time,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -55,6 +55,15 @@ pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<(
             transaction_id(debit)?;
             amount.map_or(Ok(()), at_least_one)
         }
+        Command::DebitItems { txn, items } => {
+            transaction_id(txn)?;
+            check_item_amounts(items, limits)
+        }
+        Command::RefundItems { txn, debit, items } => {
+            transaction_id(txn)?;
+            transaction_id(debit)?;
+            check_item_amounts(items, limits)
+        }
         Command::Counter { txn, .. } => transaction_id(txn),
         Command::Limit { txn, terms, .. } => {
             transaction_id(txn)?;
@@ -85,6 +94,17 @@ fn session_id(session: &[u8]) -> Step<()> {
 
 fn at_least_one(amount: i64) -> Step<()> {
     require(amount >= 1, "amount must be at least 1")
+}
+
+fn check_item_amounts(items: &[ItemAmount], limits: &Limits) -> Step<()> {
+    require(!items.is_empty(), "at least one ITEM is needed")?;
+    require(items.len() <= limits.items_max, "too many items")?;
+    for (index, item) in items.iter().enumerate() {
+        let same = |other: &ItemAmount| other.key == item.key && other.unit == item.unit;
+        require(!items[..index].iter().any(same), "an item is listed twice")?;
+        at_least_one(item.amount)?;
+    }
+    Ok(())
 }
 
 fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {

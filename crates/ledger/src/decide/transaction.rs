@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::{Step, reject};
 use crate::digest::Body;
-use crate::{Cause, Code, DebitPart, Id, Op, Transaction};
+use crate::{Cause, Code, DebitPart, DebitedItem, Id, Op, Transaction};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
@@ -13,21 +13,26 @@ pub(super) struct Done {
     pub(super) amount: i64,
     pub(super) cause: Cause,
     pub(super) parts: Vec<DebitPart>,
+    pub(super) items: Vec<DebitedItem>,
 }
 
 impl Done {
     pub(super) fn ok(amount: i64) -> Done {
-        Done { code: Code::Ok, amount, cause: Cause::None, parts: Vec::new() }
+        Done::new(Code::Ok, amount, Cause::None)
     }
 
     /// A denial for want of units.
     pub(super) fn beyond_credit(amount: i64, cause: Cause) -> Done {
-        Done { code: Code::CreditLimitReached, amount, cause, parts: Vec::new() }
+        Done::new(Code::CreditLimitReached, amount, cause)
     }
 
     /// A denial because of the account's status.
     pub(super) fn denied_service(amount: i64) -> Done {
-        Done { code: Code::ServiceDenied, amount, cause: Cause::Status, parts: Vec::new() }
+        Done::new(Code::ServiceDenied, amount, Cause::Status)
+    }
+
+    fn new(code: Code, amount: i64, cause: Cause) -> Done {
+        Done { code, amount, cause, parts: Vec::new(), items: Vec::new() }
     }
 }
 
@@ -43,10 +48,11 @@ pub(super) fn check_body(known: &Transaction, body: &Body<'_>) -> Step<()> {
 pub(super) fn remember(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) {
     let version = draft.next_version();
     let forget_at = draft.now.plus_ms(draft.limits.transaction_ms);
-    let Done { code, amount, cause, parts } = done;
+    let Done { code, amount, cause, parts, items } = done;
     let id = Id::new(txn).unwrap_or(Id::EMPTY);
     let digest = body.digest();
-    let transaction = Transaction { id, forget_at, digest, code, version, amount, cause, parts };
+    let transaction =
+        Transaction { id, forget_at, digest, code, version, amount, cause, parts, items };
     draft.record(Op::Remember(Box::new(transaction)));
 }
 

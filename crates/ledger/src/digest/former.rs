@@ -99,6 +99,8 @@ pub(super) fn digest(command: &Command<'_>) -> u64 {
     match command {
         Command::Create(_)
         | Command::Status { .. }
+        | Command::DebitItems { .. }
+        | Command::RefundItems { .. }
         | Command::Delete { .. }
         | Command::Release { .. }
         | Command::Limit { .. } => return 0,

@@ -2,12 +2,17 @@
 //!
 //! Payload: digest u64, code (low 2 bits) and number of the cause of a denial u8, account version
 //! LEB128, amount LEB128 zigzag, the length and the id of a limit that denied, then the parts of a
-//! debit: bucket u16, debited LEB128, refunded LEB128.
+//! debit: bucket u16, debited LEB128, refunded LEB128. In the place of a bucket, 65535 begins an item: a
+//! length byte and the text of its key, a length byte and its unit.
 
 use super::pack::{self, Packed, Reader};
 use super::records::{Records, Remembered};
-use crate::{BucketNo, Cause, Code, Id, Time};
+use crate::{BucketNo, Cause, Code, Id, ItemKey, Name, Posting, Time};
+use alloc::string::ToString;
 use alloc::vec::Vec;
+
+/// A number that no bucket has: [`crate::Account::next_bucket`] goes no further.
+const ITEM_BEGINS: u16 = u16::MAX;
 
 /// Where the number of the cause stands beside the code.
 const CAUSE_SHIFT: u32 = 2;
@@ -32,13 +37,26 @@ pub struct Transaction {
     pub amount: i64,
     /// Cause of a denial.
     pub cause: Cause,
-    /// Where a debit came from; empty for everything else.
+    /// Where a debit came from; empty for everything else. The parts of an item stand together.
     pub parts: Vec<DebitPart>,
+    /// Items of a debit that has items, in the order in which they were listed.
+    pub items: Vec<DebitedItem>,
+}
+
+/// Names of an item of a debit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DebitedItem {
+    /// Key of the item.
+    pub key: ItemKey,
+    /// Unit of its amount.
+    pub unit: Name,
 }
 
 /// The part of a debit in one bucket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DebitPart {
+    /// Place of its item in [`Transaction::items`]; 0 of a debit without items.
+    pub item: u8,
     /// The bucket.
     pub bucket: BucketNo,
     /// Debited from it.
@@ -47,14 +65,21 @@ pub struct DebitPart {
     pub refunded: i64,
 }
 
+impl DebitPart {
+    /// The amount that was not refunded.
+    pub fn left(&self) -> i64 {
+        self.amount - self.refunded
+    }
+}
+
 impl Records<Transaction> {
     /// Notes a refund of a remembered debit.
-    pub(crate) fn refund(&mut self, id: &[u8], bucket: BucketNo, amount: i64) {
+    pub(crate) fn refund(&mut self, id: &[u8], item: u8, posting: &Posting) {
         let Some(mut transaction) = self.find(id) else { return };
         self.remove(id);
         for part in &mut transaction.parts {
-            if part.bucket == bucket {
-                part.refunded += amount;
+            if part.item == item && part.bucket == posting.bucket {
+                part.refunded += posting.amount;
             }
         }
         self.insert(&transaction);
@@ -77,7 +102,18 @@ impl Remembered for Transaction {
         pack::put_varint(&mut out, self.version);
         pack::put_signed(&mut out, self.amount);
         pack::put_limit(&mut out, self.cause);
+        let mut begun = 0;
         for part in &self.parts {
+            while begun < self.items.len() && begun <= usize::from(part.item) {
+                let DebitedItem { key, unit } = self.items[begun];
+                let key = key.to_string();
+                out.extend_from_slice(&ITEM_BEGINS.to_le_bytes());
+                out.push(key.len() as u8);
+                out.extend_from_slice(key.as_bytes());
+                out.push(unit.byte_len() as u8);
+                out.extend_from_slice(unit.as_bytes());
+                begun += 1;
+            }
             out.extend_from_slice(&part.bucket.0.to_le_bytes());
             pack::put_amount(&mut out, part.amount);
             pack::put_amount(&mut out, part.refunded);
@@ -96,14 +132,26 @@ impl Remembered for Transaction {
             amount: 0,
             cause: Cause::None,
             parts: Vec::new(),
+            items: Vec::new(),
         };
         let bits = reader.u8();
         transaction.code = pack::code_from_bits(bits);
         (transaction.version, transaction.amount) = (reader.varint(), reader.signed());
         transaction.cause = pack::take_cause(&mut reader, bits >> CAUSE_SHIFT, transaction.code);
         while !reader.0.is_empty() {
+            let bucket = reader.u16();
+            if bucket == ITEM_BEGINS {
+                let len = usize::from(reader.u8());
+                let key = ItemKey::new(reader.bytes(len)).unwrap_or(ItemKey::Number(0));
+                let len = usize::from(reader.u8());
+                let unit = Name::new(reader.bytes(len)).unwrap_or(Name::EMPTY);
+                transaction.items.push(DebitedItem { key, unit });
+                continue;
+            }
+            let item = u8::try_from(transaction.items.len().saturating_sub(1)).unwrap_or(u8::MAX);
             transaction.parts.push(DebitPart {
-                bucket: BucketNo(reader.u16()),
+                item,
+                bucket: BucketNo(bucket),
                 amount: reader.amount(),
                 refunded: reader.amount(),
             });

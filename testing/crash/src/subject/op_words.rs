@@ -1,7 +1,7 @@
 //! Commands of the model as requests.
 
 use crate::wire::{Words, words};
-use scurry_ledger::{BucketAttributes, Counted, ItemRequest, LimitTerms};
+use scurry_ledger::{BucketAttributes, Counted, ItemAmount, ItemRequest, LimitTerms};
 use scurry_model::{Op, Request};
 use std::fmt::Write as _;
 
@@ -38,6 +38,12 @@ fn line(id: &str, op: &Op) -> String {
         }
         Op::Debit { txn, unit, amount } => {
             format!("SCUR.DEBIT {id} {txn} {} {amount}", unit.as_str())
+        }
+        Op::DebitItems { txn, items } => {
+            format!("SCUR.DEBIT {id} {txn}{}", item_amounts(items))
+        }
+        Op::RefundItems { txn, debit, items } => {
+            format!("SCUR.REFUND {id} {txn} {debit}{}", item_amounts(items))
         }
         Op::Refund { txn, debit, amount } => {
             let amount = amount.map(|amount| format!(" {amount}")).unwrap_or_default();
@@ -103,6 +109,14 @@ fn attributes(line: &mut String, with: &BucketAttributes) {
     if let Some(floor) = with.floor {
         put(line, format_args!(" FLOOR {floor}"));
     }
+}
+
+fn item_amounts(items: &[ItemAmount]) -> String {
+    let mut line = String::new();
+    for ItemAmount { key, unit, amount } in items {
+        put(&mut line, format_args!(" ITEM {key} {} {amount}", unit.as_str()));
+    }
+    line
 }
 
 fn put(line: &mut String, text: std::fmt::Arguments<'_>) {

@@ -2,7 +2,9 @@
 
 use super::{BUCKETS, Generator};
 use crate::{Op, Pair, key, name};
-use scurry_ledger::{Bucket, BucketAttributes, Counted, LimitTerms, Name, Period, Time};
+use scurry_ledger::{
+    Bucket, BucketAttributes, Counted, DebitedItem, ItemAmount, LimitTerms, Name, Period, Time,
+};
 
 const TXNS: &[&str] = &["t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "t8", "t9"];
 const LIMITS: &[&str] = &["all", "day", "hour", "item", "open"];
@@ -11,7 +13,7 @@ const COUNTERS: &[&str] = &["day", "month", "plain"];
 impl Generator {
     pub(super) fn txn(&mut self) -> String {
         let debits = self.history.iter().filter_map(|op| match op {
-            Op::Debit { txn, .. } => Some(txn.clone()),
+            Op::Debit { txn, .. } | Op::DebitItems { txn, .. } => Some(txn.clone()),
             _ => None,
         });
         let debits: Vec<String> = debits.collect();
@@ -150,7 +152,19 @@ impl Generator {
     }
 
     pub(super) fn debit(&mut self) -> Op {
+        if self.random.one_in(3) {
+            let count = self.random.pick(&[0, 1, 1, 2, 2, 2, 3, 3, 5]);
+            let items = (0..count).map(|_| self.item_amount()).collect();
+            return Op::DebitItems { txn: self.txn(), items };
+        }
         Op::Debit { txn: self.txn(), unit: self.unit(), amount: self.amount() }
+    }
+
+    fn item_amount(&mut self) -> ItemAmount {
+        let named = self.random.pick(&["0", "1", "1", "2", "a", "07"]);
+        let amount = self.amount();
+        let amount = if self.random.one_in(12) { amount } else { amount.clamp(1, 6) };
+        ItemAmount { key: key(named), unit: self.unit(), amount }
     }
 
     pub(super) fn refund(&mut self, pair: &Pair) -> Op {
@@ -166,6 +180,20 @@ impl Generator {
         } else {
             debits[self.random.below(debits.len())].clone()
         };
+        let known = pair.account.as_ref().and_then(|a| a.transactions.find(debit.as_bytes()));
+        let known = known.map_or(vec![], |known| known.items);
+        if !self.random.one_in(4) && (!known.is_empty() || self.random.one_in(12)) {
+            let mut items: Vec<ItemAmount> = vec![];
+            for DebitedItem { key, unit } in known {
+                if self.random.one_in(2) {
+                    items.push(ItemAmount { key, unit, amount: self.random.between(1, 6) });
+                }
+            }
+            if items.is_empty() || self.random.one_in(6) {
+                items.push(self.item_amount());
+            }
+            return Op::RefundItems { txn: self.txn(), debit, items };
+        }
         let amount = if self.random.one_in(2) { None } else { Some(self.amount()) };
         Op::Refund { txn: self.txn(), debit, amount }
     }

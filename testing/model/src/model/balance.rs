@@ -1,18 +1,20 @@
 //! Section 12: the commands with a transaction id, and section 4 for them.
 
 use super::calendar::Zone;
-use super::state::{Allowance, Counter, State, Transaction, take};
+use super::state::{Allowance, Counter, Part, State, Transaction};
 use super::{Context, Refusal, calendar, id, limit, provision, require};
 use scurry_ledger::{
-    Answer, BucketAttributes, Cause, Code, Command, Name, NewBucket, Period, Status,
+    Answer, BucketAttributes, Cause, Code, Command, ItemAmount, ItemKey, Name, NewBucket, Period,
+    Status,
 };
+use std::collections::BTreeSet;
 
 /// Effect of a command with a transaction id: code, amount, and the parts of a debit.
 struct Effect {
     code: Code,
     amount: i128,
     cause: Cause,
-    parts: Option<Vec<(u32, i128)>>,
+    parts: Option<Vec<Part>>,
 }
 
 impl Effect {
@@ -31,7 +33,7 @@ pub(super) fn execute(
     command: &Command<'_>,
     body: String,
 ) -> Result<Answer, Refusal> {
-    let txn = fields(command)?;
+    let txn = fields(command, context.limits.items_max)?;
     let state = account.as_mut().ok_or(Code::UnknownAccount)?;
     if let Some(known) = state.remembered(context.now).find(|known| known.id == txn) {
         require(known.body == body, Code::RequestMismatch)?;
@@ -49,13 +51,15 @@ pub(super) fn execute(
     let Effect { code, cause, .. } = effect;
     let answer = Answer::Amount { code, version: state.version, amount, cause };
     let forget = context.now.saturating_add(context.limits.transaction_ms);
-    let parts = effect.parts;
-    state.transactions.push(Transaction { id: txn, body, answer: answer.clone(), forget, parts });
+    let (parts, has_items) = (effect.parts, matches!(command, Command::DebitItems { .. }));
+    let answer_kept = answer.clone();
+    let new = Transaction { id: txn, body, answer: answer_kept, forget, parts, has_items };
+    state.transactions.push(new);
     Ok(answer)
 }
 
 /// Checks that can be made from the command alone. Returns the transaction id.
-fn fields(command: &Command<'_>) -> Result<String, Code> {
+fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
     let (txn, fine) = match *command {
         Command::TopUp { txn, amount, attributes, .. } => {
             (txn, amount >= 1 && attributes_are_fine(&attributes))
@@ -69,12 +73,23 @@ fn fields(command: &Command<'_>) -> Result<String, Code> {
         Command::Refund { txn, debit, amount } => {
             (txn, amount.is_none_or(|amount| amount >= 1) && id(debit).is_ok())
         }
+        Command::DebitItems { txn, items } => (txn, items_are_fine(items, items_max)),
+        Command::RefundItems { txn, debit, items } => {
+            (txn, items_are_fine(items, items_max) && id(debit).is_ok())
+        }
         Command::Counter { txn, .. } => (txn, true),
         Command::Limit { txn, terms, .. } => (txn, limit::is_fine(&terms)),
         _ => return Err(Code::Invalid),
     };
     require(fine, Code::Invalid)?;
     id(txn)
+}
+
+/// One item at least, none twice, each of an amount.
+fn items_are_fine(items: &[ItemAmount], items_max: usize) -> bool {
+    let names: BTreeSet<_> = items.iter().map(|item| (item.key, item.unit)).collect();
+    let some = !items.is_empty() && items.len() <= items_max && names.len() == items.len();
+    some && items.iter().all(|item| item.amount >= 1)
 }
 
 /// FLOOR <= 0 and FROM < TO. That TO is after now is looked at after duplicates: a replay would
@@ -113,8 +128,17 @@ fn perform(
             state.buckets.retain(|bucket| bucket.serial != serial);
             Ok(Effect::ok(0))
         }
-        Command::Debit { unit, amount, .. } => debit(state, context, unit, amount, full),
-        Command::Refund { debit, amount, .. } => refund(state, context, debit, amount, full),
+        Command::Debit { unit, amount, .. } => debit(state, context, &[(None, unit, amount)], full),
+        Command::DebitItems { items, .. } => {
+            let one = |item: &ItemAmount| (Some(item.key), item.unit, item.amount);
+            debit(state, context, &items.iter().map(one).collect::<Vec<_>>(), full)
+        }
+        Command::Refund { debit, amount, .. } => {
+            refund(state, context, debit, Wanted::Amount(amount), full)
+        }
+        Command::RefundItems { debit, items, .. } => {
+            refund(state, context, debit, Wanted::Items(items), full)
+        }
         Command::Counter { counter, amount, unit, period, .. } => {
             count(state, context, counter, amount, (unit, period), full)
         }
@@ -253,68 +277,110 @@ fn change(
     Ok(Effect::ok(available))
 }
 
+/// Items are debited one after the other, each as if it were alone; a debit without items is one.
 fn debit(
     state: &mut State,
     context: Context<'_>,
-    unit: Name,
-    amount: i64,
+    items: &[(Option<ItemKey>, Name, i64)],
     full: bool,
 ) -> Result<Effect, Code> {
     require(!full, Code::Busy)?;
     if state.status != Status::Active {
         return Ok(Effect::denied(Code::ServiceDenied, 0, Cause::Status));
     }
-    let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
-    let tightest = state.tightest(unit.as_str(), None, context.now);
-    if rest > 0 || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
-        let cause = state.shortage(unit.as_str(), None, context.now);
-        return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
-    }
-    state.debit_counts(unit.as_str(), amount.into(), context.now);
-    let mut parts: Vec<(u32, i128)> = vec![];
-    for (serial, amount) in debits {
-        state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
-        match parts.iter_mut().find(|part| part.0 == serial) {
-            Some(part) => part.1 += amount,
-            None => parts.push((serial, amount)),
+    let (mut all, mut parts): (i128, Vec<Part>) = (0, vec![]);
+    for &(key, unit, amount) in items {
+        let (debits, rest) = state.spread(unit.as_str(), amount.into(), context.now);
+        let named = key.map(|key| key.to_string());
+        let named = named.as_deref();
+        let tightest = state.tightest(unit.as_str(), named, context.now);
+        if rest > 0 || tightest.is_some_and(|(_, left)| left < i128::from(amount)) {
+            let cause = state.shortage(unit.as_str(), named, context.now);
+            return Ok(Effect::denied(Code::CreditLimitReached, 0, cause));
         }
+        state.debit_counts((unit.as_str(), named), amount.into(), context.now);
+        let mut own: Vec<Part> = vec![];
+        for (serial, amount) in debits {
+            state.bucket(serial).ok_or(Code::UnknownBucket)?.consumed += amount;
+            match own.iter_mut().find(|part| part.serial == serial) {
+                Some(part) => part.left += amount,
+                None => {
+                    let unit = unit.as_str().to_string();
+                    own.push(Part { key, unit, serial, left: amount });
+                }
+            }
+        }
+        state.fits()?;
+        parts.extend(own);
+        all += i128::from(amount);
+        require(i64::try_from(all).is_ok(), Code::Overflow)?;
     }
-    state.fits()?;
-    Ok(Effect { parts: Some(parts), ..Effect::ok(amount.into()) })
+    Ok(Effect { parts: Some(parts), ..Effect::ok(all) })
 }
 
+/// The debit's parts with these keys and units, or all of them, give back what is asked for.
 fn refund(
     state: &mut State,
     context: Context<'_>,
     debit: &[u8],
-    amount: Option<i64>,
+    wanted: Wanted<'_>,
     full: bool,
 ) -> Result<Effect, Code> {
     let debit = id(debit)?;
     let now = context.now;
     let known = state.remembered(now).find(|transaction| transaction.id == debit);
-    let parts = known.and_then(|t| t.parts.clone()).ok_or(Code::UnknownTransaction)?;
-    let left: i128 = parts.iter().map(|part| part.1).sum();
-    let amount = amount.map_or(left, i128::from);
-    require(left > 0 && amount <= left, Code::NotApplicable)?;
-    let (back, _) = take(parts.iter().rev().copied(), amount);
-    for &(serial, amount) in &back {
-        let bucket = state.bucket(serial).ok_or(Code::NotApplicable)?;
-        bucket.refunded += amount;
-        if bucket.is_expired(now) {
-            bucket.expired += amount;
+    let has_items = known.is_some_and(|known| known.has_items);
+    let mut parts = known.and_then(|t| t.parts.clone()).ok_or(Code::UnknownTransaction)?;
+    let mut all = 0;
+    let sums: Vec<(Option<(ItemKey, Name)>, Option<i64>)> = match wanted {
+        Wanted::Amount(amount) => {
+            require(amount.is_none() || !has_items, Code::NotApplicable)?;
+            vec![(None, amount)]
         }
-        let unit = bucket.unit.clone();
-        state.refund_counts(&unit, &debit, amount, now);
+        Wanted::Items(items) => {
+            let one = |item: &ItemAmount| (Some((item.key, item.unit)), Some(item.amount));
+            items.iter().map(one).collect()
+        }
+    };
+    for (item, amount) in sums {
+        let is_meant = |part: &Part| {
+            item.is_none_or(|(key, unit)| part.key == Some(key) && part.unit == unit.as_str())
+        };
+        let places: Vec<usize> = (0..parts.len()).filter(|&at| is_meant(&parts[at])).collect();
+        let left: i128 = places.iter().map(|&at| parts[at].left).sum();
+        let amount = amount.map_or(left, i128::from);
+        require(left > 0 && amount <= left, Code::NotApplicable)?;
+        let mut rest = amount;
+        for &at in places.iter().rev() {
+            let back = rest.min(parts[at].left);
+            if back > 0 {
+                let bucket = state.bucket(parts[at].serial).ok_or(Code::NotApplicable)?;
+                bucket.refunded += back;
+                if bucket.is_expired(now) {
+                    bucket.expired += back;
+                }
+                let unit = bucket.unit.clone();
+                let key = parts[at].key.map(|key| key.to_string());
+                state.refund_counts((&unit, key.as_deref()), &debit, back, now);
+                parts[at].left -= back;
+                rest -= back;
+            }
+        }
+        all += amount;
     }
     require(!full, Code::Busy)?;
     state.fits()?;
-    let last = state.transactions.iter_mut().rev().find(|transaction| transaction.id == debit);
-    for part in last.into_iter().flat_map(|t| t.parts.iter_mut().flatten()) {
-        let returned = back.iter().find(|back| back.0 == part.0);
-        part.1 -= returned.map_or(0, |back| back.1);
+    let mut kept = state.transactions.iter_mut().rev();
+    if let Some(last) = kept.find(|transaction| transaction.id == debit) {
+        last.parts = Some(parts);
     }
-    Ok(Effect::ok(amount))
+    Ok(Effect::ok(all))
+}
+
+/// The request of a refund.
+enum Wanted<'a> {
+    Amount(Option<i64>),
+    Items(&'a [ItemAmount]),
 }
 
 fn count(

@@ -92,18 +92,25 @@ impl State {
     }
 
     /// A debit is made: it will be the last of all transactions.
-    pub(crate) fn debit_counts(&mut self, unit: &str, amount: i128, now: i64) {
-        let left = self.before_use(unit, None, amount, now);
-        self.after_use(unit, None, (amount, amount), &left);
+    pub(crate) fn debit_counts(&mut self, of: (&str, Option<&str>), amount: i128, now: i64) {
+        let (unit, key) = of;
+        let left = self.before_use(unit, key, amount, now);
+        self.after_use(unit, key, (amount, amount), &left);
         let place = self.transactions.len();
-        let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, None));
+        let counting = self.limits.iter_mut().filter(|limit| limit.counts(unit, key));
         counting.for_each(|limit| limit.debits.push(place));
     }
 
     /// A debit is refunded: the limits that have counted it in the present period give it back.
-    pub(crate) fn refund_counts(&mut self, unit: &str, debit: &str, amount: i128, now: i64) {
+    pub(crate) fn refund_counts(
+        &mut self,
+        (unit, key): (&str, Option<&str>),
+        debit: &str,
+        amount: i128,
+        now: i64,
+    ) {
         let place = self.transactions.iter().rposition(|known| known.id == debit);
-        for limit in self.limits.iter_mut().filter(|limit| limit.counts(unit, None)) {
+        for limit in self.limits.iter_mut().filter(|limit| limit.counts(unit, key)) {
             let present = limit.period_at(limit.written_at) == limit.period_at(now);
             if present && place.is_some_and(|place| limit.debits.contains(&place)) {
                 limit.used = (limit.used - amount).max(0);

@@ -79,7 +79,7 @@ fn remember(
     let Some(id) = txn else { return };
     let forget = context.now.saturating_add(context.limits.transaction_ms);
     let (answer, parts) = (answer.clone(), None);
-    state.transactions.push(Transaction { id, body, answer, forget, parts });
+    state.transactions.push(Transaction { id, body, answer, forget, parts, has_items: false });
 }
 
 /// A new bucket, with its first credit. Its validity must not have ended.

@@ -6,7 +6,7 @@
 
 use super::calendar::Zone;
 use crate::name;
-use scurry_ledger::{Answer, Cause, Code, ItemRequest, Limits, Overrun, Period, Status};
+use scurry_ledger::{Answer, Cause, Code, ItemKey, ItemRequest, Limits, Overrun, Period, Status};
 use std::collections::BTreeMap;
 
 /// One account.
@@ -140,15 +140,26 @@ pub(crate) enum End {
     Unknown,
 }
 
+/// A part of a successful debit, in the order in which the buckets were first debited, item by item.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) key: Option<ItemKey>,
+    pub(crate) unit: String,
+    pub(crate) serial: u32,
+    /// The amount that is left to refund.
+    pub(crate) left: i128,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Transaction {
     pub(crate) id: String,
     pub(crate) body: String,
     pub(crate) answer: Answer,
     pub(crate) forget: i64,
-    /// Of a successful debit: serial of the bucket and what is left to refund, in the order in
-    /// which the buckets were first debited.
-    pub(crate) parts: Option<Vec<(u32, i128)>>,
+    /// Of a successful debit.
+    pub(crate) parts: Option<Vec<Part>>,
+    /// Whether the debit had items.
+    pub(crate) has_items: bool,
 }
 
 impl Session {

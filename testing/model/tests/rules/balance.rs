@@ -16,6 +16,34 @@ fn a_debit_is_all_or_nothing() {
 }
 
 #[test]
+fn a_debit_of_items_is_all_or_nothing() {
+    let mut desk = Desk::new(&[("a", "u", 10), ("b", "v", 5)]);
+    let items = [(1, "u", 6), (1, "v", 6)];
+    assert_eq!(desk.amount(&Op::debit_items("d", &items)), (Code::CreditLimitReached, 0));
+    assert_eq!((desk.funds("a").0, desk.funds("b").0), (10, 5));
+    let items = [(1, "u", 6), (1, "v", 5), (2, "u", 4)];
+    assert_eq!(desk.amount(&Op::debit_items("e", &items)), (Code::Ok, 15));
+    assert_eq!((desk.funds("a").0, desk.funds("b").0), (0, 0));
+}
+
+#[test]
+fn items_of_a_debit_are_refunded_by_key_and_unit() {
+    let mut desk = Desk::new(&[("a", "u", 10), ("b", "v", 10)]);
+    desk.done(&Op::debit_items("d", &[(1, "u", 6), (1, "v", 5), (2, "u", 4)]));
+    let refused = [[(2, "v", 1)], [(3, "u", 1)], [(2, "u", 5)]];
+    for items in refused {
+        assert_eq!(desk.refused(&Op::refund_items("r", "d", &items)), Code::NotApplicable);
+    }
+    assert_eq!(desk.refused(&Op::refund("r", "d", Some(1))), Code::NotApplicable);
+    let items = [(1, "v", 2), (2, "u", 3)];
+    assert_eq!(desk.amount(&Op::refund_items("r", "d", &items)), (Code::Ok, 5));
+    assert_eq!((desk.funds("a").0, desk.funds("b").0), (3, 7));
+    assert_eq!(desk.refused(&Op::refund_items("q", "d", &[(2, "u", 2)])), Code::NotApplicable);
+    assert_eq!(desk.amount(&Op::refund("q", "d", None)), (Code::Ok, 10));
+    assert_eq!((desk.funds("a").0, desk.funds("b").0), (10, 10));
+}
+
+#[test]
 fn a_refund_is_no_more_than_the_debit() {
     let mut desk = Desk::new(&[("a", "u", 10)]);
     desk.done(&Op::debit("d", "u", 6));
