@@ -33,6 +33,15 @@ fn has_dropped(pair: &Pair, op: &Op) -> bool {
     open.is_some_and(|open| open.version > open.answers.len() as u64)
 }
 
+/// True where the request's session is open still, and ends before the request is looked at: how long it
+/// is remembered is decided then.
+fn ends_first(pair: &Pair, op: &Op, at: i64) -> bool {
+    let session = op.request().map(|request| request.session.as_bytes());
+    let account = pair.account.as_ref();
+    let open = session.zip(account).and_then(|(id, account)| account.session(id));
+    open.is_some_and(|open| open.deadline <= Time(at).on(account))
+}
+
 #[test]
 fn no_change_of_limits_changes_what_a_retry_gets() {
     let (mut replays, mut below) = (0, 0);
@@ -52,6 +61,12 @@ fn no_change_of_limits_changes_what_a_retry_gets() {
                 let under = |limits: &Limits| {
                     op.with(|command| decide(pair.account.as_ref(), command, Time(at), limits))
                 };
+                let tombstone_ms = if ends_first(&pair, op, at) {
+                    pair.limits.tombstone_ms
+                } else {
+                    changed.tombstone_ms
+                };
+                let changed = Limits { tombstone_ms, ..changed };
                 let told = || format!("seed {seed}: {op:?} under {changed:?}");
                 match under(&pair.limits) {
                     Decision::Replay(answer) => {
