@@ -57,12 +57,8 @@ pub trait Home {
         if self.load().is_err() {
             return Outcome::WrongType;
         }
-        if self.slate().is_apart() {
-            self.bring_for(command, now);
-        }
-        let slate = self.slate();
-        slate.remember();
-        match slate.decide(command, now) {
+        self.prepare(now, command);
+        match self.slate().decide(command, now) {
             Decision::Replay(answer) => Outcome::Answer { answer, replayed: true },
             Decision::Reject(rejection) => Outcome::Reject(rejection),
             Decision::Commit(change, _) if self.refuses_memory() => {
@@ -73,15 +69,51 @@ pub trait Home {
                 if self.slate().is_apart() && self.is_full(command, &change) =>
             {
                 self.slate().reuse(change);
-                self.full(now)
+                Outcome::Reject(self.full(now))
             }
             Decision::Commit(change, answer) => {
-                self.hand_on(&change);
-                self.store();
-                self.slate().reuse(change);
+                self.commit(change);
                 Outcome::Answer { answer, replayed: false }
             }
         }
+    }
+
+    /// Makes the account that was loaded ready for a decision on a command.
+    #[inline]
+    fn prepare(&mut self, now: Time, command: &Command<'_>) {
+        if self.slate().is_apart() {
+            self.bring_for(command, now);
+        }
+        self.slate().remember();
+    }
+
+    /// Decides on a command of a chain as if it were alone. The account was loaded.
+    fn decide_link(&mut self, now: Time, command: &Command<'_>) -> Decision {
+        self.prepare(now, command);
+        match self.slate().decide(command, now) {
+            Decision::Commit(change, _)
+                if self.slate().is_apart() && self.is_full(command, &change) =>
+            {
+                self.slate().reuse(change);
+                Decision::Reject(self.full(now))
+            }
+            decision => decision,
+        }
+    }
+
+    /// Decides anew on a command that another one of its chain denies.
+    fn decide_denied(&mut self, now: Time, command: &Command<'_>) -> Decision {
+        self.load().expect("it was loaded before");
+        self.prepare(now, command);
+        self.slate().decide_denied(command, now)
+    }
+
+    /// Hands a Change on and stores the account after it.
+    #[inline]
+    fn commit(&mut self, change: Change) {
+        self.hand_on(&change);
+        self.store();
+        self.slate().reuse(change);
     }
 
     /// Shows on the slate what is needed of the account as it is at `now`: what is due counts as done,
@@ -159,10 +191,10 @@ pub trait Home {
     }
 
     /// The refusal of an account that is full.
-    fn full(&mut self, now: Time) -> Outcome {
+    fn full(&mut self, now: Time) -> Rejection {
         let (slate, annex) = self.parts();
         let first = annex.and_then(|annex| annex.sums().next_due());
-        Outcome::Reject(Rejection {
+        Rejection {
             code: Code::Busy,
             why: "the account remembers as much as one may: retry then with the same id",
             bound: Some(Bound {
@@ -170,7 +202,7 @@ pub trait Home {
                 max: slate.account_len_max(),
                 wait_ms: first.map(|first| first.0.saturating_sub(now.0).max(0)),
             }),
-        })
+        }
     }
 
     /// Ends to keep the account in parts: all of it is on the slate, and replaces what is kept apart.

@@ -5,6 +5,7 @@
 
 mod annex;
 mod blocks;
+mod chain;
 mod config;
 mod disk;
 mod entity;
@@ -28,6 +29,7 @@ mod value;
 mod version;
 
 pub use annex::{ACCOUNT_LEN_MAX, APART_LEN, Annex, Needed};
+pub use chain::{ChainRoom, Homes};
 pub use config::Config;
 pub use disk::{Disk, File};
 pub use entity::{
@@ -48,7 +50,7 @@ pub use log::{
     is_want_of_room, segment_name, segment_of, sync_behind,
 };
 pub use log_id::{LogId, checksum};
-pub use outcome::{LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
+pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
 pub use recovery::{Least, Progress, Recovered, RecoveryError, Sink, Until, recover};
 pub use scurry_codec::HashKey;
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};

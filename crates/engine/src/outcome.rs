@@ -1,7 +1,7 @@
 //! What a shard answers.
 
 use scurry_codec::ForeignError;
-use scurry_ledger::{Answer, Rejection};
+use scurry_ledger::{Answer, ChainRejection, Rejection};
 use thiserror::Error;
 
 /// The outcome of a command to an account.
@@ -17,6 +17,22 @@ pub enum Outcome {
     /// A refusal.
     Reject(Rejection),
     /// The key holds something else.
+    WrongType,
+    /// The shard has no memory left for it.
+    OutOfMemory,
+}
+
+/// The outcome of a chain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainOutcome {
+    /// Every command was carried out or denied, now or before.
+    Answers {
+        /// True for the stored answers of duplicates.
+        replayed: bool,
+    },
+    /// A refusal.
+    Reject(ChainRejection),
+    /// A key holds something else.
     WrongType,
     /// The shard has no memory left for it.
     OutOfMemory,

@@ -1,6 +1,7 @@
 //! A shard: its table, its timers, its totals. What is done with them stands in the files below.
 
 mod accounts;
+mod chains;
 mod changed;
 mod due;
 mod durable;
@@ -20,7 +21,7 @@ use crate::key::KeyHasher;
 use crate::slate::Slate;
 use crate::table::{Place, Table};
 use crate::timers::{Lane, NEAR, Timers, tick_of};
-use crate::{Config, Key, Memory, Stats, Version};
+use crate::{ChainRoom, Config, Key, Memory, Stats, Version};
 use scurry_codec::{FrameWriter, is_apart};
 use scurry_ledger::{Time, Totals};
 
@@ -49,6 +50,9 @@ pub struct Shard {
     version_last: Version,
     /// The account that a command works on.
     slate: Slate,
+    /// Room of chains, and the accounts that one works on beside that on the slate.
+    chain_room: ChainRoom,
+    chain_slates: Vec<Slate>,
     /// Parts of busy accounts that are kept apart from their images.
     annexes: Annexes,
     /// Blocks that images have grown out of.
@@ -75,6 +79,8 @@ impl Shard {
             stats: Stats::default(),
             version_last: Version::ABSENT,
             slate: Slate::new(config.limits.clone(), config.apart_len, config.account_len_max),
+            chain_room: ChainRoom::default(),
+            chain_slates: Vec::new(),
             annexes: Annexes::default(),
             blocks: Blocks::new(STEP),
             journal: None,

@@ -6,7 +6,7 @@ use scurry_codec::{
 };
 use scurry_ledger::{
     Account, Change, Command, Decision, Limits, Named, Op, Portion, Status, Time, apply_op,
-    decide_with, next_due, seal, tick_in_place, view_in_place,
+    decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
 };
 use std::mem;
 
@@ -59,6 +59,13 @@ impl Slate {
                 self.is_apart = is_apart(image);
             }
             None => (self.account, self.is_apart) = (None, false),
+        }
+    }
+
+    /// Frees what an unusually large account has needed, where there was one.
+    pub fn rest(&mut self) {
+        if self.is_long {
+            self.give_room_back();
         }
     }
 
@@ -134,6 +141,10 @@ impl Slate {
     #[inline]
     pub(crate) fn decide(&mut self, command: &Command<'_>, now: Time) -> Decision {
         decide_with(&mut self.ops, &mut self.account, command, now, &self.limits)
+    }
+
+    pub(crate) fn decide_denied(&mut self, command: &Command<'_>, now: Time) -> Decision {
+        decide_denied_with(&mut self.ops, &mut self.account, command, now, &self.limits)
     }
 
     /// Takes the facts of a Change back when all have seen them.

@@ -4,6 +4,7 @@
 mod answer;
 mod body;
 mod build;
+mod chain;
 mod command;
 mod input;
 mod list_cursor;

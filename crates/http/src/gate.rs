@@ -141,11 +141,15 @@ impl Gate {
 /// Lets a request in, or answers it.
 async fn pass(
     State((gate, role)): State<(Arc<Gate>, Role)>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     match gate.admit(request.uri(), request.headers(), role).await {
-        Ok(_) => next.run(request).await,
+        Ok(admitted) => {
+            // What a request does may ask for more roles than its path.
+            request.extensions_mut().insert(admitted.roles);
+            next.run(request).await
+        }
         Err(refusal) => refusal.answer(request.uri().path()),
     }
 }

@@ -83,6 +83,21 @@ impl Problem {
         self.more.get(name)
     }
 
+    /// The same about a part of the body, which is at this pointer: what it says of places is of places
+    /// within the part.
+    pub(crate) fn within(mut self, place: &str) -> Problem {
+        let errors = self.more.get_mut("errors").and_then(Value::as_array_mut);
+        for error in errors.into_iter().flatten() {
+            let Some(Value::String(pointer)) = error.get_mut("pointer") else { continue };
+            let shown = if pointer.is_empty() { "the body" } else { pointer.as_str() };
+            if let Some(why) = self.detail.strip_prefix(shown) {
+                self.detail = format!("{place}{pointer}{why}");
+            }
+            pointer.insert_str(0, place);
+        }
+        self
+    }
+
     /// With these members, but for those that every problem has.
     pub(crate) fn with_all(mut self, members: Map<String, Value>) -> Problem {
         self.more.extend(members.into_iter().filter(|(name, _)| name != "code"));

@@ -84,6 +84,18 @@ pub enum Answer {
     },
 }
 
+impl Answer {
+    /// OK or a denial.
+    #[inline]
+    pub fn code(&self) -> Code {
+        match self {
+            Answer::Account { code, .. }
+            | Answer::Amount { code, .. }
+            | Answer::Session { code, .. } => *code,
+        }
+    }
+}
+
 /// The answers to the items of a request, in its order. Most requests have one item.
 pub type ItemAnswers = SmallVec<[ItemAnswer; 1]>;
 
@@ -110,7 +122,7 @@ impl ItemAnswer {
 
     /// A denied item.
     pub(crate) fn denied(code: Code, cause: Cause) -> ItemAnswer {
-        let last = cause != Cause::Status;
+        let last = code == Code::CreditLimitReached;
         ItemAnswer { code, granted: 0, last, uncollected: 0, cause }
     }
 }
@@ -139,6 +151,7 @@ impl Cause {
     pub const fn of(code: Code) -> Cause {
         match (code, code.kind()) {
             (Code::ServiceDenied, _) => Cause::Status,
+            (Code::ChainDenied, _) => Cause::Chain,
             (_, CodeKind::Denial) => Cause::Untold,
             (_, CodeKind::Success | CodeKind::Reject) => Cause::None,
         }

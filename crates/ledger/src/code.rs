@@ -82,6 +82,7 @@ codes! {
     Busy = 50, "BUSY", Reject, 3004, "CHARGING_FAILED", 503, "A bound is reached: safe to retry later with the same id.";
     ServiceDenied = 70, "SERVICE_DENIED", Denial, 4010, "END_USER_REQUEST_DENIED", 403, "The account is suspended or closed.";
     CreditLimitReached = 80, "CREDIT_LIMIT_REACHED", Denial, 4012, "QUOTA_LIMIT_REACHED", 402, "Not enough credit.";
+    ChainDenied = 82, "CHAIN_DENIED", Denial, 4012, "QUOTA_LIMIT_REACHED", 402, "Another command of the chain was denied.";
     Overflow = 60, "OVERFLOW", Reject, 5012, "CHARGING_FAILED", 422, "A sum would leave the range of 64 bits.";
     IdentityExists = 22, "IDENTITY_EXISTS", Reject, 5012, "CHARGING_FAILED", 409, "Another account has this identity, and its kind is unique.";
     Ok = 1, "OK", Success, 2001, "SUCCESS", 200, "Done.";

@@ -4,6 +4,7 @@
 
 mod account;
 mod balance;
+mod chain;
 mod draft;
 mod due;
 mod fields;
@@ -52,6 +53,31 @@ pub fn decide_in_place(
 /// put into the buffer that `spare` holds, and the host puts it back when it has done with them.
 /// A thousand bytes to allocate for each command would cost as much as some rules.
 pub fn decide_with(
+    spare: &mut Vec<Op>,
+    account: &mut Option<Account>,
+    command: &Command<'_>,
+    now: Time,
+    limits: &Limits,
+) -> Decision {
+    decide_by(run, spare, account, command, now, limits)
+}
+
+/// As [`decide_with`], the decision on a command that another one of its chain denies: what it
+/// reports is settled, it gets nothing, and its answer is remembered (docs/ledger.md section 15).
+/// Alone, at the same time and on the same account, the command gives a Commit that is no denial.
+pub fn decide_denied_with(
+    spare: &mut Vec<Op>,
+    account: &mut Option<Account>,
+    command: &Command<'_>,
+    now: Time,
+    limits: &Limits,
+) -> Decision {
+    decide_by(chain::run, spare, account, command, now, limits)
+}
+
+#[inline]
+fn decide_by(
+    run: impl FnOnce(&mut Draft<'_>, &Command<'_>) -> Step<Outcome>,
     spare: &mut Vec<Op>,
     account: &mut Option<Account>,
     command: &Command<'_>,

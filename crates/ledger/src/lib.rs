@@ -8,6 +8,7 @@ extern crate alloc;
 mod account;
 mod answer;
 mod apply;
+mod chain;
 mod change;
 mod code;
 mod command;
@@ -26,10 +27,13 @@ mod view;
 pub use account::*;
 pub use answer::*;
 pub use apply::{Named, apply, apply_op, seal};
+pub use chain::*;
 pub use change::*;
 pub use code::*;
 pub use command::*;
-pub use decide::{decide, decide_in_place, decide_with, next_due, tick, tick_in_place};
+pub use decide::{
+    decide, decide_denied_with, decide_in_place, decide_with, next_due, tick, tick_in_place,
+};
 pub use item_key::{ITEM_KEY_LEN_MAX, ItemId, ItemKey};
 pub use limit::{Counted, Limit};
 pub use limits::*;

@@ -16,6 +16,8 @@ pub const BUCKETS_MAX: usize = 64;
 /// Limits in one account at most (the configurable bound is below or equal): each is looked at by
 /// every grant.
 pub const LIMITS_MAX: usize = 16;
+/// Commands in one chain at most.
+pub const CHAIN_MAX: usize = 16;
 /// Opaque blob, longest, bytes.
 pub const BLOB_LEN_MAX: usize = 1024;
 

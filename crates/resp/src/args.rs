@@ -29,6 +29,13 @@ impl<'a> Args<'a> {
         self.get(position).unwrap_or_default()
     }
 
+    /// So many arguments from this position on, as if they were a request; none where there are
+    /// fewer.
+    pub fn part(&self, position: usize, len: usize) -> Option<Args<'a>> {
+        let spans = self.spans.get(position..)?.get(..len)?;
+        Some(Args { spans, ..*self })
+    }
+
     /// From this position on.
     pub fn iter_from(&self, position: usize) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let args = *self;

@@ -75,6 +75,13 @@ impl fmt::Display for Fault<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let code = Code::Invalid;
         write!(f, "{} {} ", code.name(), code as u8)?;
+        self.explain(f)
+    }
+}
+
+impl Fault<'_> {
+    /// Writes what stands behind the code.
+    pub(crate) fn explain(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Fault::NotAnInteger(field) => {
                 write!(f, "{field} is not an integer or out of range{}", measure(field))

@@ -73,6 +73,18 @@ pub fn parse_write<'s, 'a: 's>(
     args: Args<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Write<'s>, Fault<'a>> {
+    let mut options = Options::new(args);
+    let account = options.account()?;
+    let command = parse_command(id, options, scratch)?;
+    Ok(Write { account, command })
+}
+
+/// Understands what stands behind the account.
+pub(crate) fn parse_command<'s, 'a: 's>(
+    id: ScurWriteId,
+    options: Options<'a>,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<Command<'s>, Fault<'a>> {
     let parse = match id {
         ScurWriteId::Create => create,
         ScurWriteId::Status => status,
@@ -89,10 +101,7 @@ pub fn parse_write<'s, 'a: 's>(
         ScurWriteId::Terminate => terminate,
         ScurWriteId::Release => release,
     };
-    let mut options = Options::new(args);
-    let account = options.account()?;
-    let command = parse(options, scratch)?;
-    Ok(Write { account, command })
+    parse(options, scratch)
 }
 
 fn create<'s, 'a: 's>(

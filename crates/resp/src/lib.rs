@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod chain;
 mod decimal;
 mod entity_reply;
 mod entity_request;
@@ -32,6 +33,7 @@ pub mod table;
 mod words;
 
 pub use args::Args;
+pub use chain::{Chain, ChainFault, ChainScratch, chained, parse_chain};
 pub use entity_reply::{EntityShown, entity_answer, entity_write_answer};
 pub use entity_request::{
     EntityFind, EntityOptions, parse_entity_del, parse_entity_find, parse_entity_get,
@@ -50,11 +52,12 @@ pub use position::{Position, Start};
 pub use read::unknown_account;
 pub use reference::reference;
 pub use render::{
-    account_map, answer, audit_map, check_answer, reject, rejection, session_map, totals_map,
+    account_map, answer, audit_map, chain_answers, chain_rejection, check_answer, reject,
+    rejection, session_map, totals_map,
 };
 pub use reply::{Protocol, Reply};
 pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};
 pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};
-pub use words::{OUT_OF_MEMORY, WRONG_TYPE};
+pub use words::{CROSS_SLOT, OUT_OF_MEMORY, WRONG_TYPE};

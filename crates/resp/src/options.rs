@@ -48,6 +48,11 @@ impl<'a> Options<'a> {
         Options { args, at: 1 }
     }
 
+    /// Begins at a position.
+    pub(crate) fn at(args: Args<'a>, at: usize) -> Options<'a> {
+        Options { args, at }
+    }
+
     /// The next argument, none at the end.
     pub(crate) fn next(&mut self) -> Option<&'a [u8]> {
         let argument = self.args.get(self.at)?;

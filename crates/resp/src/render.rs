@@ -5,8 +5,9 @@ mod word;
 use self::word::word;
 use crate::Reply;
 use scurry_ledger::{
-    Account, Allowance, Answer, Bucket, Cause, Checked, Code, Command, Counted, Create, ItemAnswer,
-    ItemKey, ItemRequest, Limit, Rejection, Session, Time, Totals,
+    Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Counted,
+    Create, ItemAnswer, ItemKey, ItemRequest, Limit, Link, Rejection, Session, Time, Totals,
+    first_denied,
 };
 use std::fmt::Display;
 
@@ -40,6 +41,37 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             };
             item_answers(reply, requested, items);
         }
+    }
+}
+
+/// The answers to a chain.
+pub fn chain_answers(
+    reply: &mut Reply<'_>,
+    links: &[Link<'_>],
+    answers: &[Answer],
+    replayed: bool,
+) {
+    let denied = first_denied(answers);
+    reply.array(4);
+    reply.simple(denied.map_or(Code::Ok, |link| answers[link].code()).name());
+    reply.integer(i64::from(replayed));
+    reply.unsigned(denied.map_or(0, |link| link as u64 + 1));
+    reply.array(answers.len());
+    for (link, one) in links.iter().zip(answers) {
+        answer(reply, &link.command, one, replayed);
+    }
+}
+
+/// A refusal of a chain: which command of it, where it is one, and its own refusal.
+pub fn chain_rejection(reply: &mut Reply<'_>, links: &[Link<'_>], refused: &ChainRejection) {
+    let ChainRejection { link, rejection } = refused;
+    match link.and_then(|at| Some((at + 1, links.get(at)?.account.escape_ascii()))) {
+        None => crate::rejection(reply, rejection),
+        Some((number, account)) => reject(
+            reply,
+            rejection.code,
+            format_args!("command {number}, account {account}: {rejection}"),
+        ),
     }
 }
 

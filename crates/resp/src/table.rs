@@ -11,6 +11,7 @@ mod key;
 mod memory;
 mod moving;
 mod node;
+mod positions;
 mod role;
 mod scur;
 mod spread;
@@ -19,14 +20,17 @@ mod string;
 mod transaction;
 mod watch;
 
+use crate::Args;
 use scurry_ledger::Code;
 
 pub use find::find;
 pub use id::{
     CommandId, ConnectionId, ContainerId, EchoId, EntityId, FlushId, HelpId, HotId, ImageId, KeyId,
-    NodeId, PartId, ScurReadId, ScurWriteId, ServerId, StoreId, StringId, TransactionId,
+    NodeId, PartId, ScurChainId, ScurReadId, ScurWriteId, ServerId, StoreId, StringId,
+    TransactionId,
 };
 pub use memory::Memory;
+pub use positions::{KeyPositions, behind};
 pub use role::Role;
 pub use spread::Spread;
 
@@ -47,6 +51,8 @@ pub struct Spec {
     pub role: Role,
     /// First key, last key, step, as in COMMAND INFO; 0,0,0 for none.
     pub keys: (i32, i32, i32),
+    /// Further keys stand where the arguments say, as those of a chain do.
+    pub keys_move: bool,
     /// Over which cores it goes when the server has several.
     pub spread: Spread,
     /// Group in COMMAND DOCS.
@@ -103,6 +109,7 @@ const BLANK: Spec = Spec {
     flags: &[],
     memory: Memory::Free,
     keys: (0, 0, 0),
+    keys_move: false,
     spread: Spread::One,
     group: "generic",
     summary: "",
@@ -180,18 +187,24 @@ impl Spec {
         })
     }
 
-    /// Positions of the keys among this many arguments, the name included.
-    pub fn key_positions(&self, arguments: usize) -> impl ExactSizeIterator<Item = usize> + use<> {
+    /// True when a request may have keys beside the first.
+    #[inline]
+    pub const fn has_several_keys(&self) -> bool {
+        self.keys.0 != self.keys.1 || self.keys_move
+    }
+
+    /// Positions of the keys among the arguments, the name included.
+    pub fn key_positions<'a>(&self, args: Args<'a>) -> KeyPositions<'a> {
         let (first, last, step) = self.keys;
-        let last = if last < 0 {
-            arguments.saturating_sub(last.unsigned_abs() as usize)
+        let last = if last < 0 || self.keys_move {
+            args.len().saturating_sub(last.unsigned_abs() as usize)
         } else {
             usize::try_from(last).unwrap_or_default()
         };
         let first = usize::try_from(first).unwrap_or_default();
+        let end = if first > 0 { args.len().min(last + 1) } else { 0 };
         let step = usize::try_from(step).unwrap_or_default().max(1);
-        let end = if first > 0 { arguments.min(last + 1) } else { 0 };
-        (first..end).step_by(step)
+        KeyPositions { args, next: first, end, step: (!self.keys_move).then_some(step) }
     }
 }
 
@@ -249,14 +262,25 @@ mod tests {
 
     #[test]
     fn keys_are_where_the_table_says() {
-        let keys = |name: &str, arguments| {
-            find(name.as_bytes()).expect(name).key_positions(arguments).collect::<Vec<_>>()
+        let keys = |line: &str| {
+            let mut requests = crate::Requests::default();
+            requests.push(line.split(' ').map(str::as_bytes));
+            let args = requests.get(0);
+            let spec = find(args.at(0)).expect(line);
+            spec.key_positions(args).collect::<Vec<_>>()
         };
-        assert_eq!(keys("GET", 2), [1]);
-        assert_eq!(keys("DEL", 4), [1, 2, 3]);
-        assert_eq!(keys("MSET", 5), [1, 3]);
-        assert_eq!(keys("SCUR.RESERVE", 9), [1]);
-        assert_eq!(keys("SCUR.TOTALS", 1), []);
-        assert_eq!(keys("PING", 1), []);
+        assert_eq!(keys("GET a"), [1]);
+        assert_eq!(keys("DEL a b c"), [1, 2, 3]);
+        assert_eq!(keys("MSET a 1 b 2"), [1, 3]);
+        assert_eq!(keys("SCUR.RESERVE a s 0 ITEM 1 cent REQUESTED 1"), [1]);
+        assert_eq!(keys("SCUR.TOTALS"), []);
+        assert_eq!(keys("PING"), []);
+        assert_eq!(keys("SCUR.CHAIN a 4 DEBIT t cent 1"), [1]);
+        assert_eq!(keys("SCUR.CHAIN a 4 DEBIT t cent 1 b 4 DEBIT t cent 1 c 1 DEBIT"), [1, 7, 13]);
+        // Where the counts are wrong, the keys that can be told.
+        assert_eq!(keys("SCUR.CHAIN a x DEBIT t cent 1"), [1]);
+        assert_eq!(keys("SCUR.CHAIN a 4 DEBIT t cent 1 b 9 DEBIT t cent 1"), [1, 7]);
+        assert_eq!(keys("SCUR.CHAIN a -1 DEBIT t cent 1"), [1]);
+        assert_eq!(keys("SCUR.CHAIN a 9223372036854775807 DEBIT t cent 1"), [1]);
     }
 }

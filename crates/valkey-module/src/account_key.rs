@@ -31,6 +31,13 @@ impl<'d, 'c> AccountKey<'d, 'c> {
         AccountKey { is_bounded, ..self }
     }
 
+    /// The same key, where a command on the account of the slate was decided before.
+    pub(crate) fn resumed(self) -> AccountKey<'d, 'c> {
+        let decided = self.desk.slate.account.as_ref();
+        let version_before = decided.map_or(0, |account| account.version.saturating_sub(1));
+        AccountKey { version_before, ..self }
+    }
+
     /// The account's version when it was loaded, 0 where there was none.
     pub(crate) fn version_before(&self) -> u64 {
         self.version_before

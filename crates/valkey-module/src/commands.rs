@@ -2,6 +2,7 @@
 
 mod accounts;
 mod apply;
+mod chain;
 mod entity;
 mod image;
 mod scur;
@@ -68,6 +69,10 @@ pub(crate) fn register(context: &Context) -> Result<(), &'static str> {
     Ok(())
 }
 
+fn is_chain(name: &[u8]) -> bool {
+    name.eq_ignore_ascii_case(b"SCUR.CHAIN")
+}
+
 /// A command of this name in any case.
 fn look_up(name: &[u8]) -> Option<&'static Spec> {
     let of_nodes =
@@ -83,6 +88,11 @@ unsafe extern "C" fn run(
 ) -> c_int {
     // SAFETY: see above; nothing of it is kept.
     let (context, names) = unsafe { (Context::new(context), arguments(first, count)) };
+    if names.first().is_some_and(|name| is_chain(name.bytes()))
+        && chain::tells_keys(&context, names)
+    {
+        return 0;
+    }
     if ROOM.with(&context, |room| execute(&context, names, room)).is_none() {
         context.send(&mut WITHIN_ANOTHER.to_vec());
     }
@@ -160,6 +170,7 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
     match (call.spec.id, key) {
         (CommandId::ScurRead(id), Some(mut key)) => scur::read(id, call, &mut key, desk, reply),
         (CommandId::ScurWrite(id), Some(mut key)) => scur::write(id, call, &mut key, desk, reply),
+        (CommandId::ScurChain(_), Some(key)) => chain::run(call, key, desk, reply),
         (CommandId::Store(StoreId::Totals), _) => scur::totals(reply),
         (CommandId::Store(StoreId::List), _) => accounts::list(call, reply),
         (CommandId::Store(StoreId::Find), _) => accounts::find(call, reply),
@@ -170,11 +181,12 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
         (CommandId::Entity(EntityId::Del), _) => entity::del(call, desk, reply),
         (CommandId::Entity(EntityId::Get), _) => entity::get(call, reply),
         (CommandId::Entity(EntityId::Find), _) => entity::find(call, reply),
-        // None of them comes here: arity has given the first two their key, and the others were
+        // None of them comes here: arity has given the first three their key, and the others were
         // not registered, because the server has commands of these names itself.
         (
             CommandId::ScurRead(_)
             | CommandId::ScurWrite(_)
+            | CommandId::ScurChain(_)
             | CommandId::Hot(_)
             | CommandId::String(_)
             | CommandId::Key(_)

@@ -2,8 +2,8 @@
 
 use crate::options::Options;
 use crate::server::{Context, Exclusive};
-use scurry_engine::{ACCOUNT_LEN_MAX, APART_LEN, Slate};
-use scurry_resp::Scratch;
+use scurry_engine::{ChainRoom, Slate};
+use scurry_resp::{ChainScratch, Scratch};
 
 /// One of them works for all of the node's commands: the server runs one at a time.
 #[derive(Default)]
@@ -13,6 +13,10 @@ pub(crate) struct Desk {
     pub(crate) knows_slot_import: bool,
     /// The account that a command works on.
     pub(crate) slate: Slate,
+    /// Room of chains, and the accounts that one works on beside that on the slate.
+    pub(crate) chain_room: ChainRoom,
+    pub(crate) chain_slates: Vec<Slate>,
+    pub(crate) chain_scratch: ChainScratch<'static>,
     /// Where the lists of a command are.
     pub(crate) scratch: Scratch<'static>,
     /// The bytes of a Change.
@@ -23,7 +27,7 @@ static DESK: Exclusive<Desk> = Exclusive::new();
 
 /// Lays out a desk for these settings.
 pub(crate) fn lay_out(context: &Context, options: Options, knows_slot_import: bool) {
-    let slate = Slate::new(options.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX);
+    let slate = options.slate();
     at(context, |desk| *desk = Desk { options, knows_slot_import, slate, ..Desk::default() });
 }
 

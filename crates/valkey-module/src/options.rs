@@ -1,7 +1,7 @@
 //! What follows the module's path when it is loaded: names and values.
 
 use crate::server::Name;
-use scurry_engine::{Config, NODE_MAX};
+use scurry_engine::{ACCOUNT_LEN_MAX, APART_LEN, Config, NODE_MAX, Slate};
 use scurry_ledger::Limits;
 use scurry_resp::{LIMIT_MS_MAX, LimitFault, check_limits, set_limit};
 use thiserror::Error;
@@ -43,6 +43,11 @@ pub(crate) enum OptionFault {
 }
 
 impl Options {
+    /// A slate of a node with these settings.
+    pub(crate) fn slate(&self) -> Slate {
+        Slate::new(self.limits.clone(), APART_LEN, ACCOUNT_LEN_MAX)
+    }
+
     /// Reads names and values.
     pub(crate) fn read(words: &[Name<'_>]) -> Result<Options, OptionFault> {
         let mut options = Options::default();

@@ -2,6 +2,7 @@
 //! crate holds no pointer longer than the server lets it.
 
 mod api;
+mod chain;
 mod clock;
 mod context;
 mod exclusive;
@@ -17,6 +18,7 @@ mod subscribe;
 pub(crate) mod test_clock;
 
 pub(crate) use api::{call, missing};
+pub(crate) use chain::tell_keys;
 pub(crate) use context::{Context, Level, log};
 pub(crate) use exclusive::Exclusive;
 pub(crate) use info::{create_category, create_command};

@@ -3,19 +3,26 @@
 
 use crate::door::Visit;
 use anyhow::{Result, bail, ensure};
-use scurry_engine::{LoadError, Outcome};
-use scurry_ledger::{Account, Code, Command, Time, Totals};
-use scurry_resp::table::{self, CommandId, ImageId, ScurReadId, ScurWriteId, StoreId};
+use scurry_engine::{ChainOutcome, LoadError, Outcome};
+use scurry_ledger::{Account, Answer, Code, Command, Link, Time, Totals};
+use scurry_resp::table::{self, CommandId, ImageId, ScurChainId, ScurReadId, ScurWriteId, StoreId};
 use scurry_resp::{
-    Args, LoadRequest, Parsed, Parser, Protocol, Reply, RequestLimits, Scratch, Write, answer,
-    parse_dump, parse_load, parse_read, parse_write, reject, rejection, totals_map,
-    unknown_account,
+    Args, Chain, ChainScratch, LoadRequest, Parsed, Parser, Protocol, Reply, RequestLimits,
+    Scratch, Write, answer, chain_answers, chain_rejection, parse_chain, parse_dump, parse_load,
+    parse_read, parse_write, reject, rejection, totals_map, unknown_account,
 };
 
 /// Accounts by id. Each call checks the invariants of what it touches.
 pub(crate) trait Store {
     /// Runs a command on an account.
     fn execute(&mut self, now: Time, id: &[u8], command: &Command<'_>) -> Result<Outcome>;
+
+    /// Runs a chain.
+    fn execute_chain(
+        &mut self,
+        now: Time,
+        links: &[Link<'_>],
+    ) -> Result<(ChainOutcome, Vec<Answer>)>;
 
     /// The account as read now.
     fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>>;
@@ -59,6 +66,7 @@ impl<S: Store> Visit for Front<S> {
             CommandId::Image(ImageId::Load) => self.load(now, args, &mut reply)?,
             CommandId::ScurRead(id) => self.read(now, id, args, &mut reply)?,
             CommandId::ScurWrite(id) => self.write(now, id, args, &mut reply)?,
+            CommandId::ScurChain(ScurChainId::Chain) => self.chain(now, args, &mut reply)?,
             CommandId::Store(StoreId::Totals) => totals_map(&mut reply, &self.store.totals()),
             _ => bail!("this door has SCUR commands only"),
         }
@@ -86,6 +94,21 @@ impl<S: Store> Front<S> {
                 }
                 Outcome::Reject(why) => rejection(reply, &why),
                 other => bail!("a store without plain values or bounds says {other:?}"),
+            },
+            Err(fault) => reply.error(fault),
+        }
+        Ok(())
+    }
+
+    fn chain(&mut self, now: Time, args: Args<'_>, reply: &mut Reply<'_>) -> Result<()> {
+        let mut scratch = ChainScratch::default();
+        match parse_chain(args, &mut scratch) {
+            Ok(Chain { links, .. }) => match self.store.execute_chain(now, &links)? {
+                (ChainOutcome::Answers { replayed }, answers) => {
+                    chain_answers(reply, &links, &answers, replayed);
+                }
+                (ChainOutcome::Reject(why), _) => chain_rejection(reply, &links, &why),
+                (other, _) => bail!("a store without plain values or bounds says {other:?}"),
             },
             Err(fault) => reply.error(fault),
         }

@@ -2,6 +2,7 @@
 //! exactly at the deadlines, a clock that goes back, and bounds so small that they are hit.
 
 mod balance;
+mod chain;
 mod session;
 
 use crate::{Event, Op, Pair, Random, What, name};

@@ -1,4 +1,4 @@
-//! I1 to I14, I17, I19 and I20 a second time, from the words of the design; `validate` checks some of them too.
+//! I1 to I14, I17 and I19 to I21 a second time, from the words of the design; `validate` checks some too.
 
 use crate::Op;
 use crate::model::calendar::Zone;
@@ -155,6 +155,8 @@ pub(crate) fn transition(
         let is_open = session(after, own).is_some();
         ensure(is_open == (*version > 0), || format!("I14: open {is_open}, {answer:?}"))?;
         let ends = matches!(op, Op::Terminate(_) | Op::Release { .. });
+        // Its chain may deny a TERMINATE.
+        let ends = ends && *code != Code::ChainDenied;
         ensure(!(ends && is_open), || "I14: still open".to_string())?;
         ensure(!(is_open && *code == Code::ServiceDenied), || "I14: denied, open".to_string())?;
         // A RESERVE begins anew, even where an expired session had its id.
@@ -163,7 +165,8 @@ pub(crate) fn transition(
         if let Some((number, listed)) = request {
             ensure(items.len() == listed.len(), || "an answer per item".to_string())?;
             for (asked, given) in listed.iter().zip(items) {
-                item(before, after, own, (number, asked, given))?;
+                let may_be_late = !matches!(op, Op::Terminate(_));
+                item(before, after, own, (number, asked, given), may_be_late)?;
             }
         }
     }
@@ -176,6 +179,7 @@ fn item(
     after: Option<&Account>,
     own: &str,
     (number, asked, given): (u32, &ItemRequest, &ItemAnswer),
+    may_be_late: bool,
 ) -> Checked {
     let told = || format!("item {asked:?} got {given:?}");
     let requested = asked.requested.unwrap_or(0);
@@ -195,7 +199,7 @@ fn item(
     let older = was.as_ref().and_then(|item| item.last_grant).is_some_and(|last| number < last);
     // Below the window nothing is stored of it.
     let entry = open.answers.look_up(number, 1, open.version);
-    let late = older || !matches!(entry, WindowEntry::Stored(_));
+    let late = may_be_late && (older || !matches!(entry, WindowEntry::Stored(_)));
     let hold = is.as_ref().map(outstanding);
     if late {
         let kept = Some(was.as_ref().map_or(0, outstanding));
@@ -207,6 +211,61 @@ fn item(
     let used_before = was.map_or(0, |item| item.used);
     let used_after = is.map_or(0, |item| item.used);
     ensure(used_after == used_before + used, || format!("I13: {}", told()))
+}
+
+/// I21: what a chain has done in its accounts it has done at one time, in all of them or in none; one
+/// that is denied grants and credits nothing, and debits nothing but what was reported as used.
+pub(crate) fn chained(
+    ops: &[&Op],
+    before: &[Option<&Account>],
+    after: &[Option<&Account>],
+    commits: &[(Change, Answer)],
+) -> Checked {
+    use scurry_ledger::Op as Fact;
+    let denied = commits.iter().filter(|(_, answer)| answer.code() != Code::Ok).count();
+    let all_or_none = denied == 0 || denied == commits.len();
+    ensure(all_or_none, || format!("I21: some are denied {commits:?}"))?;
+    let times: BTreeSet<Option<Time>> =
+        after.iter().map(|account| account.map(|account| account.changed_at)).collect();
+    ensure(times.len() == 1, || format!("I21: several times {times:?}"))?;
+    if denied == 0 {
+        return Ok(());
+    }
+    for (at, (change, answer)) in commits.iter().enumerate() {
+        let (Some(before), Some(after)) = (before[at], after[at]) else {
+            return Err("I21: no account".to_string());
+        };
+        let granted = match answer {
+            Answer::Session { items, .. } => items.iter().any(|item| item.granted != 0),
+            Answer::Account { .. } | Answer::Amount { .. } => false,
+        };
+        ensure(!granted, || format!("I21: granted {answer:?}"))?;
+        // What is due is done as ever: a release, and a refill, which is a credit.
+        let refills = !before.allowances.is_empty();
+        let moves = |fact: &Fact| {
+            (matches!(fact, Fact::Credit(_)) && !refills)
+                || matches!(
+                    fact,
+                    Fact::Void(_)
+                        | Fact::Refund(_)
+                        | Fact::RefundExpired(_)
+                        | Fact::Hold(..)
+                        | Fact::Grant { .. }
+                        | Fact::AddBucket { .. }
+                )
+        };
+        let moved = change.ops.iter().find(|fact| moves(fact));
+        ensure(moved.is_none(), || format!("I21: {moved:?} by {:?}", ops[at]))?;
+        let items = ops[at].request().map_or(&[][..], |request| &request.items);
+        let used: i128 = items.iter().map(|item| i128::from(item.used.unwrap_or(0))).sum();
+        let sum = |account: &Account| -> i128 {
+            account.buckets.iter().map(|bucket| i128::from(bucket.consumed)).sum()
+        };
+        // A bucket that is spent may have gone.
+        let consumed = sum(after) - sum(before);
+        ensure(consumed <= used, || format!("I21: {consumed} debited of {used}: {:?}", ops[at]))?;
+    }
+    Ok(())
 }
 
 /// I4, and totals that never shrink.
@@ -311,7 +370,7 @@ pub(crate) fn ticked(
 fn refilled(before: Option<&Account>, now: Time, change: &Change) -> Checked {
     for was in before.iter().flat_map(|account| &account.allowances) {
         let of = before.and_then(|account| bucket(account, was.bucket));
-        let Some(of) = of else { return Err(format!("I18: no bucket of {was:?}")) };
+        let Some(of) = of else { return Err(format!("I21: no bucket of {was:?}")) };
         let zone = Zone { period: was.cycle.period, minutes: was.cycle.offset_minutes };
         let (mut due, mut start) = (0, zone.next_start(was.period_start.0));
         while start <= now.0 {

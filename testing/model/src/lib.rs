@@ -2,6 +2,7 @@
 //! commands, seeded generators, a pair that runs ledger and model side by side, invariants
 //! written a second time, and a shrinker; and a naive map of the keys of a shard.
 
+mod books;
 mod desk;
 mod generate;
 mod invariants;
@@ -12,11 +13,15 @@ mod pair;
 mod random;
 mod shrink;
 
+pub use books::{Books, CameOfChain, ChainOp};
 pub use desk::Desk;
 pub use generate::Generator;
 pub use keys::{EntityOp, Held, Keys, Refused, Until};
-pub use model::{BucketShot, ItemShot, LimitShot, Model, ModelResult, SessionShot, Snapshot};
-pub use op::{Op, Request, key, name};
+pub use model::{
+    BucketShot, ItemShot, LimitShot, Model, ModelChainResult, ModelResult, SessionShot, Snapshot,
+    execute_chain,
+};
+pub use op::{Op, Request, key, name, with_links};
 pub use pair::{Came, Event, Pair, What};
 pub use random::Random;
 pub use shrink::{guarded, report, run, shrink};

@@ -1,8 +1,8 @@
 //! Commands that own their bytes, so that a test can keep, change and print a list of them.
 
 use scurry_ledger::{
-    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Name,
-    NewBucket, Overrun, Period, SessionRequest, Status,
+    BucketAttributes, Command, Counted, Create, ItemAmount, ItemKey, ItemRequest, LimitTerms, Link,
+    Name, NewBucket, Overrun, Period, SessionRequest, Status,
 };
 
 /// A [`Command`] that owns its bytes.
@@ -78,6 +78,24 @@ pub enum Op {
     Release {
         session: String,
     },
+}
+
+/// Calls `run` with the borrowed commands of a chain and their accounts.
+pub fn with_links<R>(chain: &[(String, Op)], run: impl FnOnce(&[Link<'_>]) -> R) -> Option<R> {
+    let (mut run, mut given) = (Some(run), None);
+    borrow(chain, &[], &mut |links| given = run.take().map(|run| run(links)));
+    given
+}
+
+fn borrow(rest: &[(String, Op)], links: &[Link<'_>], run: &mut dyn FnMut(&[Link<'_>])) {
+    match rest.split_first() {
+        None => run(links),
+        Some(((account, op), rest)) => op.with(|command| {
+            let mut more = links.to_vec();
+            more.push(Link { account: account.as_bytes(), command: *command });
+            borrow(rest, &more, run);
+        }),
+    }
 }
 
 /// A [`SessionRequest`] that owns its bytes.

@@ -62,7 +62,7 @@ fn same<T: PartialEq + std::fmt::Debug>(what: &str, ledger: &T, model: &T) -> Ch
 }
 
 /// True for a request that is new below the window of its session.
-fn is_below(account: Option<&Account>, op: &Op, limits: &Limits) -> bool {
+pub(crate) fn is_below(account: Option<&Account>, op: &Op, limits: &Limits) -> bool {
     let known = op.request().zip(account).and_then(|(request, account)| {
         let open = account.session(request.session.as_bytes())?;
         Some(open.answers.look_up(request.request, limits.answers_max, open.version))
@@ -119,7 +119,7 @@ impl Pair {
     }
 
     /// Applies a Change twice to equal accounts (I8).
-    fn change(&mut self, change: &Change) -> Checked {
+    pub(crate) fn change(&mut self, change: &Change) -> Checked {
         let mut copy = self.account.clone();
         apply(&mut self.account, change);
         apply(&mut copy, change);
@@ -158,7 +158,7 @@ impl Pair {
     }
 
     /// Compares all that can be seen at `at`, and a little later.
-    fn look(&self, at: Time) -> Checked {
+    pub(crate) fn look(&self, at: Time) -> Checked {
         let due = self.account.as_ref().and_then(next_due);
         same("next_due", &due, &self.model.next_due())?;
         self.view(at)?;

@@ -130,6 +130,15 @@ impl Sim {
             Came::Commit(answer) => Some(answer.clone()),
             _ => None,
         };
+        self.answered(index, op, answer.as_ref());
+        let records = u64::from(answer.is_some());
+        self.wrote(before, records..=records)?;
+        self.wait(Some((index, op.clone(), answer)), 0);
+        Ok(came)
+    }
+
+    /// Answers to such a request that were given before are not the last ones any more.
+    pub(crate) fn answered(&mut self, index: usize, op: &Op, answer: Option<&Answer>) {
         if answer.is_some() {
             self.done.retain(|done| done.account != index || !supersedes(op, &done.op));
             for Pending { request, .. } in &mut self.pending {
@@ -141,14 +150,10 @@ impl Sim {
                 }
             }
         }
-        let records = u64::from(answer.is_some());
-        self.wrote(before, records..=records)?;
-        self.wait(Some((index, op.clone(), answer)), 0);
-        Ok(came)
     }
 
     /// Takes what a command has left into the history.
-    fn wrote(&mut self, before: u64, records: std::ops::RangeInclusive<u64>) -> Checked {
+    pub(crate) fn wrote(&mut self, before: u64, records: std::ops::RangeInclusive<u64>) -> Checked {
         let now = self.latest;
         let sequence = self.shard.sequence();
         if !records.contains(&(sequence - before)) {

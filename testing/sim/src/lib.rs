@@ -3,6 +3,7 @@
 //! Beside it the naive model of `testing/model` holds what must be there after each record.
 
 mod audit;
+mod chains;
 mod clients;
 mod commit;
 mod disk;

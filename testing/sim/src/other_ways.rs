@@ -32,6 +32,8 @@ impl Sim {
     fn look_back(&mut self, before: &SimDisk, last: u64) -> Checked {
         let (wanted, changes) =
             (last.saturating_sub(self.random.below(20) as u64), before.changes());
+        // Who asks for a sequence within a chain gets a part of it: that is no state that ever was.
+        let wanted = self.history.range(..=wanted).next_back().map_or(0, |(&sequence, _)| sequence);
         let mut shard = Shard::new(self.fresh_config());
         let until = Until::Sequence(wanted);
         let found =

@@ -23,11 +23,13 @@ pub enum Theme {
     Room,
     /// Hosts stop as they should, and before the next start files go missing or change.
     Missing,
+    /// Commands on several accounts, all or none of which survive.
+    Chains,
 }
 
 impl Theme {
     /// All of them.
-    pub const ALL: [Theme; 8] = [
+    pub const ALL: [Theme; 9] = [
         Theme::Power,
         Theme::Kill,
         Theme::Write,
@@ -36,6 +38,7 @@ impl Theme {
         Theme::Reads,
         Theme::Room,
         Theme::Missing,
+        Theme::Chains,
     ];
 
     /// The name of the theme on a command line.
@@ -49,6 +52,7 @@ impl Theme {
             Theme::Reads => "reads",
             Theme::Room => "room",
             Theme::Missing => "missing",
+            Theme::Chains => "chains",
         }
     }
 
@@ -87,6 +91,8 @@ pub struct Plan {
     pub snapshot_in: usize,
     /// Everything is cleared once in so many commands.
     pub clear_in: usize,
+    /// A command is a chain once in so many; 0 for never.
+    pub chain_in: usize,
     /// Nothing is accepted while the log is sure to take fewer bytes; 0 where nobody looks.
     pub room_min: u64,
 }
@@ -97,9 +103,15 @@ impl Plan {
         let mut faults = Faults { room: random.one_in(2), ..Faults::default() };
         let mut durability = Durability::Fsync;
         let mut crashes: &[Crash] = &[Crash::Power, Crash::Power, Crash::Process];
-        let (mut flip_in, mut stop_in, mut tamper_in) = (0, 0, 0);
+        let (mut flip_in, mut stop_in, mut tamper_in, mut chain_in) = (0, 0, 0, 0);
         match theme {
             Theme::Power => {}
+            Theme::Chains => {
+                chain_in = 2;
+                if random.one_in(3) {
+                    durability = Durability::Write;
+                }
+            }
             Theme::Kill => crashes = &[Crash::Process],
             Theme::Write => durability = Durability::Write,
             Theme::Errors => {
@@ -146,6 +158,7 @@ impl Plan {
             chunk_len: random.pick(&[1, 200, 1_000, 100_000]),
             snapshot_in: random.pick(&[8, 20, 50]),
             clear_in: random.pick(&[40, 400]),
+            chain_in,
             room_min: 0,
         };
         if theme == Theme::Room {

@@ -6,7 +6,7 @@ use crate::world::World;
 use crate::{Crash, Plan, SimDisk, Theme};
 use scurry_engine::{APART_LEN, Commits, Config, HashKey, LogId, LogWriter, Shard};
 use scurry_ledger::{Answer, Time};
-use scurry_model::{Generator, Op, Random};
+use scurry_model::{ChainOp, Generator, Op, Random};
 use std::collections::{BTreeMap, VecDeque};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -40,6 +40,8 @@ pub struct Counts {
     pub tampered: u64,
     /// Losses that were noticed, and the start refused.
     pub missed: u64,
+    /// Chains of several commands that were committed.
+    pub chains: u64,
 }
 
 impl Counts {
@@ -65,6 +67,7 @@ impl Counts {
         self.stops += other.stops;
         self.tampered += other.tampered;
         self.missed += other.missed;
+        self.chains += other.chains;
     }
 }
 
@@ -136,6 +139,8 @@ pub(crate) struct Sim {
     pub(crate) acked: u64,
     pub(crate) version_acked: u64,
     pub(crate) done: Vec<Done>,
+    /// Chains that were asked for.
+    pub(crate) chains: Vec<ChainOp>,
     pub(crate) in_doubt: Vec<(usize, Op)>,
     /// The store has refused to start.
     pub(crate) is_over: bool,
@@ -209,6 +214,7 @@ impl Sim {
             acked: 0,
             version_acked: 0,
             done: Vec::new(),
+            chains: Vec::new(),
             in_doubt: Vec::new(),
             is_over: false,
             counts: Counts::default(),
@@ -271,6 +277,9 @@ impl Sim {
             self.begin_snapshot();
         }
         match self.random.below(30) {
+            0..9 if self.plan.chain_in > 0 && self.random.one_in(self.plan.chain_in) => {
+                self.chain()?;
+            }
             0..9 => self.command()?,
             9..15 => self.key_command()?,
             15 | 16 => self.tick()?,

@@ -77,6 +77,12 @@ fn what_goes_missing_between_two_runs_is_missed() {
     assert!(counts.stops > 200 && counts.tampered > 200 && counts.missed > 100, "{counts:?}");
 }
 
+#[test]
+fn all_of_a_chain_survives_or_nothing() {
+    let counts = explore(Theme::Chains, 250);
+    assert!(counts.chains > 500 && counts.lost > 100, "{counts:?}");
+}
+
 /// The rename of a file whose own link was lost with the power moved an older file of that name, which was
 /// the simulator's fault.
 #[test]

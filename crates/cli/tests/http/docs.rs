@@ -41,6 +41,7 @@ fn the_tables_are_those_of_the_code() {
             let again = match method.as_str() {
                 _ if needs_key => "Idempotency-Key",
                 _ if has_key => "as it is, or Idempotency-Key",
+                _ if path == "/v1/chains" => "each command's id",
                 "post" => "`request`",
                 "get" => "",
                 _ => "as it is",

@@ -3,6 +3,7 @@
 mod bad_input;
 mod charging;
 mod charging_bad_input;
+mod charging_chains;
 mod charging_errors;
 mod charging_list;
 mod charging_nchf;

@@ -3,6 +3,7 @@
 mod access;
 mod bad_input;
 mod by_hand;
+mod chains;
 mod differential;
 mod events;
 mod flooding;

@@ -116,7 +116,7 @@ fn a_plain_client_gets_the_same_replies_from_one_thread_and_from_many() {
 }
 
 /// Ranges of CLUSTER SLOTS: first slot, last slot, port.
-fn slots<S: Read + Write>(client: &mut Client<S>) -> Vec<(u16, u16, u16)> {
+pub(crate) fn slots<S: Read + Write>(client: &mut Client<S>) -> Vec<(u16, u16, u16)> {
     let integer = |client: &mut Client<S>| -> u16 {
         client.line().trim_start_matches([':', '*', '$']).parse().expect("a number")
     };

@@ -43,8 +43,8 @@ impl Shard {
     }
 
     #[inline]
-    fn count_denial(&mut self, answer: &Answer) {
-        let code = code_of(answer);
+    pub(super) fn count_denial(&mut self, answer: &Answer) {
+        let code = answer.code();
         self.stats.denials += u64::from(code != Code::Ok);
         self.stats.service_denials += u64::from(code == Code::ServiceDenied);
     }
@@ -185,13 +185,5 @@ impl Home for Slot<'_> {
         if let (Some(place), Some(due)) = (self.place, due) {
             self.shard.arm(self.key.hash(), place, due);
         }
-    }
-}
-
-fn code_of(answer: &Answer) -> Code {
-    match answer {
-        Answer::Account { code, .. }
-        | Answer::Amount { code, .. }
-        | Answer::Session { code, .. } => *code,
     }
 }

@@ -30,6 +30,30 @@ pub(crate) enum Body {
     Totals(TotalsBody),
     List(AccountList),
     Found(FoundAccounts),
+    Chain(ChainAnswer),
+}
+
+/// The answers of a chain.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ChainAnswer {
+    /// `OK`, or that of the command that denies the chain.
+    pub(super) code: &'static str,
+    /// Every command was a duplicate: these are the stored answers.
+    pub(super) replayed: bool,
+    /// The number of the first command that is denied by itself, from 1; null where none is.
+    pub(super) denied: Option<i64>,
+    /// The answer of each command, as it has it alone.
+    #[schemars(with = "Vec<ChainedAnswer>")]
+    pub(super) answers: Vec<Body>,
+}
+
+/// The answer of a command of a chain.
+#[derive(JsonSchema)]
+#[schemars(untagged)]
+#[expect(dead_code, reason = "the schema alone")]
+enum ChainedAnswer {
+    Moved(Moved),
+    Session(SessionAnswer),
 }
 
 /// An account was created, changed or deleted.

@@ -197,7 +197,8 @@ fn responses(operation: &Operation, is_open: bool, answers: &mut SchemaGenerator
         "description": "Done.",
         "content": { "application/json": { "schema": schema } },
     });
-    if matches!(operation.retry, Retry::Key | Retry::StateOrKey | Retry::Request) {
+    if matches!(operation.retry, Retry::Key | Retry::StateOrKey | Retry::Request | Retry::Commands)
+    {
         done["headers"] = json!({ "Idempotency-Replayed": {
             "description": "true: the request was a duplicate, and this is the stored answer.",
             "schema": { "type": "string", "const": "true" },

@@ -83,6 +83,8 @@ pub(crate) enum Retry {
     Key,
     /// The request number in the body.
     Request,
+    /// The ids of its commands.
+    Commands,
     /// A request that says what is to be, and may be said twice.
     State,
     /// As [`Retry::State`], and where the header Idempotency-Key is given as [`Retry::Key`].
@@ -101,6 +103,9 @@ impl Retry {
             Retry::Request => {
                 "it may have been done or not: send it again with the same request number, and it \
                  is done once"
+            }
+            Retry::Commands => {
+                "it may have been done or not: send the same commands again, and they are done once"
             }
             Retry::State | Retry::StateOrKey => {
                 "it may have been done or not: send it again; 409 or 404 may then say that it was"

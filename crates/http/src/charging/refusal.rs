@@ -38,9 +38,17 @@ impl From<Refused> for Problem {
 /// How long BUSY says that it takes until the first of what fills the bound is gone, in whole seconds.
 /// None where only a request makes room.
 pub(crate) fn wait_s(why: &str) -> Option<u64> {
+    let why = of_link(why).map_or(why, |(_, why)| why);
     let (bound, _) = why.split_once(": ")?;
     let (_, wait_ms) = bound.strip_suffix(" ms")?.rsplit_once(" in ")?;
     Some(wait_ms.parse::<u64>().ok()?.div_ceil(1_000).max(1))
+}
+
+/// The place of a command among those of its chain, and what is said of it.
+fn of_link(why: &str) -> Option<(usize, &str)> {
+    let (number, rest) = why.strip_prefix("command ")?.split_once(", account ")?;
+    let (_, why) = rest.split_once(": ")?;
+    Some((number.parse::<usize>().ok()?.checked_sub(1)?, why))
 }
 
 /// The reply, or what it refuses.
@@ -81,6 +89,11 @@ fn refusal(error: &ServerError) -> Refused {
     if details.starts_with("wrong number of arguments") {
         return Refused::Rejected(Code::Invalid, http(details));
     }
+    if name == "CROSSSLOT" {
+        let why = "the accounts of a chain must be of one hash slot: begin their ids with the same \
+                   {tag}";
+        return Refused::Rejected(Code::Invalid, why.to_owned());
+    }
     let whole = http(&format!("{name} {details}"));
     let code = match name {
         "WRONGTYPE" => &WRONG_TYPE,
@@ -105,7 +118,16 @@ pub(crate) fn explain(refused: Refused, body: &[u8]) -> Problem {
 /// The member that this is about: the first of those that it names which the body has.
 fn place(why: &str, body: &[u8]) -> Option<String> {
     let body: Json = serde_json::from_slice(body).ok()?;
-    why.split([' ', ',', ':']).filter_map(subject).find_map(|member| find(&body, member))
+    if let Some((at, why)) = of_link(why) {
+        let command = body.get("commands")?.get(at)?;
+        let within = named(why, command).unwrap_or_default();
+        return Some(format!("/commands/{at}{within}"));
+    }
+    named(why, &body)
+}
+
+fn named(why: &str, body: &Json) -> Option<String> {
+    why.split([' ', ',', ':']).filter_map(subject).find_map(|member| find(body, member))
 }
 
 /// The place of a member. Among several elements that have it, it is somewhere in their array.
@@ -146,6 +168,16 @@ mod tests {
             ("the counter has another unit", r#"{"items":[{"unit":"x"}]}"#, Some("/items/0/unit")),
             ("more identities than identities_max", r#"{"identities":{}}"#, Some("/identities")),
             ("something else", r#"{"unit":"x"}"#, None),
+            (
+                "command 2, account a: TO must be in the future",
+                r#"{"commands":[{"valid_to_ms":1},{"valid_to_ms":1}]}"#,
+                Some("/commands/1/valid_to_ms"),
+            ),
+            (
+                "command 1, account a: the accounts of a chain must differ",
+                r#"{"commands":[{"account":"a"}]}"#,
+                Some("/commands/0"),
+            ),
         ] {
             assert_eq!(place(&http(why), body.as_bytes()).as_deref(), pointer, "{why}");
         }

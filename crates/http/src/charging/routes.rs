@@ -20,6 +20,7 @@ use http_body_util::{BodyExt, LengthLimitError, Limited};
 use redis::Value;
 use scurry_ledger::CodeKind;
 use scurry_resp::table::Role;
+use scurry_server::Roles;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -84,7 +85,8 @@ async fn answer(
         Some(_) => read_body(body).await?,
         None => Bytes::new(),
     };
-    let input = Input { params, query, headers: head.headers, body };
+    let roles = head.extensions.get::<Roles>().copied();
+    let input = Input { params, query, headers: head.headers, body, roles };
     if operation.query.is_empty() {
         input.query([])?;
     }

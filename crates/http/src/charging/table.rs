@@ -4,7 +4,7 @@ use super::list_cursor::{Cursor, LIMIT_MAX};
 use super::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf};
 use super::quantity::Amount;
 use super::text::{AccountId, Name, Status};
-use super::{answer, body, build, reading, totals};
+use super::{answer, body, build, chain, reading, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 fn of<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -236,6 +236,21 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         ..BLANK
     },
     Operation {
+        id: "chain",
+        path: "/v1/chains",
+        command: "SCUR.CHAIN",
+        notes: "Each command is one of reserve, update, terminate, debit, top_up and refund, with what its request says in path, Idempotency-Key (`transaction`) and body. A command asks for its own role. Send the same commands again when the outcome is unknown.",
+        retry: Retry::Commands,
+        body: Some((
+            of::<chain::Chain>,
+            r#"{"commands":[{"account":"{bank}alice","operation":"debit","transaction":"move-1","unit":"cent","amount":30},{"account":"{bank}bob","operation":"top_up","transaction":"move-1","bucket":"main","amount":30}]}"#,
+        )),
+        build: chain::chain,
+        read: chain::read,
+        answer: of::<answer::ChainAnswer>,
+        ..BLANK
+    },
+    Operation {
         id: "listSessions",
         method: Method::Get,
         path: "/v1/accounts/{account}/sessions",
@@ -336,6 +351,7 @@ mod tests {
                 query: (operation.id == "checkCredit").then(|| "unit=cent&amount=1".into()),
                 headers,
                 body: operation.body.map_or("", |(_, example)| example).into(),
+                roles: None,
             };
             let command = (operation.build)(&input).expect(operation.id);
             assert_eq!(command.0[0], operation.command.as_bytes(), "{}", operation.id);

@@ -52,10 +52,19 @@ pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>, body: &Body<'_>)
         Command::Limit { limit, ref terms, .. } => change_limit(draft, limit, terms)?,
         _ => return reject(Code::Invalid, "the command has no transaction id"),
     };
+    Ok(answer(draft, txn, body, done))
+}
+
+/// A command with a transaction id that its chain denies.
+pub(super) fn deny(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, amount: i64) -> Outcome {
+    answer(draft, txn, body, Done::denied_by_chain(amount))
+}
+
+fn answer(draft: &mut Draft<'_>, txn: &[u8], body: &Body<'_>, done: Done) -> Outcome {
     let version = draft.next_version();
     let Done { code, amount, cause, .. } = done;
     remember(draft, txn, body, done);
-    Ok(Outcome::Commit(Answer::Amount { code, version, amount, cause }))
+    Outcome::Commit(Answer::Amount { code, version, amount, cause })
 }
 
 fn answer_of(known: &Transaction) -> Answer {

@@ -8,7 +8,7 @@ use super::units::settle_late;
 use super::{Outcome, Step, reject};
 use crate::digest::Body;
 use crate::{
-    Answer, Code, Id, ItemAnswer, ItemAnswers, LateAnswer, Op, PackedAnswer, SessionRequest,
+    Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, LateAnswer, Op, PackedAnswer, SessionRequest,
 };
 use alloc::boxed::Box;
 
@@ -17,11 +17,13 @@ pub(super) fn is_reported(request: &SessionRequest<'_>) -> bool {
     request.late_use && request.items.iter().any(|item| item.used.unwrap_or(0) > 0)
 }
 
-/// Settles the use of a session that is not open. The request is no duplicate.
+/// Settles the use of a session that is not open, and answers with this code. The request is no
+/// duplicate.
 pub(super) fn settle(
     draft: &mut Draft<'_>,
     request: &SessionRequest<'_>,
     body: &Body<'_>,
+    code: Code,
 ) -> Step<Outcome> {
     match draft.account().tombstones.find(request.session) {
         Some(known) if !known.takes_late(request.request, draft.limits.answers_max) => {
@@ -38,9 +40,9 @@ pub(super) fn settle(
     let mut items = ItemAnswers::with_capacity(request.items.len());
     for item in request.items {
         let uncollected = settle_late(draft, item, overrun)?;
-        items.push(ItemAnswer::settled(uncollected));
+        items.push(ItemAnswer { code, cause: Cause::of(code), ..ItemAnswer::settled(uncollected) });
     }
-    let (code, version) = (Code::Ok, 0);
+    let version = 0;
     let late = LateAnswer {
         session: Id::new(request.session).unwrap_or(Id::EMPTY),
         answer: PackedAnswer::from_parts(request.request, body.digest(), (code, version), &items),

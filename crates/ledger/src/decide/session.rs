@@ -97,16 +97,12 @@ pub(super) fn update(
 ) -> Step<Outcome> {
     let (at, below) = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
-        Found::Gone => return late::settle(draft, request, body),
+        Found::Gone => return late::settle(draft, request, body, Code::Ok),
         Found::Open { at, below } => (at, below),
     };
     let positions = find_or_add_items(draft, at, request)?;
-    let late: SmallVec<[bool; 4]> = positions
-        .iter()
-        .map(|&position| {
-            below || draft.item(position).last_grant.is_some_and(|last| request.request < last)
-        })
-        .collect();
+    let late: SmallVec<[bool; 4]> =
+        positions.iter().map(|&position| is_late(draft, position, request, below)).collect();
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (index, &position) in positions.iter().enumerate() {
         let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
@@ -148,7 +144,7 @@ pub(super) fn terminate(
 ) -> Step<Outcome> {
     let at = match find_for(draft, request, body)? {
         Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
-        Found::Gone => return late::settle(draft, request, body),
+        Found::Gone => return late::settle(draft, request, body, Code::Ok),
         Found::Open { at, .. } => at,
     };
     let positions = find_or_add_items(draft, at, request)?;
@@ -158,6 +154,46 @@ pub(super) fn terminate(
         items.push(ItemAnswer::settled(uncollected));
     }
     Ok(close(draft, at, request, body, Code::Ok, items))
+}
+
+/// A RESERVE that its chain denies.
+pub(super) fn deny_reserve(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    body: &Body<'_>,
+) -> Outcome {
+    let items = deny_all(request, Code::ChainDenied, Cause::Chain);
+    if !request.keep_open {
+        return refuse(draft, request, body, Code::ChainDenied, items);
+    }
+    let at = open(draft, request);
+    supervise(draft, at, request);
+    Outcome::Commit(store(draft, at, request.request, body, Code::ChainDenied, items))
+}
+
+/// An UPDATE or a TERMINATE that its chain denies: use is settled, and the session goes on.
+pub(super) fn deny_report(
+    draft: &mut Draft<'_>,
+    request: &SessionRequest<'_>,
+    body: &Body<'_>,
+    is_update: bool,
+) -> Step<Outcome> {
+    let (at, below) = match find_for(draft, request, body)? {
+        Found::Replay(answer) => return Ok(Outcome::Replay(answer)),
+        Found::Gone => return late::settle(draft, request, body, Code::ChainDenied),
+        Found::Open { at, below } => (at, below),
+    };
+    let positions = find_or_add_items(draft, at, request)?;
+    let mut items = ItemAnswers::with_capacity(positions.len());
+    for (position, item) in positions.into_iter().zip(request.items) {
+        let late = is_update && is_late(draft, position, request, below);
+        let source = if late { Source::AvailableOnly } else { Source::OwnHold };
+        let uncollected = settle(draft, position, item.used.unwrap_or(0), source)?;
+        let (code, cause) = (Code::ChainDenied, Cause::Chain);
+        items.push(ItemAnswer { code, cause, ..ItemAnswer::settled(uncollected) });
+    }
+    supervise(draft, at, request);
+    Ok(Outcome::Commit(store(draft, at, request.request, body, Code::ChainDenied, items)))
 }
 
 pub(super) fn release(draft: &mut Draft<'_>, session: &[u8]) -> Step<Outcome> {
@@ -256,6 +292,11 @@ pub(super) fn stored(
         WindowEntry::Stored(answer) => replay(answer, body).ok(),
         WindowEntry::New | WindowEntry::Late | WindowEntry::Below => None,
     }
+}
+
+/// True when the use of an item of an UPDATE is settled from available only.
+fn is_late(draft: &Draft<'_>, at: ItemAt, request: &SessionRequest<'_>, below: bool) -> bool {
+    below || draft.item(at).last_grant.is_some_and(|last| request.request < last)
 }
 
 /// Where the items of a request are in its session, in the order of the request.

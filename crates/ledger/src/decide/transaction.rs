@@ -31,6 +31,11 @@ impl Done {
         Done::new(Code::ServiceDenied, amount, Cause::Status)
     }
 
+    /// A denial because another command of its chain is denied.
+    pub(super) fn denied_by_chain(amount: i64) -> Done {
+        Done::new(Code::ChainDenied, amount, Cause::Chain)
+    }
+
     fn new(code: Code, amount: i64, cause: Cause) -> Done {
         Done { code, amount, cause, parts: Vec::new(), items: Vec::new() }
     }

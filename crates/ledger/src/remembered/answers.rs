@@ -331,7 +331,7 @@ mod tests {
                 assert_eq!(PackedAnswer::from_bytes(&cut).is_some(), whole, "{len}");
             }
         }
-        for (at, byte) in [(HEAD_LEN - 1, 3), (HEAD_LEN + 5, 0x20), (HEAD_LEN + 5, 3)] {
+        for (at, byte) in [(HEAD_LEN - 1, 4), (HEAD_LEN + 5, 0x20), (HEAD_LEN + 5, 0x83)] {
             let mut wrong = bytes.to_vec();
             wrong[at] = byte;
             assert_eq!(PackedAnswer::from_bytes(&wrong), None, "{byte} at {at}");

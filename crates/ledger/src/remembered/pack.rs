@@ -90,6 +90,7 @@ pub(super) fn code_bits(code: Code) -> u8 {
     match code {
         Code::ServiceDenied => 1,
         Code::CreditLimitReached => 2,
+        Code::ChainDenied => 3,
         _ => {
             debug_assert!(code == Code::Ok);
             0
@@ -101,6 +102,7 @@ pub(super) fn code_from_bits(bits: u8) -> Code {
     match bits & 3 {
         1 => Code::ServiceDenied,
         2 => Code::CreditLimitReached,
+        3 => Code::ChainDenied,
         _ => Code::Ok,
     }
 }
@@ -173,7 +175,7 @@ pub(super) fn take_items(reader: &mut Reader<'_>) -> ItemAnswers {
 
 /// True for the bits of a code that an answer can carry.
 pub(super) fn is_code(bits: u8) -> bool {
-    bits < 3
+    bits < 4
 }
 
 /// The bytes behind a varint; `None` where it has no end or is longer than 64 bits need.
@@ -185,9 +187,6 @@ pub(super) fn skip_varint(bytes: &[u8]) -> Option<&[u8]> {
 /// True when the bytes are items and nothing else.
 pub(super) fn items_are_whole(mut bytes: &[u8]) -> bool {
     while let Some((&flags, mut rest)) = bytes.split_first() {
-        if !is_code(flags & 3) {
-            return false;
-        }
         for amount in [GRANTED, UNCOLLECTED] {
             if flags & amount != 0 {
                 let Some(behind) = skip_varint(rest) else { return false };

@@ -3,18 +3,18 @@
 
 /// Commands that one function of a host executes, and how many ids there are up to its last one.
 macro_rules! family {
-    ($(#[$doc:meta])* $name:ident after $before:expr; $first:ident, $($next:ident),+ $(,)?) => {
+    ($(#[$doc:meta])* $name:ident after $before:expr; $first:ident $(, $next:ident)* $(,)?) => {
         $(#[$doc])*
         #[expect(missing_docs, reason = "each is the entry of the table with its name")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[repr(u8)]
         pub enum $name {
             $first = $before,
-            $($next),+
+            $($next),*
         }
 
         impl $name {
-            const END: u8 = [$name::$first, $($name::$next),+].len() as u8 + $before;
+            const END: u8 = [$name::$first $(, $name::$next)*].len() as u8 + $before;
         }
     };
 }
@@ -49,8 +49,13 @@ family! {
     Reserve, Update, Terminate, Release,
 }
 family! {
+    /// Commands on several accounts that all commit or none.
+    ScurChainId after ScurWriteId::END;
+    Chain,
+}
+family! {
     /// Images of accounts, which move between stores.
-    ImageId after ScurWriteId::END;
+    ImageId after ScurChainId::END;
     Dump, Load,
 }
 family! {
@@ -124,6 +129,7 @@ pub enum CommandId {
     Entity(EntityId),
     ScurRead(ScurReadId),
     ScurWrite(ScurWriteId),
+    ScurChain(ScurChainId),
     Image(ImageId),
     Store(StoreId),
     Flush(FlushId),
@@ -152,6 +158,7 @@ impl CommandId {
             CommandId::Entity(id) => id as usize,
             CommandId::ScurRead(id) => id as usize,
             CommandId::ScurWrite(id) => id as usize,
+            CommandId::ScurChain(id) => id as usize,
             CommandId::Image(id) => id as usize,
             CommandId::Store(id) => id as usize,
             CommandId::Flush(id) => id as usize,

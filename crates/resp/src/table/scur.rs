@@ -1,13 +1,17 @@
 //! The SCUR commands. Their rules are in docs/ledger.md; here are their words and their faces.
 
-use super::{BLANK, CommandId, Memory, Role, ScurReadId, ScurWriteId, Spec, Spread, StoreId};
+use super::{
+    BLANK, CommandId, Memory, Role, ScurChainId, ScurReadId, ScurWriteId, Spec, Spread, StoreId,
+};
 use scurry_ledger::Code::{
-    AccountExists, BucketExpired, Busy, CreditLimitReached, IdentityExists, Invalid, NotApplicable,
-    NotEmpty, OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists, UnknownAccount,
-    UnknownBucket, UnknownLimit, UnknownSession, UnknownTransaction, VersionConflict,
+    AccountExists, BucketExpired, Busy, ChainDenied, CreditLimitReached, IdentityExists, Invalid,
+    NotApplicable, NotEmpty, OutOfWindow, Overflow, RequestMismatch, ServiceDenied, SessionExists,
+    UnknownAccount, UnknownBucket, UnknownLimit, UnknownSession, UnknownTransaction,
+    VersionConflict,
 };
 
 const WRITE: &[&str] = &["write", "fast"];
+const WRITE_MOVING: &[&str] = &["write", "fast", "movablekeys"];
 const READ: &[&str] = &["readonly", "fast"];
 const READ_LONG: &[&str] = &["readonly"];
 
@@ -18,6 +22,8 @@ const AMOUNT_REPLY: &str = "[code, replayed, version, amount]";
 const DENIED_AMOUNT_REPLY: &str = "[code, replayed, version, amount], and cause where it is denied";
 const SESSION_REPLY: &str = "[code, replayed, version, items]\n\
     items: array of [key, code, granted, final, uncollected], and cause where the item is denied";
+const CHAIN_REPLY: &str = "[code, replayed, denied, replies]\n\
+    replies: array of the reply of each command";
 
 const BASE: Spec = Spec { keys: (1, 1, 1), group: "scur", ..BLANK };
 
@@ -87,6 +93,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             BucketExpired,
             Busy,
             ServiceDenied,
+            ChainDenied,
             Overflow,
         ],
         example: "SCUR.TOPUP alice txn-1 main 500",
@@ -157,6 +164,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             Busy,
             ServiceDenied,
             CreditLimitReached,
+            ChainDenied,
             Overflow,
         ],
         example: "SCUR.DEBIT alice txn-4 cent 30",
@@ -171,7 +179,7 @@ pub(super) const COMMANDS: &[Spec] = &[
         summary: "Gives back a remembered debit, a part of it, or parts of its items. Amount: what was refunded, over all items.",
         term: "refund by debit reference",
         grammar: "account txn debit-txn [amount | ITEM key unit amount [ITEM ...]]",
-        reply: AMOUNT_REPLY,
+        reply: DENIED_AMOUNT_REPLY,
         codes: &[
             Invalid,
             UnknownAccount,
@@ -179,6 +187,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             UnknownTransaction,
             NotApplicable,
             Busy,
+            ChainDenied,
             Overflow,
         ],
         example: "SCUR.REFUND alice txn-5 txn-4 10",
@@ -247,6 +256,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             Busy,
             ServiceDenied,
             CreditLimitReached,
+            ChainDenied,
             Overflow,
         ],
         example: "SCUR.RESERVE alice call-1 0 ITEM 1 cent REQUESTED 200 MIN 50",
@@ -276,6 +286,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             Busy,
             ServiceDenied,
             CreditLimitReached,
+            ChainDenied,
             Overflow,
         ],
         example: "SCUR.UPDATE alice call-1 1 ITEM 1 cent USED 150 REQUESTED 200",
@@ -302,6 +313,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             OutOfWindow,
             VersionConflict,
             Busy,
+            ChainDenied,
             Overflow,
         ],
         example: "SCUR.TERMINATE alice call-1 2 ITEM 1 cent USED 80",
@@ -322,6 +334,45 @@ pub(super) const COMMANDS: &[Spec] = &[
         example: "SCUR.RELEASE alice call-2",
         example_needs: &["SCUR.RESERVE alice call-2 0 ITEM 1 cent REQUESTED 200"],
         notes: "The array of items is empty.",
+        ..BASE
+    },
+    Spec {
+        id: CommandId::ScurChain(ScurChainId::Chain),
+        name: "SCUR.CHAIN",
+        role: Role::Charge,
+        arity: -5,
+        keys_move: true,
+        flags: WRITE_MOVING,
+        memory: Memory::ForNew,
+        summary: "Commands on several accounts that are all carried out or none.",
+        term: "transfer, budgets above budgets",
+        grammar: "account count COMMAND [argument ...] [account count COMMAND [argument ...]]...",
+        reply: CHAIN_REPLY,
+        codes: &[
+            Invalid,
+            UnknownAccount,
+            UnknownSession,
+            SessionExists,
+            RequestMismatch,
+            OutOfWindow,
+            VersionConflict,
+            UnknownBucket,
+            BucketExpired,
+            UnknownTransaction,
+            NotApplicable,
+            Busy,
+            ServiceDenied,
+            CreditLimitReached,
+            ChainDenied,
+            Overflow,
+        ],
+        example: "SCUR.CHAIN alice 4 DEBIT move-1 cent 50 {alice}:savings 7 TOPUP move-1 main 50 UNIT cent",
+        example_needs: &["SCUR.CREATE {alice}:savings"],
+        notes: "COMMAND is RESERVE, UPDATE, TERMINATE, DEBIT, TOPUP or REFUND, with or without `SCUR.`; its arguments\n\
+                are those of the command without the account, and count is the number of words from COMMAND on. 1 to 16\n\
+                accounts, all of one hash slot, each once. A refusal says which command it is about, and nothing changes.\n\
+                A denial of one denies all: denied is the number of the first that was denied by itself, 0 where none is.\n\
+                A chain with TOPUP needs the role provision too.",
         ..BASE
     },
     Spec {

@@ -122,10 +122,10 @@ impl Spreader<'_> {
         (args, begun): (Args<'_>, usize),
         owner: impl Fn(&[u8]) -> u16,
     ) -> Option<usize> {
-        let positions = || spec.key_positions(args.len());
+        let positions = || spec.key_positions(args);
         let step = usize::try_from(spec.keys.2).unwrap_or(1);
         if spec.spread == Spread::Elements {
-            let count = positions().len();
+            let count = positions().count();
             if begun == 0 {
                 gather.steps.push_back(Step::Array(u32::try_from(count).unwrap_or(u32::MAX)));
             }

@@ -3,6 +3,7 @@
 pub(crate) mod about;
 pub(crate) mod accounts;
 pub(crate) mod auth;
+pub(crate) mod chain;
 pub(crate) mod cluster;
 pub(crate) mod config;
 pub(crate) mod connection;

@@ -3,7 +3,7 @@
 use crate::execute::client::Client;
 use crate::execute::commands::expiry::Shown;
 use crate::execute::commands::{
-    about, accounts, auth, cluster, config, connection, entity, events, expiry, info, keys,
+    about, accounts, auth, chain, cluster, config, connection, entity, events, expiry, info, keys,
     latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
     wrong_arity,
 };
@@ -16,8 +16,8 @@ use crate::net::port::PortKind;
 use crate::users::User;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{
-    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, PartId, ServerId, Spec,
-    Spread, StoreId, StringId, TransactionId,
+    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, PartId, ScurChainId,
+    ServerId, Spec, Spread, StoreId, StringId, TransactionId,
 };
 use scurry_resp::{Args, Reply};
 use std::sync::Arc;
@@ -76,10 +76,8 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
         return Route::Here;
     }
     let first = slots.owner_of(args.at(usize::try_from(spec.keys.0).unwrap_or(1)));
-    let several = spec.keys.1 != spec.keys.0
-        && spec
-            .key_positions(args.len())
-            .any(|position| slots.owner_of(args.at(position)) != first);
+    let several = spec.has_several_keys()
+        && spec.key_positions(args).any(|position| slots.owner_of(args.at(position)) != first);
     match several {
         // Refused: it needs keys of several cores at once.
         true if spec.spread == Spread::One => Route::Alone,
@@ -105,6 +103,11 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     if !client.roles.permit(spec.role) {
         return Some(Refusal::NoPermission(no_permission(spec, client)));
     }
+    if spec.keys_move
+        && let Some(other) = scurry_resp::chained(args).find(|one| !client.roles.permit(one.role))
+    {
+        return Some(Refusal::NoPermission(no_permission(other, client)));
+    }
     if let Some(trouble) = node.durable.trouble()
         && concerns_this_core(node, client, spec, args)
         && let Some(text) = trouble.refuses(spec)
@@ -123,7 +126,7 @@ fn concerns_this_core(node: &Node, client: &Client, spec: &Spec, args: Args<'_>)
     let owner = |position| node.shared.slots.owner_of(args.at(position));
     spec.keys.0 == 0
         || client.port == PortKind::Core
-        || spec.key_positions(args.len()).any(|position| owner(position) == node.core)
+        || spec.key_positions(args).any(|position| owner(position) == node.core)
 }
 
 /// The words for what the table has no entry for.
@@ -433,6 +436,7 @@ fn run_for_client(
         | CommandId::Entity(_)
         | CommandId::ScurRead(_)
         | CommandId::ScurWrite(_)
+        | CommandId::ScurChain(_)
         | CommandId::Image(_)
         | CommandId::Store(StoreId::Snapshot | StoreId::List | StoreId::Find)
         | CommandId::Part(_)
@@ -532,6 +536,7 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Entity(id) => run_entity(id, node, args, reply),
         CommandId::ScurRead(id) => scur::read(node, id, args, reply),
         CommandId::ScurWrite(id) => scur::write(node, id, spec.memory, args, reply),
+        CommandId::ScurChain(ScurChainId::Chain) => chain::run(node, args, reply),
         CommandId::Image(ImageId::Dump) => scur::dump(node, args, reply),
         CommandId::Image(ImageId::Load) => scur::load(node, args, reply),
         CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),

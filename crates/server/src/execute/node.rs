@@ -18,8 +18,9 @@ use crate::settings::Settings;
 use crate::shared::Shared;
 use crate::users::Desk;
 use scurry_engine::{Key, PROBE_LEN_MAX, Shard};
+use scurry_ledger::Answer;
 use scurry_resp::table::{CommandId, ConnectionId, Spec};
-use scurry_resp::{Args, Scratch};
+use scurry_resp::{Args, ChainScratch, Scratch};
 use std::sync::Arc;
 
 /// Requests that are looked at together at most.
@@ -49,6 +50,9 @@ pub(crate) struct Node {
     /// Connections among them that are not in.
     pub(crate) waiting: usize,
     pub(crate) scratch: Scratch<'static>,
+    /// The same for chains, and room for their answers.
+    pub(crate) chain_scratch: ChainScratch<'static>,
+    pub(crate) chain_answers: Vec<Answer>,
     /// Where passwords are given to be checked.
     pub(crate) desk: Desk,
     /// Connections that TLS or RDMA has ended, and that the log has still to tell of.
@@ -104,6 +108,8 @@ impl Node {
             clients: 0,
             waiting: 0,
             scratch: Scratch::default(),
+            chain_scratch: ChainScratch::default(),
+            chain_answers: Vec::new(),
             desk,
             faults: Faults::default(),
             slowness: Slowness::default(),

@@ -37,7 +37,7 @@ impl Node {
         if !spec.flags.contains(&"readonly") {
             return;
         }
-        for position in spec.key_positions(args.len()) {
+        for position in spec.key_positions(args) {
             let key = args.at(position);
             // A longer one never holds anything.
             if key.len() <= KEY_LEN_MAX {

@@ -38,6 +38,8 @@ needed! {
     RedisModule_CreateCommand RedisModule_GetCommand RedisModule_SetCommandInfo
     RedisModule_SubscribeToServerEvent RedisModule_SubscribeToKeyspaceEvents
     RedisModule_GetContextFlags RedisModule_Milliseconds RedisModule_StringPtrLen
+    RedisModule_IsKeysPositionRequest RedisModule_KeyAtPos RedisModule_ACLCheckCommandPermissions
+    RedisModule_GetCurrentUserName RedisModule_GetModuleUserFromUserName RedisModule_FreeModuleUser
     RedisModule_CreateString RedisModule_FreeString RedisModule_SelectDb RedisModule_GetSelectedDb
     RedisModule_OpenKey RedisModule_CloseKey RedisModule_KeyType RedisModule_ModuleTypeGetType
     RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue RedisModule_DeleteKey

@@ -74,6 +74,8 @@ fn server_flag(spec: &Spec, flag: &'static str) -> Option<&'static str> {
         "noscript" => Some("deny-script"),
         "loading" => Some("allow-loading"),
         "stale" => Some("allow-stale"),
+        // Its keys are asked for.
+        "movablekeys" => Some("getkeys-api"),
         // What waits in our server is refused here, so that nothing waits.
         "blocking" => None,
         flag => Some(flag),
@@ -102,6 +104,14 @@ fn categories(spec: &Spec) -> String {
 fn key_flags(spec: &Spec) -> u32 {
     let access = raw::REDISMODULE_CMD_KEY_ACCESS;
     match spec.id {
+        // More keys than the first: the server asks for them.
+        CommandId::ScurChain(_) => {
+            raw::REDISMODULE_CMD_KEY_RW
+                | access
+                | raw::REDISMODULE_CMD_KEY_UPDATE
+                | raw::REDISMODULE_CMD_KEY_INCOMPLETE
+                | raw::REDISMODULE_CMD_KEY_VARIABLE_FLAGS
+        }
         CommandId::ScurWrite(ScurWriteId::Create) => {
             raw::REDISMODULE_CMD_KEY_RW | raw::REDISMODULE_CMD_KEY_INSERT
         }

@@ -19,7 +19,7 @@ pub(crate) enum Mode {
     Write,
 }
 
-/// An open key; closed when dropped. No other key is open at the same time.
+/// An open key; closed when dropped. Where others are open at the same time, they are other keys.
 pub(crate) struct OpenKey<'c> {
     /// Null for a key that is opened to be read and does not exist.
     raw: *mut raw::RedisModuleKey,

@@ -4,6 +4,7 @@
 mod access;
 mod bad_input;
 mod busy;
+mod chains;
 mod expiry;
 mod files;
 mod garbage;

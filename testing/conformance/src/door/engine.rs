@@ -5,8 +5,8 @@ use crate::Script;
 use crate::check::state;
 use crate::front::{Front, Store};
 use anyhow::{Result, bail, ensure};
-use scurry_engine::{Config, LoadError, Outcome, ReadError, Shard, UniqueIdentities};
-use scurry_ledger::{Account, Command, Time, Totals};
+use scurry_engine::{ChainOutcome, Config, LoadError, Outcome, ReadError, Shard, UniqueIdentities};
+use scurry_ledger::{Account, Answer, Command, Link, Time, Totals};
 use scurry_resp::{LoadRequest, Protocol};
 
 /// The engine's shard.
@@ -51,6 +51,20 @@ impl Store for Checked {
         self.check()?;
         self.account(now, id)?;
         Ok(outcome)
+    }
+
+    fn execute_chain(
+        &mut self,
+        now: Time,
+        links: &[Link<'_>],
+    ) -> Result<(ChainOutcome, Vec<Answer>)> {
+        let mut answers = Vec::new();
+        let outcome = self.shard.execute_chain(now, links, &mut answers);
+        self.check()?;
+        for link in links {
+            self.account(now, link.account)?;
+        }
+        Ok((outcome, answers))
     }
 
     fn account(&mut self, now: Time, id: &[u8]) -> Result<Option<Account>> {

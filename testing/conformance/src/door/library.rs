@@ -6,10 +6,11 @@ use crate::check::{commit, expiry, state};
 use crate::front::{Front, Store};
 use anyhow::{Context, Result, ensure};
 use scurry_codec::{decode_foreign_account, encode_account};
-use scurry_engine::{LoadError, Outcome};
+use scurry_engine::{ChainOutcome, LoadError, Outcome};
 use scurry_ledger::{
-    Account, Code, CodeKind, Command, Decision, Limits, Portion, Status, Time, Totals, apply,
-    decide, decide_in_place, next_due, tick, tick_in_place, view,
+    Account, Answer, ChainDecision, Code, CodeKind, Command, Decision, Limits, Link, Portion,
+    Status, Time, Totals, apply, decide, decide_chain, decide_in_place, next_due, tick,
+    tick_in_place, view,
 };
 use scurry_resp::{LoadRequest, Protocol};
 use std::collections::BTreeMap;
@@ -80,6 +81,40 @@ impl Store for Accounts {
                 self.repeat(after.as_ref(), command, now, &answer)?;
                 self.put(id, before.as_ref(), after)?;
                 Ok(Outcome::Answer { answer, replayed: false })
+            }
+        }
+    }
+
+    fn execute_chain(
+        &mut self,
+        now: Time,
+        links: &[Link<'_>],
+    ) -> Result<(ChainOutcome, Vec<Answer>)> {
+        let limits = &self.limits;
+        let before: Vec<Option<Account>> =
+            links.iter().map(|link| self.accounts.get(link.account).cloned()).collect();
+        let accounts: Vec<Option<&Account>> = before.iter().map(Option::as_ref).collect();
+        match decide_chain(&accounts, links, now, limits) {
+            ChainDecision::Replay(answers) => {
+                Ok((ChainOutcome::Answers { replayed: true }, answers))
+            }
+            ChainDecision::Reject(refused) => {
+                ensure!(refused.rejection.code.kind() == CodeKind::Reject, "{refused:?}");
+                Ok((ChainOutcome::Reject(refused), Vec::new()))
+            }
+            ChainDecision::Commit(commits) => {
+                ensure!(commits.len() == links.len(), "not every link is carried out");
+                let mut answers = Vec::new();
+                for ((link, before), (change, answer)) in links.iter().zip(&before).zip(commits) {
+                    let mut after = before.clone();
+                    apply(&mut after, &change);
+                    let Link { account, command } = link;
+                    commit(before.as_ref(), after.as_ref(), command, &change, &answer)?;
+                    self.repeat(after.as_ref(), command, now, &answer)?;
+                    self.put(account, before.as_ref(), after)?;
+                    answers.push(answer);
+                }
+                Ok((ChainOutcome::Answers { replayed: false }, answers))
             }
         }
     }

@@ -58,6 +58,24 @@ pub(super) fn execute(
     Ok(answer)
 }
 
+/// Section 15: a command that its chain denies moves nothing, and its id is used.
+pub(super) fn deny(
+    state: &mut State,
+    context: Context<'_>,
+    txn: &[u8],
+    body: String,
+    amount: i128,
+) -> Result<Answer, Code> {
+    let amount = i64::try_from(amount).map_err(|_| Code::Overflow)?;
+    let (code, cause) = (Code::ChainDenied, Cause::Chain);
+    let answer = Answer::Amount { code, version: state.version, amount, cause };
+    let forget = context.now.saturating_add(context.limits.transaction_ms);
+    let (id, answer_kept) = (id(txn)?, answer.clone());
+    let new = Transaction { id, body, answer: answer_kept, forget, parts: None, has_items: false };
+    state.transactions.push(new);
+    Ok(answer)
+}
+
 /// Checks that can be made from the command alone. Returns the transaction id.
 fn fields(command: &Command<'_>, items_max: usize) -> Result<String, Code> {
     let (txn, fine) = match *command {

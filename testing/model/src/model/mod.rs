@@ -7,6 +7,7 @@
 mod balance;
 mod body;
 pub(crate) mod calendar;
+mod chain;
 mod due;
 mod limit;
 mod money;
@@ -15,6 +16,7 @@ mod session;
 mod snapshot;
 mod state;
 
+pub use chain::{ModelChainResult, execute_chain};
 pub use snapshot::{BucketShot, ItemShot, LimitShot, SessionShot, Snapshot};
 
 use scurry_ledger::{Answer, Cause, Checked, Code, Command, Limits, Name, Status, Time};

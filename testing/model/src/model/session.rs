@@ -57,6 +57,7 @@ fn late_use(
     context: Context<'_>,
     request: &Request<'_>,
     body: String,
+    code: Code,
 ) -> Result<Answer, Refusal> {
     let (now, limits, number) = (context.now, context.limits, request.request);
     let session = id(request.session)?;
@@ -73,8 +74,8 @@ fn late_use(
         let amount = money::settle_late(state, item, overrun, now)?;
         uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
     }
-    let items = all_items(Code::Ok, &uncollected);
-    let answer = Answer::Session { code: Code::Ok, version: 0, items };
+    let items = all_items(code, &uncollected);
+    let answer = Answer::Session { code, version: 0, items };
     let forget = now.saturating_add(limits.transaction_ms);
     let is_it = |closed: &&mut Closed| closed.id == session && closed.forget > now;
     let closed = match state.closed.iter_mut().find(is_it) {
@@ -109,7 +110,11 @@ fn close(state: &mut State, context: Context<'_>, session: &str, end: End, late_
 
 /// One answer for all items, with what was uncollected of each.
 fn all_items(code: Code, uncollected: &[i64]) -> ItemAnswers {
-    let cause = if code == Code::ServiceDenied { Cause::Status } else { Cause::None };
+    let cause = match code {
+        Code::ServiceDenied => Cause::Status,
+        Code::ChainDenied => Cause::Chain,
+        _ => Cause::None,
+    };
     let item = |&uncollected| ItemAnswer { code, granted: 0, last: false, uncollected, cause };
     uncollected.iter().map(item).collect()
 }
@@ -268,7 +273,7 @@ pub(super) fn update(
     }
     let (state, below) = match find(account, context, &session, request, &body)? {
         Found::Open(state, below) => (state, below),
-        Found::Gone(state) => return late_use(state, context, request, body),
+        Found::Gone(state) => return late_use(state, context, request, body, Code::Ok),
     };
 
     let is_late = |item: &ItemRequest| {
@@ -341,7 +346,7 @@ pub(super) fn terminate(
     }
     let state = match find(account, context, &session, request, &body)? {
         Found::Open(state, _) => state,
-        Found::Gone(state) => return late_use(state, context, request, body),
+        Found::Gone(state) => return late_use(state, context, request, body, Code::Ok),
     };
     let mut uncollected = vec![];
     for item in request.items {
@@ -353,6 +358,88 @@ pub(super) fn terminate(
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
     let end = End::Request(request.request, body, answer.clone());
     close(state, context, &session, end, request.late_use);
+    Ok(answer)
+}
+
+/// Section 15: a RESERVE that its chain denies opens nothing, or with KEEPOPEN a session with nothing.
+pub(super) fn deny_reserve(
+    state: &mut State,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+) -> Result<Answer, Code> {
+    let (code, session) = (Code::ChainDenied, id(request.session)?);
+    let items = all_items(code, &vec![0; request.items.len()]);
+    let version = u64::from(request.keep_open);
+    let answer = Answer::Session { code, version, items };
+    if !request.keep_open {
+        let end = End::Request(request.request, body, answer.clone());
+        close(state, context, &session, end, request.late_use);
+        return Ok(answer);
+    }
+    let limits = context.limits;
+    let validity = request.validity_ms.unwrap_or(limits.validity_ms_default);
+    let tcc = request.tcc_ms.unwrap_or(validity.saturating_mul(2)).min(limits.tcc_ms_max);
+    let mut opened = Session {
+        version,
+        validity,
+        tcc,
+        deadline: context.now.saturating_add(tcc),
+        overrun: request.overrun.unwrap_or(limits.overrun_default),
+        blob: request.blob.unwrap_or(&[]).to_vec(),
+        items: vec![],
+        answers: vec![],
+        given_up: None,
+    };
+    opened.store(limits, request.request, body, answer.clone());
+    for item in request.items {
+        opened.item_or_new(item);
+    }
+    state.sessions.insert(session, opened);
+    Ok(answer)
+}
+
+/// Section 15: an UPDATE or a TERMINATE that its chain denies: what was used is settled, nothing is
+/// granted, and the session goes on as after any UPDATE.
+pub(super) fn deny_report(
+    account: &mut Option<State>,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+    may_be_late: bool,
+) -> Result<Answer, Refusal> {
+    let (now, limits, number) = (context.now, context.limits, request.request);
+    let session = id(request.session)?;
+    let (state, below) = match find(account, context, &session, request, &body)? {
+        Found::Gone(state) => return late_use(state, context, request, body, Code::ChainDenied),
+        Found::Open(state, below) => (state, below),
+    };
+    let open = state.sessions.get(&session).ok_or(Code::UnknownSession)?;
+    let newer = |item: &ItemRequest| open.item(item).and_then(|known| known.last_grant);
+    let late: Vec<bool> = request
+        .items
+        .iter()
+        .map(|item| may_be_late && (below || newer(item).is_some_and(|last| last > number)))
+        .collect();
+    let mut uncollected = vec![];
+    for (item, late) in request.items.iter().zip(late) {
+        let amount = money::settle(state, &session, item, late, now)?;
+        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
+    }
+    let open = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
+    if let Some(validity) = request.validity_ms {
+        open.validity = validity;
+        open.tcc = validity.saturating_mul(2).min(limits.tcc_ms_max);
+    }
+    open.tcc = request.tcc_ms.unwrap_or(open.tcc);
+    open.deadline = now.saturating_add(open.tcc);
+    open.version += 1;
+    if let Some(blob) = request.blob {
+        open.blob = blob.to_vec();
+    }
+    let items = all_items(Code::ChainDenied, &uncollected);
+    let answer = Answer::Session { code: Code::ChainDenied, version: open.version, items };
+    open.store(limits, number, body, answer.clone());
     Ok(answer)
 }
 

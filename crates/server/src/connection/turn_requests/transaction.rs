@@ -199,7 +199,7 @@ fn core_of(
 ) -> Result<Option<u16>, &'static str> {
     let slots = node.shared.slots;
     let mut core = transaction.core;
-    for position in spec.key_positions(args.len()) {
+    for position in spec.key_positions(args) {
         let owner = match client.port {
             PortKind::Main => slots.owner_of(args.at(position)),
             PortKind::Core => node.core,

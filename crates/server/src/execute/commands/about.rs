@@ -98,8 +98,13 @@ fn key_specifications(spec: &Spec, reply: &mut Reply<'_>) {
     reply.array(1);
     reply.map(3);
     reply.text("flags");
-    let flags: &[&str] =
-        if spec.flags.contains(&"write") { &["RW", "UPDATE"] } else { &["RO", "ACCESS"] };
+    let flags: &[&str] = if spec.keys_move {
+        &["RW", "UPDATE", "INCOMPLETE"]
+    } else if spec.flags.contains(&"write") {
+        &["RW", "UPDATE"]
+    } else {
+        &["RO", "ACCESS"]
+    };
     reply.set(flags.len());
     for flag in flags {
         reply.simple(flag);
@@ -215,7 +220,9 @@ pub(crate) fn get_keys(args: Args<'_>, reply: &mut Reply<'_>) {
     if !spec.accepts(args.len() - 2) {
         return reply.error("ERR Invalid number of arguments specified for command");
     }
-    let positions: Vec<usize> = spec.key_positions(args.len() - 2).collect();
+    let request = args.part(2, args.len() - 2);
+    let positions: Vec<usize> =
+        request.map_or_else(Vec::new, |args| spec.key_positions(args).collect());
     if positions.is_empty() {
         return reply.error("ERR The command has no key arguments");
     }

@@ -6,10 +6,8 @@ use crate::execute::node::Node;
 use crate::net::port::PortKind;
 use crate::shared::Shared;
 use scurry_resp::table::{Spec, Spread};
-use scurry_resp::{Args, Reply, SLOTS, slot};
+use scurry_resp::{Args, CROSS_SLOT, Reply, SLOTS, slot};
 use std::fmt::Write;
-
-const CROSS_SLOT: &str = "CROSSSLOT Keys in request don't hash to the same slot";
 
 /// The error for keys that this connection's port does not serve, none when it does.
 ///
@@ -21,7 +19,7 @@ pub(crate) fn redirection(
     spec: &Spec,
     args: Args<'_>,
 ) -> Option<String> {
-    let mut slots = spec.key_positions(args.len()).map(|position| slot(args.at(position)));
+    let mut slots = spec.key_positions(args).map(|position| slot(args.at(position)));
     let first = slots.next()?;
     let map = node.shared.slots;
     if client.port == PortKind::Main {

@@ -1,0 +1,106 @@
+//! A chain of commands on the homes of its accounts: all are decided, then all are stored or none.
+//! Each account is on a slate of its own meanwhile, so nothing has to be undone.
+
+use crate::{ChainOutcome, Home};
+use scurry_ledger::{Answer, Change, Decision, Link, Time, Verdict, check_chain, is_denial, judge};
+use std::iter::zip;
+
+/// The homes of the accounts of a chain.
+pub trait Homes {
+    /// The home of the link at this place, which is there until another one is asked for. What it has
+    /// on its slate stays as long as the chain is worked on.
+    fn home(&mut self, link: usize) -> impl Home;
+}
+
+/// Room that chains use, one after the other.
+#[derive(Debug, Default)]
+pub struct ChainRoom {
+    decisions: Vec<Decision>,
+    /// Answers to the last chain that had some, in the order of its links.
+    pub answers: Vec<Answer>,
+}
+
+impl ChainRoom {
+    /// Runs a chain (docs/ledger.md section 15). Its answers are in this room afterwards.
+    pub fn run(&mut self, homes: &mut impl Homes, now: Time, links: &[Link<'_>]) -> ChainOutcome {
+        if let Err(rejection) = check_chain(links) {
+            return ChainOutcome::Reject(rejection);
+        }
+        let Some(now) = self.decide(homes, now, links) else {
+            self.give_up(homes);
+            return ChainOutcome::WrongType;
+        };
+        let verdict = judge(&self.decisions);
+        match verdict {
+            Verdict::Reject(rejection) => {
+                self.give_up(homes);
+                return ChainOutcome::Reject(rejection);
+            }
+            Verdict::Commit | Verdict::Deny if homes.home(0).refuses_memory() => {
+                self.give_up(homes);
+                return ChainOutcome::OutOfMemory;
+            }
+            Verdict::Deny => self.deny(homes, now, links),
+            Verdict::Commit | Verdict::Replay => {}
+        }
+        self.answers.clear();
+        // From here on all of it happens: one frame of the log, or one step of the server, has it.
+        for (link, decision) in self.decisions.drain(..).enumerate() {
+            match decision {
+                Decision::Commit(change, answer) => {
+                    homes.home(link).commit(change);
+                    self.answers.push(answer);
+                }
+                Decision::Replay(answer) => self.answers.push(answer),
+                Decision::Reject(_) => unreachable!("the verdict would be another one"),
+            }
+        }
+        ChainOutcome::Answers { replayed: verdict == Verdict::Replay }
+    }
+
+    /// Decides each link as if it were alone, at the latest of the clock and the times of the accounts'
+    /// last Changes, which is the result; none where a key holds something else.
+    fn decide(&mut self, homes: &mut impl Homes, clock: Time, links: &[Link<'_>]) -> Option<Time> {
+        let mut now = clock.on(None);
+        loop {
+            let mut latest = now;
+            for (at, link) in links.iter().enumerate() {
+                let mut home = homes.home(at);
+                home.load().ok()?;
+                latest = latest.on(home.slate().account.as_ref());
+                self.decisions.push(home.decide_link(latest, &link.command));
+            }
+            if latest == now {
+                return Some(latest);
+            }
+            // The clock is behind an account, as it is when it was set back: all once more.
+            now = latest;
+            self.give_up(homes);
+        }
+    }
+
+    /// Decides anew on the links that are not denied by themselves.
+    fn deny(&mut self, homes: &mut impl Homes, now: Time, links: &[Link<'_>]) {
+        for (at, (decision, link)) in zip(&mut self.decisions, links).enumerate() {
+            if let Decision::Commit(change, answer) = decision
+                && !is_denial(answer)
+            {
+                let mut home = homes.home(at);
+                home.slate().reuse(std::mem::replace(change, Change { at: now, ops: Vec::new() }));
+                *decision = home.decide_denied(now, &link.command);
+                let Decision::Commit(..) = decision else {
+                    unreachable!("a command that is committed alone is so when its chain denies it")
+                };
+            }
+        }
+    }
+
+    /// Throws the decisions away.
+    fn give_up(&mut self, homes: &mut impl Homes) {
+        for (link, decision) in self.decisions.drain(..).enumerate() {
+            if let Decision::Commit(change, _) = decision {
+                homes.home(link).slate().reuse(change);
+            }
+        }
+    }
+}

@@ -1,0 +1,186 @@
+//! Chains: each command is the request that it would be alone, written as one object.
+
+use super::answer::{Answer, Body, ChainAnswer};
+use super::body::{Debit, NewSession, Refund, SessionEnd, SessionUpdate, TopUp};
+use super::command::Command;
+use super::input::{FaultLocation, IDEMPOTENCY_KEY, Input, field_problem};
+use super::reply::{Reader, list};
+use super::text::{AccountId, Id, Text};
+use super::{build, reading};
+use crate::problem::Problem;
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use redis::Value;
+use schemars::JsonSchema;
+use scurry_ledger::{ACCOUNT_ID_LEN_MAX, CHAIN_MAX, ID_LEN_MAX};
+use scurry_resp::table::{Role, find};
+use serde::Deserialize;
+use serde_json::{Map, Value as Json};
+
+/// Commands on several accounts of one hash slot, all of which are carried out or none.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Chain {
+    /// Each on another account.
+    #[schemars(with = "Vec<ChainedCommand>", length(min = 1, max = CHAIN_MAX))]
+    commands: Vec<Map<String, Json>>,
+}
+
+/// A command of a chain: what it says alone in path, header and body.
+#[derive(JsonSchema)]
+#[schemars(tag = "operation", rename_all = "snake_case")]
+#[expect(dead_code, reason = "the schema alone: each is read as the request that it stands for")]
+enum ChainedCommand {
+    Reserve(OnSession<NewSession>),
+    Update(OnSession<SessionUpdate>),
+    Terminate(OnSession<SessionEnd>),
+    Debit(OnAccount<Debit>),
+    TopUp(OnAccount<TopUp>),
+    Refund(OnAccount<Refund>),
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the schema alone")]
+struct OnSession<B> {
+    account: AccountId,
+    session: Id,
+    #[schemars(flatten)]
+    body: B,
+}
+
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "the schema alone")]
+struct OnAccount<B> {
+    account: AccountId,
+    /// The transaction id: the same when the chain is sent again.
+    transaction: Id,
+    #[schemars(flatten)]
+    body: B,
+}
+
+/// A command that may stand in a chain.
+struct Chainable {
+    word: &'static str,
+    command: &'static str,
+    /// True where it names a session, false where a transaction id.
+    of_session: bool,
+    build: fn(&Input) -> Result<Command, Problem>,
+}
+
+const CHAINABLE: [Chainable; 6] = [
+    of_session("reserve", "SCUR.RESERVE", build::reserve),
+    of_session("update", "SCUR.UPDATE", build::update),
+    of_session("terminate", "SCUR.TERMINATE", build::terminate),
+    of_transaction("debit", "SCUR.DEBIT", build::debit),
+    of_transaction("top_up", "SCUR.TOPUP", build::top_up),
+    of_transaction("refund", "SCUR.REFUND", build::refund),
+];
+
+type Build = fn(&Input) -> Result<Command, Problem>;
+
+const fn of_session(word: &'static str, command: &'static str, build: Build) -> Chainable {
+    Chainable { word, command, of_session: true, build }
+}
+
+const fn of_transaction(word: &'static str, command: &'static str, build: Build) -> Chainable {
+    Chainable { word, command, of_session: false, build }
+}
+
+pub(super) fn chain(input: &Input) -> Result<Command, Problem> {
+    let body: Chain = input.json()?;
+    let len = body.commands.len();
+    if !(1..=CHAIN_MAX).contains(&len) {
+        let why = format!("must be 1 to {CHAIN_MAX} commands");
+        return Err(field_problem(FaultLocation::Body("/commands"), &why));
+    }
+    let mut chain = Command::new("SCUR.CHAIN");
+    for (at, members) in body.commands.into_iter().enumerate() {
+        let place = format!("/commands/{at}");
+        let Command(words) = link(input, members).map_err(|problem| problem.within(&place))?;
+        let (name, rest) = words.split_first().unwrap_or_else(|| unreachable!("it has a name"));
+        let (account, rest) = rest.split_first().unwrap_or_else(|| unreachable!("and a key"));
+        let count = i64::try_from(rest.len() + 1).unwrap_or(i64::MAX);
+        chain = chain.word(account).integer(count).word(name);
+        for word in rest {
+            chain = chain.word(word);
+        }
+    }
+    Ok(chain)
+}
+
+/// The words of a command that is written as one object.
+fn link(input: &Input, mut members: Map<String, Json>) -> Result<Command, Problem> {
+    let word: String = take(&mut members, "operation")?;
+    let Some(one) = CHAINABLE.iter().find(|one| one.word == word) else {
+        let words = CHAINABLE.map(|one| one.word).join(", ");
+        let why = format!("must be one of {words}");
+        return Err(field_problem(FaultLocation::Body("/operation"), &why));
+    };
+    check_role(input, one)?;
+    let account = text::<ACCOUNT_ID_LEN_MAX>(&mut members, "account")?;
+    let mut params = vec![("account".to_owned(), account)];
+    let mut headers = HeaderMap::new();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if one.of_session {
+        params.push(("session".to_owned(), text::<ID_LEN_MAX>(&mut members, "session")?));
+    } else {
+        let id = text::<ID_LEN_MAX>(&mut members, "transaction")?;
+        headers.insert(IDEMPOTENCY_KEY, as_key(&id)?);
+    }
+    let body = Json::Object(members).to_string().into();
+    let alone = Input { params, query: None, headers, body, roles: input.roles };
+    (one.build)(&alone)
+}
+
+/// A transaction id as the header that a request has alone. Quotes around it are no part of the id
+/// there.
+fn as_key(id: &str) -> Result<HeaderValue, Problem> {
+    let shown = if id.contains(['"', '\\']) { id.to_owned() } else { format!("\"{id}\"") };
+    HeaderValue::from_str(&shown)
+        .map_err(|error| field_problem(FaultLocation::Body("/transaction"), &error.to_string()))
+}
+
+/// A member that is a string.
+fn take(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
+    match members.remove(name) {
+        Some(Json::String(text)) => Ok(text),
+        other => {
+            let why = if other.is_some() { "must be a string" } else { "is missing" };
+            Err(field_problem(FaultLocation::Body(&format!("/{name}")), why))
+        }
+    }
+}
+
+/// A member that is an id.
+fn text<const MAX: usize>(members: &mut Map<String, Json>, name: &str) -> Result<String, Problem> {
+    let given = take(members, name)?;
+    let checked = Text::<MAX>::new(given);
+    let place = format!("/{name}");
+    let checked = checked.map_err(|why| field_problem(FaultLocation::Body(&place), &why))?;
+    Ok(checked.as_str().to_owned())
+}
+
+/// A chain asks for the roles of its commands.
+fn check_role(input: &Input, one: &Chainable) -> Result<(), Problem> {
+    let role = find(one.command.as_bytes()).map_or(Role::Admin, |spec| spec.role);
+    if input.roles.is_none_or(|roles| roles.permit(role)) {
+        return Ok(());
+    }
+    let why = format!("the user has not the role {}", role.name());
+    Err(Problem::of_code("FORBIDDEN", StatusCode::FORBIDDEN, why))
+}
+
+pub(super) fn read(reply: &Value) -> Option<Answer> {
+    let mut reader = Reader::of(reply)?;
+    let (code, replayed, denied) = (reader.code()?, reader.flag()?, reader.integer()?);
+    let mut answers = Vec::new();
+    for reply in list(reader.value()?)? {
+        // Of a session the last element is its items.
+        let is_session = list(reply)?.get(3).and_then(list).is_some();
+        let read = if is_session { reading::session } else { reading::moved };
+        answers.push(read(reply)?.body);
+    }
+    let code_name = code.name();
+    let denied = (denied > 0).then_some(denied);
+    let body = ChainAnswer { code: code_name, replayed, denied, answers };
+    Some(Answer { code, replayed, body: Body::Chain(body) })
+}

@@ -1,0 +1,37 @@
+//! Commands that another one of their chain denies (docs/ledger.md section 15): what they report is
+//! settled, they get nothing, and the answer is remembered by their ids.
+
+use super::draft::Draft;
+use super::due::expire_due;
+use super::{Outcome, Step, balance, reject, session};
+use crate::digest::Body;
+use crate::{Code, Command};
+
+/// Carries out a command as denied. Alone it would be a Commit and no denial, so its ids are new
+/// and there is room for what it leaves.
+pub(super) fn run(draft: &mut Draft<'_>, command: &Command<'_>) -> Step<Outcome> {
+    expire_due(draft);
+    let body = &Body::new(command);
+    match command {
+        Command::Reserve(request) => Ok(session::deny_reserve(draft, request, body)),
+        Command::Update(request) | Command::Terminate(request) => {
+            session::deny_report(draft, request, body, matches!(command, Command::Update(_)))
+        }
+        Command::TopUp { txn, bucket, .. } => {
+            let available = draft.account().bucket(*bucket).map_or(0, |bucket| bucket.available);
+            Ok(balance::deny(draft, txn, body, available))
+        }
+        Command::Debit { txn, .. }
+        | Command::DebitItems { txn, .. }
+        | Command::Refund { txn, .. }
+        | Command::RefundItems { txn, .. } => Ok(balance::deny(draft, txn, body, 0)),
+        Command::Create(_)
+        | Command::Status { .. }
+        | Command::Delete { .. }
+        | Command::Adjust { .. }
+        | Command::Bucket { .. }
+        | Command::Counter { .. }
+        | Command::Limit { .. }
+        | Command::Release { .. } => reject(Code::Invalid, "no chain takes this command"),
+    }
+}

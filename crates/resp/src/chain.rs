@@ -1,0 +1,167 @@
+//! The grammar of `SCUR.CHAIN`: commands on several accounts. Each stands behind its account and the
+//! number of its words, so the first account is the first argument: clients that know nothing of the
+//! command send it to the right node of a cluster.
+
+use crate::grammar::parse_command;
+use crate::options::{Options, is};
+use crate::table::{CommandId, Memory, SCUR, ScurWriteId, Spec, behind};
+use crate::{Args, CROSS_SLOT, Fault, Scratch, parse_integer, slot};
+use scurry_ledger::{CHAIN_MAX, Code, Link};
+use std::fmt;
+
+/// A chain for an engine to run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chain<'a> {
+    /// The commands with their accounts, all of one hash slot.
+    pub links: Vec<Link<'a>>,
+    /// The rule when no memory is left: it is that of the command which takes most.
+    pub memory: Memory,
+}
+
+/// A chain that the grammar does not allow. Shown, it is a whole RESP error text, without `-`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ChainFault<'a> {
+    /// In one of its commands.
+    InLink {
+        /// Number of the command, from 1.
+        number: usize,
+        /// The word where its account should stand.
+        account: &'a [u8],
+        /// The fault there.
+        fault: Fault<'a>,
+    },
+    /// In the chain as a whole.
+    InChain(Fault<'a>),
+    /// Accounts of several hash slots.
+    CrossSlot,
+}
+
+/// Longest quotation of an account in an error, bytes: as long as one may be.
+const QUOTE_LEN_MAX: usize = scurry_ledger::ACCOUNT_ID_LEN_MAX;
+
+impl fmt::Display for ChainFault<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ChainFault::InLink { number, account, fault } => {
+                let (code, shown) = (Code::Invalid, &account[..account.len().min(QUOTE_LEN_MAX)]);
+                let (name, shown) = (code.name(), shown.escape_ascii());
+                write!(f, "{name} {} command {number}, account {shown}: ", code as u8)?;
+                fault.explain(f)
+            }
+            ChainFault::InChain(fault) => fault.fmt(f),
+            ChainFault::CrossSlot => f.write_str(CROSS_SLOT),
+        }
+    }
+}
+
+/// Room for the lists within the commands of a chain, kept from one chain to the next.
+#[derive(Debug, Default)]
+pub struct ChainScratch<'a> {
+    each: Vec<Scratch<'a>>,
+}
+
+impl ChainScratch<'_> {
+    /// Empties it for input of another lifetime; the room stays.
+    pub fn reuse<'b>(self) -> ChainScratch<'b> {
+        ChainScratch { each: self.each.into_iter().map(Scratch::reuse).collect() }
+    }
+}
+
+/// Commands that a request of a chain names, as far as they can be told.
+pub fn chained(args: Args<'_>) -> impl Iterator<Item = &'static Spec> + use<'_> {
+    let mut position = 1;
+    std::iter::from_fn(move || {
+        let named = args.get(position + 2)?;
+        position = behind(args.get(position + 1), position, args.len())?;
+        Some(named)
+    })
+    .filter_map(|word| spec_of(id_of(word)?))
+}
+
+fn spec_of(id: ScurWriteId) -> Option<&'static Spec> {
+    SCUR.iter().find(|spec| spec.id == CommandId::ScurWrite(id))
+}
+
+/// The command of this name, with or without the prefix.
+fn id_of(word: &[u8]) -> Option<ScurWriteId> {
+    let short = match word.split_first_chunk::<5>() {
+        Some((prefix, short)) if prefix.eq_ignore_ascii_case(b"SCUR.") => short,
+        _ => word,
+    };
+    Some(match short {
+        _ if is(short, b"reserve") => ScurWriteId::Reserve,
+        _ if is(short, b"update") => ScurWriteId::Update,
+        _ if is(short, b"terminate") => ScurWriteId::Terminate,
+        _ if is(short, b"debit") => ScurWriteId::Debit,
+        _ if is(short, b"topup") => ScurWriteId::TopUp,
+        _ if is(short, b"refund") => ScurWriteId::Refund,
+        _ => return None,
+    })
+}
+
+/// Understands the arguments of a chain. The lists of its commands lie in `scratch`.
+pub fn parse_chain<'s, 'a: 's>(
+    args: Args<'a>,
+    scratch: &'s mut ChainScratch<'a>,
+) -> Result<Chain<'s>, ChainFault<'a>> {
+    let each = &mut scratch.each;
+    let mut chain = Chain { links: Vec::with_capacity(each.len()), memory: Memory::Free };
+    let mut positions = Vec::with_capacity(each.len());
+    let mut position = 1;
+    while position < args.len() {
+        if positions.len() == CHAIN_MAX {
+            let fault = Fault::TooMany { field: "commands", max: CHAIN_MAX };
+            return Err(ChainFault::InChain(fault));
+        }
+        positions.push(position);
+        let number = positions.len();
+        position = link_end(args, position).map_err(|fault| {
+            let account = args.at(position);
+            ChainFault::InLink { number, account, fault }
+        })?;
+    }
+    each.resize_with(each.len().max(positions.len()), Scratch::default);
+    for (at, (&position, scratch)) in positions.iter().zip(each).enumerate() {
+        let account = args.at(position);
+        let (link, memory) = parse_link(args, position, scratch)
+            .map_err(|fault| ChainFault::InLink { number: at + 1, account, fault })?;
+        if memory != Memory::Free {
+            chain.memory = memory;
+        }
+        chain.links.push(link);
+    }
+    let mut slots = chain.links.iter().map(|link| slot(link.account));
+    let first = slots.next();
+    if slots.any(|slot| Some(slot) != first) {
+        return Err(ChainFault::CrossSlot);
+    }
+    Ok(chain)
+}
+
+/// The position behind a command of the chain.
+fn link_end<'a>(args: Args<'a>, position: usize) -> Result<usize, Fault<'a>> {
+    let count = args.get(position + 1).ok_or(Fault::Missing("count"))?;
+    let count = parse_integer(count).ok_or(Fault::NotAnInteger("count"))?;
+    if count < 1 {
+        return Err(Fault::NotPositive("count"));
+    }
+    behind(args.get(position + 1), position, args.len())
+        .ok_or(Fault::Missing("a word that count tells of"))
+}
+
+fn parse_link<'s, 'a: 's>(
+    args: Args<'a>,
+    position: usize,
+    scratch: &'s mut Scratch<'a>,
+) -> Result<(Link<'s>, Memory), Fault<'a>> {
+    let account = Options::at(args, position).account()?;
+    let end = link_end(args, position)?;
+    let words = args.part(position + 2, end - position - 2).ok_or(Fault::Missing("command"))?;
+    let id = id_of(words.at(0)).ok_or(Fault::NotOneOf {
+        field: "command",
+        words: "RESERVE, UPDATE, TERMINATE, DEBIT, TOPUP or REFUND",
+    })?;
+    let command = parse_command(id, Options::new(words), scratch)?;
+    let memory = spec_of(id).map_or(Memory::Free, |spec| spec.memory);
+    Ok((Link { account, command }, memory))
+}

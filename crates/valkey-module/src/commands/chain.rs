@@ -1,0 +1,115 @@
+//! SCUR.CHAIN: commands on the accounts of several keys, which are in one slot.
+
+use super::Call;
+use crate::account::APPLY;
+use crate::account_key::AccountKey;
+use crate::desk::Desk;
+use crate::server::{Context, Mode, Name, OpenKey, tell_keys};
+use scurry_engine::{ChainOutcome, Home, Homes, Slate};
+use scurry_ledger::Link;
+use scurry_resp::table::{Memory, behind};
+use scurry_resp::{
+    Chain, ChainScratch, OUT_OF_MEMORY, Reply, WRONG_TYPE, chain_answers, chain_rejection, chained,
+    parse_chain,
+};
+use std::mem;
+
+/// Answers the server's question where the keys of a request are. False when it has not asked.
+pub(super) fn tells_keys(context: &Context, names: &[Name<'_>]) -> bool {
+    tell_keys(context, || key_positions(names))
+}
+
+fn key_positions(names: &[Name<'_>]) -> impl Iterator<Item = usize> {
+    let word = |position: usize| names.get(position).map(|name| name.bytes());
+    let mut next = (names.len() > 1).then_some(1);
+    std::iter::from_fn(move || {
+        let position = next?;
+        next = behind(word(position + 1), position, names.len()).filter(|&at| at < names.len());
+        Some(position)
+    })
+}
+
+pub(super) fn run(call: &Call<'_>, first: OpenKey<'_>, desk: &mut Desk, reply: &mut Reply<'_>) {
+    let own = call.spec.role;
+    if let Some(other) = chained(call.args).find(|one| one.role != own)
+        && !call.context.permits(other, call.names[1])
+    {
+        return reply.error(no_permission(&other.lower_name()));
+    }
+    let mut scratch: ChainScratch<'_> = mem::take(&mut desk.chain_scratch).reuse();
+    match parse_chain(call.args, &mut scratch) {
+        Ok(chain) => decide(call, first, &chain, desk, reply),
+        Err(fault) => reply.error(fault),
+    }
+    desk.chain_scratch = scratch.reuse();
+}
+
+fn no_permission(command: &str) -> String {
+    format!("NOPERM this user has no permissions to run the '{command}' command")
+}
+
+fn decide<'c>(
+    call: &Call<'c>,
+    first: OpenKey<'c>,
+    chain: &Chain<'_>,
+    desk: &mut Desk,
+    reply: &mut Reply<'_>,
+) {
+    let Chain { links, memory } = chain;
+    let open = |at| OpenKey::new(call.context, call.names[at], Mode::Write);
+    let mut keys: Vec<OpenKey<'c>> = Vec::with_capacity(links.len());
+    keys.push(first);
+    keys.extend(key_positions(call.names).skip(1).map(open));
+    let mut room = mem::take(&mut desk.chain_room);
+    let is_bounded = *memory != Memory::Free;
+    let mut homes = Keys::new(desk, &mut keys, links, is_bounded);
+    match room.run(&mut homes, call.context.now(), links) {
+        ChainOutcome::Answers { replayed } => {
+            if replayed {
+                // So that a WAIT behind this one covers the original.
+                call.context.replicate(APPLY, keys[0].name(), b"");
+            }
+            chain_answers(reply, links, &room.answers, replayed);
+        }
+        ChainOutcome::Reject(rejection) => chain_rejection(reply, links, &rejection),
+        ChainOutcome::WrongType => reply.error(WRONG_TYPE),
+        ChainOutcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
+    }
+    desk.chain_room = room;
+    desk.chain_slates.iter_mut().for_each(Slate::rest);
+}
+
+/// The open keys of a chain's accounts, each with a slate of its own, which takes its turn on the desk.
+struct Keys<'d, 'c> {
+    desk: &'d mut Desk,
+    keys: &'d mut [OpenKey<'c>],
+    /// The link whose slate is on the desk.
+    turn: usize,
+    is_bounded: bool,
+}
+
+impl<'d, 'c> Keys<'d, 'c> {
+    fn new(
+        desk: &'d mut Desk,
+        keys: &'d mut [OpenKey<'c>],
+        links: &[Link<'_>],
+        is_bounded: bool,
+    ) -> Keys<'d, 'c> {
+        while desk.chain_slates.len() < links.len() {
+            desk.chain_slates.push(desk.options.slate());
+        }
+        Keys { desk, keys, turn: 0, is_bounded }
+    }
+}
+
+impl Homes for Keys<'_, '_> {
+    fn home(&mut self, link: usize) -> impl Home {
+        if link != self.turn {
+            let Desk { slate, chain_slates, .. } = &mut *self.desk;
+            mem::swap(slate, &mut chain_slates[self.turn]);
+            mem::swap(slate, &mut chain_slates[link]);
+            self.turn = link;
+        }
+        AccountKey::new(self.desk, &mut self.keys[link]).in_bounds(self.is_bounded).resumed()
+    }
+}

@@ -1,0 +1,28 @@
+//! Commands of chains of the nasty runs.
+
+use super::Generator;
+use crate::{Op, Pair};
+
+impl Generator {
+    /// A command of a chain on this account, and the time. Seldom it is one that no chain takes.
+    pub fn link(&mut self, pair: &Pair) -> (i64, Op) {
+        if self.close {
+            self.ends = super::ends(pair);
+        }
+        let at = self.time(pair);
+        let idle = pair.account.iter().all(|account| account.sessions.is_empty());
+        let op = match self.random.below(100) {
+            0..6 if !self.history.is_empty() => self.duplicate(),
+            6..60 if idle => self.reserve(pair),
+            0..20 => self.reserve(pair),
+            20..46 => self.update(pair),
+            46..60 => self.terminate(pair),
+            60..72 => self.topup(pair),
+            72..88 => self.debit(),
+            88..98 => self.refund(pair),
+            _ => self.op(pair),
+        };
+        self.history.push(op.clone());
+        (at, op)
+    }
+}
