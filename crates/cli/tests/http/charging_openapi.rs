@@ -86,7 +86,7 @@ fn it_says_who_may_do_what_where_users_are_asked_for() {
             assert!(responses["401"].is_object() && responses["403"].is_object(), "{request}");
         }
     }
-    assert_eq!(guards, 22);
+    assert_eq!(guards, 24);
     assert_eq!(guarded.ask("GET /v1/accounts/x", &[], "").body["code"], "UNAUTHORIZED");
     // Where everybody may do everything there is nothing to say.
     let (_nodes, open) = open();

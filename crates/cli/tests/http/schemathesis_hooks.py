@@ -19,6 +19,9 @@ BEYOND_A_SCHEMA = [
     r"^/overrun: goes with late_use here",
     r"another unit",
     r"the bucket has no allowance yet: ",
+    r"/(item|period|offset_minutes): needs a unit$",
+    r"is for a limit with a period$",
+    r"the limit counts something else",
     r"^(/items: )?the session would have more items than items_max$",
     r"^/(unit|priority|valid_from_ms|floor): the bucket exists: change ",
 ]

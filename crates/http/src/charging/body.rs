@@ -160,6 +160,9 @@ pub(super) struct Count {
 /// A limit of what may be used of a unit in a period, or of open sessions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("dependentRequired" = {
+    "item": ["unit"], "period": ["unit"], "offset_minutes": ["unit"],
+}))]
 pub(super) struct NewLimit {
     /// Units of it count; open sessions where there is none.
     pub(super) unit: Option<Name>,

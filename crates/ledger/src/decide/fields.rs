@@ -154,7 +154,7 @@ fn check_allowance(attributes: &BucketAttributes) -> Step<()> {
 /// OFFSET against the period of an existing limit is checked where it is known.
 fn check_limit(terms: &LimitTerms) -> Step<()> {
     let LimitTerms::Set { counted, amount, period, offset_minutes } = *terms else { return Ok(()) };
-    require(amount >= 0, "AMOUNT must be at least 0")?;
+    require(amount >= 0, "amount must be at least 0")?;
     let most = i64::from(Cycle::OFFSET_MINUTES_MAX);
     let in_range = offset_minutes.is_none_or(|minutes| (-most..=most).contains(&minutes));
     require(in_range, "OFFSET must be at least -840 and at most 840 minutes")?;

@@ -161,13 +161,13 @@ fn what_is_held_may_be_above_the_amount_of_a_new_period() {
 #[test]
 fn periods_follow_the_clocks_of_the_zone() {
     let mut desk = Desk::new(&[("a", "u", 100)]);
-    // Half past an hour there is a full hour here.
+    // A quarter past an hour here is a full hour there.
     let unit = Counted::Units { unit: name("u"), item: None };
-    desk.done(&set("1", "l", unit, 10, (Some(Period::Hour), Some(-90))));
+    desk.done(&set("1", "l", unit, 10, (Some(Period::Hour), Some(-75))));
     desk.done(&Op::debit("d", "u", 3));
-    desk.now = HOUR / 2 - 1;
+    desk.now = HOUR / 4 - 1;
     assert_eq!(shown(&desk, "l").0, 3);
-    desk.now = HOUR / 2;
+    desk.now = HOUR / 4;
     assert_eq!(shown(&desk, "l").0, 0);
 }
 
