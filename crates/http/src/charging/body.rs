@@ -116,7 +116,10 @@ pub(super) struct BucketChange {
 /// A direct debit, all or nothing: of `unit` and `amount`, or of `items`.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("oneOf" = json!([{ "required": ["unit", "amount"] }, { "required": ["items"] }])))]
+#[schemars(extend("anyOf" = json!([
+    these_and_not(&["unit", "amount"], &["items"]),
+    these_and_not(&["items"], &["unit", "amount"]),
+])))]
 pub(super) struct Debit {
     pub(super) unit: Option<Name>,
     pub(super) amount: Option<Amount<1>>,
@@ -137,6 +140,10 @@ pub(super) struct ItemAmount {
 /// A refund of a debit that is still remembered.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
+#[schemars(extend("anyOf" = json!([
+    these_and_not(&[], &["items"]),
+    these_and_not(&[], &["amount"]),
+])))]
 pub(super) struct Refund {
     /// The Idempotency-Key of the debit.
     pub(super) debit: Id,
@@ -323,6 +330,14 @@ fn something_of(members: &[&str], or_null: &[&str]) -> Value {
         json!({ "required": [member], "properties": { *member: there } })
     });
     some.chain(or_null.iter().map(|member| json!({ "required": [member] }))).collect()
+}
+
+/// These members, which are not null, and none of those but as null.
+fn these_and_not(these: &[&str], those: &[&str]) -> Value {
+    let there = these.iter().map(|member| (*member, json!({ "not": { "type": "null" } })));
+    let absent = those.iter().map(|member| (*member, json!({ "type": "null" })));
+    let properties: BTreeMap<&str, Value> = there.chain(absent).collect();
+    json!({ "required": these, "properties": properties })
 }
 
 /// null is a value, and not the same as nothing.
