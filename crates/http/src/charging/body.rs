@@ -332,7 +332,7 @@ fn something_of(members: &[&str], or_null: &[&str]) -> Value {
     some.chain(or_null.iter().map(|member| json!({ "required": [member] }))).collect()
 }
 
-/// These members, which are not null, and none of those but as null.
+/// Members that must be there and not null, and others that may not be there but as null.
 fn these_and_not(these: &[&str], those: &[&str]) -> Value {
     let there = these.iter().map(|member| (*member, json!({ "not": { "type": "null" } })));
     let absent = those.iter().map(|member| (*member, json!({ "type": "null" })));
