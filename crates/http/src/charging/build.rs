@@ -364,7 +364,7 @@ pub(super) fn reserve(input: &Input) -> Result<Command, Problem> {
     for item in body.items {
         command = command
             .word("ITEM")
-            .word(&item.key.0.to_string())
+            .word(item.key.0.to_string())
             .word(item.unit.as_str())
             .number("REQUESTED", Some(item.requested))
             .number("MIN", item.min);
@@ -403,7 +403,7 @@ pub(super) fn update(input: &Input) -> Result<Command, Problem> {
     for item in body.items {
         command = command
             .word("ITEM")
-            .word(&item.key.0.to_string())
+            .word(item.key.0.to_string())
             .word(item.unit.as_str())
             .number("USED", item.used)
             .number("REQUESTED", item.requested)
@@ -424,7 +424,7 @@ pub(super) fn terminate(input: &Input) -> Result<Command, Problem> {
     for item in body.items {
         command = command
             .word("ITEM")
-            .word(&item.key.0.to_string())
+            .word(item.key.0.to_string())
             .word(item.unit.as_str())
             .number("USED", Some(item.used));
     }

@@ -169,7 +169,7 @@ impl Item {
     pub(crate) fn add_to(&self, command: Command) -> Command {
         command
             .word("ITEM")
-            .word(&self.rating_group.0.to_string())
+            .word(self.rating_group.0.to_string())
             .word(self.kind.unit())
             .number("USED", self.used)
             .number("REQUESTED", self.requested)

@@ -350,7 +350,7 @@ fn refund(
     let has_items = known.is_some_and(|known| known.has_items);
     let mut parts = known.and_then(|t| t.parts.clone()).ok_or(Code::UnknownTransaction)?;
     let mut all = 0;
-    let sums: Vec<(Option<(ItemKey, Name)>, Option<i64>)> = match wanted {
+    let sums: Vec<Sum> = match wanted {
         Wanted::Amount(amount) => {
             require(amount.is_none() || !has_items, Code::NotApplicable)?;
             vec![(None, amount)]
@@ -394,6 +394,9 @@ fn refund(
     }
     Ok(Effect::ok(all))
 }
+
+/// What a refund asks for of one item, or of all the debit: all that is left where it has no amount.
+type Sum = (Option<(ItemKey, Name)>, Option<i64>);
 
 /// The request of a refund.
 enum Wanted<'a> {
