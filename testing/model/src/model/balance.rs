@@ -395,7 +395,7 @@ fn refund(
     Ok(Effect::ok(all))
 }
 
-/// What a refund asks for of one item, or of all the debit: all that is left where it has no amount.
+/// Sum that a refund asks for, of one item, or of all the debit: all that is left where it has no amount.
 type Sum = (Option<(ItemKey, Name)>, Option<i64>);
 
 /// The request of a refund.
