@@ -374,12 +374,6 @@ fn problems_have_types_of_the_table_and_speak_of_http() {
         ),
         (
             "POST /v1/accounts/open/sessions/s/update",
-            r#"{"request":1,"items":[{"key":1,"unit":"octet","used":1}]}"#,
-            400,
-            "/items/0/unit",
-        ),
-        (
-            "POST /v1/accounts/open/sessions/s/update",
             r#"{"request":1,"if_version":7,"items":[]}"#,
             412,
             "",

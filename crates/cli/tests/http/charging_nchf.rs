@@ -269,7 +269,7 @@ fn a_wrong_body_names_the_member() {
         ("/chargingId", Value::Null, "/chargingId", "MANDATORY_IE_MISSING"),
         (
             "/multipleUnitUsage/0/ratingGroup",
-            json!("x"),
+            json!("two words"),
             "/multipleUnitUsage/0/ratingGroup",
             "MANDATORY_IE_INCORRECT",
         ),

@@ -366,7 +366,7 @@ pub(super) const COMMANDS: &[Spec] = &[
             ChainDenied,
             Overflow,
         ],
-        example: "SCUR.CHAIN alice 4 DEBIT move-1 cent 50 {alice}:savings 7 TOPUP move-1 main 50 UNIT cent",
+        example: "SCUR.CHAIN alice 4 DEBIT move-1 cent 50 {alice}:savings 6 TOPUP move-1 main 50 UNIT cent",
         example_needs: &["SCUR.CREATE {alice}:savings"],
         notes: "COMMAND is RESERVE, UPDATE, TERMINATE, DEBIT, TOPUP or REFUND, with or without `SCUR.`; its arguments\n\
                 are those of the command without the account, and count is the number of words from COMMAND on. 1 to 16\n\

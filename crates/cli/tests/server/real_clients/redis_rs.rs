@@ -68,7 +68,7 @@ fn charging(client: &mut impl ConnectionLike, account: &str) {
         "GET",
         "",
         "[status active version 5 identities [] buckets [[main cent 1000 0 -50 0 0 nil] \
-         [gift cent 0 0 0 -1 0 nil]] counters [] sessions []]",
+         [gift cent 0 0 0 -1 0 nil]] counters [] limits [] sessions []]",
     );
     expect(client, "SCUR.GET nobody", "-UNKNOWN_ACCOUNT");
     expect(client, &format!("GET {account}"), "-WRONGTYPE");
