@@ -59,7 +59,8 @@ fn life() -> Vec<(&'static str, Change, Option<Account>)> {
         items,
         ..SessionRequest::default()
     };
-    let create = Create { txn: None, status: Status::Active, identities: &identities, buckets: &buckets };
+    let create =
+        Create { txn: None, status: Status::Active, identities: &identities, buckets: &buckets };
     let commands = [
         ("create", Command::Create(create)),
         ("reserve", Command::Reserve(request(0, &asked))),
