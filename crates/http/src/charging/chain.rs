@@ -10,11 +10,12 @@ use super::{build, reading};
 use crate::problem::Problem;
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use redis::Value;
-use schemars::JsonSchema;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use scurry_ledger::{ACCOUNT_ID_LEN_MAX, CHAIN_MAX, ID_LEN_MAX};
 use scurry_resp::table::{Role, find};
 use serde::Deserialize;
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
+use std::borrow::Cow;
 
 /// Commands on several accounts of one hash slot, all of which are carried out or none.
 #[derive(Deserialize, JsonSchema)]
@@ -25,17 +26,38 @@ pub(super) struct Chain {
     commands: Vec<Map<String, Json>>,
 }
 
-/// A command of a chain: what it says alone in path, header and body.
-#[derive(JsonSchema)]
-#[schemars(tag = "operation", rename_all = "snake_case")]
-#[expect(dead_code, reason = "the schema alone: each is read as the request that it stands for")]
-enum ChainedCommand {
-    Reserve(OnSession<NewSession>),
-    Update(OnSession<SessionUpdate>),
-    Terminate(OnSession<SessionEnd>),
-    Debit(OnAccount<Debit>),
-    TopUp(OnAccount<TopUp>),
-    Refund(OnAccount<Refund>),
+/// The schema of a command of a chain: what it says alone in path, header and body. Each is read as the
+/// request that it stands for.
+struct ChainedCommand;
+
+impl JsonSchema for ChainedCommand {
+    fn schema_name() -> Cow<'static, str> {
+        "ChainedCommand".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "oneOf": [
+            named("reserve", OnSession::<NewSession>::json_schema(generator)),
+            named("update", OnSession::<SessionUpdate>::json_schema(generator)),
+            named("terminate", OnSession::<SessionEnd>::json_schema(generator)),
+            named("debit", OnAccount::<Debit>::json_schema(generator)),
+            named("top_up", OnAccount::<TopUp>::json_schema(generator)),
+            named("refund", OnAccount::<Refund>::json_schema(generator)),
+        ]})
+    }
+}
+
+/// The schema of an object with the word for its operation beside its members, and no others.
+fn named(word: &str, mut schema: Schema) -> Schema {
+    let object = schema.ensure_object();
+    let members = object.entry("properties").or_insert_with(|| json!({}));
+    members["operation"] = json!({ "const": word });
+    if let Some(required) = object.entry("required").or_insert_with(|| json!([])).as_array_mut() {
+        required.push(json!("operation"));
+    }
+    object.remove("unevaluatedProperties");
+    object.insert("additionalProperties".to_owned(), json!(false));
+    schema
 }
 
 #[derive(JsonSchema)]
