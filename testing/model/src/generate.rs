@@ -77,6 +77,11 @@ impl Generator {
         self.clock = at;
     }
 
+    /// The time that the clock shows.
+    pub fn clock(&self) -> i64 {
+        self.clock
+    }
+
     /// The next event, given where the two have come to.
     pub fn next(&mut self, pair: &Pair) -> Event {
         if self.close {

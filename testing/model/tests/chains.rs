@@ -33,7 +33,10 @@ impl Run {
     fn new(seed: u64) -> Run {
         let new = if seed % 4 == 3 { Generator::close } else { Generator::new };
         let (limits, first) = new(seed);
-        let generators = [first, new(seed + 1).1, new(seed + 2).1];
+        let mut generators = [first, new(seed + 1).1, new(seed + 2).1];
+        // A chain brings its accounts to one time: years apart, the model would refill hour by hour.
+        let start = generators[0].clock();
+        generators.iter_mut().for_each(|generator| generator.set_clock(start));
         // Some keep every account in parts, some those that grow and shrink beyond a bound.
         let apart_len = [APART_LEN, 0, 60, 400][seed as usize % 4];
         let hash_key = HashKey::known(seed);
