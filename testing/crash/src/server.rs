@@ -123,7 +123,7 @@ mod tests {
         server.kill().unwrap();
         let mut again = Server::spawn(&binary, home.path(), start).unwrap();
         let account = "{status: active, version: 4, identities: [], \
-                       buckets: [[main, cent, 770, 0, 0, 0, 0, nil]], counters: [], sessions: []}";
+                       buckets: [[main, cent, 770, 0, 0, 0, 0, nil]], counters: [], limits: [], sessions: []}";
         let replayed = "[OK, 1, 0, [[1, OK, 0, 0, 0]]]";
         talk(&mut again, &[("SCUR.GET alice", account), (last, replayed)]);
     }

@@ -215,7 +215,9 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
             Outcome { amount, held, version: Some(number(entry(reply, "version")?)?), ..ok }
         }
         Act::Topup { .. } | Act::Debit { .. } => {
-            let [code, replayed, version, amount] = array(reply)? else { bail!("not four") };
+            let [code, replayed, version, amount, ..] = array(reply)? else {
+                bail!("not four or more")
+            };
             Outcome {
                 code: text(code)?,
                 replayed: Some(number(replayed)?),
@@ -227,7 +229,7 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
         Act::Reserve { .. } | Act::Update { .. } | Act::Terminate { .. } => {
             let [code, replayed, version, items] = array(reply)? else { bail!("not four") };
             let [item] = array(items)? else { bail!("not one item") };
-            let [_, _, granted, last, _] = array(item)? else { bail!("no item") };
+            let [_, _, granted, last, ..] = array(item)? else { bail!("no item") };
             Outcome {
                 code: text(code)?,
                 replayed: Some(number(replayed)?),

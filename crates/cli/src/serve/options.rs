@@ -352,6 +352,7 @@ mod tests {
             "tls-cert",
             "tls-client-ca",
             "tls-key",
+            "unique-identities",
         ];
         for option in command().get_arguments().filter(|option| option.get_action().takes_values())
         {
