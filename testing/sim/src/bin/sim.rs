@@ -5,7 +5,7 @@ use scurry_sim::{Counts, Failure, Report, Theme, run};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-const USAGE: &str = "usage: cargo xtask sim [--seconds N | --seeds N] [--theme power|kill|write|errors|damage|reads|room|missing] \
+const USAGE: &str = "usage: cargo xtask sim [--seconds N | --seeds N] [--theme power|kill|write|errors|damage|reads|room|missing|chains] \
                      [--seed S]";
 
 struct Args {
