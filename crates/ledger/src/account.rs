@@ -72,7 +72,7 @@ pub struct Account {
     pub version: u64,
     /// Time of the last Commit. `now` never runs before it.
     pub changed_at: Time,
-    /// Attributes such as an MSISDN; not lookup keys.
+    /// Attributes such as an MSISDN, by which a host may find the account.
     pub identities: Vec<Identity>,
     /// In the order of their creation.
     pub buckets: Vec<Bucket>,
