@@ -18,6 +18,7 @@ import (
 var (
 	ctx      = context.Background()
 	accounts = []string{"alice", "bob", "carol", "dave"}
+	groups   = []string{"north", "south", "east", "west"}
 )
 
 const bytes = "\x00\r\n\xff$*"
@@ -115,6 +116,54 @@ func charging(client redis.UniversalClient, account string) {
 	equal(show("AUDIT")["ok"], int64(1))
 	refused(client.Do(ctx, "SCUR.GET", "nobody").Err(), "UNKNOWN_ACCOUNT 20 ")
 	refused(client.Get(ctx, account).Err(), "WRONGTYPE")
+}
+
+// Three accounts of one hash slot; the second has a limit.
+func chains(client redis.UniversalClient, group string) {
+	accounts := []string{"{" + group + "}", "{" + group + "}:team", "{" + group + "}:key"}
+	team := accounts[1]
+	run := func(expected any, words ...any) {
+		got, err := client.Do(ctx, words...).Result()
+		succeeds(err)
+		equal(got, expected)
+	}
+	chain := func(expected list, command ...any) {
+		words := list{"SCUR.CHAIN"}
+		for _, account := range accounts {
+			words = append(append(words, account, len(command)), command...)
+		}
+		run(expected, words...)
+	}
+	thrice := func(link list) list { return list{link, link, link} }
+	for _, account := range accounts {
+		run(list{"OK", int64(1)}, "SCUR.CREATE", account, "BUCKET", "main", "token", 1000)
+	}
+	run(list{"OK", int64(0), int64(2), int64(500)},
+		"SCUR.LIMIT", team, "l1", "cap", "UNIT", "token", "AMOUNT", 500)
+	for replayed := range int64(2) {
+		link := list{"OK", replayed, int64(1),
+			list{list{"input", "OK", int64(300), int64(0), int64(0)}}}
+		chain(list{"OK", replayed, int64(0), thrice(link)},
+			"RESERVE", "s1", 0, "ITEM", "input", "token", "REQUESTED", 300)
+	}
+	denied := func(code string, final int64, cause string) list {
+		item := list{"input", code, int64(0), final, int64(0), cause}
+		return list{code, int64(0), int64(0), list{item}}
+	}
+	other := denied("CHAIN_DENIED", 0, "chain")
+	own := denied("CREDIT_LIMIT_REACHED", 1, "limit cap")
+	chain(list{"CREDIT_LIMIT_REACHED", int64(0), int64(2), list{other, own, other}},
+		"RESERVE", "s2", 0, "ITEM", "input", "token", "REQUESTED", 300, "MIN", 300)
+	ended := list{"OK", int64(0), int64(0),
+		list{list{"input", "OK", int64(0), int64(0), int64(0)}}}
+	chain(list{"OK", int64(0), int64(0), thrice(ended)},
+		"TERMINATE", "s1", 1, "ITEM", "input", "token", "USED", 250)
+	shown, err := client.Do(ctx, "SCUR.GET", team).Result()
+	succeeds(err)
+	equal(asMap(shown)["limits"], list{list{"cap", "token", nil, int64(500), int64(250), int64(0),
+		int64(250), int64(0), "none", int64(0), nil}})
+	run(list{"CREDIT_LIMIT_REACHED", int64(0), int64(6), int64(0), "limit cap"},
+		"SCUR.DEBIT", team, "d1", "token", 251)
 }
 
 func plain(client redis.UniversalClient) {
@@ -261,6 +310,10 @@ func main() {
 		case "charging":
 			for _, account := range accounts {
 				charging(client, account)
+			}
+		case "chains":
+			for _, group := range groups {
+				chains(client, group)
 			}
 		case "plain":
 			plain(client)

@@ -27,6 +27,7 @@ import redis.clients.jedis.util.KeyValue;
 
 public final class Session {
   private static final List<String> ACCOUNTS = List.of("alice", "bob", "carol", "dave");
+  private static final List<String> GROUPS = List.of("north", "south", "east", "west");
   private static final byte[] BYTES = "\0\r\n\u00ff$*".getBytes(StandardCharsets.ISO_8859_1);
 
   private final HostAndPort address;
@@ -53,6 +54,11 @@ public final class Session {
         case "charging" -> {
           for (String account : ACCOUNTS) {
             session.charging(account);
+          }
+        }
+        case "chains" -> {
+          for (String group : GROUPS) {
+            session.chains(group);
           }
         }
         case "plain" -> session.plain();
@@ -199,6 +205,49 @@ public final class Session {
     equal(asMap(run("AUDIT", account)).get("ok"), 1L);
     refused(() -> run("GET", "nobody"), "UNKNOWN_ACCOUNT 20 ");
     refused(() -> client.get(account), "WRONGTYPE");
+  }
+
+  /** Three accounts of one hash slot; the second has a limit. */
+  private void chains(String group) {
+    List<String> accounts =
+        List.of("{" + group + "}", "{" + group + "}:team", "{" + group + "}:key");
+    String team = accounts.get(1);
+    for (String account : accounts) {
+      equal(run("CREATE", account, "BUCKET", "main", "token", 1000), list("OK", 1L));
+    }
+    equal(run("LIMIT", team, "l1", "cap", "UNIT", "token", "AMOUNT", 500),
+        list("OK", 0L, 2L, 500L));
+    for (long replayed = 0; replayed < 2; replayed++) {
+      List<Object> link = list("OK", replayed, 1L, list(list("input", "OK", 300L, 0L, 0L)));
+      equal(chain(accounts, "RESERVE", "s1", 0, "ITEM", "input", "token", "REQUESTED", 300),
+          list("OK", replayed, 0L, list(link, link, link)));
+    }
+    List<Object> other = denied("CHAIN_DENIED", 0, "chain");
+    List<Object> own = denied("CREDIT_LIMIT_REACHED", 1, "limit cap");
+    equal(chain(accounts,
+            "RESERVE", "s2", 0, "ITEM", "input", "token", "REQUESTED", 300, "MIN", 300),
+        list("CREDIT_LIMIT_REACHED", 0L, 2L, list(other, own, other)));
+    List<Object> ended = list("OK", 0L, 0L, list(list("input", "OK", 0L, 0L, 0L)));
+    equal(chain(accounts, "TERMINATE", "s1", 1, "ITEM", "input", "token", "USED", 250),
+        list("OK", 0L, 0L, list(ended, ended, ended)));
+    equal(asMap(run("GET", team)).get("limits"),
+        list(list("cap", "token", null, 500L, 250L, 0L, 250L, 0L, "none", 0L, null)));
+    equal(run("DEBIT", team, "d1", "token", 251),
+        list("CREDIT_LIMIT_REACHED", 0L, 6L, 0L, "limit cap"));
+  }
+
+  private Object chain(List<String> accounts, Object... command) {
+    List<Object> words = new ArrayList<>();
+    for (String account : accounts) {
+      words.add(account);
+      words.add(command.length);
+      words.addAll(list(command));
+    }
+    return run("CHAIN", accounts.get(0), words.subList(1, words.size()).toArray());
+  }
+
+  private static List<Object> denied(String code, long last, String cause) {
+    return list(code, 0L, 0L, list(list("input", code, 0L, last, 0L, cause)));
   }
 
   private void plain() {

@@ -6,6 +6,7 @@ const Redis = require("ioredis");
 const { version } = require("ioredis/package.json");
 
 const ACCOUNTS = ["alice", "bob", "carol", "dave"];
+const GROUPS = ["north", "south", "east", "west"];
 const BYTES = Buffer.from("\x00\r\n\xff$*", "latin1");
 
 const equal = assert.deepEqual;
@@ -68,6 +69,36 @@ async function charging(client, account) {
   equal(asMap(await run("AUDIT")).ok, 1);
   await refused(client.call("SCUR.GET", "nobody"), "UNKNOWN_ACCOUNT 20 ");
   await refused(client.get(account), "WRONGTYPE");
+}
+
+// Three accounts of one hash slot; the second has a limit.
+async function chains(client, group) {
+  const accounts = [`{${group}}`, `{${group}}:team`, `{${group}}:key`];
+  const team = accounts[1];
+  const chain = (...command) => client.call("SCUR.CHAIN",
+    ...accounts.flatMap((account) => [account, command.length, ...command]));
+  for (const account of accounts) {
+    equal(await client.call("SCUR.CREATE", account, "BUCKET", "main", "token", 1000), ["OK", 1]);
+  }
+  equal(await client.call("SCUR.LIMIT", team, "l1", "cap", "UNIT", "token", "AMOUNT", 500),
+    ["OK", 0, 2, 500]);
+  for (const replayed of [0, 1]) {
+    const link = ["OK", replayed, 1, [["input", "OK", 300, 0, 0]]];
+    equal(await chain("RESERVE", "s1", 0, "ITEM", "input", "token", "REQUESTED", 300),
+      ["OK", replayed, 0, [link, link, link]]);
+  }
+  const other = ["CHAIN_DENIED", 0, 0, [["input", "CHAIN_DENIED", 0, 0, 0, "chain"]]];
+  const denied = ["CREDIT_LIMIT_REACHED", 0, 0,
+    [["input", "CREDIT_LIMIT_REACHED", 0, 1, 0, "limit cap"]]];
+  equal(await chain("RESERVE", "s2", 0, "ITEM", "input", "token", "REQUESTED", 300, "MIN", 300),
+    ["CREDIT_LIMIT_REACHED", 0, 2, [other, denied, other]]);
+  const ended = ["OK", 0, 0, [["input", "OK", 0, 0, 0]]];
+  equal(await chain("TERMINATE", "s1", 1, "ITEM", "input", "token", "USED", 250),
+    ["OK", 0, 0, [ended, ended, ended]]);
+  const { limits } = asMap(await client.call("SCUR.GET", team));
+  equal(limits, [["cap", "token", null, 500, 250, 0, 250, 0, "none", 0, null]]);
+  equal(await client.call("SCUR.DEBIT", team, "d1", "token", 251),
+    ["CREDIT_LIMIT_REACHED", 0, 6, 0, "limit cap"]);
 }
 
 async function plain(client, mode) {
@@ -168,6 +199,9 @@ async function main() {
     auth: () => authentication({ ...place, ...options }),
     charging: async () => {
       for (const account of ACCOUNTS) await charging(client, account);
+    },
+    chains: async () => {
+      for (const group of GROUPS) await chains(client, group);
     },
     plain: () => plain(client, mode),
     transactions: () => transactions(client),

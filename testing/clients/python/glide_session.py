@@ -6,10 +6,12 @@ import sys
 import time
 
 from glide import (Batch, ExpirySet, ExpiryType, GlideClient, GlideClientConfiguration,
-                   NodeAddress, ProtocolVersion, RequestError, ServerCredentials)
+                   GlideClusterClient, GlideClusterClientConfiguration, NodeAddress,
+                   ProtocolVersion, RequestError, ServerCredentials)
 from glide import ClosingError, ConfigurationError
 
 ACCOUNTS = ("alice", "bob", "carol", "dave")
+GROUPS = ("north", "south", "east", "west")
 BYTES = b"\x00\r\n\xff$*"
 
 
@@ -45,9 +47,11 @@ async def refused(call, word):
         raise AssertionError(f"not refused: {got!r}")
 
 
-async def connect(address, protocol, password):
+async def connect(address, mode, protocol, password):
     host, port = address.rsplit(":", 1)
-    return await GlideClient.create(GlideClientConfiguration(
+    client, configuration = (GlideClusterClient, GlideClusterClientConfiguration) \
+        if mode == "cluster" else (GlideClient, GlideClientConfiguration)
+    return await client.create(configuration(
         [NodeAddress(host, int(port))],
         credentials=None if password == "-" else ServerCredentials(password),
         protocol=ProtocolVersion.RESP3 if protocol == 3 else ProtocolVersion.RESP2,
@@ -58,8 +62,8 @@ async def connect(address, protocol, password):
 
 async def authentication(address, protocol):
     # A client that may not come in tries for a while, and then says so.
-    await refused(connect(address, protocol, "wrong"), "")
-    await refused(connect(address, protocol, "-"), "")
+    await refused(connect(address, "single", protocol, "wrong"), "")
+    await refused(connect(address, "single", protocol, "-"), "")
 
 
 async def charging(client, account):
@@ -85,6 +89,39 @@ async def charging(client, account):
     shown = as_map(await run("GET"))
     equal(shown["buckets"][0], ["main", "cent", 1000, 0, -50, 0, 0, None])
     await refused(client.get(account), "WRONGTYPE")
+
+
+async def chains(client, group):
+    """Three accounts of one hash slot; the second has a limit."""
+    accounts = [f"{{{group}}}", f"{{{group}}}:team", f"{{{group}}}:key"]
+    team = accounts[1]
+
+    async def run(*words):
+        return text(await client.custom_command([str(word) for word in words]))
+
+    async def chain(*command):
+        links = [word for account in accounts for word in (account, len(command), *command)]
+        return await run("SCUR.CHAIN", *links)
+
+    for account in accounts:
+        equal(await run("SCUR.CREATE", account, "BUCKET", "main", "token", 1000), ["OK", 1])
+    equal(await run("SCUR.LIMIT", team, "l1", "cap", "UNIT", "token", "AMOUNT", 500),
+          ["OK", 0, 2, 500])
+    reserve = ("RESERVE", "s1", 0, "ITEM", "input", "token", "REQUESTED", 300)
+    for replayed in (0, 1):
+        link = ["OK", replayed, 1, [["input", "OK", 300, 0, 0]]]
+        equal(await chain(*reserve), ["OK", replayed, 0, [link] * 3])
+    other = ["CHAIN_DENIED", 0, 0, [["input", "CHAIN_DENIED", 0, 0, 0, "chain"]]]
+    denied = ["CREDIT_LIMIT_REACHED", 0, 0,
+              [["input", "CREDIT_LIMIT_REACHED", 0, 1, 0, "limit cap"]]]
+    equal(await chain("RESERVE", "s2", 0, "ITEM", "input", "token", "REQUESTED", 300, "MIN", 300),
+          ["CREDIT_LIMIT_REACHED", 0, 2, [other, denied, other]])
+    equal(await chain("TERMINATE", "s1", 1, "ITEM", "input", "token", "USED", 250),
+          ["OK", 0, 0, [["OK", 0, 0, [["input", "OK", 0, 0, 0]]]] * 3])
+    shown = as_map(await run("SCUR.GET", team))
+    equal(shown["limits"], [["cap", "token", None, 500, 250, 0, 250, 0, "none", 0, None]])
+    equal(await run("SCUR.DEBIT", team, "d1", "token", 251),
+          ["CREDIT_LIMIT_REACHED", 0, 6, 0, "limit cap"])
 
 
 async def plain(client):
@@ -133,8 +170,7 @@ async def expiry(client):
 
 async def main():
     address, mode, protocol, password, parts = sys.argv[1:6]
-    assert mode == "single", "this session knows no cluster"
-    client = await connect(address, int(protocol), password)
+    client = await connect(address, mode, int(protocol), password)
     for part in parts.split(","):
         match part:
             case "auth":
@@ -142,6 +178,9 @@ async def main():
             case "charging":
                 for account in ACCOUNTS:
                     await charging(client, account)
+            case "chains":
+                for group in GROUPS:
+                    await chains(client, group)
             case "plain":
                 await plain(client)
             case "transactions":

@@ -9,6 +9,7 @@ from redis.cluster import ClusterNode, RedisCluster
 from redis.retry import Retry
 
 ACCOUNTS = ("alice", "bob", "carol", "dave")
+GROUPS = ("north", "south", "east", "west")
 BYTES = b"\x00\r\n\xff$*"
 
 
@@ -81,6 +82,37 @@ def charging(client, account):
     refused(lambda: client.set(account, 1), "WRONGTYPE")
     equal(client.set(f"{account}-plain", "v"), True)
     refused(lambda: client.execute_command("SCUR.GET", f"{account}-plain"), "WRONGTYPE")
+
+
+def chains(client, group):
+    """Three accounts of one hash slot; the second has a limit."""
+    accounts = [f"{{{group}}}", f"{{{group}}}:team", f"{{{group}}}:key"]
+    team = accounts[1]
+
+    def chain(*command):
+        links = [word for account in accounts for word in (account, len(command), *command)]
+        return client.execute_command("SCUR.CHAIN", *links)
+
+    for account in accounts:
+        equal(client.execute_command("SCUR.CREATE", account, "BUCKET", "main", "token", 1000),
+              ["OK", 1])
+    equal(client.execute_command("SCUR.LIMIT", team, "l1", "cap", "UNIT", "token", "AMOUNT", 500),
+          ["OK", 0, 2, 500])
+    reserve = ("RESERVE", "s1", 0, "ITEM", "input", "token", "REQUESTED", 300)
+    for replayed in (0, 1):
+        link = ["OK", replayed, 1, [["input", "OK", 300, 0, 0]]]
+        equal(chain(*reserve), ["OK", replayed, 0, [link] * 3])
+    other = ["CHAIN_DENIED", 0, 0, [["input", "CHAIN_DENIED", 0, 0, 0, "chain"]]]
+    denied = ["CREDIT_LIMIT_REACHED", 0, 0,
+              [["input", "CREDIT_LIMIT_REACHED", 0, 1, 0, "limit cap"]]]
+    equal(chain("RESERVE", "s2", 0, "ITEM", "input", "token", "REQUESTED", 300, "MIN", 300),
+          ["CREDIT_LIMIT_REACHED", 0, 2, [other, denied, other]])
+    equal(chain("TERMINATE", "s1", 1, "ITEM", "input", "token", "USED", 250),
+          ["OK", 0, 0, [["OK", 0, 0, [["input", "OK", 0, 0, 0]]]] * 3])
+    shown = as_map(client.execute_command("SCUR.GET", team))
+    equal(shown["limits"], [["cap", "token", None, 500, 250, 0, 250, 0, "none", 0, None]])
+    equal(client.execute_command("SCUR.DEBIT", team, "d1", "token", 251),
+          ["CREDIT_LIMIT_REACHED", 0, 6, 0, "limit cap"])
 
 
 def totals(client):
@@ -205,6 +237,9 @@ def main():
                 case "charging":
                     for account in ACCOUNTS:
                         charging(client, account)
+                case "chains":
+                    for group in GROUPS:
+                        chains(client, group)
                 case "totals":
                     totals(client)
                 case "plain":

@@ -2,7 +2,7 @@
 //! answer when its map is wrong.
 
 use super::peer::Peer;
-use super::programs::{ALL, Session};
+use super::programs::{ALL, GLIDE, Session};
 use super::{redis_rs, text};
 use crate::support::{Server, tool};
 
@@ -21,7 +21,7 @@ struct Cluster<'a> {
 /// Valkey's cluster shows that the sessions are right about clusters.
 const VALKEY_PARTS: &str = "plain,expiry,moved";
 
-const OUR_PARTS: &str = "charging,plain,expiry,moved";
+const OUR_PARTS: &str = "charging,chains,plain,expiry,moved";
 
 fn every_client(cluster: &Cluster<'_>) {
     for protocol in [2, 3] {
@@ -45,7 +45,7 @@ fn every_client(cluster: &Cluster<'_>) {
 
 /// The sessions create the same accounts, and the next one wants them fresh.
 fn delete_accounts(cluster: &Cluster<'_>) {
-    if cluster.parts.contains("charging") {
+    if cluster.parts != VALKEY_PARTS {
         assert_eq!(redis_cli(cluster, &["FLUSHALL", "FORCE"]), "OK\n");
         assert_eq!(redis_cli(cluster, &["DBSIZE"]), "0\n");
     }
@@ -130,4 +130,41 @@ fn every_client_in_a_cluster_of_ours() {
     redis_cli_follows(&Cluster { address: &core, ..cluster });
     valkey_benchmark_goes_to_every_node(&cluster);
     valkey_benchmark_creates_accounts_on_every_node(&cluster);
+}
+
+/// Claim of ADR 28: the first account of a chain stands where clients look for the key of a command that
+/// they do not know.
+#[test]
+fn clients_send_chains_to_the_node_of_their_accounts() {
+    let server = Server::start(&["--threads", THREADS]);
+    let main = format!("127.0.0.1:{}", server.port);
+    let cluster = Cluster { address: &main, password: "-", parts: "chains" };
+    let moved = |session: &dyn Fn()| {
+        assert_eq!(redis_cli(&cluster, &["CONFIG", "RESETSTAT"]), "OK\n");
+        session();
+        delete_accounts(&cluster);
+        let errors = redis_cli(&cluster, &["INFO", "errorstats"]);
+        errors.lines().any(|line| line.starts_with("errorstat_MOVED:"))
+    };
+    for protocol in [2, 3] {
+        let session = Session {
+            address: cluster.address,
+            mode: "cluster",
+            protocol,
+            password: cluster.password,
+            parts: cluster.parts,
+        };
+        for (name, program) in ALL.into_iter().chain([("valkey-glide", &GLIDE)]) {
+            let was_moved = moved(&|| {
+                let (right, shown) = program.run(&session);
+                assert!(right, "{name} in RESP{protocol}: {shown}");
+            });
+            // It asks any node about a command that it does not know.
+            assert_eq!(was_moved, name == "ioredis", "{name} in RESP{protocol}");
+        }
+    }
+    for protocol in [redis::ProtocolVersion::RESP2, redis::ProtocolVersion::RESP3] {
+        let session = || redis_rs::in_cluster(&main, protocol, cluster.password, cluster.parts);
+        assert!(!moved(&session), "redis-rs in {protocol:?}");
+    }
 }

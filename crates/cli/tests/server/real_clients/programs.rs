@@ -130,7 +130,7 @@ fn sessions_in_both_protocols(program: &Program, own_parts: &str) {
             mode: "single",
             protocol,
             password: "secret",
-            parts: &format!("auth,charging,plain,transactions,expiry{own_parts}"),
+            parts: &format!("auth,charging,plain,transactions,expiry{own_parts},chains"),
         });
         assert!(right, "protocol {protocol}: {shown}");
     }

@@ -8,6 +8,9 @@ use redis::{Cmd, ConnectionInfo, ConnectionLike, IntoConnectionInfo, ProtocolVer
 
 const BYTES: &[u8] = b"\x00\r\n\xff$*";
 
+/// The hash tags of accounts in chains: they belong to different nodes.
+const GROUPS: [&str; 4] = ["north", "south", "east", "west"];
+
 /// Tries until a key of one millisecond must have expired; each is a round trip.
 const TRIES_MAX: usize = 1_000_000;
 
@@ -72,6 +75,48 @@ fn charging(client: &mut impl ConnectionLike, account: &str) {
     );
     expect(client, "SCUR.GET nobody", "-UNKNOWN_ACCOUNT");
     expect(client, &format!("GET {account}"), "-WRONGTYPE");
+}
+
+/// Three accounts of one hash slot; the second has a limit.
+fn chains(client: &mut impl ConnectionLike, group: &str) {
+    let accounts = ["", ":team", ":key"].map(|rest| format!("{{{group}}}{rest}"));
+    let team = &accounts[1];
+    let chain = |command: &str| {
+        let count = command.split(' ').count();
+        let links = accounts.each_ref().map(|account| format!("{account} {count} {command}"));
+        format!("SCUR.CHAIN {}", links.join(" "))
+    };
+    for account in &accounts {
+        expect(client, &format!("SCUR.CREATE {account} BUCKET main token 1000"), "[OK 1]");
+    }
+    let limit = format!("SCUR.LIMIT {team} l1 cap UNIT token AMOUNT 500");
+    expect(client, &limit, "[OK 0 2 500]");
+    let reserve = chain("RESERVE s1 0 ITEM input token REQUESTED 300");
+    for replayed in 0..2 {
+        let link = format!("[OK {replayed} 1 [[input OK 300 0 0]]]");
+        expect(client, &reserve, &format!("[OK {replayed} 0 [{link} {link} {link}]]"));
+    }
+    let other = "[CHAIN_DENIED 0 0 [[input CHAIN_DENIED 0 0 0 chain]]]";
+    let own = "[CREDIT_LIMIT_REACHED 0 0 [[input CREDIT_LIMIT_REACHED 0 1 0 limit cap]]]";
+    expect(
+        client,
+        &chain("RESERVE s2 0 ITEM input token REQUESTED 300 MIN 300"),
+        &format!("[CREDIT_LIMIT_REACHED 0 2 [{other} {own} {other}]]"),
+    );
+    let ended = "[OK 0 0 [[input OK 0 0 0]]]";
+    expect(
+        client,
+        &chain("TERMINATE s1 1 ITEM input token USED 250"),
+        &format!("[OK 0 0 [{ended} {ended} {ended}]]"),
+    );
+    expect(
+        client,
+        &format!("SCUR.GET {team}"),
+        "[status active version 5 identities [] buckets [[main token 750 0 0 0 0 nil]] counters [] \
+         limits [[cap token nil 500 250 0 250 0 none 0 nil]] sessions []]",
+    );
+    let debit = format!("SCUR.DEBIT {team} d1 token 251");
+    expect(client, &debit, "[CREDIT_LIMIT_REACHED 0 6 0 limit cap]");
 }
 
 fn plain(client: &mut impl ConnectionLike) {
@@ -143,6 +188,7 @@ pub(super) fn in_cluster(address: &str, protocol: ProtocolVersion, password: &st
             "charging" => {
                 ["alice", "bob", "carol", "dave"].iter().for_each(|id| charging(&mut client, id));
             }
+            "chains" => GROUPS.iter().for_each(|group| chains(&mut client, group)),
             "plain" => {
                 plain(&mut client);
                 let mut pipe = cluster_pipe();
@@ -214,6 +260,7 @@ fn redis_rs_in_both_protocols() {
         assert_eq!(replies.iter().map(shown).collect::<Vec<_>>(), pipeline_replies());
         transactions(&mut client, &mut connect("secret").expect("it listens"));
         expiry(&mut client);
+        GROUPS.iter().for_each(|group| chains(&mut client, group));
     }
 }
 
