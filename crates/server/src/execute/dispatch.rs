@@ -2,6 +2,7 @@
 
 use crate::execute::client::Client;
 use crate::execute::commands::expiry::Shown;
+use crate::execute::commands::scan::Walk;
 use crate::execute::commands::{
     about, accounts, auth, chain, cluster, config, connection, entity, events, expiry, info, keys,
     latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
@@ -410,15 +411,15 @@ fn run_for_client(
         CommandId::Flush(_) => Some(keys::flush(node, client, args, reply)),
         // A port of one core stands for that core's keys.
         CommandId::Key(KeyId::Scan) if client.port == PortKind::Core => {
-            scan::scan_core(node, args, reply);
+            scan::scan(node, Walk::ThisCore, args, reply);
             Some(Effect::None)
         }
         CommandId::Entity(EntityId::Find) if client.port == PortKind::Core => {
-            entity::find_core(node, args, reply);
+            entity::find(node, Walk::ThisCore, args, reply);
             Some(Effect::None)
         }
         CommandId::Store(StoreId::List) if client.port == PortKind::Core => {
-            accounts::list_core(node, args, reply);
+            accounts::list(node, Walk::ThisCore, args, reply);
             Some(Effect::None)
         }
         CommandId::Help(_) => {
@@ -540,7 +541,7 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         CommandId::Image(ImageId::Dump) => scur::dump(node, args, reply),
         CommandId::Image(ImageId::Load) => scur::load(node, args, reply),
         CommandId::Store(StoreId::Snapshot) => snapshot(node, reply),
-        CommandId::Store(StoreId::List) => accounts::list(node, args, reply),
+        CommandId::Store(StoreId::List) => accounts::list(node, Walk::AllCores, args, reply),
         CommandId::Store(StoreId::Find) => accounts::find(node, args, reply),
         CommandId::Flush(_) => keys::flush_shard(node, args, reply),
         CommandId::Part(id) => run_part(id, node, args, reply),
@@ -610,7 +611,7 @@ fn run_key(id: KeyId, node: &mut Node, spec: &'static Spec, args: Args<'_>, repl
         KeyId::PTtl => expiry::ttl(node, Shown::PTTL, args, reply),
         KeyId::ExpireTime => expiry::ttl(node, Shown::EXPIRE_TIME, args, reply),
         KeyId::PExpireTime => expiry::ttl(node, Shown::PEXPIRE_TIME, args, reply),
-        KeyId::Scan => scan::scan(node, args, reply),
+        KeyId::Scan => scan::scan(node, Walk::AllCores, args, reply),
         KeyId::ObjectEncoding => object::encoding(node, args, reply),
         KeyId::ObjectFreq => object::frequency(node, args, reply),
         KeyId::ObjectIdleTime => object::idle_time(node, args, reply),
@@ -624,7 +625,7 @@ fn run_entity(id: EntityId, node: &mut Node, args: Args<'_>, reply: &mut Reply<'
         EntityId::Put => entity::put(node, args, reply),
         EntityId::Get => entity::get(node, args, reply),
         EntityId::Del => entity::del(node, args, reply),
-        EntityId::Find => entity::find(node, args, reply),
+        EntityId::Find => entity::find(node, Walk::AllCores, args, reply),
     }
 }
 

@@ -1,6 +1,6 @@
 //! ENTITY commands: grammar, engine, reply.
 
-use super::scan::{List, ScanPosition};
+use super::scan::{ScanPosition, Walk};
 use super::write_error;
 use crate::execute::node::Node;
 use scurry_engine::{
@@ -90,31 +90,16 @@ pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
     ScanPosition::core_of(parse_entity_find(args).ok().map(|request| request.cursor), node)
 }
 
-/// One step through the entities of this core, of a walk through those of all cores.
-pub(crate) fn find(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    walk(node, u64::from(node.shared.slots.cores()), args, reply);
-}
-
-/// One step through the entities of this core alone.
-pub(crate) fn find_core(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    walk(node, 0, args, reply);
-}
-
-fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
+/// One step through the entities.
+pub(crate) fn find(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_entity_find(args) {
         Ok(request) => request,
         Err(fault) => return reply.error(fault),
     };
-    let mut list = List::new(node.settings.reply_len_max);
-    let position = ScanPosition::of(request.cursor);
-    if position.core > 0 && position.core != u64::from(node.core) {
-        // A cursor that was not given here: there is nothing behind it.
-        return list.write(0, reply);
-    }
-    let now = node.now.time;
-    let (value, count) = (request.value, request.count);
-    match node.shard.entities_with_value(now, value, position.cursor, count, |id| list.push(id)) {
-        Ok(cursor) => list.write(position.then(cursor, cores), reply),
-        Err(_) => reply.error(NO_INDEX),
-    }
+    let (now, value, count) = (node.now.time, request.value, request.count);
+    walk.step(node, request.cursor, reply, |cursor, list| {
+        node.shard
+            .entities_with_value(now, value, cursor, count, |id| list.push(id))
+            .map_err(|_| NO_INDEX)
+    });
 }

@@ -40,48 +40,69 @@ impl ScanPosition {
     }
 }
 
+/// The cores that a walk goes through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Walk {
+    /// All, one after the other.
+    AllCores,
+    /// The one at hand alone.
+    ThisCore,
+}
+
+impl Walk {
+    /// One step: what `list_from` lists of this core from a cursor on, and where the walk goes on.
+    pub(crate) fn step(
+        self,
+        node: &Node,
+        cursor: u64,
+        reply: &mut Reply<'_>,
+        list_from: impl FnOnce(u64, &mut List) -> Result<u64, &'static str>,
+    ) {
+        let mut list = List::new(node.settings.reply_len_max);
+        let position = ScanPosition::of(cursor);
+        if position.core > 0 && position.core != u64::from(node.core) {
+            // A cursor that was not given here: there is nothing behind it.
+            return list.write(0, reply);
+        }
+        let cores = match self {
+            Walk::AllCores => u64::from(node.shared.slots.cores()),
+            Walk::ThisCore => 0,
+        };
+        match list_from(position.cursor, &mut list) {
+            Ok(cursor) => list.write(position.then(cursor, cores), reply),
+            Err(error) => reply.error(error),
+        }
+    }
+}
+
 /// The core that a SCAN is for.
 pub(crate) fn core_of(node: &Node, args: Args<'_>) -> u16 {
     ScanPosition::core_of(parse_scan(args).ok().map(|request| request.cursor), node)
 }
 
-/// One step through the keys of this core, of a walk through those of all cores.
-pub(crate) fn scan(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    walk(node, u64::from(node.shared.slots.cores()), args, reply);
-}
-
-/// One step through the keys of this core alone.
-pub(crate) fn scan_core(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
-    walk(node, 0, args, reply);
-}
-
-fn walk(node: &Node, cores: u64, args: Args<'_>, reply: &mut Reply<'_>) {
+/// One step through the keys.
+pub(crate) fn scan(node: &Node, walk: Walk, args: Args<'_>, reply: &mut Reply<'_>) {
     let request = match parse_scan(args) {
         Ok(request) => request,
         Err(fault) => return fault.write(reply),
     };
-    let mut list = List::new(node.settings.reply_len_max);
-    let position = ScanPosition::of(request.cursor);
-    if position.core > 0 && position.core != u64::from(node.core) {
-        // A cursor that was not given here: there is nothing behind it.
-        return list.write(0, reply);
-    }
     let (now, count) = (node.now.time, request.count);
-    let mut take = |key: &[u8]| {
-        if request.pattern.is_none_or(|pattern| glob::matches_exactly(pattern, key)) {
-            list.push(key);
-        }
-    };
-    let cursor = if request.kind == Some(ScanKind::Tombstone) {
-        node.shard.scan_tombstones(now, position.cursor, count, take)
-    } else {
-        node.shard.scan(now, position.cursor, count, |key, kind| {
-            if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
-                take(key);
+    walk.step(node, request.cursor, reply, |cursor, list| {
+        let mut take = |key: &[u8]| {
+            if request.pattern.is_none_or(|pattern| glob::matches_exactly(pattern, key)) {
+                list.push(key);
             }
+        };
+        Ok(if request.kind == Some(ScanKind::Tombstone) {
+            node.shard.scan_tombstones(now, cursor, count, take)
+        } else {
+            node.shard.scan(now, cursor, count, |key, kind| {
+                if request.kind.is_none_or(|wanted| is_kind(wanted, kind)) {
+                    take(key);
+                }
+            })
         })
-    };
-    list.write(position.then(cursor, cores), reply);
+    });
 }
 
 fn is_kind(wanted: ScanKind, kind: KeyKind) -> bool {
