@@ -119,24 +119,17 @@ pub fn check_chain(links: &[Link<'_>]) -> Result<(), ChainRejection> {
 }
 
 fn may_be_chained(command: &Command<'_>) -> bool {
-    match command {
+    matches!(
+        command,
         Command::Reserve(_)
-        | Command::Update(_)
-        | Command::Terminate(_)
-        | Command::Debit { .. }
-        | Command::DebitItems { .. }
-        | Command::TopUp { .. }
-        | Command::Refund { .. }
-        | Command::RefundItems { .. } => true,
-        Command::Create(_)
-        | Command::Status { .. }
-        | Command::Delete { .. }
-        | Command::Adjust { .. }
-        | Command::Bucket { .. }
-        | Command::Counter { .. }
-        | Command::Limit { .. }
-        | Command::Release { .. } => false,
-    }
+            | Command::Update(_)
+            | Command::Terminate(_)
+            | Command::Debit { .. }
+            | Command::DebitItems { .. }
+            | Command::TopUp { .. }
+            | Command::Refund { .. }
+            | Command::RefundItems { .. }
+    )
 }
 
 /// The verdict on a chain by the decisions on its links.

@@ -259,7 +259,7 @@ pub(super) fn update(
     request: &Request<'_>,
     body: String,
 ) -> Result<Answer, Refusal> {
-    let (now, limits, number) = (context.now, context.limits, request.request);
+    let (now, number) = (context.now, request.request);
     let session = fields(context, request)?;
     require(!request.keep_open, Code::Invalid)?;
     require(request.overrun.is_none() || request.late_use, Code::Invalid)?;
@@ -276,16 +276,8 @@ pub(super) fn update(
         Found::Gone(state) => return late_use(state, context, request, body, Code::Ok),
     };
 
-    let is_late = |item: &ItemRequest| {
-        let known = state.sessions.get(&session).and_then(|open| open.item(item));
-        below || known.and_then(|known| known.last_grant).is_some_and(|last| number < last)
-    };
-    let late: Vec<bool> = request.items.iter().map(is_late).collect();
-    let mut uncollected = vec![];
-    for (item, &late) in request.items.iter().zip(&late) {
-        let amount = money::settle(state, &session, item, late, now)?;
-        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
-    }
+    let late = late_items(state, &session, request, below);
+    let uncollected = settle_items(state, &session, request, &late, now)?;
     let deny = |state: &mut State, code, items| {
         money::release_all(state, &session, now)?;
         let answer = Answer::Session { code, version: 0, items };
@@ -312,7 +304,45 @@ pub(super) fn update(
         return deny(state, Code::CreditLimitReached, nothing_granted(&items));
     }
     let code = if denied > 0 && denied == asked { Code::CreditLimitReached } else { Code::Ok };
-    let open = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
+    go_on(state, context, request, body, code, items)
+}
+
+/// True for each listed item that reports late (section 6).
+fn late_items(state: &State, session: &str, request: &Request<'_>, below: bool) -> Vec<bool> {
+    let open = state.sessions.get(session);
+    let newest = |item: &ItemRequest| open?.item(item)?.last_grant;
+    let is_late =
+        |item: &ItemRequest| below || newest(item).is_some_and(|last| request.request < last);
+    request.items.iter().map(is_late).collect()
+}
+
+/// Settles what an open session reports (section 7): what of each listed item was uncollected.
+fn settle_items(
+    state: &mut State,
+    session: &str,
+    request: &Request<'_>,
+    late: &[bool],
+    now: i64,
+) -> Result<Vec<i64>, Code> {
+    let mut uncollected = vec![];
+    for (item, &late) in request.items.iter().zip(late) {
+        let amount = money::settle(state, session, item, late, now)?;
+        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
+    }
+    Ok(uncollected)
+}
+
+/// A session that stays open (6.7): its deadline, its version, its blob, the stored answer.
+fn go_on(
+    state: &mut State,
+    context: Context<'_>,
+    request: &Request<'_>,
+    body: String,
+    code: Code,
+    items: ItemAnswers,
+) -> Result<Answer, Refusal> {
+    let (now, limits) = (context.now, context.limits);
+    let open = state.sessions.get_mut(&id(request.session)?).ok_or(Code::UnknownSession)?;
     if let Some(validity) = request.validity_ms {
         open.validity = validity;
         open.tcc = validity.saturating_mul(2).min(limits.tcc_ms_max);
@@ -324,7 +354,7 @@ pub(super) fn update(
         open.blob = blob.to_vec();
     }
     let answer = Answer::Session { code, version: open.version, items };
-    open.store(limits, number, body, answer.clone());
+    open.store(limits, request.request, body, answer.clone());
     Ok(answer)
 }
 
@@ -348,11 +378,8 @@ pub(super) fn terminate(
         Found::Open(state, _) => state,
         Found::Gone(state) => return late_use(state, context, request, body, Code::Ok),
     };
-    let mut uncollected = vec![];
-    for item in request.items {
-        let amount = money::settle(state, &session, item, false, context.now)?;
-        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
-    }
+    let on_time = vec![false; request.items.len()];
+    let uncollected = settle_items(state, &session, request, &on_time, context.now)?;
     money::release_all(state, &session, context.now)?;
     let items = all_items(Code::Ok, &uncollected);
     let answer = Answer::Session { code: Code::Ok, version: 0, items };
@@ -408,39 +435,18 @@ pub(super) fn deny_report(
     body: String,
     may_be_late: bool,
 ) -> Result<Answer, Refusal> {
-    let (now, limits, number) = (context.now, context.limits, request.request);
     let session = id(request.session)?;
     let (state, below) = match find(account, context, &session, request, &body)? {
         Found::Gone(state) => return late_use(state, context, request, body, Code::ChainDenied),
         Found::Open(state, below) => (state, below),
     };
-    let open = state.sessions.get(&session).ok_or(Code::UnknownSession)?;
-    let newer = |item: &ItemRequest| open.item(item).and_then(|known| known.last_grant);
-    let late: Vec<bool> = request
-        .items
-        .iter()
-        .map(|item| may_be_late && (below || newer(item).is_some_and(|last| last > number)))
-        .collect();
-    let mut uncollected = vec![];
-    for (item, late) in request.items.iter().zip(late) {
-        let amount = money::settle(state, &session, item, late, now)?;
-        uncollected.push(i64::try_from(amount).map_err(|_| Code::Overflow)?);
-    }
-    let open = state.sessions.get_mut(&session).ok_or(Code::UnknownSession)?;
-    if let Some(validity) = request.validity_ms {
-        open.validity = validity;
-        open.tcc = validity.saturating_mul(2).min(limits.tcc_ms_max);
-    }
-    open.tcc = request.tcc_ms.unwrap_or(open.tcc);
-    open.deadline = now.saturating_add(open.tcc);
-    open.version += 1;
-    if let Some(blob) = request.blob {
-        open.blob = blob.to_vec();
-    }
-    let items = all_items(Code::ChainDenied, &uncollected);
-    let answer = Answer::Session { code: Code::ChainDenied, version: open.version, items };
-    open.store(limits, number, body, answer.clone());
-    Ok(answer)
+    let late = match may_be_late {
+        true => late_items(state, &session, request, below),
+        false => vec![false; request.items.len()],
+    };
+    let uncollected = settle_items(state, &session, request, &late, context.now)?;
+    let code = Code::ChainDenied;
+    go_on(state, context, request, body, code, all_items(code, &uncollected))
 }
 
 pub(super) fn release(
