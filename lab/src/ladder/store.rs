@@ -105,5 +105,10 @@ pub(crate) fn create(
             attributes: BucketAttributes { priority: Some(bucket.priority), ..Default::default() },
         });
     }
-    run(&Command::Create(Create { txn: None, status: Status::Active, identities: &[], buckets: &buckets }))
+    run(&Command::Create(Create {
+        txn: None,
+        status: Status::Active,
+        identities: &[],
+        buckets: &buckets,
+    }))
 }

@@ -169,7 +169,8 @@ pub fn skip(bytes: &[u8]) -> Result<usize, Stop> {
 }
 
 /// Reads `[code, replayed, version, [[key, code, granted, final, uncollected]...]]`, the answer
-/// of all commands that write to a session, and gives its length too.
+/// of all commands that write to a session, and gives its length too. An item that is denied has a
+/// cause behind these.
 ///
 /// # Errors
 /// [`Stop`].
@@ -201,8 +202,8 @@ pub fn read_write_reply(bytes: &[u8]) -> Result<(usize, WriteReply), Stop> {
     Ok((cursor.at, WriteReply { ok, replayed, version, granted, uncollected }))
 }
 
-/// Reads `[code, replayed, version, amount]`, perhaps with a cause, the answer of the commands that change one amount, and
-/// gives its length too.
+/// Reads `[code, replayed, version, amount]`, the answer of the commands that change one amount,
+/// and gives its length too. A denial has a cause behind these.
 ///
 /// # Errors
 /// [`Stop`].
