@@ -1,19 +1,32 @@
 package linearizability
 
-import "reflect"
+import (
+	"math"
+	"reflect"
+)
+
+const (
+	creditLimitReached = "CREDIT_LIMIT_REACHED"
+	chainDenied        = "CHAIN_DENIED"
+)
 
 // answersMax is how many answers an open session keeps.
 const answersMax = 8
 
-// account is an account with one bucket, whose floor is 0, and sessions of one item each.
-// docs/ledger.md has the rules.
+// account is an account with one bucket, whose floor is 0, at most one limit, and sessions of one
+// item each. docs/ledger.md has the rules.
 type account struct {
 	available int64
 	version   int64
-	sessions  map[string]session
+	// limit of all that is used of the unit, without a period; used of it
+	isLimited   bool
+	limit, used int64
+	sessions    map[string]session
 	// answers of balance commands, by their transaction ids
 	answers    map[string]answer
 	remembered map[string]bool
+	// isDenied tells that another command of the chain was denied: nothing moves but what was used
+	isDenied bool
 }
 
 // session is an open session, or what is remembered of a closed one: its last answer.
@@ -27,7 +40,7 @@ type session struct {
 
 // answer is what is given again to the same body.
 type answer struct {
-	body    Call
+	body    body
 	outcome Outcome
 }
 
@@ -41,15 +54,15 @@ func newAccount(credit int64, remembered map[string]bool) account {
 	}
 }
 
-func (a account) do(call Call) (state, Outcome) {
+func (a account) do(call Call) (account, Outcome) {
 	switch call.Op {
 	case "get":
-		held := int64(0)
-		for _, session := range a.sessions {
-			held += session.held
+		outcome := Outcome{Code: "OK", Version: a.version, Amount: a.available, Held: a.held()}
+		if a.isLimited {
+			outcome.Used, outcome.Left = a.used, a.left()
 		}
-		return a, Outcome{Code: "OK", Version: a.version, Amount: a.available, Held: held}
-	case "topup", "debit":
+		return a, outcome
+	case "topup", "debit", "limit":
 		return a.balance(call)
 	case "reserve":
 		return a.reserve(call)
@@ -59,29 +72,61 @@ func (a account) do(call Call) (state, Outcome) {
 	panic("no call of an account: " + call.Op)
 }
 
-func (a account) balance(call Call) (state, Outcome) {
+func (a account) held() int64 {
+	held := int64(0)
+	for _, session := range a.sessions {
+		held += session.held
+	}
+	return held
+}
+
+// left is what the limit leaves.
+func (a account) left() int64 {
+	if !a.isLimited {
+		return math.MaxInt64
+	}
+	return max(0, a.limit-a.used-a.held())
+}
+
+func (a account) balance(call Call) (account, Outcome) {
 	if stored, is := a.answers[call.ID]; is {
 		return a, again(stored, call)
 	}
 	a.version++
 	outcome := Outcome{Code: "OK", Version: a.version}
 	switch {
+	case a.isDenied:
+		outcome.Code = chainDenied
+		if call.Op == "topup" {
+			outcome.Amount = a.available
+		}
 	case call.Op == "topup":
 		a.available += call.Amount
 		outcome.Amount = a.available
-	case a.available < call.Amount:
-		outcome.Code = "CREDIT_LIMIT_REACHED"
+	case call.Op == "limit":
+		a.isLimited, a.limit = true, call.Amount
+		outcome.Amount = a.left()
+	case min(a.available, a.left()) < call.Amount:
+		outcome.Code = creditLimitReached
 	default:
 		a.available -= call.Amount
+		a.use(call.Amount)
 		outcome.Amount = call.Amount
 	}
 	if a.remembered[call.ID] {
-		a.answers = with(a.answers, call.ID, answer{body(call), outcome})
+		a.answers = with(a.answers, call.ID, answer{bodyOf(call), outcome})
 	}
 	return a, outcome
 }
 
-func (a account) reserve(call Call) (state, Outcome) {
+// use counts what was used, where there is a limit that counts it.
+func (a *account) use(amount int64) {
+	if a.isLimited {
+		a.used += amount
+	}
+}
+
+func (a account) reserve(call Call) (account, Outcome) {
 	if known, is := a.sessions[call.ID]; is {
 		if stored, is := known.answers[call.Number]; is {
 			return a, again(stored, call)
@@ -94,12 +139,12 @@ func (a account) reserve(call Call) (state, Outcome) {
 	if opened.open = outcome.Amount > 0; opened.open {
 		opened.version, outcome.Version = 1, 1
 	}
-	opened.answers = map[int64]answer{call.Number: {body(call), outcome}}
+	opened.answers = map[int64]answer{call.Number: {bodyOf(call), outcome}}
 	a.sessions = with(a.sessions, call.ID, opened)
 	return a, outcome
 }
 
-func (a account) settle(call Call) (state, Outcome) {
+func (a account) settle(call Call) (account, Outcome) {
 	known, is := a.sessions[call.ID]
 	if !is {
 		return a, Outcome{Code: "UNKNOWN_SESSION"}
@@ -117,22 +162,24 @@ func (a account) settle(call Call) (state, Outcome) {
 	// What was used comes from the hold, then from available, which may become a debt.
 	late := call.Op == "update" && call.Number < known.lastGrant
 	a.available -= call.Used
+	a.use(call.Used)
 	if !late {
 		a.available += known.held
 		known.held = 0
 	}
 	outcome := Outcome{Code: "OK"}
-	if call.Op == "terminate" {
-		closed := session{answers: map[int64]answer{call.Number: {body(call), outcome}}}
+	if call.Op == "terminate" && !a.isDenied {
+		closed := session{answers: map[int64]answer{call.Number: {bodyOf(call), outcome}}}
 		a.sessions = with(a.sessions, call.ID, closed)
 		return a, outcome
 	}
-	if !late {
+	a.sessions = with(a.sessions, call.ID, known)
+	if !late || a.isDenied {
 		outcome = a.grant(&known, call)
 	}
 	known.version++
 	outcome.Version = known.version
-	known.answers = with(known.answers, call.Number, answer{body(call), outcome})
+	known.answers = with(known.answers, call.Number, answer{bodyOf(call), outcome})
 	if len(known.answers) > answersMax {
 		delete(known.answers, lowest(known.answers))
 	}
@@ -142,9 +189,12 @@ func (a account) settle(call Call) (state, Outcome) {
 
 // grant moves what was requested, or what there is, to the session's hold.
 func (a *account) grant(of *session, call Call) Outcome {
-	granted := min(max(0, a.available), call.Requested)
+	if a.isDenied {
+		return Outcome{Code: chainDenied}
+	}
+	granted := min(max(0, a.available), call.Requested, a.left())
 	if granted == 0 {
-		return Outcome{Code: "CREDIT_LIMIT_REACHED", Last: 1}
+		return Outcome{Code: creditLimitReached, Last: 1}
 	}
 	a.available -= granted
 	of.held, of.lastGrant = granted, call.Number
@@ -156,13 +206,17 @@ func (a *account) grant(of *session, call Call) Outcome {
 }
 
 // body is what makes two calls the same.
-func body(call Call) Call {
-	call.Client, call.Call, call.End, call.Result = 0, 0, 0, nil
-	return call
+type body struct {
+	op, id                          string
+	amount, number, used, requested int64
+}
+
+func bodyOf(call Call) body {
+	return body{call.Op, call.ID, call.Amount, call.Number, call.Used, call.Requested}
 }
 
 func again(stored answer, call Call) Outcome {
-	if stored.body != body(call) {
+	if stored.body != bodyOf(call) {
 		return Outcome{Code: "REQUEST_MISMATCH"}
 	}
 	stored.outcome.Replayed = 1
@@ -189,9 +243,9 @@ func with[K comparable, V any](of map[K]V, key K, value V) map[K]V {
 	return copied
 }
 
-func (a account) equal(other state) bool {
-	b := other.(account)
+func (a account) equal(b account) bool {
 	return a.available == b.available && a.version == b.version &&
+		a.isLimited == b.isLimited && a.limit == b.limit && a.used == b.used &&
 		reflect.DeepEqual(a.sessions, b.sessions) && reflect.DeepEqual(a.answers, b.answers)
 }
 

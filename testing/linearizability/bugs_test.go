@@ -1,6 +1,7 @@
 package linearizability
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -14,10 +15,12 @@ type bug struct {
 	seed func(calls []Call, at int) ([]Call, bool)
 }
 
-// after finds a call of this kind with a result that began when the one at `at` had ended.
+// after finds a call of this kind, about the same account, with a result that began when the one at
+// `at` had ended.
 func after(calls []Call, at int, ops ...string) (int, bool) {
 	for i := range calls {
-		if calls[i].Call > calls[at].End && calls[i].Result != nil && slices.Contains(ops, calls[i].Op) {
+		if calls[i].Call > calls[at].End && calls[i].Account == calls[at].Account &&
+			calls[i].Result != nil && slices.Contains(ops, calls[i].Op) {
 			return i, true
 		}
 	}
@@ -30,9 +33,12 @@ func isDone(call Call, op string) bool {
 
 // lone tells that no other call overlaps.
 func lone(calls []Call, at int) bool {
-	return !slices.ContainsFunc(calls, func(call Call) bool {
-		return call != calls[at] && call.Call <= calls[at].End && call.End >= calls[at].Call
-	})
+	for i, call := range calls {
+		if i != at && call.Call <= calls[at].End && call.End >= calls[at].Call {
+			return false
+		}
+	}
+	return true
 }
 
 var bugs = []bug{
@@ -121,13 +127,83 @@ var bugs = []bug{
 		second.Result, second.Call, second.End = &result, second.End, second.End+1
 		return slices.Insert(calls, get+1, second), true
 	}},
+	{"half of a chain is seen", "account", func(calls []Call, at int) ([]Call, bool) {
+		if !isDone(calls[at], "chain") {
+			return nil, false
+		}
+		links := calls[at].Links
+		second := len(links) - 1
+		if second == 0 || links[second].Op != "topup" {
+			return nil, false
+		}
+		// Another top-up of the same amount, behind it, is answered as if that of the chain had not been.
+		probe, answer := links[second], calls[at].Result.Links[second]
+		probe.ID, probe.Call, probe.End, probe.Result = "half", calls[at].End, calls[at].End+1, &answer
+		return slices.Insert(calls, at+1, probe), true
+	}},
+	{"a chain is carried out by half", "account", func(calls []Call, at int) ([]Call, bool) {
+		call := calls[at]
+		if call.Op != "chain" || call.Result == nil || call.Result.Denied == 0 || call.Result.Replayed == 1 {
+			return nil, false
+		}
+		result := *call.Result
+		result.Links = slices.Clone(result.Links)
+		for i, link := range call.Links {
+			if link.Op == "topup" && result.Links[i].Code == chainDenied {
+				result.Links[i].Code = "OK"
+				result.Links[i].Amount += link.Amount
+				calls[at].Result = &result
+				return calls, true
+			}
+		}
+		return nil, false
+	}},
+	{"a limit is exceeded", "account", func(calls []Call, at int) ([]Call, bool) {
+		get := calls[at]
+		if !isDone(get, "get") || get.Result.Used == 0 || get.Result.Left >= get.Result.Amount {
+			return nil, false
+		}
+		return slices.Insert(calls, at+1, debitBehind(get, get.Result.Left+1, "OK")), true
+	}},
+	{"a limit denies what it leaves", "account", func(calls []Call, at int) ([]Call, bool) {
+		get := calls[at]
+		if !isDone(get, "get") || min(get.Result.Left, get.Result.Amount) < 1 {
+			return nil, false
+		}
+		return slices.Insert(calls, at+1, debitBehind(get, 1, creditLimitReached)), true
+	}},
+	{"a limit forgets what was used", "account", func(calls []Call, at int) ([]Call, bool) {
+		if !isDone(calls[at], "get") || calls[at].Result.Used == 0 {
+			return nil, false
+		}
+		result := *calls[at].Result
+		result.Left, result.Used = result.Left+result.Used, 0
+		calls[at].Result = &result
+		return calls, true
+	}},
+}
+
+// debitBehind is a debit right behind a read of the account: its version says that nothing is between.
+func debitBehind(get Call, amount int64, code string) Call {
+	result := Outcome{Code: code, Version: get.Result.Version + 1}
+	if code == "OK" {
+		result.Amount = amount
+	}
+	return Call{
+		Call: get.End, End: get.End + 1, Op: "debit", Account: get.Account,
+		ID: "behind", Amount: amount, Result: &result,
+	}
 }
 
 // Each bug is seeded at every place of the kept histories that it fits.
 func TestSeededBugsAreFound(t *testing.T) {
-	histories, err := Read("testdata/kept.json")
-	if err != nil {
-		t.Fatal(err)
+	histories := map[string]History{}
+	for _, path := range []string{"testdata/kept.json", "testdata/slots.json"} {
+		read, err := Read(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(histories, read)
 	}
 	for _, bug := range bugs {
 		places := 0

@@ -6,6 +6,7 @@ package linearizability
 import (
 	"encoding/json"
 	"os"
+	"reflect"
 
 	"github.com/anishathalye/porcupine"
 )
@@ -16,15 +17,19 @@ type Call struct {
 	Call   int64 `json:"call"`
 	// End is when it returned. Without a result it is the moment at which the server that had
 	// it was surely gone: the call was executed before that, or never.
-	End       int64    `json:"end"`
-	Op        string   `json:"op"`
-	ID        string   `json:"id"`
-	Value     string   `json:"value"`
-	Amount    int64    `json:"amount"`
-	Number    int64    `json:"number"`
-	Used      int64    `json:"used"`
-	Requested int64    `json:"requested"`
-	Result    *Outcome `json:"result"`
+	End int64  `json:"end"`
+	Op  string `json:"op"`
+	// Account is which of the accounts of a hash slot it is about.
+	Account   int    `json:"account"`
+	ID        string `json:"id"`
+	Value     string `json:"value"`
+	Amount    int64  `json:"amount"`
+	Number    int64  `json:"number"`
+	Used      int64  `json:"used"`
+	Requested int64  `json:"requested"`
+	// Links are the commands of a chain: each has an account, an op and what belongs to it.
+	Links  []Call   `json:"links"`
+	Result *Outcome `json:"result"`
 }
 
 // Outcome is what came back. Fields that a kind of call does not have are zero.
@@ -35,16 +40,29 @@ type Outcome struct {
 	Amount   int64  `json:"amount"`
 	Held     int64  `json:"held"`
 	Last     int64  `json:"last"`
+	// Used and Left are of the limit, where the account has one.
+	Used int64 `json:"used"`
+	Left int64 `json:"left"`
+	// Denied is the number of the command of a chain that stands for it, 0 where none is denied.
+	Denied int64 `json:"denied"`
+	// Links are the answers of the commands of a chain.
+	Links []Outcome `json:"links"`
 	// Value is what a register held, empty when it held nothing.
 	Value string `json:"value"`
 }
 
-// History is all calls of one key.
+// History is all calls of one key, or of the accounts of one hash slot.
 type History struct {
 	// Kind is "account", "register" or "entity".
-	Kind   string `json:"kind"`
-	Credit int64  `json:"credit"`
-	Calls  []Call `json:"calls"`
+	Kind string `json:"kind"`
+	// Accounts is how many accounts the hash slot has; 0 is one, too.
+	Accounts int    `json:"accounts"`
+	Credit   int64  `json:"credit"`
+	Calls    []Call `json:"calls"`
+}
+
+func (o Outcome) equal(other Outcome) bool {
+	return reflect.DeepEqual(o, other)
 }
 
 // Read reads a file of histories by their keys.
@@ -82,17 +100,30 @@ func (h History) Model() porcupine.Model {
 		return model(func() state { return entity("") })
 	}
 	remembered := h.repeated()
-	return model(func() state { return newAccount(h.Credit, remembered) })
+	return model(func() state { return newPartition(max(1, h.Accounts), h.Credit, remembered) })
+}
+
+// remembered is the id of a balance command of an account.
+type remembered struct {
+	account int
+	txn     string
 }
 
 // repeated finds the ids that more than one balance command carries: others need not be
 // remembered.
-func (h History) repeated() map[string]bool {
-	seen, repeated := map[string]bool{}, map[string]bool{}
+func (h History) repeated() map[remembered]bool {
+	seen, repeated := map[remembered]bool{}, map[remembered]bool{}
+	note := func(call Call) {
+		if call.Op == "topup" || call.Op == "debit" || call.Op == "limit" {
+			id := remembered{call.Account, call.ID}
+			repeated[id] = seen[id]
+			seen[id] = true
+		}
+	}
 	for _, call := range h.Calls {
-		if call.Op == "topup" || call.Op == "debit" {
-			repeated[call.ID] = seen[call.ID]
-			seen[call.ID] = true
+		note(call)
+		for _, link := range call.Links {
+			note(link)
 		}
 	}
 	return repeated
@@ -116,7 +147,7 @@ func model(init func() state) porcupine.Model {
 				// Nobody knows: it was executed, or not.
 				return []interface{}{before, after}
 			}
-			if *result != outcome {
+			if !result.equal(outcome) {
 				return nil
 			}
 			return []interface{}{after}

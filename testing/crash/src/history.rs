@@ -13,9 +13,18 @@ pub(crate) struct Call {
     /// When it returned, ns. Without a result: when the server that had it was surely gone.
     pub(crate) end: i64,
     #[serde(flatten)]
-    pub(crate) act: Act,
+    pub(crate) link: Link,
     /// None when no reply has come: it was executed before `end`, or never.
     pub(crate) result: Option<Outcome>,
+}
+
+/// An act on an account.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Link {
+    /// Number of the account among those of its hash slot; 0 for other keys.
+    pub(crate) account: usize,
+    #[serde(flatten)]
+    pub(crate) act: Act,
 }
 
 /// Acts of a client.
@@ -27,10 +36,12 @@ pub(crate) enum Act {
     Read,
     Topup { id: String, amount: i64 },
     Debit { id: String, amount: i64 },
+    Limit { id: String, amount: i64 },
     Get,
     Reserve { id: String, number: u32, requested: i64 },
     Update { id: String, number: u32, used: i64, requested: i64 },
     Terminate { id: String, number: u32, used: i64 },
+    Chain { links: Vec<Link> },
 }
 
 /// Outcome of a call. What a kind of call does not have stays away.
@@ -48,16 +59,28 @@ pub(crate) struct Outcome {
     pub(crate) held: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) last: Option<i64>,
+    /// Of the limit of an account, where it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) used: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) left: Option<i64>,
+    /// Of a chain: the number of the command that was denied, and the answers of all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) denied: Option<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) links: Vec<Outcome>,
     /// Of a register; absent when it holds nothing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) value: Option<String>,
 }
 
-/// The calls of one key.
+/// The calls of one key, or of the accounts of one hash slot.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct History {
     /// `account` or `register`.
     pub(crate) kind: &'static str,
+    /// How many accounts the hash slot has.
+    pub(crate) accounts: usize,
     /// An account's first credit.
     pub(crate) credit: i64,
     pub(crate) calls: Vec<Call>,

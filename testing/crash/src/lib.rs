@@ -26,4 +26,6 @@ pub mod wire;
 pub use binary::Binary;
 pub use report::Report;
 pub use run::{Settings, run};
-pub use subject::{Pending, Requests, compare, limits, shown, value_of, words_of};
+pub use subject::{
+    Act, Pending, Requests, Said, Slot, SlotRequests, compare, limits, shown, value_of, words_of,
+};

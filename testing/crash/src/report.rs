@@ -19,6 +19,10 @@ pub struct Report {
     pub applied: u64,
     /// Stored answers that were given again after a restart.
     pub replays: u64,
+    /// Chains of several commands that were acknowledged.
+    pub chains: u64,
+    /// Refills that came in time.
+    pub refills: u64,
     /// Keys that were compared.
     pub keys: u64,
     /// Ends of logs that recovery has cut off.
@@ -39,6 +43,8 @@ impl Report {
         self.in_doubt += other.in_doubt;
         self.applied += other.applied;
         self.replays += other.replays;
+        self.chains += other.chains;
+        self.refills += other.refills;
         self.keys += other.keys;
         self.cuts += other.cuts;
         self.snapshots += other.snapshots;
@@ -58,6 +64,7 @@ impl fmt::Display for Report {
             "{} replies had come and {} requests were in doubt, {} of them executed",
             self.acknowledged, self.in_doubt, self.applied
         )?;
+        writeln!(f, "{} chains had come, {} refills were seen", self.chains, self.refills)?;
         writeln!(f, "{} snapshots completed, {} ends of logs cut off", self.snapshots, self.cuts)?;
         write!(
             f,

@@ -9,7 +9,9 @@ use crate::plan::{Plan, Start};
 use crate::report::Report;
 use crate::server::Server;
 use crate::shared::Shared;
-use crate::subject::{Account, Entity, Fleeting, Lease, PlainValue, Subject};
+use crate::subject::{
+    Account, Allowance, Chained, Counts, Entity, Fleeting, Lease, PlainValue, Subject,
+};
 use crate::verify::verify;
 use crate::wire::{Wire, text, words};
 use anyhow::{Context, Result, ensure};
@@ -27,6 +29,9 @@ const VALUES: usize = 20;
 const ENTITIES: usize = 10;
 const FLEETING: usize = 8;
 const LEASES: usize = 3;
+/// Hash slots of each client, with several accounts.
+const CHAINED: usize = 12;
+const ALLOWANCES: usize = 3;
 /// Rounds after which the shared keys are followed by others: histories are bounded.
 const EPOCH_ROUNDS: u64 = 5;
 
@@ -104,6 +109,9 @@ fn client(number: usize) -> Client {
     subjects
         .extend((0..FLEETING).map(|at| Box::new(Fleeting::new(format!("f{number}:{at}"))) as _));
     subjects.extend((0..LEASES).map(|at| Box::new(Lease::new(format!("l{number}:{at}"))) as _));
+    subjects.extend((0..CHAINED).map(|at| Box::new(Chained::new(format!("c{number}:{at}"))) as _));
+    subjects
+        .extend((0..ALLOWANCES).map(|at| Box::new(Allowance::new(format!("w{number}:{at}"))) as _));
     Client::new(number, subjects)
 }
 
@@ -112,6 +120,7 @@ impl Run<'_> {
     fn round(&mut self, plan: &Plan, is_first: bool) -> Result<Report> {
         let home = self.settings.directory.clone();
         let mut report = Report { rounds: 1, ..Report::default() };
+        let before = self.counts();
         let mut server = Server::spawn(self.binary, &home, plan.start)?;
         let port = server.port()?;
         report.divided += self.divided(plan.start);
@@ -138,7 +147,16 @@ impl Run<'_> {
             verify(port, &mut self.clients, &self.shared, &mut self.known, since, &mut self.random);
         report.add(&shown.with_context(|| server.said())?);
         server.kill()?;
+        let after = self.counts();
+        report.chains = after.chains - before.chains;
+        report.refills = after.refills - before.refills;
         Ok(report)
+    }
+
+    /// Sums over all subjects.
+    fn counts(&self) -> Counts {
+        let subjects = self.clients.iter().flat_map(|client| &client.subjects);
+        subjects.fold(Counts::default(), |sum, subject| sum.plus(subject.counts()))
     }
 
     /// 1 when the store was divided among another number of threads.

@@ -1,8 +1,9 @@
-//! Keys that all clients use at once: accounts with a chain of updates, and registers. What each
-//! client saw goes into a history.
+//! Keys that all clients use at once: accounts with sessions that clients update in turns, accounts of
+//! one hash slot with chains of commands and limits, and registers. What each client saw goes into a
+//! history.
 
 use crate::clock::ns;
-use crate::history::{Act, Call, Histories, History, Outcome};
+use crate::history::{Act, Call, Histories, History, Link, Outcome};
 use crate::wire::{Words, array, entry, int, text, words};
 use anyhow::{Context, Result, bail};
 use scurry_conformance::Value;
@@ -12,22 +13,32 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The first credit of an account.
 pub(crate) const CREDIT: i64 = 600;
 const ACCOUNTS: usize = 5;
+/// Hash slots with several accounts.
+const SLOTS: usize = 3;
+const SLOTS_END: usize = ACCOUNTS + SLOTS;
 const REGISTERS: usize = 4;
 
-/// A key, and all that was asked of it.
+/// A register, or the accounts of a hash slot, and all that was asked of it.
 struct Key {
     name: String,
-    is_account: bool,
-    chain: Mutex<Chain>,
+    /// None for a register.
+    accounts: Vec<String>,
+    turns: Mutex<Turns>,
     calls: Mutex<Vec<Call>>,
 }
 
-/// The session that clients update in turns.
+/// State from which clients draw their acts.
 #[derive(Default)]
-struct Chain {
-    session: Option<String>,
-    number: u32,
+struct Turns {
+    /// Of each account, the session that clients update in turns.
+    sessions: Vec<Session>,
     serial: u64,
+}
+
+#[derive(Clone, Default)]
+struct Session {
+    id: Option<String>,
+    number: u32,
 }
 
 /// A call that has no reply yet.
@@ -35,7 +46,7 @@ pub(crate) struct Pending {
     key: usize,
     client: usize,
     call: i64,
-    act: Act,
+    link: Link,
 }
 
 /// The keys.
@@ -45,11 +56,17 @@ impl Shared {
     /// Keys that no earlier epoch has used.
     pub(crate) fn new(epoch: u64) -> Shared {
         let key = |at: usize| {
-            let is_account = at < ACCOUNTS;
-            let name = format!("{}{epoch}:{at}", if is_account { "shared" } else { "register" });
-            Key { name, is_account, chain: Mutex::default(), calls: Mutex::default() }
+            let (stem, accounts) = match at {
+                0..ACCOUNTS => ("shared", 1),
+                ACCOUNTS..SLOTS_END => ("slot", 2),
+                _ => ("register", 0),
+            };
+            let name = format!("{stem}{epoch}:{at}");
+            let accounts = [name.clone(), format!("{{{name}}}:team")][..accounts].to_vec();
+            let turns = Turns { sessions: vec![Session::default(); accounts.len()], serial: 0 };
+            Key { name, accounts, turns: Mutex::new(turns), calls: Mutex::default() }
         };
-        Shared((0..ACCOUNTS + REGISTERS).map(key).collect())
+        Shared((0..SLOTS_END + REGISTERS).map(key).collect())
     }
 
     /// How many keys there are.
@@ -59,26 +76,33 @@ impl Shared {
 
     /// Requests that make the accounts. They are no part of the histories.
     pub(crate) fn creates(&self) -> Vec<Words> {
-        let accounts = self.0.iter().filter(|key| key.is_account);
-        let line = |key: &Key| words(&format!("SCUR.CREATE {} BUCKET b cent {CREDIT}", key.name));
-        accounts.map(line).collect()
+        let line = |id: &str| words(&format!("SCUR.CREATE {id} BUCKET b cent {CREDIT}"));
+        self.accounts().map(line).collect()
     }
 
     /// Ids of the accounts.
     pub(crate) fn accounts(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(|key| key.is_account).map(|key| key.name.as_str())
+        self.0.iter().flat_map(|key| &key.accounts).map(String::as_str)
     }
 
     /// A call on a key.
     pub(crate) fn call(&self, key: usize, client: usize, random: &mut Random) -> (Pending, Words) {
-        let act = self.0[key].act(random);
-        self.pending(key, client, act)
+        let link = self.0[key].act(random);
+        self.pending(key, client, link)
     }
 
-    /// A read of each key.
+    /// A read of each account and register.
     pub(crate) fn reads(&self, client: usize) -> Vec<(Pending, Words)> {
-        let read = |key: &Key| if key.is_account { Act::Get } else { Act::Read };
-        (0..self.0.len()).map(|at| self.pending(at, client, read(&self.0[at]))).collect()
+        let mut reads = Vec::new();
+        for (at, key) in self.0.iter().enumerate() {
+            if key.accounts.is_empty() {
+                reads.push(self.pending(at, client, Link { account: 0, act: Act::Read }));
+            }
+            for account in 0..key.accounts.len() {
+                reads.push(self.pending(at, client, Link { account, act: Act::Get }));
+            }
+        }
+        reads
     }
 
     /// Calls with an id that were made before, once more: those that have no result, and a few
@@ -90,82 +114,155 @@ impl Shared {
         random: &mut Random,
     ) -> Vec<(Pending, Words)> {
         let mut again = Vec::new();
-        for (at, key) in self.0.iter().enumerate().filter(|(_, key)| key.is_account) {
+        for (at, key) in self.0.iter().enumerate().filter(|(_, key)| !key.accounts.is_empty()) {
             let calls = lock(&key.calls);
-            let has_id = |call: &&Call| !matches!(call.act, Act::Get);
+            let has_id = |call: &&Call| !matches!(call.link.act, Act::Get);
             let recent = calls.iter().filter(|call| call.end >= since).filter(has_id);
             for call in recent {
                 if call.result.is_none() || random.one_in(30) {
-                    again.push(self.pending(at, client, call.act.clone()));
+                    again.push(self.pending(at, client, call.link.clone()));
                 }
             }
         }
         again
     }
 
-    fn pending(&self, key: usize, client: usize, act: Act) -> (Pending, Words) {
-        let words = words(&line(&self.0[key].name, &act));
-        (Pending { key, client, call: ns(), act }, words)
+    fn pending(&self, key: usize, client: usize, link: Link) -> (Pending, Words) {
+        let words = self.0[key].words(&link);
+        (Pending { key, client, call: ns(), link }, words)
     }
 
     /// A reply has come.
     pub(crate) fn returned(&self, pending: Pending, reply: &Value) -> Result<()> {
-        let Pending { key, client, call, act } = pending;
-        let outcome = outcome(&act, reply).with_context(|| format!("{act:?} says {reply}"))?;
+        let Pending { key, client, call, link } = pending;
+        let outcome =
+            outcome(&link.act, reply).with_context(|| format!("{link:?} says {reply}"))?;
         let key = &self.0[key];
-        if let (Act::Reserve { id, .. }, "OK") = (&act, outcome.code.as_str()) {
-            let mut chain = lock(&key.chain);
-            (chain.session, chain.number) = (Some(id.clone()), 0);
-        }
-        lock(&key.calls).push(Call { client, call, end: ns(), act, result: Some(outcome) });
+        key.opened(&link, &outcome);
+        lock(&key.calls).push(Call { client, call, end: ns(), link, result: Some(outcome) });
         Ok(())
     }
 
     /// No reply will come, and the server is gone.
     pub(crate) fn lost(&self, pending: Pending) {
-        let Pending { key, client, call, act } = pending;
-        lock(&self.0[key].calls).push(Call { client, call, end: ns(), act, result: None });
+        let Pending { key, client, call, link } = pending;
+        lock(&self.0[key].calls).push(Call { client, call, end: ns(), link, result: None });
     }
 
     /// Everything that was seen.
     pub(crate) fn into_histories(self) -> Histories {
         let history = |key: Key| {
-            let kind = if key.is_account { "account" } else { "register" };
+            let accounts = key.accounts.len();
+            let kind = if accounts > 0 { "account" } else { "register" };
             let mut calls = key.calls.into_inner().unwrap_or_else(PoisonError::into_inner);
             calls.sort_by_key(|call| call.call);
-            (key.name, History { kind, credit: CREDIT, calls })
+            (key.name, History { kind, accounts, credit: CREDIT, calls })
         };
         self.0.into_iter().map(history).collect()
     }
 }
 
 impl Key {
-    fn act(&self, random: &mut Random) -> Act {
-        let mut chain = lock(&self.chain);
-        chain.serial += 1;
-        let serial = chain.serial;
-        if !self.is_account {
-            return match random.below(20) {
+    fn act(&self, random: &mut Random) -> Link {
+        let turns = &mut *lock(&self.turns);
+        turns.serial += 1;
+        let serial = turns.serial;
+        if self.accounts.is_empty() {
+            let act = match random.below(20) {
                 0..9 => Act::Set { value: format!("r{serial}") },
                 9 => Act::Del,
                 _ => Act::Read,
             };
+            return Link { account: 0, act };
         }
+        let account = random.below(self.accounts.len());
+        if self.accounts.len() > 1 {
+            let other = (account + 1) % self.accounts.len();
+            match random.below(20) {
+                0..4 => return transfer(account, other, serial, random),
+                4..10 => {
+                    let mut link = |account| {
+                        let act = turns.act(account, random);
+                        Link { account, act }
+                    };
+                    let mut links = vec![link(account), link(other)];
+                    links.retain(|link| !matches!(link.act, Act::Get));
+                    if !links.is_empty() {
+                        return Link { account, act: Act::Chain { links } };
+                    }
+                }
+                10..12 => {
+                    let (id, amount) = (format!("l{serial}"), random.between(0, 3_000));
+                    return Link { account, act: Act::Limit { id, amount } };
+                }
+                _ => {}
+            }
+        }
+        Link { account, act: turns.act(account, random) }
+    }
+
+    /// Notes the sessions that a call has opened.
+    fn opened(&self, Link { account, act }: &Link, outcome: &Outcome) {
+        match act {
+            Act::Reserve { id, .. } if outcome.code == "OK" => {
+                let session = Session { id: Some(id.clone()), number: 0 };
+                lock(&self.turns).sessions[*account] = session;
+            }
+            Act::Chain { links } => {
+                links.iter().zip(&outcome.links).for_each(|(link, outcome)| {
+                    self.opened(link, outcome);
+                });
+            }
+            _ => {}
+        }
+    }
+
+    /// The request that asks for this.
+    fn words(&self, Link { account, act }: &Link) -> Words {
+        let key = self.accounts.get(*account).unwrap_or(&self.name);
+        let Act::Chain { links } = act else { return words(&line(key, act)) };
+        let mut request = words("SCUR.CHAIN");
+        for link in links {
+            let account = &self.accounts[link.account];
+            let mut command = words(&line(account, &link.act));
+            command.remove(1);
+            request.extend(words(&format!("{account} {}", command.len())));
+            request.append(&mut command);
+        }
+        request
+    }
+}
+
+/// A chain that moves an amount from one account to another.
+fn transfer(from: usize, to: usize, serial: u64, random: &mut Random) -> Link {
+    let (id, amount) = (format!("m{serial}"), random.between(1, 200));
+    let links = vec![
+        Link { account: from, act: Act::Debit { id: id.clone(), amount } },
+        Link { account: to, act: Act::Topup { id, amount } },
+    ];
+    Link { account: from, act: Act::Chain { links } }
+}
+
+impl Turns {
+    fn act(&mut self, account: usize, random: &mut Random) -> Act {
+        self.serial += 1;
+        let serial = self.serial;
+        let turn = &mut self.sessions[account];
         let amount = random.between(1, 120);
-        let session = chain.session.clone();
+        let session = turn.id.clone();
         match (random.below(20), session) {
             (0..4, _) => Act::Topup { id: format!("t{serial}"), amount },
             (4..8, _) => Act::Debit { id: format!("d{serial}"), amount },
             (8..11, _) => Act::Get,
             (11..19, Some(id)) => {
-                chain.number += 1;
+                turn.number += 1;
                 let used = random.between(0, 90);
-                Act::Update { id, number: chain.number, used, requested: amount }
+                Act::Update { id, number: turn.number, used, requested: amount }
             }
             (19, Some(id)) => {
-                chain.session = None;
-                chain.number += 1;
-                Act::Terminate { id, number: chain.number, used: amount }
+                turn.id = None;
+                turn.number += 1;
+                Act::Terminate { id, number: turn.number, used: amount }
             }
             _ => Act::Reserve { id: format!("s{serial}"), number: 0, requested: amount },
         }
@@ -176,6 +273,7 @@ fn lock<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The line of all that is about one key.
 fn line(key: &str, act: &Act) -> String {
     match act {
         Act::Set { value } => format!("SET {key} {value}"),
@@ -184,6 +282,9 @@ fn line(key: &str, act: &Act) -> String {
         Act::Get => format!("SCUR.GET {key}"),
         Act::Topup { id, amount } => format!("SCUR.TOPUP {key} {id} b {amount}"),
         Act::Debit { id, amount } => format!("SCUR.DEBIT {key} {id} cent {amount}"),
+        Act::Limit { id, amount } => {
+            format!("SCUR.LIMIT {key} {id} most UNIT cent AMOUNT {amount}")
+        }
         Act::Reserve { id, number, requested } => {
             format!("SCUR.RESERVE {key} {id} {number} ITEM 1 cent REQUESTED {requested}")
         }
@@ -193,6 +294,8 @@ fn line(key: &str, act: &Act) -> String {
         Act::Terminate { id, number, used } => {
             format!("SCUR.TERMINATE {key} {id} {number} ITEM 1 cent USED {used}")
         }
+        // Of several keys.
+        Act::Chain { .. } => String::new(),
     }
 }
 
@@ -212,9 +315,15 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
             let [bucket] = array(entry(reply, "buckets")?)? else { bail!("not one bucket") };
             let [_, _, available, held, ..] = array(bucket)? else { bail!("no bucket") };
             let (amount, held) = (Some(number(available)?), Some(number(held)?));
-            Outcome { amount, held, version: Some(number(entry(reply, "version")?)?), ..ok }
+            let (mut used, mut left) = (None, None);
+            if let [limit] = array(entry(reply, "limits")?)? {
+                let [_, _, _, _, of_it, _, rest, ..] = array(limit)? else { bail!("no limit") };
+                (used, left) = (Some(number(of_it)?), Some(number(rest)?));
+            }
+            let version = Some(number(entry(reply, "version")?)?);
+            Outcome { amount, held, used, left, version, ..ok }
         }
-        Act::Topup { .. } | Act::Debit { .. } => {
+        Act::Topup { .. } | Act::Debit { .. } | Act::Limit { .. } => {
             let [code, replayed, version, amount, ..] = array(reply)? else {
                 bail!("not four or more")
             };
@@ -236,6 +345,19 @@ fn outcome(act: &Act, reply: &Value) -> Result<Outcome> {
                 version: Some(number(version)?),
                 amount: Some(number(granted)?),
                 last: Some(number(last)?),
+                ..ok
+            }
+        }
+        Act::Chain { links } => {
+            let [code, replayed, denied, answers] = array(reply)? else { bail!("not four") };
+            let pairs = links.iter().zip(array(answers)?);
+            Outcome {
+                code: text(code)?,
+                replayed: Some(number(replayed)?),
+                denied: Some(number(denied)?),
+                links: pairs
+                    .map(|(link, answer)| outcome(&link.act, answer))
+                    .collect::<Result<_>>()?,
                 ..ok
             }
         }

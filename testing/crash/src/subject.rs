@@ -6,6 +6,8 @@
 //! first part of what was in doubt, each request of it as a whole: any other state is an error.
 
 mod account;
+mod allowance;
+mod chained;
 mod entity;
 mod expected;
 mod fleeting;
@@ -13,15 +15,21 @@ mod lease;
 mod op_words;
 mod requests;
 pub mod shown;
+mod slot;
 mod value;
 
 pub(crate) use account::Account;
+pub(crate) use allowance::Allowance;
+pub(crate) use chained::Chained;
 pub(crate) use entity::Entity;
+use expected::compare_chain;
 pub use expected::{compare, limits, value_of};
 pub(crate) use fleeting::Fleeting;
 pub(crate) use lease::Lease;
 pub use op_words::words_of;
+use op_words::words_of_chain;
 pub use requests::{Pending, Requests};
+pub use slot::{Act, Said, Slot, SlotRequests};
 pub(crate) use value::PlainValue;
 
 use crate::wire::Words;
@@ -36,6 +44,27 @@ pub(crate) struct Doubt {
     pub(crate) requests: usize,
     /// How many of them were executed, as far as one can see.
     pub(crate) applied: usize,
+}
+
+/// Outcomes of requests that a test would be worth nothing without.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Stored answers that were given again, and were right.
+    pub(crate) replays: u64,
+    /// Chains of several commands that were carried out or denied.
+    pub(crate) chains: u64,
+    /// Refills that came in time.
+    pub(crate) refills: u64,
+}
+
+impl Counts {
+    pub(crate) fn plus(self, other: Counts) -> Counts {
+        Counts {
+            replays: self.replays + other.replays,
+            chains: self.chains + other.chains,
+            refills: self.refills + other.refills,
+        }
+    }
 }
 
 /// Between which times the replies of looks were formed, ms.
@@ -67,8 +96,8 @@ pub(crate) trait Subject: Send {
     /// [`Subject::replied`]: those that were in doubt, and some that were acknowledged.
     fn again(&mut self, random: &mut Random) -> Vec<Words>;
 
-    /// How many stored answers were given again, and were right.
-    fn replays(&self) -> u64 {
-        0
+    /// Counts so far.
+    fn counts(&self) -> Counts {
+        Counts::default()
     }
 }

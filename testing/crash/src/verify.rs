@@ -13,7 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The client of the histories that stands for this check.
 const CLIENT: usize = 1_000;
-/// The unit of accounts whose sessions end by themselves: its totals move at any time.
+/// The unit of accounts whose sessions end, or whose buckets are refilled, by themselves: its totals
+/// move at any time.
 const MOVING_UNIT: &str = "sec";
 /// Sums of a unit in AUDIT, behind its name; TOTALS has one more.
 const SUMS: usize = 8;
@@ -37,8 +38,12 @@ pub(crate) fn verify(
         let asked = Asked { from_ms, to_ms: wall_ms() };
         for (own, looks) in client.subjects.iter_mut().zip(looks) {
             let replies: Vec<Value> = replies.by_ref().take(looks.len()).collect();
-            if matches!(replies.first(), Some(Value::Map(_))) {
-                known.insert(own.key().to_owned());
+            for (look, reply) in looks.iter().zip(&replies) {
+                if let ([command, id], Value::Map(_)) = (&look[..], reply)
+                    && command == b"SCUR.GET"
+                {
+                    known.insert(String::from_utf8_lossy(id).into_owned());
+                }
             }
             let doubt = own.found(&replies, asked).with_context(|| own.key().to_owned())?;
             report.in_doubt += doubt.requests as u64;
@@ -54,12 +59,12 @@ pub(crate) fn verify(
     }
     for client in &mut *clients {
         for own in &mut client.subjects {
-            let before = own.replays();
+            let before = own.counts().replays;
             let again = own.again(random);
             for reply in wire.ask_all(&again)? {
                 own.replied(&reply).with_context(|| format!("{} once more", own.key()))?;
             }
-            report.replays += own.replays() - before;
+            report.replays += own.counts().replays - before;
         }
     }
     for (pending, words) in shared.again(CLIENT, since, random) {

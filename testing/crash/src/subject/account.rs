@@ -1,7 +1,7 @@
 //! An account of one client, beside the naive model of it.
 
 use super::requests::{Pending, Requests};
-use super::{Asked, Doubt, Subject, compare, limits, shown, words_of};
+use super::{Asked, Counts, Doubt, Subject, compare, limits, shown, words_of};
 use crate::wire::{Words, words};
 use anyhow::{Result, bail};
 use scurry_conformance::Value;
@@ -126,7 +126,7 @@ impl Subject for Account {
         ops.into_iter().map(|op| self.send(op)).collect()
     }
 
-    fn replays(&self) -> u64 {
-        self.replays
+    fn counts(&self) -> Counts {
+        Counts { replays: self.replays, ..Counts::default() }
     }
 }

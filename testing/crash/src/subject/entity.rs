@@ -1,7 +1,7 @@
 //! An entity of one client: with versions that the client gives, so that a write can be
 //! repeated, or with those of the server.
 
-use super::{Asked, Doubt, Subject};
+use super::{Asked, Counts, Doubt, Subject};
 use crate::clock::wall_ms;
 use crate::wire::{Words, array, int, words};
 use anyhow::{Result, bail, ensure};
@@ -192,7 +192,7 @@ impl Subject for Entity {
         acts.into_iter().map(|act| self.send(act)).collect()
     }
 
-    fn replays(&self) -> u64 {
-        self.replays
+    fn counts(&self) -> Counts {
+        Counts { replays: self.replays, ..Counts::default() }
     }
 }

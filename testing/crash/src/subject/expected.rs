@@ -2,8 +2,8 @@
 
 use anyhow::{Result, ensure};
 use scurry_conformance::Value;
-use scurry_ledger::{Answer, Cause, CodeKind, ItemAnswer, ItemKey, Limits};
-use scurry_model::{ModelResult, Op};
+use scurry_ledger::{Answer, Cause, Code, CodeKind, ItemAnswer, ItemKey, Limits};
+use scurry_model::{ChainOp, ModelChainResult, ModelResult, Op};
 
 /// The bounds that servers are started with: nothing is forgotten and no session ends by itself while
 /// a run lasts, and all that is remembered finds its place.
@@ -31,6 +31,44 @@ pub fn compare(op: &Op, expected: &ModelResult, reply: &Value) -> Result<()> {
     };
     ensure!(right, "{op:?} is answered {reply}, and the model says {expected:?}");
     Ok(())
+}
+
+/// The reply to a chain must be what the model says.
+pub(super) fn compare_chain(
+    chain: &ChainOp,
+    expected: &ModelChainResult,
+    reply: &Value,
+) -> Result<()> {
+    let right = match expected {
+        ModelChainResult::Reject(link, code) => {
+            let mut head = format!("{} {} ", code.name(), *code as u8);
+            if let Some(link) = link {
+                head = format!("{head}command {}, account {}: ", link + 1, chain[*link].0);
+            }
+            matches!(reply, Value::Error(text) if text.starts_with(&head))
+        }
+        ModelChainResult::Commit(answers) => *reply == value_of_chain(chain, answers, 0),
+        ModelChainResult::Replay(answers) => *reply == value_of_chain(chain, answers, 1),
+    };
+    ensure!(right, "{chain:?} is answered {reply}, and the model says {expected:?}");
+    Ok(())
+}
+
+/// The reply to a chain whose commands have these answers.
+fn value_of_chain(chain: &ChainOp, answers: &[Answer], replayed: i128) -> Value {
+    let is_denied = |code: Code| matches!(code, Code::CreditLimitReached | Code::ServiceDenied);
+    let codes: Vec<Code> = answers.iter().map(Answer::code).collect();
+    let by_itself = codes.iter().position(|code| is_denied(*code));
+    // In a chain of duplicates one may stand alone that another chain has denied.
+    let denied = by_itself.or_else(|| codes.iter().position(|code| *code == Code::ChainDenied));
+    let code = denied.map_or(Code::Ok, |at| codes[at]);
+    let values = chain.iter().zip(answers).map(|((_, op), answer)| value_of(op, answer, replayed));
+    Value::Array(vec![
+        Value::Word(code.name().as_bytes().to_vec()),
+        Value::Int(replayed),
+        Value::Int(denied.map_or(0, |at| at as i128 + 1)),
+        Value::Array(values.collect()),
+    ])
 }
 
 /// The reply to a request that has this answer, `replayed` 1 or 0.

@@ -2,12 +2,24 @@
 
 use crate::wire::{Words, words};
 use scurry_ledger::{BucketAttributes, Counted, ItemAmount, ItemRequest, LimitTerms};
-use scurry_model::{Op, Request};
+use scurry_model::{ChainOp, Op, Request};
 use std::fmt::Write as _;
 
 /// The request that asks for this.
 pub fn words_of(account: &str, op: &Op) -> Words {
     words(&line(account, op))
+}
+
+/// The request that asks for this chain.
+pub(super) fn words_of_chain(chain: &ChainOp) -> Words {
+    let mut request = words("SCUR.CHAIN");
+    for (account, op) in chain {
+        let mut command = words_of(account, op);
+        command.remove(1);
+        request.extend([account.clone().into_bytes(), command.len().to_string().into_bytes()]);
+        request.append(&mut command);
+    }
+    request
 }
 
 fn line(id: &str, op: &Op) -> String {

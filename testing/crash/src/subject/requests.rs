@@ -1,7 +1,7 @@
 //! Requests to one account, drawn from a seed: what clients ask, and now and then once more.
 
-use scurry_ledger::{BucketAttributes, NewBucket, Status};
-use scurry_model::{ModelResult, Op, Random, Request, Snapshot, name};
+use scurry_ledger::{BucketAttributes, Counted, LimitTerms, NewBucket, Status};
+use scurry_model::{ModelResult, Op, Random, Request, Snapshot, key, name};
 use std::collections::VecDeque;
 
 /// An account with so many transactions is wound up and deleted.
@@ -10,6 +10,8 @@ const TRANSACTIONS_MAX: usize = 150;
 const TOMBSTONES_MAX: usize = 100;
 /// Requests that may be sent once more.
 const RECENT_MAX: usize = 30;
+/// Keys of the item that counts data: a number, and a text.
+const DATA_KEYS: [&str; 2] = ["7", "10.4711"];
 
 /// Requests without a reply, and what the model says to them.
 pub type Pending = VecDeque<(Op, ModelResult)>;
@@ -40,14 +42,11 @@ impl Requests {
     /// The next one. The account is as the model shows it after what is pending.
     pub fn next(&mut self, shot: Option<&Snapshot>, pending: &Pending, random: &mut Random) -> Op {
         let Some(shot) = shot else { return create() };
-        let is_full = shot.transactions >= TRANSACTIONS_MAX || shot.tombstones >= TOMBSTONES_MAX;
-        if is_full && !self.ids_only {
+        if self.must_wind_up(shot) {
             return self.wind_up(shot);
         }
-        match shot.status {
-            Status::Closed => return Op::Delete { force: true },
-            Status::Suspended if random.one_in(3) => return Op::status(Status::Active),
-            _ => {}
+        if shot.status == Status::Suspended && random.one_in(3) {
+            return Op::status(Status::Active);
         }
         let bucket = random.pick(&["main", "gift", "data"]);
         let unit = if bucket == "data" { "octet" } else { "cent" };
@@ -61,10 +60,9 @@ impl Requests {
             }
             15..25 => Op::debit(&self.fresh('d'), unit, random.between(1, 90)),
             25..30 => self.refund(random),
-            // Of no period: the model's clock is not the server's.
-            30 => Op::limit(&self.fresh('l'), "most", "octet", random.between(0, 900), None),
-            31..34 => Op::counter(&self.fresh('c'), "calls", random.pick(&[1, 1, -1]), None),
-            34..46 => self.once_more(pending, random),
+            30..33 => self.limit(random),
+            33..35 => Op::counter(&self.fresh('c'), "calls", random.pick(&[1, 1, -1]), None),
+            35..46 => self.once_more(pending, random),
             46..60 => self.reserve(random),
             60..84 => self.update(random, shot),
             84..97 => self.terminate(random, shot),
@@ -75,6 +73,44 @@ impl Requests {
             _ if self.ids_only => self.once_more(pending, random),
             _ => Op::status(Status::Suspended),
         }
+    }
+
+    /// True for an account that remembers so much that it is wound up.
+    pub(super) fn must_wind_up(&self, shot: &Snapshot) -> bool {
+        let is_full = shot.transactions >= TRANSACTIONS_MAX || shot.tombstones >= TOMBSTONES_MAX;
+        is_full && !self.ids_only || shot.status == Status::Closed
+    }
+
+    /// A command of a chain.
+    pub(super) fn link(&mut self, shot: Option<&Snapshot>, random: &mut Random) -> Op {
+        match (shot, random.below(20)) {
+            (None, _) | (_, 0..5) => self.reserve(random),
+            (Some(shot), 5..11) => self.update(random, shot),
+            (Some(shot), 11..14) => self.terminate(random, shot),
+            (_, 14..17) => Op::debit(&self.fresh('d'), "cent", random.between(1, 300)),
+            (_, 17) => self.refund(random),
+            _ => Op::topup(&self.fresh('t'), "gift", random.between(1, 200)),
+        }
+    }
+
+    /// A limit that is set, to what denies at times, or removed. Of no period: the model's clock is
+    /// not the server's.
+    fn limit(&mut self, random: &mut Random) -> Op {
+        let set = |counted, amount| LimitTerms::Set {
+            counted,
+            amount,
+            period: None,
+            offset_minutes: None,
+        };
+        let of = |unit, item| Counted::Units { unit: name(unit), item };
+        let (limit, terms) = match random.below(5) {
+            0 => ("spend", set(of("cent", None), random.between(0, 2_000))),
+            1 => ("data", set(of("octet", None), random.between(0, 30_000))),
+            2 => ("rated", set(of("octet", Some(key(DATA_KEYS[1]))), random.between(0, 9_000))),
+            3 => ("open", set(Counted::Sessions, random.between(0, 20))),
+            _ => (random.pick(&["spend", "data", "rated", "open"]), LimitTerms::Remove),
+        };
+        Op::Limit { txn: self.fresh('l'), limit: name(limit), terms }
     }
 
     /// The next step on the way to an account that can be deleted.
@@ -117,8 +153,11 @@ impl Requests {
 
     fn reserve(&mut self, random: &mut Random) -> Op {
         let request = Request::new(&self.fresh('s'), 0).ask(1, "cent", random.between(1, 300));
-        let data = random.one_in(2);
-        let mut request = if data { request.ask(7, "octet", 5_000) } else { request };
+        let data = random.one_in(2).then(|| key(random.pick(&DATA_KEYS)));
+        let mut request = match data {
+            Some(key) => request.ask(key, "octet", 5_000),
+            None => request,
+        };
         if random.one_in(4) {
             request.blob = Some(self.fresh('x').into_bytes());
         }
@@ -141,8 +180,11 @@ impl Requests {
         };
         let (used, requested) = (random.between(0, 150), random.between(1, 300));
         let request = Request::new(&id, number).both(1, "cent", used, requested);
-        let data = random.one_in(3);
-        let request = if data { request.both(7, "octet", used, 900) } else { request };
+        let data = random.one_in(3).then(|| key(random.pick(&DATA_KEYS)));
+        let request = match data {
+            Some(key) => request.both(key, "octet", used, 900),
+            None => request,
+        };
         request.update()
     }
 
@@ -168,6 +210,7 @@ impl Requests {
         (0..count).map(|_| recent[random.below(recent.len())].clone()).collect()
     }
 
+    /// An id that was never used.
     fn fresh(&mut self, of: char) -> String {
         self.serial += 1;
         format!("{of}{}", self.serial)

@@ -1,0 +1,238 @@
+//! An account whose bucket is refilled while the test runs: its hours begin at any minute, by the
+//! offset of their clocks. The refill comes once and in time, also when no server ran at that moment.
+
+use super::{Asked, Counts, Doubt, Subject};
+use crate::clock::wall_ms;
+use crate::wire::{Words, array, entry, int, words};
+use anyhow::{Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_model::Random;
+use std::collections::VecDeque;
+
+/// How far the server's reading of the clock may be from ours, ms.
+const SLACK_MS: i64 = 600;
+const MINUTE_MS: i64 = 60_000;
+const HOUR_MS: i64 = 60 * MINUTE_MS;
+const CREDIT: i128 = 1_000;
+/// Amount that a refill brings.
+const AMOUNT: i128 = 700;
+/// Amount that a session holds, over the refill too.
+const HELD: i128 = 100;
+/// No more debits of 1 than these are made from one account: it is audited then, until it is
+/// refilled and another follows it.
+const DEBITS_MAX: i128 = 300;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Act {
+    Create,
+    Reserve,
+    Debit,
+    Audit,
+}
+
+/// The account but for what its clock does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct State {
+    is_there: bool,
+    is_held: bool,
+    debits: i128,
+}
+
+/// The account.
+pub(crate) struct Allowance {
+    key: String,
+    number: u64,
+    known: State,
+    sent: State,
+    open: VecDeque<Act>,
+    /// Makes ids of debits.
+    serial: u64,
+    /// When the period begins that follows the one in which the account is made, ms.
+    refill_ms: i64,
+    /// When it was seen to be there first, ms.
+    seen_ms: Option<i64>,
+    is_refilled: bool,
+    counts: Counts,
+}
+
+impl State {
+    fn act(mut self, act: Act) -> State {
+        match act {
+            Act::Create => self.is_there = true,
+            Act::Reserve => self.is_held = true,
+            Act::Debit => self.debits += 1,
+            Act::Audit => {}
+        }
+        self
+    }
+}
+
+impl Allowance {
+    pub(crate) fn new(key: String) -> Allowance {
+        let mut allowance = Allowance {
+            key,
+            number: 0,
+            known: State::default(),
+            sent: State::default(),
+            open: VecDeque::new(),
+            serial: 0,
+            refill_ms: 0,
+            seen_ms: None,
+            is_refilled: false,
+            counts: Counts::default(),
+        };
+        allowance.follow();
+        allowance
+    }
+
+    /// The next account.
+    fn follow(&mut self) {
+        self.number += 1;
+        let stem = self.key.split('.').next().unwrap_or_default().to_owned();
+        self.key = format!("{stem}.{}", self.number);
+        (self.known, self.sent) = (State::default(), State::default());
+        (self.seen_ms, self.is_refilled) = (None, false);
+    }
+
+    fn act(&self, random: &mut Random) -> Act {
+        match self.sent {
+            State { is_there: false, .. } => Act::Create,
+            State { is_held: false, .. } => Act::Reserve,
+            State { debits, .. } if debits < DEBITS_MAX && random.one_in(4) => Act::Debit,
+            _ => Act::Audit,
+        }
+    }
+
+    fn words(&mut self, act: Act) -> Words {
+        let id = &self.key;
+        words(&match act {
+            Act::Create => {
+                // The next minute is the beginning of an hour, but for one that is too near.
+                let minute = (wall_ms() + 2 * SLACK_MS) / MINUTE_MS + 1;
+                self.refill_ms = minute * MINUTE_MS;
+                let offset = (60 - minute % 60) % 60;
+                // Of a unit of its own: TOTALS has no refills of accounts that nobody touches.
+                format!(
+                    "SCUR.CREATE {id} BUCKET b sec {CREDIT} PERIOD hour OFFSET {offset} AMOUNT {AMOUNT}"
+                )
+            }
+            Act::Reserve => format!("SCUR.RESERVE {id} s 0 ITEM 10.4711 sec REQUESTED {HELD}"),
+            Act::Debit => {
+                self.serial += 1;
+                format!("SCUR.DEBIT {id} d{} sec 1", self.serial)
+            }
+            Act::Audit => format!("SCUR.AUDIT {id}"),
+        })
+    }
+
+    /// True where the refill must be there at some time of `asked`, and where it may be.
+    fn is_due(&self, asked: Asked) -> (bool, bool) {
+        let was_there = self.seen_ms.is_some_and(|seen| seen + SLACK_MS < self.refill_ms);
+        let is_over = self.refill_ms + SLACK_MS < asked.from_ms;
+        (was_there && is_over, self.refill_ms < asked.to_ms + SLACK_MS)
+    }
+
+    /// Checks what depends on the time; the rest.
+    fn state(&mut self, get: &Value, audit: &Value, asked: Asked) -> Result<State> {
+        if let Value::Error(_) = get {
+            return Ok(State::default());
+        }
+        ensure!(int(entry(audit, "ok")?)? == 1, "the audit finds it broken: {audit}");
+        let [bucket] = array(entry(audit, "buckets")?)? else { bail!("not one bucket: {audit}") };
+        let [_, _, funds @ ..] = array(bucket)? else { bail!("a bucket is {bucket}") };
+        let funds = funds.iter().map(int).collect::<Result<Vec<_>>>()?;
+        let [available, held, credited, 0, consumed, expired, 0, 0] = funds[..] else {
+            bail!("a bucket is {bucket}")
+        };
+        let (must, may) = self.is_due(asked);
+        let is_refilled = credited == CREDIT + AMOUNT;
+        ensure!(is_refilled || credited == CREDIT, "refilled several times: {bucket}");
+        ensure!(is_refilled || !must, "the refill is missing: {bucket}");
+        ensure!(!is_refilled || may, "refilled too early: {bucket}");
+        ensure!(is_refilled || !self.is_refilled, "the refill is lost: {bucket}");
+        let sum = available + held + consumed + expired;
+        ensure!(sum == credited, "units are lost, or were made: {bucket}");
+        // Some of the debits came before the refill, the others after it.
+        let after = if is_refilled { AMOUNT - available } else { CREDIT - available };
+        let most = consumed + held;
+        let fits = if is_refilled { (0..=most).contains(&after) } else { after == most };
+        ensure!(fits, "more or less than the allowance is there: {bucket}");
+        let [bucket] = array(entry(get, "buckets")?)? else { bail!("not one bucket: {get}") };
+        let next = match array(bucket)?.last() {
+            Some(Value::Array(allowance)) => match &allowance[..] {
+                [_, _, Value::Int(AMOUNT), Value::Int(next)] => *next,
+                _ => bail!("an allowance is {bucket}"),
+            },
+            _ => bail!("the allowance is lost: {bucket}"),
+        };
+        let is_next = next == self.refill_ms.into() && !must
+            || next == (self.refill_ms + HOUR_MS).into() && may;
+        ensure!(is_next, "the next refill is wrong, after {}: {bucket}", self.refill_ms);
+        self.counts.refills += u64::from(is_refilled && !self.is_refilled);
+        self.is_refilled = is_refilled;
+        Ok(State { is_there: true, is_held: held == HELD, debits: consumed })
+    }
+}
+
+impl Subject for Allowance {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn next(&mut self, random: &mut Random) -> Words {
+        let act = self.act(random);
+        self.open.push_back(act);
+        self.sent = self.sent.act(act);
+        self.words(act)
+    }
+
+    fn replied(&mut self, reply: &Value) -> Result<()> {
+        let Some(act) = self.open.pop_front() else { bail!("nothing was asked") };
+        let text = reply.to_string();
+        let right = match act {
+            Act::Create => text == "[OK, 1]",
+            Act::Reserve => text == format!("[OK, 0, 1, [[\"10.4711\", OK, {HELD}, 0, 0]]]"),
+            Act::Debit => text.starts_with("[OK, 0, ") && text.ends_with(", 1]"),
+            Act::Audit => int(entry(reply, "ok")?)? == 1,
+        };
+        ensure!(right, "{act:?} is answered {reply}");
+        self.known = self.known.act(act);
+        self.seen_ms = self.seen_ms.or(Some(wall_ms()));
+        Ok(())
+    }
+
+    fn looks(&self) -> Vec<Words> {
+        let id = &self.key;
+        vec![words(&format!("SCUR.GET {id}")), words(&format!("SCUR.AUDIT {id}"))]
+    }
+
+    fn found(&mut self, replies: &[Value], asked: Asked) -> Result<Doubt> {
+        let [get, audit] = replies else { bail!("no replies") };
+        let state = self.state(get, audit, asked)?;
+        let mut states = vec![self.known];
+        for act in &self.open {
+            states.push(states[states.len() - 1].act(*act));
+        }
+        let Some(applied) = states.iter().position(|one| *one == state) else {
+            bail!("it is {state:?}, and was {:?} with {:?} in doubt", self.known, self.open);
+        };
+        let doubt = Doubt { requests: self.open.len(), applied };
+        self.open.clear();
+        (self.known, self.sent) = (state, state);
+        if state.is_there {
+            self.seen_ms = self.seen_ms.or(Some(asked.to_ms));
+        }
+        if self.is_refilled && state.debits == DEBITS_MAX {
+            self.follow();
+        }
+        Ok(doubt)
+    }
+
+    fn again(&mut self, _: &mut Random) -> Vec<Words> {
+        Vec::new()
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+}

@@ -1,0 +1,122 @@
+//! Accounts of one hash slot of one client, which get chains of commands and commands of their own,
+//! beside the naive model of them. A part of a chain is a state that they never had.
+
+use super::slot::{Act, Said, Slot, SlotRequests};
+use super::{Asked, Counts, Doubt, Subject};
+use crate::wire::Words;
+use anyhow::{Result, bail};
+use scurry_conformance::Value;
+use scurry_model::{ModelChainResult, Random};
+use std::collections::VecDeque;
+
+/// The accounts.
+pub(crate) struct Chained {
+    key: String,
+    /// After everything that was acknowledged.
+    known: Slot,
+    /// After everything that was sent.
+    sent: Slot,
+    /// Requests without a reply, and what the model says to them.
+    open: VecDeque<(Act, Said)>,
+    requests: SlotRequests,
+    /// Requests that the crash left in doubt.
+    doubtful: Vec<Act>,
+    counts: Counts,
+}
+
+impl Chained {
+    pub(crate) fn new(key: String) -> Chained {
+        let slot = Slot::new(&key);
+        Chained {
+            key,
+            known: slot.clone(),
+            sent: slot,
+            open: VecDeque::new(),
+            requests: SlotRequests::new(),
+            doubtful: Vec::new(),
+            counts: Counts::default(),
+        }
+    }
+
+    fn send(&mut self, act: Act) -> Words {
+        let (words, said) = (act.words(), self.sent.execute(&act));
+        self.open.push_back((act, said));
+        words
+    }
+
+    /// The states that a crash may leave.
+    fn states(&self) -> Vec<Slot> {
+        let mut states = vec![self.known.clone()];
+        for (act, _) in &self.open {
+            let mut next = states[states.len() - 1].clone();
+            next.execute(act);
+            states.push(next);
+        }
+        states
+    }
+
+    /// The sessions that may be open: after what was acknowledged, and any part of the rest.
+    fn sessions(&self) -> Vec<String> {
+        let states = self.states();
+        let mut ids: Vec<String> = states.iter().flat_map(Slot::sessions).collect();
+        ids.sort();
+        ids.dedup();
+        ids
+    }
+}
+
+impl Subject for Chained {
+    fn key(&self) -> &str {
+        &self.key
+    }
+
+    fn next(&mut self, random: &mut Random) -> Words {
+        let act = self.requests.next(&self.sent, random);
+        self.send(act)
+    }
+
+    fn replied(&mut self, reply: &Value) -> Result<()> {
+        let Some((act, said)) = self.open.pop_front() else { bail!("nothing was asked") };
+        said.compare(&act, reply)?;
+        self.counts.replays += u64::from(said.is_replay());
+        if let (Act::Chain(chain), Said::Chain(ModelChainResult::Commit(_))) = (&act, &said) {
+            self.counts.chains += u64::from(chain.len() > 1);
+        }
+        self.known.execute(&act);
+        self.requests.remember(&self.known, act);
+        Ok(())
+    }
+
+    fn looks(&self) -> Vec<Words> {
+        self.known.looks(&self.sessions())
+    }
+
+    fn found(&mut self, replies: &[Value], _: Asked) -> Result<Doubt> {
+        let shown = self.known.shown_by(replies, &self.sessions())?;
+        let states = self.states();
+        let Some(applied) = states.iter().position(|state| state.shown() == shown) else {
+            bail!(
+                "they show\n{shown}\nand were acknowledged as\n{}\nwith {:?} in doubt, after the \
+                 last of which they would be\n{}",
+                states[0].shown(),
+                self.open,
+                states[states.len() - 1].shown()
+            );
+        };
+        let doubt = Doubt { requests: self.open.len(), applied };
+        self.doubtful = self.open.drain(..).map(|(act, _)| act).collect();
+        self.known = states[applied].clone();
+        self.sent = self.known.clone();
+        Ok(doubt)
+    }
+
+    fn again(&mut self, random: &mut Random) -> Vec<Words> {
+        let mut acts = std::mem::take(&mut self.doubtful);
+        acts.extend(self.requests.some(5, random));
+        acts.into_iter().map(|act| self.send(act)).collect()
+    }
+
+    fn counts(&self) -> Counts {
+        self.counts
+    }
+}

@@ -1,0 +1,247 @@
+//! Accounts of one hash slot, as the naive model has them, and requests to them: chains of commands,
+//! and commands to one of them alone.
+
+use super::requests::{Pending, Requests};
+use super::{compare, compare_chain, limits, shown, words_of, words_of_chain};
+use crate::wire::{Words, words};
+use anyhow::{Result, bail, ensure};
+use scurry_conformance::Value;
+use scurry_ledger::Time;
+use scurry_model::{
+    ChainOp, Model, ModelChainResult, ModelResult, Op, Random, Snapshot, execute_chain, with_links,
+};
+use std::collections::{BTreeMap, VecDeque};
+
+/// The time of the model. Nothing that is compared depends on it.
+const NOW: Time = Time(1_000);
+/// Accounts of a slot.
+const ACCOUNTS: usize = 3;
+/// Chains that may be sent once more.
+const RECENT_MAX: usize = 20;
+
+/// A request.
+#[derive(Clone, Debug)]
+pub enum Act {
+    /// To one account.
+    Alone(String, Op),
+    /// To several.
+    Chain(ChainOp),
+}
+
+/// Answer of the model to a request.
+#[derive(Clone, Debug)]
+pub enum Said {
+    /// To a command.
+    Alone(ModelResult),
+    /// To a chain.
+    Chain(ModelChainResult),
+}
+
+/// The accounts at one moment.
+#[derive(Clone, Debug)]
+pub struct Slot {
+    models: BTreeMap<String, Model>,
+}
+
+impl Act {
+    /// The request that asks for this.
+    pub fn words(&self) -> Words {
+        match self {
+            Act::Alone(id, op) => words_of(id, op),
+            Act::Chain(chain) => words_of_chain(chain),
+        }
+    }
+}
+
+impl Said {
+    /// The reply must be what the model says.
+    pub fn compare(&self, act: &Act, reply: &Value) -> Result<()> {
+        match (act, self) {
+            (Act::Alone(_, op), Said::Alone(expected)) => compare(op, expected, reply),
+            (Act::Chain(chain), Said::Chain(expected)) => compare_chain(chain, expected, reply),
+            _ => bail!("the model says {self:?} to {act:?}"),
+        }
+    }
+
+    /// The answer when the same is asked again.
+    pub fn again(&self) -> Said {
+        match self.clone() {
+            Said::Alone(ModelResult::Commit(answer)) => Said::Alone(ModelResult::Replay(answer)),
+            Said::Chain(ModelChainResult::Commit(answers)) => {
+                Said::Chain(ModelChainResult::Replay(answers))
+            }
+            other => other,
+        }
+    }
+
+    /// True for stored answers.
+    pub fn is_replay(&self) -> bool {
+        matches!(
+            self,
+            Said::Alone(ModelResult::Replay(_)) | Said::Chain(ModelChainResult::Replay(_))
+        )
+    }
+}
+
+impl Slot {
+    /// An account with this id, and others of its hash slot. Nobody has made them yet.
+    pub fn new(id: &str) -> Slot {
+        let tagged = if id.starts_with('{') { id.to_owned() } else { format!("{{{id}}}") };
+        let ids = [id.to_owned(), format!("{tagged}:key"), format!("{tagged}:team")];
+        let models = ids.map(|id| (id, Model::new(limits())));
+        Slot { models: models.into() }
+    }
+
+    /// Ids of the accounts.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.models.keys().map(String::as_str)
+    }
+
+    /// Carries a request out.
+    pub fn execute(&mut self, act: &Act) -> Said {
+        match act {
+            Act::Alone(id, op) => {
+                let model = self.models.get_mut(id).expect("the request is about one of them");
+                Said::Alone(op.with(|command| model.execute(NOW, command)))
+            }
+            Act::Chain(chain) => {
+                let result = with_links(chain, |links| {
+                    let pairs = chain.iter().zip(links);
+                    let pairs: Vec<_> =
+                        pairs.map(|((id, _), link)| (id.as_str(), link.command)).collect();
+                    execute_chain(&mut self.models, &limits(), NOW, &pairs)
+                });
+                Said::Chain(result.expect("the commands are borrowed"))
+            }
+        }
+    }
+
+    fn shots(&self) -> impl Iterator<Item = (&String, Option<Snapshot>)> {
+        self.models.iter().map(|(id, model)| (id, model.snapshot(NOW)))
+    }
+
+    /// Sessions that are open in any of the accounts.
+    pub fn sessions(&self) -> impl Iterator<Item = String> {
+        self.shots().filter_map(|(_, shot)| shot).flat_map(|shot| shot.sessions.into_keys())
+    }
+
+    /// Requests that show all of the accounts, with these sessions where they are open.
+    pub fn looks(&self, sessions: &[String]) -> Vec<Words> {
+        let look = |id: &str| {
+            let mut looks = vec![format!("SCUR.GET {id}"), format!("SCUR.AUDIT {id}")];
+            looks.extend(sessions.iter().map(|one| format!("SCUR.SESSION {id} {one}")));
+            looks
+        };
+        self.ids().flat_map(look).map(|line| words(&line)).collect()
+    }
+
+    /// The replies to looks, as text.
+    pub fn shown_by(&self, replies: &[Value], sessions: &[String]) -> Result<String> {
+        let mut texts = Vec::new();
+        ensure!(replies.len() == self.looks(sessions).len(), "{} replies", replies.len());
+        for (id, own) in self.ids().zip(replies.chunks(2 + sessions.len())) {
+            texts.push(format!("{id}: {}", shown::of_server(own, sessions)?));
+        }
+        Ok(texts.join("\n"))
+    }
+
+    /// The same text, as the model says.
+    pub fn shown(&self) -> String {
+        let text = |(id, shot): (&String, Option<Snapshot>)| {
+            format!("{id}: {}", shown::of_model(shot.as_ref()))
+        };
+        self.shots().map(text).collect::<Vec<_>>().join("\n")
+    }
+}
+
+/// Requests to the accounts of a slot, drawn from a seed.
+#[derive(Debug, Default)]
+pub struct SlotRequests {
+    /// Of each account, in the order of their ids.
+    each: [Requests; ACCOUNTS],
+    /// Chains that have a reply.
+    recent: VecDeque<ChainOp>,
+    /// Makes ids of transfers.
+    serial: u64,
+}
+
+impl SlotRequests {
+    /// To accounts that are made, wound up and made again.
+    pub fn new() -> SlotRequests {
+        SlotRequests::default()
+    }
+
+    /// To accounts that stay: every request but those that make them carries an id by which a duplicate
+    /// is known.
+    pub fn with_ids() -> SlotRequests {
+        let each = std::array::from_fn(|_| Requests::with_ids());
+        SlotRequests { each, ..SlotRequests::default() }
+    }
+
+    /// The next one, when the accounts are as the model shows them after everything that was sent.
+    pub fn next(&mut self, slot: &Slot, random: &mut Random) -> Act {
+        let shots: Vec<(&String, Option<Snapshot>)> = slot.shots().collect();
+        let is_busy = |(_, shot): &(&String, Option<Snapshot>), requests: &Requests| {
+            shot.as_ref().is_none_or(|shot| requests.must_wind_up(shot))
+        };
+        // One that is made or wound up gets no chains, or there would be no end of it.
+        let mut pairs = shots.iter().zip(&self.each);
+        let busy = pairs.position(|(shot, requests)| is_busy(shot, requests));
+        let first = busy.unwrap_or(random.below(ACCOUNTS));
+        if busy.is_some() || random.one_in(3) {
+            let (id, shot) = &shots[first];
+            let op = self.each[first].next(shot.as_ref(), &Pending::new(), random);
+            return Act::Alone((*id).clone(), op);
+        }
+        if random.one_in(5)
+            && let Some(act) = self.some(1, random).pop()
+        {
+            return act;
+        }
+        let at = |number: usize| (first + number) % ACCOUNTS;
+        if random.one_in(2) {
+            let to = at(1 + random.below(ACCOUNTS - 1));
+            return Act::Chain(self.transfer(shots[first].0, shots[to].0, random));
+        }
+        let count = random.pick(&[1, 2, 2, 3]);
+        let link = |at: usize| {
+            let (id, shot) = &shots[at];
+            ((*id).clone(), self.each[at].link(shot.as_ref(), random))
+        };
+        Act::Chain((0..count).map(at).map(link).collect())
+    }
+
+    fn transfer(&mut self, from: &str, to: &str, random: &mut Random) -> ChainOp {
+        self.serial += 1;
+        let (txn, amount) = (format!("move{}", self.serial), random.between(1, 400));
+        vec![
+            (from.to_owned(), Op::debit(&txn, "cent", amount)),
+            (to.to_owned(), Op::topup(&txn, "main", amount)),
+        ]
+    }
+
+    /// Some chains that have a reply, to be sent once more.
+    pub fn some(&self, count: usize, random: &mut Random) -> Vec<Act> {
+        let count = self.recent.len().min(count);
+        let mut one = || self.recent[random.below(self.recent.len())].clone();
+        (0..count).map(|_| Act::Chain(one())).collect()
+    }
+
+    /// Notes a request that has a reply. The commands of a chain may come again alone, too.
+    pub fn remember(&mut self, slot: &Slot, act: Act) {
+        let mut note = |id: &str, op: Op| {
+            let own = slot.ids().zip(&mut self.each).find(|(own, _)| *own == id);
+            own.into_iter().for_each(|(_, requests)| requests.remember(op.clone()));
+        };
+        match act {
+            Act::Alone(id, op) => note(&id, op),
+            Act::Chain(chain) => {
+                chain.iter().for_each(|(id, op)| note(id, op.clone()));
+                self.recent.push_back(chain);
+                if self.recent.len() > RECENT_MAX {
+                    self.recent.pop_front();
+                }
+            }
+        }
+    }
+}
