@@ -3,62 +3,106 @@
 //! will be seen without it.
 
 use scurry_ledger::{BucketAttributes, Counted, LimitTerms, Limits, Overrun, Period, Status, Time};
-use scurry_model::{Came, Event, Op, Pair, Request, What, name};
+use scurry_model::{Books, Came, CameOfChain, ChainOp, Event, Op, Pair, Request, What, name};
+use std::fmt::Debug;
 
 /// One letter of an alphabet.
 #[derive(Clone, Debug)]
-enum Letter {
-    Do(Op),
-    Tick,
+enum Letter<Act> {
+    Do(Act),
     /// The clock moves on, ms.
     Wait(i64),
 }
 
+/// Ledger and model side by side.
+trait Both: Clone {
+    type Act: Debug;
+
+    /// One step on both; true when it changed something. An error where they differ.
+    fn act(&mut self, at: i64, act: &Self::Act) -> Result<bool, String>;
+}
+
+impl Both for Pair {
+    type Act = What;
+
+    fn act(&mut self, at: i64, act: &What) -> Result<bool, String> {
+        let came = self.step(&Event { at, what: act.clone() })?;
+        Ok(matches!(came, Came::Commit(_) | Came::Ticked(true)))
+    }
+}
+
+/// A step on several accounts.
+#[derive(Clone, Debug)]
+enum Turn {
+    Alone(&'static str, What),
+    Chain(ChainOp),
+}
+
+impl Both for Books {
+    type Act = Turn;
+
+    fn act(&mut self, at: i64, act: &Turn) -> Result<bool, String> {
+        match act {
+            Turn::Alone(id, what) => {
+                let came = self.step(id, &Event { at, what: what.clone() })?;
+                Ok(matches!(came, Came::Commit(_) | Came::Ticked(true)))
+            }
+            Turn::Chain(chain) => {
+                let came = self.chain(at, chain)?;
+                Ok(matches!(came, CameOfChain::Commit(_)))
+            }
+        }
+    }
+}
+
 const START: i64 = 1_000;
 
-struct Scope {
-    letters: Vec<Letter>,
+struct Scope<Act> {
+    letters: Vec<Letter<Act>>,
     trail: Vec<usize>,
     steps: usize,
 }
 
-impl Scope {
-    /// Runs `first`, then every sequence of up to `depth` letters. Returns how many steps.
-    fn all(limits: Limits, first: &[Op], letters: Vec<Letter>, depth: usize) -> usize {
-        let mut pair = Pair::new(limits);
-        pair.thorough = false;
-        for op in first {
-            let event = Event { at: START, what: What::Do(op.clone()) };
-            assert!(matches!(pair.step(&event), Ok(Came::Commit(_))), "{op:?}");
-        }
+/// Runs `first`, then every sequence of up to `depth` letters. Returns how many steps.
+fn all(limits: Limits, first: &[Op], letters: Vec<Letter<What>>, depth: usize) -> usize {
+    let mut pair = Pair::new(limits);
+    pair.thorough = false;
+    for op in first {
+        let event = Event { at: START, what: What::Do(op.clone()) };
+        assert!(matches!(pair.step(&event), Ok(Came::Commit(_))), "{op:?}");
+    }
+    Scope::of(&pair, letters, depth)
+}
+
+impl<Act: Debug> Scope<Act> {
+    /// Every sequence of up to `depth` letters. Returns how many steps.
+    fn of(start: &impl Both<Act = Act>, letters: Vec<Letter<Act>>, depth: usize) -> usize {
         let mut scope = Scope { letters, trail: vec![], steps: 0 };
-        scope.explore(&pair, START, depth);
+        scope.explore(start, START, depth);
         scope.steps
     }
 
-    fn explore(&mut self, pair: &Pair, clock: i64, depth: usize) {
+    fn explore(&mut self, both: &impl Both<Act = Act>, clock: i64, depth: usize) {
         for index in 0..self.letters.len() {
-            let what = match &self.letters[index] {
+            let act = match &self.letters[index] {
                 Letter::Wait(ms) => {
                     // Two waits in a row are the business of another letter.
                     let again = self.trail.last() == Some(&index);
                     if depth > 1 && !again {
                         self.trail.push(index);
-                        self.explore(pair, clock + ms, depth - 1);
+                        self.explore(both, clock + ms, depth - 1);
                         self.trail.pop();
                     }
                     continue;
                 }
-                Letter::Do(op) => What::Do(op.clone()),
-                Letter::Tick => What::Tick,
+                Letter::Do(act) => act,
             };
+            let mut next = both.clone();
+            let came = next.act(clock, act);
             self.trail.push(index);
             self.steps += 1;
-            let mut next = pair.clone();
-            match next.step(&Event { at: clock, what }) {
-                Ok(Came::Commit(_) | Came::Ticked(true)) if depth > 1 => {
-                    self.explore(&next, clock, depth - 1);
-                }
+            match came {
+                Ok(true) if depth > 1 => self.explore(&next, clock, depth - 1),
                 Ok(_) => {}
                 Err(why) => {
                     let trail: Vec<_> = self.trail.iter().map(|&i| &self.letters[i]).collect();
@@ -103,8 +147,8 @@ fn two_buckets() -> Vec<Op> {
     vec![Op::create(&[]), topup_new("x", "a", 2, ending(3)), topup_new("y", "b", 1, with_floor(-1))]
 }
 
-fn ops(ops: Vec<Op>) -> Vec<Letter> {
-    ops.into_iter().map(Letter::Do).collect()
+fn ops(ops: Vec<Op>) -> Vec<Letter<What>> {
+    ops.into_iter().map(What::Do).map(Letter::Do).collect()
 }
 
 #[test]
@@ -120,8 +164,8 @@ fn every_short_life_of_one_session() {
         new(3).used(1, "u", 1).terminate(),
         Op::release("s"),
     ]);
-    letters.extend([Letter::Tick, Letter::Wait(1), Letter::Wait(2)]);
-    let steps = Scope::all(limits(), &two_buckets(), letters, 9);
+    letters.extend([Letter::Do(What::Tick), Letter::Wait(1), Letter::Wait(2)]);
+    let steps = all(limits(), &two_buckets(), letters, 9);
     assert!(steps > 100_000, "only {steps} steps");
 }
 
@@ -137,8 +181,8 @@ fn every_short_tale_of_late_use() {
         Request::new("t", 1).used(1, "u", 1).late().update(),
         Op::release("s"),
     ]);
-    letters.extend([Letter::Tick, Letter::Wait(2), Letter::Wait(4)]);
-    let steps = Scope::all(limits(), &two_buckets(), letters, 8);
+    letters.extend([Letter::Do(What::Tick), Letter::Wait(2), Letter::Wait(4)]);
+    let steps = all(limits(), &two_buckets(), letters, 8);
     assert!(steps > 100_000, "only {steps} steps");
 }
 
@@ -156,7 +200,7 @@ fn every_short_meeting_of_two_sessions() {
         Op::status(Status::Suspended),
     ]);
     letters.extend([Letter::Wait(2)]);
-    let steps = Scope::all(limits(), &two_buckets(), letters, 9);
+    let steps = all(limits(), &two_buckets(), letters, 9);
     assert!(steps > 100_000, "only {steps} steps");
 }
 
@@ -173,8 +217,8 @@ fn every_short_sequence_of_balance_commands() {
         Op::bucket("w", "b", with_floor(0)),
         Op::counter("c", "n", 1, Some(Period::Hour)),
     ]);
-    letters.extend([Letter::Tick, Letter::Wait(3)]);
-    let steps = Scope::all(limits(), &two_buckets(), letters, 7);
+    letters.extend([Letter::Do(What::Tick), Letter::Wait(3)]);
+    let steps = all(limits(), &two_buckets(), letters, 7);
     assert!(steps > 100_000, "only {steps} steps");
 }
 
@@ -210,7 +254,43 @@ fn every_short_life_of_a_limit() {
         tcc_ms_max: 5_000_000,
         ..limits()
     };
-    let steps = Scope::all(limits, &[Op::create(&[("a", "u", 5)])], letters, 6);
+    let steps = all(limits, &[Op::create(&[("a", "u", 5)])], letters, 6);
+    assert!(steps > 100_000, "only {steps} steps");
+}
+
+#[test]
+fn every_short_tale_of_two_accounts_and_their_chains() {
+    let new = |session, number| Request::new(session, number);
+    let chain = |a: Op, b: Op| Turn::Chain(vec![("a".into(), a), ("b".into(), b)]);
+    let back = |b: Op, a: Op| Turn::Chain(vec![("b".into(), b), ("a".into(), a)]);
+    let turns = [
+        chain(Op::debit("d", "u", 2), Op::topup("d", "m", 2)),
+        back(Op::debit("e", "u", 3), Op::topup("e", "m", 3)),
+        back(Op::debit("f", "u", 1), Op::refund("r", "d", None)),
+        chain(new("s", 0).ask(1, "u", 2).reserve(), new("s", 0).ask(1, "u", 2).reserve()),
+        back(
+            new("s", 1).both(1, "u", 1, 2).update(),
+            Request { close_on_denial: true, ..new("s", 1).both(1, "u", 2, 1) }.update(),
+        ),
+        chain(new("s", 2).used(1, "u", 1).terminate(), new("s", 2).used(1, "u", 3).terminate()),
+        chain(
+            Request { keep_open: true, ..new("t", 0).ask(1, "u", 2).min(2) }.reserve(),
+            Op::debit("g", "u", 1),
+        ),
+        Turn::Alone("a", What::Do(Op::debit("d", "u", 2))),
+        Turn::Alone("b", What::Do(new("s", 0).ask(1, "u", 2).reserve())),
+        Turn::Alone("b", What::Do(Op::limit("l", "l", "u", 2, None))),
+        Turn::Alone("b", What::Tick),
+    ];
+    let mut letters: Vec<_> = turns.into_iter().map(Letter::Do).collect();
+    letters.push(Letter::Wait(2));
+    let mut books = Books::new(limits(), &["a", "b"]);
+    for (id, pair) in &mut books.pairs {
+        pair.thorough = false;
+        let what = What::Do(Op::create(&[("m", "u", 3)]));
+        assert!(matches!(pair.step(&Event { at: START, what }), Ok(Came::Commit(_))), "{id}");
+    }
+    let steps = Scope::of(&books, letters, 6);
     assert!(steps > 100_000, "only {steps} steps");
 }
 
@@ -230,8 +310,8 @@ fn every_short_end_of_an_account() {
         Op::topup("t", "a", 1),
         Op::adjust("v", "a", -1),
     ]);
-    letters.extend([Letter::Tick, Letter::Wait(6)]);
-    let steps = Scope::all(limits(), &[], letters, 7);
+    letters.extend([Letter::Do(What::Tick), Letter::Wait(6)]);
+    let steps = all(limits(), &[], letters, 7);
     assert!(steps > 100_000, "only {steps} steps");
 }
 
