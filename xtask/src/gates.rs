@@ -195,6 +195,7 @@ fn seeds(host: &Host) -> Result<Outcome> {
 fn many_seeds(host: &Host) -> Result<Outcome> {
     sim::run(host, sim::DURABILITY, &["--seeds".to_owned(), MANY_SEEDS.to_owned()])?;
     sim::run(host, sim::RDMA, &[])?;
+    sim::run(host, sim::REPLICAS, &[])?;
     Ok(Outcome::Passed)
 }
 

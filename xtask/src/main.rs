@@ -36,6 +36,8 @@ usage: cargo xtask COMMAND
                  durability on a faulty disk: seeds from S on for N seconds, N of them, or S alone
   rdma-sim [--seeds N] [--seed S]
                  RESP over a simulated RDMA fabric: N seeds, 10,000 unless told otherwise
+  replica-sim [--seeds N] [--seed S]
+                 replicas on faulty disks and a faulty network: N seeds, 10,000 unless told otherwise
   crash [--rounds N] [--seed S]
                  kills the server under load, 200 times unless told otherwise: testing/crash
   cluster-test [--short] [--rounds N] [--seed S] [--fault NAME]...
@@ -64,7 +66,7 @@ fn run(args: &[String]) -> Result<()> {
     if !rest.is_empty()
         && !matches!(
             command.as_str(),
-            "all" | "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "sim"
+            "all" | "ci" | "cluster-test" | "crash" | "fuzz" | "rdma-sim" | "replica-sim" | "sim"
         )
     {
         bail!("`{command}` takes no arguments: see cargo xtask help");
@@ -82,6 +84,7 @@ fn run(args: &[String]) -> Result<()> {
         }
         "sim" => sim::run(&Host::find()?, sim::DURABILITY, rest),
         "rdma-sim" => sim::run(&Host::find()?, sim::RDMA, rest),
+        "replica-sim" => sim::run(&Host::find()?, sim::REPLICAS, rest),
         "crash" => {
             let own = ["run", "--release", "--locked", "-p", "scurry-crash", "--"];
             let rest = rest.iter().map(String::as_str);

@@ -10,6 +10,8 @@ pub(crate) type Simulator = (&'static str, &'static str);
 pub(crate) const DURABILITY: Simulator = ("scurry-sim", "sim");
 /// The simulator of RESP over RDMA.
 pub(crate) const RDMA: Simulator = ("scurry-rdma-fabric", "rdma-sim");
+/// The simulator of replicas.
+pub(crate) const REPLICAS: Simulator = ("scurry-replicas", "replica-sim");
 
 /// Builds it optimised, with its assertions, and hands the arguments on.
 pub(crate) fn run(host: &Host, (package, binary): Simulator, args: &[String]) -> Result<()> {

@@ -1,0 +1,178 @@
+//! Messages and entries of the engine, and ours.
+
+use crate::entry::{Entry, Kind, Members, Membership};
+use crate::ids::{Index, NodeId, Term};
+use crate::log::{Log, engine_entry};
+use crate::message::{Body, Message};
+use raft::CAMPAIGN_TRANSFER;
+use raft::eraftpb::{
+    ConfChangeSingle, ConfChangeTransition, ConfChangeType, ConfChangeV2, ConfState,
+    Entry as RaftEntry, EntryType, Message as RaftMessage, MessageType,
+};
+
+/// The message for the engine. Entries have no content.
+pub(crate) fn to_engine(message: &Message) -> RaftMessage {
+    let mut to = RaftMessage::default();
+    to.from = message.from.get();
+    to.to = message.to.get();
+    to.term = message.term.0;
+    match &message.body {
+        Body::Append { previous, previous_term, committed, entries } => {
+            to.set_msg_type(MessageType::MsgAppend);
+            to.index = *previous;
+            to.log_term = *previous_term;
+            to.commit = *committed;
+            to.set_entries(entries.iter().map(entry_to_engine).collect::<Vec<_>>().into());
+        }
+        Body::Appended { index, committed } => {
+            to.set_msg_type(MessageType::MsgAppendResponse);
+            to.index = *index;
+            to.commit = *committed;
+        }
+        Body::NotAppended { previous, hint, hint_term, committed } => {
+            to.set_msg_type(MessageType::MsgAppendResponse);
+            to.index = *previous;
+            to.reject = true;
+            to.reject_hint = *hint;
+            to.log_term = *hint_term;
+            to.commit = *committed;
+        }
+        Body::AskVote { before, transfer, last, last_term, committed, committed_term } => {
+            to.set_msg_type(if *before {
+                MessageType::MsgRequestPreVote
+            } else {
+                MessageType::MsgRequestVote
+            });
+            if *transfer {
+                to.context = CAMPAIGN_TRANSFER.into();
+            }
+            to.index = *last;
+            to.log_term = *last_term;
+            to.commit = *committed;
+            to.commit_term = *committed_term;
+        }
+        Body::Vote { before, granted, committed, committed_term } => {
+            to.set_msg_type(if *before {
+                MessageType::MsgRequestPreVoteResponse
+            } else {
+                MessageType::MsgRequestVoteResponse
+            });
+            to.reject = !granted;
+            to.commit = *committed;
+            to.commit_term = *committed_term;
+        }
+        Body::Heartbeat { committed, round } | Body::Alive { committed, round } => {
+            let is_alive = matches!(message.body, Body::Alive { .. });
+            to.set_msg_type(if is_alive {
+                MessageType::MsgHeartbeatResponse
+            } else {
+                MessageType::MsgHeartbeat
+            });
+            to.commit = *committed;
+            if *round > 0 {
+                to.context = round.to_le_bytes().to_vec().into();
+            }
+        }
+        Body::StandNow => to.set_msg_type(MessageType::MsgTimeoutNow),
+    }
+    to
+}
+
+/// An engine's message as ours, with the content of its entries. None where an entry is no longer in the log:
+/// whoever made the append leads no more.
+pub(crate) fn from_engine(message: &RaftMessage, log: &Log) -> Option<Message> {
+    let (committed, committed_term) = (message.commit, message.commit_term);
+    let before = matches!(
+        message.get_msg_type(),
+        MessageType::MsgRequestPreVote | MessageType::MsgRequestPreVoteResponse
+    );
+    let body = match message.get_msg_type() {
+        MessageType::MsgAppend => {
+            let content = |of: &RaftEntry| log.entry(of.index).filter(|is| is.term.0 == of.term);
+            let entries = message.entries.iter().map(content).collect::<Option<Vec<Entry>>>()?;
+            let (previous, previous_term) = (message.index, message.log_term);
+            Body::Append { previous, previous_term, committed, entries }
+        }
+        MessageType::MsgAppendResponse if message.reject => Body::NotAppended {
+            previous: message.index,
+            hint: message.reject_hint,
+            hint_term: message.log_term,
+            committed,
+        },
+        MessageType::MsgAppendResponse => Body::Appended { index: message.index, committed },
+        MessageType::MsgRequestVote | MessageType::MsgRequestPreVote => Body::AskVote {
+            before,
+            transfer: message.context == CAMPAIGN_TRANSFER,
+            last: message.index,
+            last_term: message.log_term,
+            committed,
+            committed_term,
+        },
+        MessageType::MsgRequestVoteResponse | MessageType::MsgRequestPreVoteResponse => {
+            Body::Vote { before, granted: !message.reject, committed, committed_term }
+        }
+        MessageType::MsgHeartbeat => Body::Heartbeat { committed, round: round(&message.context) },
+        MessageType::MsgHeartbeatResponse => {
+            Body::Alive { committed, round: round(&message.context) }
+        }
+        MessageType::MsgTimeoutNow => Body::StandNow,
+        // The rest is never asked of the engine, or stays within it.
+        _ => return None,
+    };
+    let (from, to) = (NodeId::new(message.from)?, NodeId::new(message.to)?);
+    Some(Message { from, to, term: Term(message.term), body })
+}
+
+/// The round that a context names; 0 for none.
+pub(crate) fn round(context: &[u8]) -> u64 {
+    context.try_into().map_or(0, u64::from_le_bytes)
+}
+
+/// True for an entry about members.
+pub(crate) fn is_turn(entry: &RaftEntry) -> bool {
+    entry.get_entry_type() == EntryType::EntryConfChangeV2
+}
+
+/// An entry that the engine has made by itself.
+pub(crate) fn made_by_engine(entry: &RaftEntry) -> Entry {
+    let kind = if is_turn(entry) { Kind::Switched } else { Kind::Empty };
+    Entry { term: Term(entry.term), index: Index(entry.index), kind }
+}
+
+fn entry_to_engine(entry: &Entry) -> RaftEntry {
+    let is_turn = matches!(entry.kind, Kind::Members(_) | Kind::Switched);
+    engine_entry(entry.term.0, entry.index.0, is_turn)
+}
+
+/// The change by which the engine gets from these members to those, by both majorities.
+pub(crate) fn change_to(before: &Members, after: &Members) -> ConfChangeV2 {
+    let mut change = ConfChangeV2::default();
+    change.set_transition(ConfChangeTransition::Implicit);
+    let mut add = |node: NodeId, kind| {
+        let mut single = ConfChangeSingle { node_id: node.get(), ..ConfChangeSingle::default() };
+        single.set_change_type(kind);
+        change.mut_changes().push(single);
+    };
+    for node in after.voters().iter().filter(|node| !before.voters().contains(node)) {
+        add(*node, ConfChangeType::AddNode);
+    }
+    for node in after.learners().iter().filter(|node| !before.learners().contains(node)) {
+        add(*node, ConfChangeType::AddLearnerNode);
+    }
+    for node in before.iter().filter(|node| !after.iter().any(|other| other == *node)) {
+        add(node, ConfChangeType::RemoveNode);
+    }
+    change
+}
+
+/// The members as the engine has them.
+pub(crate) fn membership(state: &ConfState) -> Option<Membership> {
+    let nodes = |numbers: &[u64]| -> Vec<NodeId> {
+        numbers.iter().filter_map(|number| NodeId::new(*number)).collect()
+    };
+    let mut outgoing = nodes(state.get_voters_outgoing());
+    outgoing.sort_unstable();
+    let learners = [nodes(state.get_learners()), nodes(state.get_learners_next())].concat();
+    let members = Members::new(nodes(state.get_voters()), learners).ok()?;
+    Some(Membership { members, outgoing })
+}

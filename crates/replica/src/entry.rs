@@ -1,0 +1,160 @@
+//! Entries of the replicated log, and who has a say in it.
+
+use crate::ids::{Index, NodeId, Term};
+
+/// A frame, described: its bytes are elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Descriptor {
+    /// Sequence of its first record.
+    pub first: u64,
+    /// Sequence of its last record.
+    pub last: u64,
+    /// Bytes.
+    pub len: u32,
+    /// Checksum of the bytes.
+    pub checksum: u32,
+}
+
+/// The content of an entry.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The first entry of a leader's term.
+    Empty,
+    /// A frame.
+    Frame(Descriptor),
+    /// The beginning of a change of members: until [`Kind::Switched`] it takes a majority of those before and of
+    /// these.
+    Members(Box<Members>),
+    /// The end of a change of members: those before have no say any more.
+    Switched,
+}
+
+/// An entry of the replicated log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Entry {
+    /// The term whose leader made it.
+    pub term: Term,
+    /// The position in the log.
+    pub index: Index,
+    /// The content.
+    pub kind: Kind,
+}
+
+/// The nodes that have a copy of the log: voters decide, learners do not.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Members {
+    voters: Vec<NodeId>,
+    learners: Vec<NodeId>,
+}
+
+/// A fault in a list of members.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MembersError {
+    /// Nobody decides.
+    #[error("no voters: name at least one")]
+    NoVoters,
+    /// A node is named twice.
+    #[error("node {0} is named twice: name each node once, as a voter or as a learner")]
+    Twice(NodeId),
+    /// More than can be written.
+    #[error("{0} nodes: name at most 255 voters and 255 learners")]
+    Many(usize),
+}
+
+impl Members {
+    /// The members, in any order.
+    pub fn new(
+        voters: impl IntoIterator<Item = NodeId>,
+        learners: impl IntoIterator<Item = NodeId>,
+    ) -> Result<Members, MembersError> {
+        let mut voters: Vec<NodeId> = voters.into_iter().collect();
+        let mut learners: Vec<NodeId> = learners.into_iter().collect();
+        voters.sort_unstable();
+        learners.sort_unstable();
+        if voters.is_empty() {
+            return Err(MembersError::NoVoters);
+        }
+        let mut all: Vec<NodeId> = voters.iter().chain(&learners).copied().collect();
+        all.sort_unstable();
+        if let Some(pair) = all.windows(2).find(|pair| pair[0] == pair[1]) {
+            return Err(MembersError::Twice(pair[0]));
+        }
+        if voters.len().max(learners.len()) > usize::from(u8::MAX) {
+            return Err(MembersError::Many(all.len()));
+        }
+        Ok(Members { voters, learners })
+    }
+
+    /// The voters, ascending.
+    pub fn voters(&self) -> &[NodeId] {
+        &self.voters
+    }
+
+    /// The learners, ascending.
+    pub fn learners(&self) -> &[NodeId] {
+        &self.learners
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = NodeId> {
+        self.voters.iter().chain(&self.learners).copied()
+    }
+}
+
+/// The members that are in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Membership {
+    /// The members; during a change, those that come.
+    pub members: Members,
+    /// The voters before, whose majority it takes as well; none outside a change.
+    pub outgoing: Vec<NodeId>,
+}
+
+impl Membership {
+    /// True while it takes two majorities.
+    pub fn is_joint(&self) -> bool {
+        !self.outgoing.is_empty()
+    }
+
+    /// True when the node has a vote.
+    pub fn has_vote(&self, node: NodeId) -> bool {
+        self.members.voters.contains(&node) || self.outgoing.contains(&node)
+    }
+
+    /// True when these nodes are a majority: of both, during a change.
+    pub fn is_quorum(&self, has: impl Fn(NodeId) -> bool) -> bool {
+        let majority = |of: &[NodeId]| of.iter().filter(|node| has(**node)).count() * 2 > of.len();
+        majority(&self.members.voters) && (self.outgoing.is_empty() || majority(&self.outgoing))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn nodes(numbers: &[u64]) -> Vec<NodeId> {
+        numbers.iter().filter_map(|number| NodeId::new(*number)).collect()
+    }
+
+    #[test]
+    fn members_are_named_once_and_somebody_votes() {
+        let members = |voters, learners| Members::new(nodes(voters), nodes(learners));
+        assert_eq!(members(&[3, 1], &[2]).unwrap().voters(), nodes(&[1, 3]));
+        assert_eq!(members(&[], &[2]), Err(MembersError::NoVoters));
+        let two = NodeId::new(2).unwrap();
+        assert_eq!(members(&[1, 2], &[2]), Err(MembersError::Twice(two)));
+        assert_eq!(members(&[2, 2], &[]), Err(MembersError::Twice(two)));
+        let many: Vec<u64> = (1..=256).collect();
+        assert_eq!(members(&many, &[]), Err(MembersError::Many(256)));
+    }
+
+    #[test]
+    fn a_change_takes_both_majorities() {
+        let members = Members::new(nodes(&[3, 4, 5]), []).unwrap();
+        let joint = Membership { members, outgoing: nodes(&[1, 2, 3]) };
+        let quorum = |these: &[u64]| joint.is_quorum(|node| these.contains(&node.get()));
+        assert!(quorum(&[2, 3, 4]) && quorum(&[1, 2, 4, 5]));
+        assert!(!quorum(&[3, 4, 5]) && !quorum(&[1, 2, 3]));
+        assert!(joint.has_vote(nodes(&[1])[0]) && joint.is_joint());
+    }
+}

@@ -1,0 +1,463 @@
+//! The entries in memory, 40 bytes each, from a base on, and what the engine reads of them.
+
+use crate::effects::Vote;
+use crate::entry::{Descriptor, Entry, Kind, Members};
+use crate::ids::{Index, NUMBER_MAX, Term};
+use raft::eraftpb::{ConfState, Entry as RaftEntry, EntryType, HardState, Snapshot};
+use raft::{GetEntriesContext, RaftState, Storage, StorageError};
+use std::collections::{BTreeMap, VecDeque};
+
+/// Entries that the engine is given at a time, when it names a limit.
+const ENTRIES_MAX: u64 = 1024;
+
+/// The state of a log before its first entry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Base {
+    /// The last entry that is not there any more; 0 when there was none.
+    pub index: Index,
+    /// The term of that entry.
+    pub term: Term,
+    /// The members in force behind it.
+    pub members: Members,
+}
+
+/// The log and the vote that a node finds on its disk.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Recovered {
+    /// The vote that was stored last.
+    pub vote: Vote,
+    /// The state before the entries.
+    pub base: Base,
+    /// The entries.
+    pub entries: Vec<Entry>,
+    /// The greatest commit index that was stored.
+    pub committed: Index,
+}
+
+/// A fault in what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RecoveredError {
+    /// The settings cannot be.
+    #[error(transparent)]
+    Settings(#[from] crate::settings::SettingsError),
+    /// An entry is missing, or one is there twice.
+    #[error("entry {found:?} where {expected:?} belongs: restore the log from a peer")]
+    Gap {
+        /// The index that was found.
+        found: Index,
+        /// The next one.
+        expected: Index,
+    },
+    /// An entry of an older term behind one of a newer term.
+    #[error(
+        "the term of entry {0:?} is lower than the one before, or 0: restore the log from a peer"
+    )]
+    Term(Index),
+    /// A number that no log comes to.
+    #[error("{0} is no term and no index: restore the log from a peer")]
+    Number(u64),
+}
+
+/// An entry.
+#[derive(Clone, Copy, Debug)]
+struct Slot {
+    term: u64,
+    first: u64,
+    last: u64,
+    /// Bytes of all frames up to its end.
+    end: u64,
+    checksum: u32,
+    kind: SlotKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlotKind {
+    Empty,
+    Frame,
+    Turn,
+}
+
+/// The log of a replica.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    base: Base,
+    /// Bytes of frames up to the base.
+    begin: u64,
+    slots: VecDeque<Slot>,
+    /// Entries about members: who they will be, or nothing where the change ends.
+    turns: BTreeMap<u64, Option<Box<Members>>>,
+    /// The vote that the engine begins with.
+    vote: Vote,
+    committed: u64,
+}
+
+impl Log {
+    /// The log as it was found. A commit index behind its end was stored beside entries that were not.
+    pub(crate) fn new(recovered: Recovered) -> Result<Log, RecoveredError> {
+        let Recovered { mut vote, base, entries, committed } = recovered;
+        let (mut index, mut term) = (base.index.0, base.term.0);
+        for number in [index, term, vote.term.0] {
+            number_below_max(number)?;
+        }
+        if (index == 0) != (term == 0) {
+            return Err(RecoveredError::Term(base.index));
+        }
+        let mut log = Log {
+            base,
+            begin: 0,
+            slots: VecDeque::with_capacity(entries.len()),
+            turns: BTreeMap::new(),
+            vote,
+            committed: 0,
+        };
+        for entry in entries {
+            index += 1;
+            if entry.index.0 != index {
+                return Err(RecoveredError::Gap { found: entry.index, expected: Index(index) });
+            }
+            if entry.term.0 < term.max(1) {
+                return Err(RecoveredError::Term(entry.index));
+            }
+            term = number_below_max(entry.term.0)?;
+            log.push(&entry);
+        }
+        number_below_max(index)?;
+        // Entries may have been stored without the vote beside them: it was promised to nobody.
+        if vote.term.0 < term {
+            vote = Vote { term: Term(term), candidate: None };
+        }
+        log.vote = vote;
+        log.committed = committed.0.clamp(log.base.index.0, index);
+        Ok(log)
+    }
+
+    pub(crate) fn base(&self) -> &Base {
+        &self.base
+    }
+
+    pub(crate) fn vote(&self) -> Vote {
+        self.vote
+    }
+
+    pub(crate) fn last(&self) -> u64 {
+        self.base.index.0 + self.slots.len() as u64
+    }
+
+    fn slot(&self, index: u64) -> Option<&Slot> {
+        let at = index.checked_sub(self.base.index.0 + 1)?;
+        self.slots.get(usize::try_from(at).ok()?)
+    }
+
+    /// Bytes of all frames up to the end of this entry.
+    fn end(&self, index: u64) -> u64 {
+        self.slot(index).map_or(self.begin, |slot| slot.end)
+    }
+
+    /// Bytes of the frames behind the first and up to the second.
+    pub(crate) fn bytes(&self, from: u64, to: u64) -> u64 {
+        self.end(to).saturating_sub(self.end(from))
+    }
+
+    /// The term of an entry, or of the base.
+    pub(crate) fn term_of(&self, index: u64) -> Option<u64> {
+        if index == self.base.index.0 {
+            return Some(self.base.term.0);
+        }
+        self.slot(index).map(|slot| slot.term)
+    }
+
+    /// The first entry of the last ones that are of this term.
+    pub(crate) fn first_of_last_term(&self, term: u64) -> u64 {
+        let of_term = self.slots.iter().rev().take_while(|slot| slot.term == term).count() as u64;
+        self.last() + 1 - of_term
+    }
+
+    pub(crate) fn entry(&self, index: u64) -> Option<Entry> {
+        let slot = self.slot(index)?;
+        let kind = match slot.kind {
+            SlotKind::Empty => Kind::Empty,
+            SlotKind::Frame => Kind::Frame(Descriptor {
+                first: slot.first,
+                last: slot.last,
+                len: u32::try_from(self.bytes(index - 1, index)).unwrap_or(u32::MAX),
+                checksum: slot.checksum,
+            }),
+            SlotKind::Turn => match self.turns.get(&index)? {
+                Some(members) => Kind::Members(members.clone()),
+                None => Kind::Switched,
+            },
+        };
+        Some(Entry { term: Term(slot.term), index: Index(index), kind })
+    }
+
+    /// The members that a change at this entry is about.
+    pub(crate) fn turn(&self, index: u64) -> Option<&Option<Box<Members>>> {
+        self.turns.get(&index)
+    }
+
+    /// Puts an entry behind the last.
+    pub(crate) fn push(&mut self, entry: &Entry) {
+        let (end, index, term) = (self.end(self.last()), self.last() + 1, entry.term.0);
+        let empty = Slot { term, first: 0, last: 0, end, checksum: 0, kind: SlotKind::Empty };
+        let turn = Slot { kind: SlotKind::Turn, ..empty };
+        self.slots.push_back(match &entry.kind {
+            Kind::Empty => empty,
+            Kind::Frame(Descriptor { first, last, len, checksum }) => {
+                let (first, last, checksum) = (*first, *last, *checksum);
+                let end = end + u64::from(*len);
+                Slot { first, last, end, checksum, kind: SlotKind::Frame, ..empty }
+            }
+            Kind::Members(members) => {
+                self.turns.insert(index, Some(members.clone()));
+                turn
+            }
+            Kind::Switched => {
+                self.turns.insert(index, None);
+                turn
+            }
+        });
+    }
+
+    /// Removes all entries from here on; true when there were some.
+    pub(crate) fn truncate(&mut self, from: u64) -> bool {
+        let kept = from.saturating_sub(self.base.index.0 + 1);
+        let cut = kept < self.slots.len() as u64;
+        self.slots.truncate(usize::try_from(kept).unwrap_or(usize::MAX));
+        self.turns.split_off(&from);
+        cut
+    }
+
+    /// Forgets the entries up to here. Within a change of members the base stays before it: it names one list.
+    pub(crate) fn compact(&mut self, to: u64) {
+        let mut members = &self.base.members;
+        let mut to = to.min(self.last());
+        let mut joint = None;
+        for (index, turn) in self.turns.range(..=to) {
+            match turn {
+                Some(next) => joint = Some((index - 1, next.as_ref())),
+                None => members = joint.take().map_or(members, |(_, next)| next),
+            }
+        }
+        if let Some((before, _)) = joint {
+            to = before;
+        }
+        if to <= self.base.index.0 {
+            return;
+        }
+        let (members, term) = (members.clone(), self.term_of(to).unwrap_or_default());
+        self.begin = self.end(to);
+        self.turns = self.turns.split_off(&(to + 1));
+        let count = usize::try_from(to - self.base.index.0).unwrap_or(usize::MAX);
+        self.slots.drain(..count);
+        self.base = Base { index: Index(to), term: Term(term), members };
+    }
+}
+
+/// An entry as the engine has it: without its content.
+pub(crate) fn engine_entry(term: u64, index: u64, is_turn: bool) -> RaftEntry {
+    let mut entry = RaftEntry { term, index, ..RaftEntry::default() };
+    if is_turn {
+        entry.set_entry_type(EntryType::EntryConfChangeV2);
+    }
+    entry
+}
+
+fn number_below_max(number: u64) -> Result<u64, RecoveredError> {
+    if number < NUMBER_MAX { Ok(number) } else { Err(RecoveredError::Number(number)) }
+}
+
+/// Entries have no content here: it is looked up when they leave, and put beside them when they come.
+impl Storage for Log {
+    fn initial_state(&self) -> raft::Result<RaftState> {
+        let hard_state = HardState {
+            term: self.vote.term.0,
+            vote: self.vote.candidate.map_or(0, |candidate| candidate.get()),
+            commit: self.committed,
+            ..HardState::default()
+        };
+        Ok(RaftState { hard_state, conf_state: conf_state(&self.base.members) })
+    }
+
+    fn entries(
+        &self,
+        low: u64,
+        high: u64,
+        max_size: impl Into<Option<u64>>,
+        _: GetEntriesContext,
+    ) -> raft::Result<Vec<RaftEntry>> {
+        if low <= self.base.index.0 {
+            return Err(StorageError::Compacted.into());
+        }
+        if high > self.last() + 1 {
+            return Err(StorageError::Unavailable.into());
+        }
+        // The engine would count the bytes of entries that have no content: the bytes are those of the frames.
+        let (mut count, before) = (high - low, self.end(low - 1));
+        if let Some(max) = max_size.into() {
+            count = count.min(ENTRIES_MAX);
+            let fits = |slot: &&Slot| slot.end - before <= max;
+            let at = usize::try_from(low - self.base.index.0 - 1).unwrap_or(usize::MAX);
+            let limited = usize::try_from(count).unwrap_or(usize::MAX);
+            let fitting = self.slots.range(at..at + limited).take_while(fits).count() as u64;
+            count = fitting.max(1);
+        }
+        let entry = |index| {
+            let slot = self.slot(index)?;
+            Some(engine_entry(slot.term, index, slot.kind == SlotKind::Turn))
+        };
+        Ok((low..low + count).filter_map(entry).collect())
+    }
+
+    fn term(&self, index: u64) -> raft::Result<u64> {
+        let error = if index < self.base.index.0 {
+            StorageError::Compacted
+        } else {
+            StorageError::Unavailable
+        };
+        self.term_of(index).ok_or_else(|| error.into())
+    }
+
+    fn first_index(&self) -> raft::Result<u64> {
+        Ok(self.base.index.0 + 1)
+    }
+
+    fn last_index(&self) -> raft::Result<u64> {
+        Ok(self.last())
+    }
+
+    /// The base: what a node that is behind it needs is the host's to send.
+    fn snapshot(&self, _: u64, _: u64) -> raft::Result<Snapshot> {
+        let mut snapshot = Snapshot::default();
+        let metadata = snapshot.mut_metadata();
+        metadata.index = self.base.index.0;
+        metadata.term = self.base.term.0;
+        metadata.set_conf_state(conf_state(&self.base.members));
+        Ok(snapshot)
+    }
+}
+
+fn conf_state(members: &Members) -> ConfState {
+    let numbers = |nodes: &[crate::ids::NodeId]| -> Vec<u64> {
+        nodes.iter().map(|node| node.get()).collect()
+    };
+    (numbers(members.voters()), numbers(members.learners())).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::NodeId;
+
+    fn members(numbers: &[u64]) -> Members {
+        Members::new(numbers.iter().filter_map(|number| NodeId::new(*number)), []).unwrap()
+    }
+
+    fn recovered(kinds: &[(u64, Kind)]) -> Recovered {
+        let entry = |(index, (term, kind)): (u64, &(u64, Kind))| Entry {
+            term: Term(*term),
+            index: Index(index),
+            kind: kind.clone(),
+        };
+        Recovered {
+            vote: Vote { term: Term(3), candidate: NodeId::new(1) },
+            base: Base { index: Index(4), term: Term(2), members: members(&[1]) },
+            entries: (5..).zip(kinds).map(entry).collect(),
+            committed: Index(4),
+        }
+    }
+
+    fn frame(len: u32) -> Kind {
+        Kind::Frame(Descriptor { first: 1, last: 2, len, checksum: 9 })
+    }
+
+    #[test]
+    fn an_entry_takes_40_bytes() {
+        assert_eq!(size_of::<Slot>(), 40);
+    }
+
+    #[test]
+    fn entries_come_back_until_they_are_cut_or_forgotten() {
+        let kinds = [(2, frame(10)), (2, Kind::Empty), (3, frame(5)), (3, frame(u32::MAX))];
+        let found = recovered(&kinds);
+        let mut log = Log::new(found.clone()).unwrap();
+        for entry in &found.entries {
+            assert_eq!(log.entry(entry.index.0).as_ref(), Some(entry));
+        }
+        assert_eq!((log.last(), log.bytes(4, 7), log.bytes(6, 7)), (8, 15, 5));
+        assert_eq!((log.first_of_last_term(3), log.first_of_last_term(9)), (7, 9));
+        log.compact(6);
+        assert_eq!((log.base().index, log.base().term), (Index(6), Term(2)));
+        assert_eq!((log.term_of(5), log.term_of(6), log.entry(6)), (None, Some(2), None));
+        assert_eq!(log.entry(7).as_ref(), found.entries.get(2));
+        assert_eq!(log.bytes(6, 7), 5);
+        assert!(!log.truncate(9) && log.truncate(8) && log.last() == 7);
+        log.push(&Entry { term: Term(4), index: Index(8), kind: frame(1) });
+        assert_eq!(log.bytes(6, 8), 6);
+    }
+
+    #[test]
+    fn a_base_is_never_within_a_change_of_members() {
+        let change = |numbers| Kind::Members(Box::new(members(numbers)));
+        let kinds = [
+            (2, change(&[1, 2])),
+            (2, Kind::Switched),
+            (2, frame(1)),
+            (2, change(&[1, 2, 3])),
+            (2, frame(1)),
+            (2, Kind::Switched),
+        ];
+        let base = |to: u64| {
+            let mut log = Log::new(recovered(&kinds)).unwrap();
+            log.compact(to);
+            (log.base().index.0, log.base().members.voters().len())
+        };
+        assert_eq!(
+            [5, 6, 7, 8, 9, 10].map(base),
+            [(4, 1), (6, 2), (7, 2), (7, 2), (7, 2), (10, 3)]
+        );
+        let mut log = Log::new(recovered(&kinds)).unwrap();
+        log.truncate(9);
+        assert!(log.turn(8).is_some() && log.turn(10).is_none());
+    }
+
+    #[test]
+    fn appends_are_bounded_by_the_bytes_of_frames() {
+        let log = Log::new(recovered(&[(2, frame(10)), (2, frame(10)), (2, frame(10))])).unwrap();
+        let count =
+            |low, max| log.entries(low, 8, max, GetEntriesContext::empty(false)).unwrap().len();
+        assert_eq!([count(5, Some(20)), count(5, Some(0)), count(6, Some(29))], [2, 1, 2]);
+        assert_eq!(count(5, None), 3);
+        assert!(log.entries(4, 6, None, GetEntriesContext::empty(false)).is_err());
+    }
+
+    #[test]
+    fn a_log_that_cannot_be_is_refused_in_words() {
+        let error = |change: &dyn Fn(&mut Recovered)| {
+            let mut found = recovered(&[(2, frame(1)), (3, frame(1))]);
+            change(&mut found);
+            Log::new(found).map(|log| log.committed)
+        };
+        assert_eq!(error(&|found| found.committed = Index(99)), Ok(6), "it ends before");
+        assert_eq!(error(&|found| found.committed = Index(0)), Ok(4), "the base is committed");
+        let gap = RecoveredError::Gap { found: Index(6), expected: Index(5) };
+        assert_eq!(error(&|found| drop(found.entries.remove(0))), Err(gap));
+        assert_eq!(
+            error(&|found| found.entries[0].term = Term(1)),
+            Err(RecoveredError::Term(Index(5)))
+        );
+        assert_eq!(
+            error(&|found| found.vote.term = Term(u64::MAX)),
+            Err(RecoveredError::Number(u64::MAX))
+        );
+        assert_eq!(error(&|found| found.base.term = Term(0)), Err(RecoveredError::Term(Index(4))));
+    }
+
+    #[test]
+    fn a_vote_older_than_the_log_is_no_vote() {
+        let mut found = recovered(&[(3, frame(1))]);
+        assert_eq!(Log::new(found.clone()).unwrap().vote(), found.vote);
+        found.vote.term = Term(2);
+        let vote = Vote { term: Term(3), candidate: None };
+        assert_eq!(Log::new(found).unwrap().vote(), vote);
+    }
+}

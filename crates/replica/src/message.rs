@@ -1,0 +1,383 @@
+//! What replicas tell each other, and its bytes: docs/formats/replica-messages.md.
+
+use crate::entry::{Descriptor, Entry, Kind, Members};
+use crate::ids::{Index, NUMBER_MAX, NodeId, Term};
+use crate::wire::Reader;
+
+/// The version of the bytes.
+const VERSION: u8 = 1;
+
+/// Fewest bytes of an entry.
+const ENTRY_LEN_MIN: usize = 9;
+
+/// A message from one replica to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Message {
+    pub(crate) from: NodeId,
+    pub(crate) to: NodeId,
+    pub(crate) term: Term,
+    pub(crate) body: Body,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Body {
+    Append {
+        /// The entry before the first.
+        previous: u64,
+        previous_term: u64,
+        committed: u64,
+        entries: Vec<Entry>,
+    },
+    Appended {
+        /// The last entry that is as the leader has it.
+        index: u64,
+        committed: u64,
+    },
+    NotAppended {
+        /// The entry before the first of the append, which is not there.
+        previous: u64,
+        /// Where both may agree.
+        hint: u64,
+        hint_term: u64,
+        committed: u64,
+    },
+    AskVote {
+        /// Nothing is promised: whether it would be worth to ask.
+        before: bool,
+        /// The leader has asked for the election.
+        transfer: bool,
+        last: u64,
+        last_term: u64,
+        committed: u64,
+        committed_term: u64,
+    },
+    Vote {
+        before: bool,
+        granted: bool,
+        committed: u64,
+        committed_term: u64,
+    },
+    Heartbeat {
+        committed: u64,
+        /// The round that confirms reads; 0 for none.
+        round: u64,
+    },
+    Alive {
+        committed: u64,
+        round: u64,
+    },
+    StandNow,
+}
+
+/// A fault in the bytes of a message. The sender and this node do not speak the same protocol, or bytes have
+/// changed on their way: the connection is to be closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// A version that this program does not know.
+    #[error(
+        "version {0} of a message between replicas: this program knows {VERSION}; run the same version on all nodes"
+    )]
+    Version(u8),
+    /// No message.
+    #[error(
+        "no message between replicas: the bytes end early, go on too long, or have a value that cannot be"
+    )]
+    Malformed,
+}
+
+impl Message {
+    /// The sender.
+    pub fn from(&self) -> NodeId {
+        self.from
+    }
+
+    /// The receiver.
+    pub fn to(&self) -> NodeId {
+        self.to
+    }
+
+    /// The sender's term, or the one that it stands for.
+    pub fn term(&self) -> Term {
+        self.term
+    }
+
+    /// The entries of an append, in order. Their bodies travel before it.
+    pub fn entries(&self) -> &[Entry] {
+        match &self.body {
+            Body::Append { entries, .. } => entries,
+            _ => &[],
+        }
+    }
+
+    /// Appends its bytes.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        let kind = match &self.body {
+            Body::Append { .. } => 1,
+            Body::Appended { .. } => 2,
+            Body::NotAppended { .. } => 3,
+            Body::AskVote { .. } => 4,
+            Body::Vote { .. } => 5,
+            Body::Heartbeat { .. } => 6,
+            Body::Alive { .. } => 7,
+            Body::StandNow => 8,
+        };
+        out.extend([VERSION, kind]);
+        put(out, &[self.from.get(), self.to.get(), self.term.0]);
+        match &self.body {
+            Body::Append { previous, previous_term, committed, entries } => {
+                put(out, &[*previous, *previous_term, *committed]);
+                // No window comes near.
+                out.extend(u32::try_from(entries.len()).unwrap_or(u32::MAX).to_le_bytes());
+                entries.iter().for_each(|entry| put_entry(out, entry));
+            }
+            Body::Appended { index, committed } => put(out, &[*index, *committed]),
+            Body::NotAppended { previous, hint, hint_term, committed } => {
+                put(out, &[*previous, *hint, *hint_term, *committed]);
+            }
+            Body::AskVote { before, transfer, last, last_term, committed, committed_term } => {
+                out.extend([u8::from(*before), u8::from(*transfer)]);
+                put(out, &[*last, *last_term, *committed, *committed_term]);
+            }
+            Body::Vote { before, granted, committed, committed_term } => {
+                out.extend([u8::from(*before), u8::from(*granted)]);
+                put(out, &[*committed, *committed_term]);
+            }
+            Body::Heartbeat { committed, round } | Body::Alive { committed, round } => {
+                put(out, &[*committed, *round]);
+            }
+            Body::StandNow => {}
+        }
+    }
+
+    /// The message that these bytes are, all of them. Memory is taken for what is there, whatever a length says.
+    pub fn decode(bytes: &[u8]) -> Result<Message, DecodeError> {
+        let mut reader = Reader(bytes);
+        let version = reader.u8().ok_or(DecodeError::Malformed)?;
+        if version != VERSION {
+            return Err(DecodeError::Version(version));
+        }
+        let message = read(&mut reader).filter(|_| reader.0.is_empty());
+        message.ok_or(DecodeError::Malformed)
+    }
+}
+
+fn put(out: &mut Vec<u8>, numbers: &[u64]) {
+    for number in numbers {
+        out.extend(number.to_le_bytes());
+    }
+}
+
+fn put_entry(out: &mut Vec<u8>, entry: &Entry) {
+    let kind = match &entry.kind {
+        Kind::Empty => 1,
+        Kind::Frame(_) => 2,
+        Kind::Members(_) => 3,
+        Kind::Switched => 4,
+    };
+    out.push(kind);
+    put(out, &[entry.term.0]);
+    match &entry.kind {
+        Kind::Empty | Kind::Switched => {}
+        Kind::Frame(Descriptor { first, last, len, checksum }) => {
+            put(out, &[*first, *last]);
+            out.extend(len.to_le_bytes());
+            out.extend(checksum.to_le_bytes());
+        }
+        Kind::Members(members) => {
+            for nodes in [members.voters(), members.learners()] {
+                // A list of members has no more.
+                out.push(u8::try_from(nodes.len()).unwrap_or(u8::MAX));
+                nodes.iter().for_each(|node| put(out, &[node.get()]));
+            }
+        }
+    }
+}
+
+fn read(reader: &mut Reader<'_>) -> Option<Message> {
+    let kind = reader.u8()?;
+    let (from, to) = (NodeId::new(reader.u64()?)?, NodeId::new(reader.u64()?)?);
+    let term = number(reader).filter(|term| *term > 0)?;
+    let body = match kind {
+        1 => {
+            let (previous, previous_term) = position(reader)?;
+            let committed = number(reader)?;
+            let entries = entries(reader, previous, previous_term, term)?;
+            Body::Append { previous, previous_term, committed, entries }
+        }
+        2 => Body::Appended { index: number(reader)?, committed: number(reader)? },
+        3 => {
+            let previous = number(reader)?;
+            let (hint, hint_term) = (number(reader)?, number(reader)?);
+            Body::NotAppended { previous, hint, hint_term, committed: number(reader)? }
+        }
+        4 => {
+            let (before, transfer) = (flag(reader)?, flag(reader)?);
+            let (last, last_term) = position(reader)?;
+            let (committed, committed_term) = position(reader)?;
+            Body::AskVote { before, transfer, last, last_term, committed, committed_term }
+        }
+        5 => {
+            let (before, granted) = (flag(reader)?, flag(reader)?);
+            let (committed, committed_term) = position(reader)?;
+            Body::Vote { before, granted, committed, committed_term }
+        }
+        6 => Body::Heartbeat { committed: number(reader)?, round: reader.u64()? },
+        7 => Body::Alive { committed: number(reader)?, round: reader.u64()? },
+        8 => Body::StandNow,
+        _ => return None,
+    };
+    Some(Message { from, to, term: Term(term), body })
+}
+
+/// A term or an index.
+fn number(reader: &mut Reader<'_>) -> Option<u64> {
+    reader.u64().filter(|number| *number < NUMBER_MAX)
+}
+
+/// An index and its term: both are 0 or neither is.
+fn position(reader: &mut Reader<'_>) -> Option<(u64, u64)> {
+    let (index, term) = (number(reader)?, number(reader)?);
+    ((index == 0) == (term == 0)).then_some((index, term))
+}
+
+fn flag(reader: &mut Reader<'_>) -> Option<bool> {
+    match reader.u8()? {
+        0 => Some(false),
+        1 => Some(true),
+        _ => None,
+    }
+}
+
+/// Entries: terms do not fall, and none is newer than the leader.
+fn entries(
+    reader: &mut Reader<'_>,
+    previous: u64,
+    previous_term: u64,
+    leader: u64,
+) -> Option<Vec<Entry>> {
+    let count = usize::try_from(reader.u32()?).ok()?;
+    if count > reader.0.len() / ENTRY_LEN_MIN {
+        return None;
+    }
+    let mut entries = Vec::with_capacity(count);
+    let mut term = previous_term.max(1);
+    for index in previous + 1..=previous + count as u64 {
+        let kind = reader.u8()?;
+        term = number(reader).filter(|this| (term..=leader).contains(this))?;
+        let kind = match kind {
+            1 => Kind::Empty,
+            2 => Kind::Frame(Descriptor {
+                first: reader.u64()?,
+                last: reader.u64()?,
+                len: reader.u32()?,
+                checksum: reader.u32()?,
+            }),
+            3 => Kind::Members(Box::new(Members::new(nodes(reader)?, nodes(reader)?).ok()?)),
+            4 => Kind::Switched,
+            _ => return None,
+        };
+        entries.push(Entry { term: Term(term), index: Index(index), kind });
+    }
+    (previous_term <= leader).then_some(entries)
+}
+
+/// Nodes, ascending.
+fn nodes(reader: &mut Reader<'_>) -> Option<Vec<NodeId>> {
+    let count = reader.u8()?;
+    let nodes: Vec<NodeId> =
+        (0..count).map(|_| NodeId::new(reader.u64()?)).collect::<Option<_>>()?;
+    nodes.is_sorted().then_some(nodes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: u64) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    fn messages() -> Vec<Message> {
+        let descriptor = Descriptor { first: 9, last: 12, len: 700, checksum: 0xdead_beef };
+        let members = Members::new([node(1), node(2)], [node(u64::MAX)]).unwrap();
+        let kinds = [
+            Kind::Empty,
+            Kind::Frame(descriptor),
+            Kind::Members(Box::new(members)),
+            Kind::Switched,
+        ];
+        let entry = |(index, kind)| Entry { term: Term(3), index: Index(index), kind };
+        let entries = (8..).zip(kinds).map(entry).collect();
+        let (committed, committed_term) = (6, 2);
+        let bodies = [
+            Body::Append { previous: 7, previous_term: 2, committed, entries },
+            Body::Append { previous: 0, previous_term: 0, committed: 0, entries: Vec::new() },
+            Body::Appended { index: 11, committed },
+            Body::NotAppended { previous: 7, hint: 5, hint_term: 1, committed },
+            Body::AskVote {
+                before: true,
+                transfer: false,
+                last: 7,
+                last_term: 2,
+                committed,
+                committed_term,
+            },
+            Body::Vote { before: false, granted: true, committed: 0, committed_term: 0 },
+            Body::Heartbeat { committed, round: 77 },
+            Body::Alive { committed, round: 0 },
+            Body::StandNow,
+        ];
+        let message = |body| Message { from: node(1), to: node(2), term: Term(4), body };
+        bodies.into_iter().map(message).collect()
+    }
+
+    #[test]
+    fn messages_come_back_and_no_part_of_one_is_one() {
+        for message in messages() {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            assert_eq!(Message::decode(&bytes), Ok(message));
+            for len in 0..bytes.len() {
+                assert_eq!(Message::decode(&bytes[..len]), Err(DecodeError::Malformed), "{len}");
+            }
+            bytes.push(0);
+            assert_eq!(Message::decode(&bytes), Err(DecodeError::Malformed));
+            bytes[0] = 2;
+            assert_eq!(Message::decode(&bytes), Err(DecodeError::Version(2)));
+        }
+    }
+
+    /// The bytes of the first message, with numbers written over some of them.
+    fn append_with(at: usize, bytes: &[u8]) -> Result<Message, DecodeError> {
+        let mut all = Vec::new();
+        messages()[0].encode(&mut all);
+        all[at..at + bytes.len()].copy_from_slice(bytes);
+        Message::decode(&all)
+    }
+
+    #[test]
+    fn what_the_engine_cannot_count_on_is_no_message() {
+        let number = |number: u64| number.to_le_bytes();
+        assert!(append_with(34, &number(1)).is_ok(), "another term of the entry before");
+        for (at, value, what) in [
+            (2, 0, "no sender"),
+            (10, 0, "no receiver"),
+            (18, 0, "no term"),
+            (18, NUMBER_MAX, "a term without a next one"),
+            (26, 0, "a first entry behind one that has a term"),
+            (34, 0, "an entry before without a term"),
+            (26, u64::MAX, "an index without a next one"),
+            (34, 5, "an entry before of a newer term"),
+            (55, 5, "an entry of a newer term"),
+            (55, 1, "an entry of an older term than the one before"),
+        ] {
+            assert_eq!(append_with(at, &number(value)), Err(DecodeError::Malformed), "{what}");
+        }
+        let count = u32::MAX.to_le_bytes();
+        assert_eq!(
+            append_with(50, &count),
+            Err(DecodeError::Malformed),
+            "entries that are not there"
+        );
+    }
+}

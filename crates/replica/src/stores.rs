@@ -1,0 +1,232 @@
+//! Stores that are to be made or under way, and the messages that wait for them.
+
+use crate::effects::{Store, Vote};
+use crate::entry::Entry;
+use crate::ids::{Index, Ticket};
+use crate::message::{Body, Message};
+use std::collections::VecDeque;
+
+/// A store that the host has not taken yet.
+#[derive(Debug)]
+struct Gathered {
+    /// The engine's number of what it is made of.
+    number: u64,
+    vote: Option<Vote>,
+    truncate_from: Option<u64>,
+    entries: Vec<Entry>,
+    held: Vec<Message>,
+}
+
+/// A store that the host has taken.
+#[derive(Debug)]
+struct UnderWay {
+    ticket: Ticket,
+    number: u64,
+    vote: Option<Vote>,
+    truncate_from: Option<u64>,
+    last: Option<u64>,
+    held: Vec<Message>,
+}
+
+/// All stores of a replica.
+#[derive(Debug)]
+pub(crate) struct Stores {
+    tickets: u64,
+    gathered: Option<Gathered>,
+    under_way: VecDeque<UnderWay>,
+    /// The vote that is on the device.
+    durable: Vote,
+    /// The vote that is on its way there.
+    latest: Vote,
+}
+
+/// The fate of stores.
+#[derive(Debug, Default)]
+pub(crate) struct Stored {
+    /// The engine's number up to which everything is stored, unless a store that is still to come takes it back.
+    pub(crate) number: Option<u64>,
+    /// Messages that have waited for it.
+    pub(crate) released: Vec<Message>,
+}
+
+impl Stores {
+    pub(crate) fn new(durable: Vote) -> Stores {
+        Stores { tickets: 0, gathered: None, under_way: VecDeque::new(), durable, latest: durable }
+    }
+
+    /// True when all that was to be stored is.
+    pub(crate) fn are_done(&self) -> bool {
+        self.gathered.is_none() && self.under_way.is_empty()
+    }
+
+    /// The vote that is on the device.
+    pub(crate) fn durable_vote(&self) -> Vote {
+        self.durable
+    }
+
+    /// Adds to what is to be stored; false when there is nothing to add, and nothing to wait for either.
+    pub(crate) fn gather(
+        &mut self,
+        number: u64,
+        vote: Vote,
+        truncate_from: Option<u64>,
+        entries: Vec<Entry>,
+    ) -> bool {
+        let vote = (vote != self.latest).then_some(vote);
+        self.latest = vote.unwrap_or(self.latest);
+        if vote.is_none() && entries.is_empty() {
+            return !self.are_done();
+        }
+        let empty = || Gathered {
+            number,
+            vote: None,
+            truncate_from: None,
+            entries: Vec::new(),
+            held: Vec::new(),
+        };
+        let gathered = self.gathered.get_or_insert_with(empty);
+        gathered.number = number;
+        gathered.vote = vote.or(gathered.vote);
+        match (truncate_from, gathered.entries.first().map(|entry| entry.index.0)) {
+            // Entries that nobody has taken yet are simply not there.
+            (Some(from), Some(first)) if from >= first => {
+                gathered.entries.retain(|entry| entry.index.0 < from);
+            }
+            (Some(from), _) => {
+                gathered.entries.clear();
+                let before = gathered.truncate_from.unwrap_or(from);
+                gathered.truncate_from = Some(from.min(before));
+            }
+            (None, _) => {}
+        }
+        gathered.entries.extend(entries);
+        true
+    }
+
+    /// Keeps a message until everything is stored that is to be stored now. Gives it back when everything is.
+    pub(crate) fn hold(&mut self, message: Message) -> Option<Message> {
+        let gathered = self.gathered.as_mut().map(|gathered| &mut gathered.held);
+        let held = gathered.or_else(|| self.under_way.back_mut().map(|store| &mut store.held));
+        let Some(held) = held else { return Some(message) };
+        // While a disk stands still a leader asks again and again: one answer is enough.
+        let same = |before: &&mut Message| {
+            (before.to, before.term) == (message.to, message.term)
+                && matches!(before.body, Body::Appended { .. })
+        };
+        if let Body::Appended { index, .. } = message.body
+            && let Some(before) = held.iter_mut().find(same)
+        {
+            if !matches!(before.body, Body::Appended { index: older, .. } if older > index) {
+                *before = message;
+            }
+            return None;
+        }
+        held.push(message);
+        None
+    }
+
+    /// The store that the host is to make next.
+    pub(crate) fn take(&mut self, committed: u64) -> Option<Store> {
+        let Gathered { number, vote, truncate_from, entries, held } = self.gathered.take()?;
+        self.tickets += 1;
+        let ticket = Ticket(self.tickets);
+        let last = entries.last().map(|entry| entry.index.0);
+        self.under_way.push_back(UnderWay { ticket, number, vote, truncate_from, last, held });
+        let truncate_from = truncate_from.map(Index);
+        Some(Store { ticket, vote, truncate_from, entries, committed: Index(committed) })
+    }
+
+    /// Everything up to this ticket is on the device.
+    pub(crate) fn stored(&mut self, ticket: Ticket) -> Stored {
+        let (mut stored, mut last) = (Stored::default(), None);
+        while self.under_way.front().is_some_and(|store| store.ticket <= ticket) {
+            let Some(store) = self.under_way.pop_front() else { break };
+            self.durable = store.vote.unwrap_or(self.durable);
+            stored.number = Some(store.number);
+            last = store.last.or(last);
+            stored.released.extend(store.held);
+        }
+        // The engine looks at index and term of what was stored last. After a truncation the same entry may have
+        // been appended again, and what is on the device is still to be removed.
+        let to_come = self.under_way.iter().map(|store| store.truncate_from);
+        let to_come = to_come.chain(self.gathered.iter().map(|store| store.truncate_from));
+        if to_come.flatten().any(|from| last.is_some_and(|last| from <= last)) {
+            stored.number = None;
+        }
+        stored
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::entry::Kind;
+    use crate::ids::{NodeId, Term};
+
+    fn entries(term: u64, indexes: std::ops::RangeInclusive<u64>) -> Vec<Entry> {
+        let entry = |index| Entry { term: Term(term), index: Index(index), kind: Kind::Empty };
+        indexes.map(entry).collect()
+    }
+
+    fn appended(index: u64) -> Message {
+        let (from, to) = (NodeId::new(1).unwrap(), NodeId::new(2).unwrap());
+        let body = Body::Appended { index, committed: 0 };
+        Message { from, to, term: Term(1), body }
+    }
+
+    fn vote() -> Vote {
+        Vote::default()
+    }
+
+    #[test]
+    fn what_was_not_taken_yet_is_one_store() {
+        let mut stores = Stores::new(vote());
+        assert!(stores.gather(1, vote(), None, entries(1, 4..=6)));
+        assert!(stores.gather(2, vote(), Some(6), entries(2, 6..=6)));
+        let store = stores.take(3).unwrap();
+        assert_eq!((store.truncate_from, store.committed), (None, Index(3)));
+        assert_eq!(store.entries, [entries(1, 4..=5), entries(2, 6..=6)].concat());
+        // From here on entries are behind those that were taken, and are taken back in words.
+        assert!(stores.gather(3, vote(), None, entries(2, 7..=7)));
+        assert!(stores.gather(4, vote(), Some(5), entries(3, 5..=5)));
+        assert!(stores.gather(5, vote(), None, entries(3, 6..=6)));
+        let store = stores.take(3).unwrap();
+        assert_eq!((store.truncate_from, store.entries), (Some(Index(5)), entries(3, 5..=6)));
+        assert_eq!(stores.take(3), None);
+    }
+
+    #[test]
+    fn a_message_waits_for_all_that_is_to_be_stored_when_it_is_made() {
+        let mut stores = Stores::new(vote());
+        assert_eq!(stores.hold(appended(0)), Some(appended(0)), "nothing is to be stored");
+        stores.gather(1, vote(), None, entries(1, 1..=1));
+        let first = stores.take(0).unwrap().ticket;
+        assert_eq!(stores.hold(appended(1)), None);
+        stores.gather(2, vote(), None, entries(1, 2..=2));
+        assert_eq!(stores.hold(appended(2)), None);
+        assert_eq!(stores.hold(appended(1)), None, "an older answer tells nothing");
+        let second = stores.take(0).unwrap().ticket;
+        let stored = stores.stored(first);
+        assert_eq!((stored.number, stored.released), (Some(1), vec![appended(1)]));
+        assert!(!stores.are_done());
+        let stored = stores.stored(second);
+        assert_eq!((stored.number, stored.released), (Some(2), vec![appended(2)]));
+        assert!(stores.are_done() && stores.stored(second).number.is_none());
+    }
+
+    #[test]
+    fn what_a_later_store_takes_back_is_not_stored() {
+        let mut stores = Stores::new(vote());
+        let mut take = |number, truncate_from, entries| {
+            stores.gather(number, vote(), truncate_from, entries);
+            stores.take(0).unwrap().ticket
+        };
+        let first = take(1, None, entries(1, 5..=5));
+        let second = take(2, Some(5), entries(2, 5..=5));
+        // The leader of term 1 is back with its entry.
+        let third = take(3, Some(5), entries(1, 5..=5));
+        assert_eq!(stores.stored(first).number, None);
+        assert_eq!(stores.stored(second).number, None);
+        assert_eq!(stores.stored(third).number, Some(3));
+    }
+}

@@ -1,0 +1,271 @@
+//! One seed.
+
+use crate::plan::Plan;
+use crate::world::{Counts, Node, World};
+use scurry_model::Random;
+use scurry_replica::{Index, Members, NodeId, Role};
+
+/// Ticks of every node within which healed nodes have a leader, and within which they agree then.
+const ROUNDS_MAX: usize = 200;
+
+/// Counts of what runs have come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Terms with a leader.
+    pub leaders: u64,
+    /// Entries that are committed.
+    pub committed: u64,
+    /// Frames that were refused, since too much was not committed.
+    pub full: u64,
+    /// Crashes.
+    pub crashes: u64,
+    /// Leaders that were paused and went on.
+    pub awakened: u64,
+    /// Changes of members that were begun.
+    pub changes: u64,
+    /// The counts of the world.
+    pub counts: Counts,
+}
+
+impl Report {
+    /// Adds another run.
+    pub fn add(&mut self, other: &Report) {
+        self.leaders += other.leaders;
+        self.committed += other.committed;
+        self.full += other.full;
+        self.crashes += other.crashes;
+        self.awakened += other.awakened;
+        self.changes += other.changes;
+        let (counts, of) = (&mut self.counts, &other.counts);
+        counts.taken += of.taken;
+        counts.reads += of.reads;
+        counts.truncations += of.truncations;
+        counts.snapshots += of.snapshots;
+        counts.memberships += of.memberships;
+        counts.digest ^= of.digest;
+    }
+}
+
+/// Runs a seed.
+///
+/// # Panics
+/// When something does not hold; the message says what.
+pub fn run(seed: u64) -> Report {
+    let mut random = Random::new(seed);
+    let plan = Plan::new(&mut random);
+    let world = World::new(plan.settings.clone(), plan.members.clone());
+    let mut run = Run { world, plan, random, report: Report::default() };
+    for _ in 0..run.plan.steps {
+        run.step();
+    }
+    run.heal();
+    run.report.leaders = run.world.truth.leaders() as u64;
+    run.report.committed = run.world.truth.committed().0;
+    run.report.counts = run.world.counts;
+    run.report
+}
+
+struct Run {
+    world: World,
+    plan: Plan,
+    random: Random,
+    report: Report,
+}
+
+impl Run {
+    fn happens(&mut self, once_in: usize) -> bool {
+        once_in > 0 && self.random.one_in(once_in)
+    }
+
+    /// One of the nodes for which this holds.
+    fn one(&mut self, holds: impl Fn(&Node) -> bool) -> Option<NodeId> {
+        let nodes = self.world.nodes.iter().filter(|(_, node)| holds(node));
+        let ids: Vec<NodeId> = nodes.map(|(id, _)| *id).collect();
+        (!ids.is_empty()).then(|| self.random.pick(&ids))
+    }
+
+    /// A leader, every second time when there is one, or one of the nodes for which this holds.
+    fn leader_or(&mut self, holds: impl Fn(&Node) -> bool) -> Option<NodeId> {
+        let leader = if self.random.one_in(2) { self.one(Node::leads) } else { None };
+        leader.or_else(|| self.one(holds))
+    }
+
+    fn step(&mut self) {
+        self.fail();
+        let (disk, ask) = (self.plan.disk, self.plan.ask);
+        match self.random.below(16) {
+            at if at < disk => self.finish(),
+            at if at < disk + ask => self.ask(),
+            at if at < disk + ask + 4 => {
+                if let Some(id) = self.one(Node::is_up) {
+                    self.world.tick(id);
+                }
+            }
+            _ => self.deliver(),
+        }
+    }
+
+    fn finish(&mut self) {
+        let Some(id) = self.one(|node| node.is_up() && !node.disk.queue.is_empty()) else { return };
+        let is_stalled = self.plan.stalled.is_some_and(|at| self.world.ids()[at] == id);
+        if !is_stalled || self.random.one_in(50) {
+            let count = 1 + self.random.below(3);
+            self.world.finish(id, count);
+        }
+    }
+
+    fn deliver(&mut self) {
+        let double = self.happens(self.plan.double);
+        let nodes = &self.world.nodes;
+        // What is sent to a paused node waits.
+        let takes = |to| nodes.get(&to).is_some_and(|node: &Node| !node.is_paused);
+        let reach = self.plan.reach;
+        let packet = self.world.network.take(&mut self.random, reach, double, takes);
+        if let Some(packet) = packet.filter(|packet| self.world.nodes[&packet.to].is_up()) {
+            self.world.take(&packet);
+        }
+    }
+
+    fn ask(&mut self) {
+        let Some(id) = self.one(Node::leads) else { return };
+        if self.random.one_in(3) {
+            self.world.read(id);
+        } else {
+            let len = self.random.pick(&[1, 100, 700]);
+            let taken = self.world.append(id, len).is_some();
+            self.report.full += u64::from(!taken && self.world.at(id).leads());
+        }
+        if let Some((from, to)) = self.world.streams().first().copied()
+            && self.random.one_in(3)
+        {
+            self.world.stream(from, to);
+        }
+    }
+
+    fn fail(&mut self) {
+        if self.happens(self.plan.lose) {
+            self.world.network.lose(&mut self.random);
+        }
+        if self.happens(self.plan.cut) {
+            let ids = self.world.ids();
+            let id = self.leader_or(|_| true).unwrap_or(ids[0]);
+            match self.random.below(4) {
+                0 => self.world.network.cuts.clear(),
+                1 => self.world.network.cut(id, &ids, true, false),
+                2 => self.world.network.cut(id, &ids, false, true),
+                _ => self.world.network.cut(id, &ids, true, true),
+            }
+        }
+        if self.happens(self.plan.pause) {
+            let goes_on = self.random.one_in(2);
+            let one = |node: &Node| node.replica.is_some() && node.is_paused == goes_on;
+            let id = if goes_on { self.one(one) } else { self.leader_or(one) };
+            if let Some(id) = id {
+                let node = self.world.at(id);
+                node.is_paused = !node.is_paused;
+                self.report.awakened += u64::from(node.leads());
+            }
+        }
+        if self.happens(self.plan.crash) {
+            let ids = self.world.ids();
+            let id = self.random.pick(&ids);
+            if self.world.at(id).replica.is_some() {
+                self.world.crash(id, &mut self.random);
+                self.report.crashes += 1;
+            }
+        }
+        if self.happens(self.plan.crash / 2)
+            && let Some(id) = self.one(|node| node.replica.is_none())
+        {
+            self.world.start(id);
+        }
+        if self.happens(self.plan.lead)
+            && let Some(id) = self.one(Node::is_up)
+        {
+            let ids = self.world.ids();
+            let other = self.random.pick(&ids);
+            match self.random.below(3) {
+                0 => self.world.replica(id).campaign(),
+                1 => self.world.replica(id).unreachable(other),
+                _ => drop(self.world.replica(id).transfer(other)),
+            }
+            self.world.pump(id);
+        }
+        if self.happens(self.plan.change)
+            && let Some(id) = self.one(Node::leads)
+        {
+            self.change(id);
+        }
+        if self.happens(self.plan.compact)
+            && let Some(id) = self.one(Node::is_up)
+        {
+            let replica = self.world.replica(id);
+            let (base, committed) = (replica.base().index.0, replica.committed().0);
+            let span = usize::try_from(committed - base).unwrap_or(0) + 1;
+            let to = Index(base + self.random.below(span) as u64);
+            self.world.compact(id, to);
+        }
+    }
+
+    fn change(&mut self, id: NodeId) {
+        let (mut voters, mut learners) = (Vec::new(), Vec::new());
+        for node in self.world.ids() {
+            match self.random.below(4) {
+                0 => {}
+                1 => learners.push(node),
+                _ => voters.push(node),
+            }
+        }
+        let Ok(members) = Members::new(voters, learners) else { return };
+        self.report.changes += u64::from(self.world.replica(id).change(members).is_ok());
+        self.world.pump(id);
+    }
+
+    /// Nothing fails any more, and the nodes come to agree.
+    fn heal(&mut self) {
+        let world = &mut self.world;
+        world.heal();
+        world.come_to_rest();
+        let mut last = None;
+        for _ in 0..ROUNDS_MAX {
+            world.round();
+            let Some(leader) = world.leader() else { continue };
+            // It may have been deposed, and not know it yet.
+            let index = match last {
+                Some((by, index)) if by == leader => index,
+                _ => {
+                    let Some(index) = world.append(leader, 1) else { continue };
+                    last = Some((leader, index));
+                    index
+                }
+            };
+            let membership = world.replica(leader).membership().clone();
+            let all = membership.members.iter().chain(membership.outgoing.iter().copied());
+            let agree = all.into_iter().all(|id| world.replica(id).committed() >= index);
+            let ticket = world.read(leader);
+            world.come_to_rest();
+            let reads = ticket.is_some_and(|ticket| !world.waits(leader, ticket));
+            if agree && reads && !membership.is_joint() {
+                return self.agreed(leader);
+            }
+        }
+        panic!("the nodes do not agree after {ROUNDS_MAX} rounds: {:?}", self.world.leader());
+    }
+
+    /// Every member has what is committed on its disk.
+    fn agreed(&mut self, leader: NodeId) {
+        let truth = &self.world.truth;
+        let nodes = &self.world.nodes;
+        let replica = |id: &NodeId| nodes[id].replica.as_ref().expect("it is up");
+        for id in replica(&leader).membership().members.iter() {
+            assert_eq!(replica(&id).committed(), replica(&leader).committed(), "{id}");
+            for index in (1..=truth.committed().0).map(Index) {
+                let term = truth.entry(index).expect("it is committed").term;
+                assert!(nodes[&id].disk.has(index, term), "{index:?} is not on the disk of {id}");
+            }
+            let role = nodes[&id].standing.map(|standing| standing.role);
+            let is_learner = !replica(&leader).membership().has_vote(id);
+            assert_eq!(role == Some(Role::Learner), is_learner, "{id}");
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What must hold, told by somebody who sees all nodes.
+
+use crate::disk::Disk;
+use crate::network::Packet;
+use scurry_replica::{
+    Entry, Index, Kind, Membership, Message, NodeId, Replica, Role, Standing, Term,
+};
+use std::collections::BTreeMap;
+
+/// Everything that was ever led, made, committed and voted.
+#[derive(Debug, Default)]
+pub struct Truth {
+    leaders: BTreeMap<Term, NodeId>,
+    /// Of each entry that was ever on a device or in a message: its content, and the term of the entry before it.
+    made: BTreeMap<(Index, Term), (Kind, Term)>,
+    committed: Vec<Entry>,
+    votes: BTreeMap<(NodeId, Term), NodeId>,
+}
+
+impl Truth {
+    /// The greatest index that anybody has called committed.
+    pub fn committed(&self) -> Index {
+        Index(self.committed.len() as u64)
+    }
+
+    /// An entry that is committed.
+    pub fn entry(&self, index: Index) -> Option<&Entry> {
+        self.committed.get(usize::try_from(index.0.checked_sub(1)?).ok()?)
+    }
+
+    /// Leaders that there have been.
+    pub fn leaders(&self) -> usize {
+        self.leaders.len()
+    }
+
+    /// A node shows its standing. Each term has one leader, and a leader has everything that is committed.
+    pub fn stands(&mut self, replica: &Replica, standing: Standing) {
+        if standing.role != Role::Leader {
+            return;
+        }
+        let id = replica.id();
+        let leader = *self.leaders.entry(standing.term).or_insert(id);
+        assert_eq!(leader, id, "{:?} has two leaders", standing.term);
+        assert!(replica.last() >= self.committed(), "leader {id} lacks what is committed");
+        for entry in &self.committed {
+            self.agrees(replica, entry);
+        }
+        let begins = standing.begins.expect("a leader has a first entry");
+        assert_eq!(replica.term_of(begins), Some(standing.term));
+        assert!(replica.term_of(Index(begins.0 - 1)) < Some(standing.term));
+    }
+
+    /// A node has an entry, or its base is behind it.
+    fn agrees(&self, replica: &Replica, entry: &Entry) {
+        if entry.index == replica.base().index {
+            assert_eq!(replica.base().term, entry.term, "the base of {}", replica.id());
+        } else if entry.index > replica.base().index {
+            let own = replica.entry(entry.index);
+            assert_eq!(own.as_ref(), Some(entry), "the log of {}", replica.id());
+        }
+    }
+
+    /// An entry is on a device, or leaves in a message. Where two logs have an entry of one term at one index, it
+    /// is the same, and so is all before it.
+    pub fn is_made(&mut self, entry: &Entry, before: Term) {
+        let made = (entry.kind.clone(), before);
+        let known = self.made.entry((entry.index, entry.term)).or_insert_with(|| made.clone());
+        assert_eq!(*known, made, "{:?} of {:?} was another one", entry.index, entry.term);
+    }
+
+    /// A node sends a message: bytes, read by their layout. A vote is given once in a term, and neither it nor
+    /// anything of a leader leaves before the disk knows it.
+    pub fn sends(&mut self, packet: &Packet, message: &Message, disk: &Disk) {
+        let bytes = &packet.bytes;
+        let term_at = |at: usize| {
+            Term(u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes")))
+        };
+        let term = term_at(18);
+        let mut before = Term(0);
+        for (at, entry) in message.entries().iter().enumerate() {
+            self.is_made(entry, if at == 0 { term_at(34) } else { before });
+            before = entry.term;
+        }
+        let vote = disk.device.vote;
+        let candidate = match (bytes[1], bytes.get(26), bytes.get(27)) {
+            (4, Some(0), _) => packet.from,
+            (5, Some(0), Some(1)) => packet.to,
+            (1 | 6 | 8, ..) => {
+                assert!(vote.term >= term, "{} leads {term:?}, which is not stored", packet.from);
+                return;
+            }
+            _ => return,
+        };
+        let given = *self.votes.entry((packet.from, term)).or_insert(candidate);
+        assert_eq!(given, candidate, "{} votes twice in {term:?}", packet.from);
+        let is_stored =
+            vote.term > term || (vote.term == term && vote.candidate == Some(candidate));
+        assert!(is_stored, "a vote of {} is not stored", packet.from);
+    }
+
+    /// A node calls entries committed. Nobody has called others so, and what nobody has called so before is on
+    /// the disks of a majority: of the members that were in force before the step, or are behind it.
+    pub fn commits<'a>(
+        &mut self,
+        replica: &Replica,
+        from: Index,
+        to: Index,
+        memberships: [&Membership; 2],
+        disk: impl Fn(NodeId) -> Option<&'a Disk>,
+    ) {
+        for index in (from.0 + 1..=to.0).map(Index) {
+            if let Some(entry) = self.entry(index).cloned() {
+                self.agrees(replica, &entry);
+                continue;
+            }
+            assert_eq!(index.0, self.committed().0 + 1, "{} skips what is committed", replica.id());
+            let entry = replica.entry(index).expect("what is committed is there");
+            let has = |node| disk(node).is_some_and(|disk| disk.has(index, entry.term));
+            let is_stored = memberships.iter().any(|members| members.is_quorum(has));
+            assert!(is_stored, "{index:?} is committed and on too few disks");
+            self.committed.push(entry);
+        }
+    }
+
+    /// A read leaves: it shows all that was committed when it was asked for.
+    pub fn reads(&self, asked: Index, shows: Index) {
+        assert!(shows >= asked, "a read shows {shows:?}, and {asked:?} was committed before it");
+    }
+}

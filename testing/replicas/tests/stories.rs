@@ -1,0 +1,396 @@
+//! Stories of a few nodes, told step by step: what the promises rest on, and what the engine does not bear by
+//! itself.
+
+use scurry_replica::{
+    AppendError, Base, ChangeError, Descriptor, Entry, Index, Kind, Members, Message, NodeId,
+    Recovered, Role, Settings, Term, Vote,
+};
+use scurry_replicas::{Node, World, node};
+
+fn settings(number: u64) -> Settings {
+    Settings { heartbeat_ticks: 1, ..Settings::new(node(number), number) }
+}
+
+fn members(voters: &[u64], learners: &[u64]) -> Members {
+    let nodes = |numbers: &[u64]| numbers.iter().copied().map(node).collect::<Vec<NodeId>>();
+    Members::new(nodes(voters), nodes(learners)).unwrap()
+}
+
+/// Three voters that are at rest, and the leader.
+fn three() -> (World, NodeId) {
+    let mut world = World::new((1..=3).map(settings).collect(), members(&[1, 2, 3], &[]));
+    let leader = world.elect(100);
+    world.round();
+    (world, leader)
+}
+
+fn others(world: &World, leader: NodeId) -> [NodeId; 2] {
+    let others: Vec<NodeId> = world.ids().into_iter().filter(|id| *id != leader).collect();
+    others.try_into().expect("three nodes")
+}
+
+/// Delivers and stores until nothing is on its way, but for the disk of one node.
+fn rest_without_disk_of(world: &mut World, id: NodeId) {
+    loop {
+        let packets = world.network.take_all();
+        let stored = |world: &World| {
+            world.nodes.iter().all(|(of, node)| *of == id || node.disk.queue.is_empty())
+        };
+        if packets.is_empty() && stored(world) {
+            return;
+        }
+        for packet in packets {
+            world.take(&packet);
+        }
+        for other in world.ids().into_iter().filter(|other| *other != id) {
+            world.finish(other, usize::MAX);
+        }
+    }
+}
+
+/// The power fails, and nothing of what was not synced is there.
+fn crash_and_lose(world: &mut World, id: NodeId) {
+    let node = world.at(id);
+    node.disk.queue.clear();
+    node.replica = None;
+    node.standing = None;
+}
+
+#[test]
+fn a_leader_whose_disk_stands_still_commits_by_the_others() {
+    let (mut world, leader) = three();
+    for len in [100, 200, 300] {
+        let index = world.append(leader, len).unwrap();
+        rest_without_disk_of(&mut world, leader);
+        assert_eq!(world.truth.committed(), index);
+    }
+    assert_eq!(world.at(leader).disk.queue.len(), 3, "several stores are under way");
+    assert_eq!(world.replica(leader).committed(), world.truth.committed());
+}
+
+#[test]
+fn a_follower_whose_disk_stands_still_is_alive_and_counts_for_nothing() {
+    let (mut world, leader) = three();
+    let [slow, gone] = others(&world, leader);
+    world.network.cut(gone, &[leader, slow], true, true);
+    let index = world.append(leader, 100).unwrap();
+    for _ in 0..50 {
+        world.tick(leader);
+        world.tick(slow);
+        rest_without_disk_of(&mut world, slow);
+    }
+    assert!(world.at(leader).leads(), "it hears a majority");
+    assert!(world.truth.committed() < index);
+    world.come_to_rest();
+    assert_eq!(world.truth.committed(), index);
+}
+
+#[test]
+fn a_node_that_decides_alone_leads_a_term_once() {
+    let mut world = World::new((1..=2).map(settings).collect(), members(&[1], &[2]));
+    let leader = world.elect(100);
+    world.round();
+    let lives = 5;
+    for life in 1..=lives {
+        crash_and_lose(&mut world, leader);
+        world.start(leader);
+        while !world.at(leader).leads() {
+            world.tick(leader);
+        }
+        // Other frames in each life; the learner gets what leaves, and nothing of it is stored.
+        for _ in 0..life {
+            world.append(leader, 10);
+        }
+        rest_without_disk_of(&mut world, leader);
+    }
+    world.round();
+    let index = world.append(leader, 10).unwrap();
+    world.round();
+    assert_eq!(world.truth.committed(), index);
+    assert_eq!(world.replica(node(2)).last(), index);
+}
+
+#[test]
+fn a_deposed_leader_confirms_no_read() {
+    let (mut world, old) = three();
+    let before = world.counts.reads;
+    let early = world.read(old).unwrap();
+    world.come_to_rest();
+    assert!(!world.waits(old, early), "a leader confirms");
+    world.at(old).is_paused = true;
+    // Its peers go on without it.
+    let [a, b] = others(&world, old);
+    let new = loop {
+        world.round();
+        if let Some(new) = [a, b].into_iter().find(|id| world.at(*id).leads()) {
+            break new;
+        }
+    };
+    world.append(new, 10).unwrap();
+    world.come_to_rest();
+    // It awakes, and asks before it hears.
+    world.at(old).is_paused = false;
+    assert!(world.at(old).leads());
+    let late = world.read(old).unwrap();
+    assert!(world.waits(old, late));
+    world.tick(old);
+    assert!(world.waits(old, late));
+    world.come_to_rest();
+    assert!(!world.at(old).leads());
+    assert_eq!(world.counts.reads, before + 1, "nobody has confirmed the second");
+}
+
+#[test]
+fn a_read_before_the_first_entry_of_a_term_is_confirmed_behind_it() {
+    let (mut world, old) = three();
+    let [next, _] = others(&world, old);
+    world.replica(old).transfer(next).unwrap();
+    world.pump(old);
+    while !world.at(next).leads() {
+        for packet in world.network.take_all() {
+            world.take(&packet);
+        }
+        for id in world.ids() {
+            if !world.at(id).leads() {
+                world.finish(id, usize::MAX);
+            }
+        }
+    }
+    let begins = world.at(next).standing.unwrap().begins.unwrap();
+    assert!(world.replica(next).committed() < begins);
+    let ticket = world.read(next).unwrap();
+    assert!(world.waits(next, ticket));
+    world.come_to_rest();
+    assert!(!world.waits(next, ticket));
+    assert_eq!(world.replica(next).committed(), begins);
+}
+
+#[test]
+fn an_entry_behind_a_read_confirms_it_without_a_round() {
+    let (mut world, leader) = three();
+    let ticket = world.replica(leader).read().unwrap();
+    let descriptor = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
+    let index = world.replica(leader).append(descriptor).unwrap();
+    let effects = world.replica(leader).effects();
+    let kind = |message: &Message| {
+        let mut bytes = Vec::new();
+        message.encode(&mut bytes);
+        bytes[1]
+    };
+    let kinds: Vec<u8> = effects.send.iter().map(kind).collect();
+    assert_eq!(kinds, [1, 1], "two appends and no heartbeat");
+    assert_eq!((effects.reads, effects.committed), (vec![], Index(index.0 - 1)));
+    let follower = effects.send[0].to();
+    world.replica(follower).receive(effects.send[0].clone()).unwrap();
+    let store = world.replica(follower).effects().store.unwrap();
+    world.replica(follower).stored(store.ticket);
+    let answer = world.replica(follower).effects().send.pop().unwrap();
+    world.replica(leader).receive(answer).unwrap();
+    // The follower has stored it, the leader has not: that is no majority.
+    assert_eq!(world.replica(leader).effects().reads, []);
+    world.replica(leader).stored(effects.store.unwrap().ticket);
+    assert_eq!(world.replica(leader).effects().reads, [ticket]);
+}
+
+/// A log whose entries have these terms.
+fn log(terms: &[u64]) -> Recovered {
+    let entry = |(index, term): (u64, &u64)| {
+        let frame = Descriptor { first: index, last: index, len: 1, checksum: 1 };
+        Entry { term: Term(*term), index: Index(index), kind: Kind::Frame(frame) }
+    };
+    Recovered {
+        vote: Vote { term: Term(*terms.last().unwrap()), candidate: None },
+        base: Base { index: Index(0), term: Term(0), members: members(&[1, 2, 3], &[]) },
+        entries: (1..).zip(terms).map(entry).collect(),
+        committed: Index(0),
+    }
+}
+
+#[test]
+fn two_of_three_elect_a_leader_when_the_preferred_one_has_a_longer_and_older_log() {
+    let patient = Settings { patience: 5, ..settings(1) };
+    let all = vec![patient, settings(2), settings(3)];
+    let mut world = World::new(all, members(&[1, 2, 3], &[]));
+    for (number, terms) in [(1, &[1, 1, 5][..]), (2, &[1, 1, 4, 4, 4]), (3, &[1, 1, 5])] {
+        crash_and_lose(&mut world, node(number));
+        world.at(node(number)).disk.device = log(terms);
+    }
+    world.start(node(1));
+    world.start(node(2));
+    assert_eq!(world.elect(100), node(1));
+    world.round();
+    assert_eq!(world.truth.committed(), world.replica(node(2)).last());
+    assert_eq!(world.replica(node(2)).term_of(Index(3)), Some(Term(5)));
+}
+
+#[test]
+fn a_preferred_node_leads() {
+    for seed in 0..20 {
+        let all = (1..=3).map(|number| Settings {
+            patience: if number == 2 { 0 } else { 11 },
+            seed,
+            ..settings(number)
+        });
+        let mut world = World::new(all.collect(), members(&[1, 2, 3], &[]));
+        assert_eq!(world.elect(100), node(2));
+    }
+}
+
+#[test]
+fn an_answer_from_before_does_not_take_back_what_is_sure() {
+    let (mut world, leader) = three();
+    let [follower, _] = others(&world, leader);
+    for _ in 0..3 {
+        world.append(leader, 10);
+    }
+    world.come_to_rest();
+    let last = world.replica(leader).last();
+    world.replica(leader).unreachable(follower);
+    world.pump(leader);
+    let term = world.replica(leader).standing().term;
+    let mut bytes = vec![1, 3];
+    for number in [follower.get(), leader.get(), term.0, last.0, 0, 0, 0] {
+        bytes.extend(number.to_le_bytes());
+    }
+    let answer = Message::decode(&bytes).unwrap();
+    world.replica(leader).receive(answer).unwrap();
+    assert_eq!(world.replica(leader).effects().send, []);
+}
+
+#[test]
+fn a_message_about_entries_that_are_not_here_is_refused_in_words() {
+    let (mut world, leader) = three();
+    let [follower, _] = others(&world, leader);
+    let (term, last) = (world.replica(leader).standing().term, world.replica(leader).last());
+    for (kind, from, to) in [(6, leader, follower), (2, follower, leader)] {
+        let mut bytes = vec![1, kind];
+        for number in [from.get(), to.get(), term.0, last.0 + 1, 0] {
+            bytes.extend(number.to_le_bytes());
+        }
+        let error = world.replica(to).receive(Message::decode(&bytes).unwrap()).unwrap_err();
+        assert!(error.to_string().ends_with("let this node join anew"), "{error}");
+        assert!(world.replica(to).effects().is_empty());
+    }
+}
+
+#[test]
+fn a_vote_that_nobody_was_asked_for_does_not_count() {
+    let (mut world, leader) = three();
+    let [follower, other] = others(&world, leader);
+    world.network.cut(follower, &world.ids(), true, true);
+    while world.replica(follower).standing().role != Role::Candidate {
+        world.tick(follower);
+    }
+    let term = world.replica(follower).standing().term;
+    let vote = |before, granted, term: Term| {
+        let mut bytes = vec![1, 5];
+        for number in [other.get(), follower.get(), term.0] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend([before, granted]);
+        bytes.extend([0; 16]);
+        Message::decode(&bytes).unwrap()
+    };
+    let next = Term(term.0 + 1);
+    world.replica(follower).receive(vote(1, 1, next)).unwrap();
+    assert_eq!(world.replica(follower).standing().term, next, "it stands for election");
+    // Its own vote is not stored yet, so it has asked nobody.
+    world.replica(follower).receive(vote(0, 1, next)).unwrap();
+    assert_eq!(world.replica(follower).standing().role, Role::Candidate);
+}
+
+#[test]
+fn more_than_the_bound_is_not_taken() {
+    let (mut world, leader) = three();
+    let bound = settings(1).uncommitted_bytes;
+    let len = u32::try_from(bound / 2).unwrap();
+    assert!(world.append(leader, len).is_some() && world.append(leader, len).is_some());
+    let frame = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
+    assert_eq!(world.replica(leader).append(frame), Err(AppendError::Full(bound)));
+    world.come_to_rest();
+    // One is always taken, however long.
+    assert!(world.append(leader, u32::MAX).is_some());
+    assert!(world.append(leader, 1).is_none());
+    world.come_to_rest();
+    assert!(world.append(leader, 1).is_some());
+}
+
+#[test]
+fn a_leader_hands_over_and_takes_nothing_meanwhile() {
+    let (mut world, leader) = three();
+    let [to, _] = others(&world, leader);
+    world.append(leader, 10);
+    world.replica(leader).transfer(to).unwrap();
+    let frame = Descriptor { first: 1, last: 1, len: 1, checksum: 1 };
+    assert_eq!(world.replica(leader).append(frame), Err(AppendError::Moving(to)));
+    world.pump(leader);
+    world.come_to_rest();
+    assert_eq!(world.leader(), Some(to));
+}
+
+#[test]
+fn a_leader_that_is_no_member_any_more_stops() {
+    let (mut world, leader) = three();
+    let [a, b] = others(&world, leader);
+    let rest = Members::new([a, b], []).unwrap();
+    world.replica(leader).change(rest.clone()).unwrap();
+    assert_eq!(world.replica(leader).change(rest.clone()), Err(ChangeError::Busy));
+    world.pump(leader);
+    for _ in 0..100 {
+        world.round();
+    }
+    let next = world.leader().unwrap();
+    assert_ne!(next, leader);
+    assert_eq!(world.replica(next).membership().members, rest);
+    assert_eq!(world.replica(next).change(rest), Err(ChangeError::Same));
+    assert!(!world.at(leader).leads());
+    let index = world.append(next, 10).unwrap();
+    world.round();
+    assert_eq!(world.truth.committed(), index);
+}
+
+#[test]
+fn one_node_becomes_three_and_one_again_under_load() {
+    let mut world = World::new((1..=3).map(settings).collect(), members(&[1], &[]));
+    let leader = world.elect(100);
+    let steps = [(&[1][..], &[2, 3][..]), (&[1, 2, 3], &[]), (&[1], &[2, 3]), (&[1], &[])];
+    for (voters, learners) in steps {
+        world.round();
+        world.replica(leader).change(members(voters, learners)).unwrap();
+        for _ in 0..5 {
+            world.append(leader, 10);
+            world.round();
+        }
+        assert_eq!(world.leader(), Some(leader));
+        let membership = world.replica(leader).membership().clone();
+        assert_eq!(
+            (membership.members.voters().len(), membership.is_joint()),
+            (voters.len(), false)
+        );
+    }
+    assert_eq!(world.replica(node(2)).standing().role, Role::Learner);
+}
+
+#[test]
+fn a_node_that_is_behind_gets_a_snapshot_and_goes_on() {
+    let (mut world, leader) = three();
+    let [gone, _] = others(&world, leader);
+    crash_and_lose(&mut world, gone);
+    for _ in 0..20 {
+        world.append(leader, 10);
+        world.round();
+    }
+    for id in world.ids().into_iter().filter(|id| *id != gone) {
+        let committed = world.replica(id).committed();
+        world.compact(id, committed);
+        assert_eq!(world.replica(id).base().index, committed);
+    }
+    world.start(gone);
+    for _ in 0..5 {
+        world.round();
+    }
+    assert_eq!(world.counts.snapshots, 1);
+    assert_eq!(world.replica(gone).committed(), world.truth.committed());
+    let up = |node: &Node| node.disk.last() == world.truth.committed();
+    assert!(world.nodes.values().all(up));
+}
