@@ -1,7 +1,8 @@
 //! Frames of the log: what one group commit writes. docs/formats/log.md has the bytes.
 
-use crate::framing::{self, Framing, HEADER_LEN, Start};
-use crate::{FrameError, Records, Seal};
+use crate::entry_frame::{self, LogEntry};
+use crate::framing::{self, Framing, Start};
+use crate::{FrameError, LogFormat, Records, Seal};
 use scurry_ledger::Time;
 
 /// The start of some bytes of a log.
@@ -17,12 +18,22 @@ pub enum Framed<'a> {
 
 /// A frame: some records, or none, which is a mark.
 #[derive(Clone, Copy, Debug)]
-pub struct Frame<'a>(Framing<'a>);
+pub struct Frame<'a> {
+    framing: Framing<'a>,
+    header_len: usize,
+    entry: Option<LogEntry>,
+}
 
 /// Looks at the start of `bytes`.
 pub fn read_frame(seal: Seal, bytes: &[u8]) -> Framed<'_> {
-    match framing::open(seal, bytes) {
-        Start::Whole(framing) => Framed::Frame(Frame(framing)),
+    let (start, entry) = match seal.format() {
+        LogFormat::Single => (framing::open(seal, bytes), None),
+        LogFormat::Replicated => entry_frame::open(seal, bytes),
+    };
+    match start {
+        Start::Whole(framing) => {
+            Framed::Frame(Frame { framing, header_len: seal.header_len(), entry })
+        }
         Start::Torn => Framed::Torn,
         Start::Damaged(error) => Framed::Damaged(error),
     }
@@ -30,20 +41,27 @@ pub fn read_frame(seal: Seal, bytes: &[u8]) -> Framed<'_> {
 
 /// The frame that these bytes are, all of them, which [`read_frame`] has found to be one: its
 /// checksum is not looked at again.
-pub fn checked_frame(bytes: &[u8]) -> Option<Frame<'_>> {
-    framing::reopen(bytes).map(Frame)
+pub fn checked_frame(seal: Seal, bytes: &[u8]) -> Option<Frame<'_>> {
+    let (framing, entry) = match seal.format() {
+        LogFormat::Single => (framing::reopen(bytes)?, None),
+        LogFormat::Replicated => {
+            let (framing, entry) = entry_frame::reopen(bytes)?;
+            (framing, Some(entry))
+        }
+    };
+    Some(Frame { framing, header_len: seal.header_len(), entry })
 }
 
 #[expect(clippy::len_without_is_empty, reason = "no frame is empty: it has a header")]
 impl<'a> Frame<'a> {
     /// Bytes of all of it: the next frame begins behind them.
     pub fn len(&self) -> usize {
-        HEADER_LEN + self.0.body.len()
+        self.header_len + self.framing.body.len()
     }
 
     /// The sequence of its first record; of a mark, that of the next record.
     pub fn first(&self) -> u64 {
-        self.0.numbers[0]
+        self.framing.numbers[0]
     }
 
     /// The sequence behind its last record.
@@ -53,22 +71,32 @@ impl<'a> Frame<'a> {
 
     /// The greatest sequence that was known to be on the device when it was written.
     pub fn synced(&self) -> u64 {
-        self.0.numbers[1]
+        self.framing.numbers[1]
     }
 
     /// When it was written, UTC ms.
     #[expect(clippy::cast_possible_wrap, reason = "the bits of the number")]
     pub fn at(&self) -> Time {
-        Time(self.0.numbers[2] as i64)
+        Time(self.framing.numbers[2] as i64)
     }
 
     /// How many records it says it has.
     pub fn count(&self) -> u32 {
-        self.0.count
+        self.framing.count
     }
 
     /// The records of the frame.
     pub fn records(&self) -> Records<'a> {
-        Records::new(self.0.body, self.count())
+        Records::new(self.framing.body, self.count())
+    }
+
+    /// The entry of a group's log that it is, or that a mark stands behind; none in the log of a store on one machine.
+    pub fn entry(&self) -> Option<&LogEntry> {
+        self.entry.as_ref()
+    }
+
+    /// The bytes behind its header: records, or those of a membership.
+    pub fn body(&self) -> &'a [u8] {
+        self.framing.body
     }
 }

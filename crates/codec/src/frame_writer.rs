@@ -2,11 +2,12 @@
 
 use crate::change::Touched;
 use crate::change::put_change;
-use crate::framing::{self, HEADER_LEN};
+use crate::entry_frame;
+use crate::framing;
 use crate::pairs::PairWriter;
 use crate::pen::Pen;
 use crate::record::kind;
-use crate::{FRAME_LEN_MAX, Seal};
+use crate::{FRAME_LEN_MAX, LogFormat, Seal};
 use alloc::vec::Vec;
 use scurry_ledger::{Account, Bucket, Change, Time};
 
@@ -122,6 +123,14 @@ impl FrameWriter {
         self.end = pen.end();
     }
 
+    /// An entry of a group's log that no command has made: other members, or none for the first entry
+    /// of a leader.
+    pub fn group(&mut self, members: &[u8]) {
+        let (mut pen, _) = self.record(kind::GROUP);
+        pen.string(members);
+        self.end = pen.end();
+    }
+
     /// The sequence of the next record. Sequences end at the greatest number.
     pub fn next(&self) -> u64 {
         self.first.saturating_add(u64::from(self.count))
@@ -144,14 +153,23 @@ impl FrameWriter {
     }
 
     /// Closes the open frame; without records it is a mark. `synced` is the greatest sequence that
-    /// is known to be on the device.
+    /// is known to be on the device. A frame of a replicated log gets that with its place, by
+    /// [`put_entry`](crate::put_entry), and has to have one before it is written.
     ///
     /// # Panics
     /// When it is longer than [`FRAME_LEN_MAX`].
     #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
     pub fn seal(&mut self, synced: u64, at: Time) {
-        let numbers = [self.first, synced, at.0 as u64];
-        framing::close(self.seal, &mut self.bytes[self.open..self.end], numbers, self.count);
+        let bytes = &mut self.bytes[self.open..self.end];
+        match self.seal.format() {
+            LogFormat::Single => {
+                let numbers = [self.first, synced, at.0 as u64];
+                framing::close(self.seal, bytes, numbers, self.count);
+            }
+            LogFormat::Replicated => {
+                entry_frame::begin(bytes, self.first, at.0 as u64, self.count);
+            }
+        }
         self.first = self.next();
         self.begin();
     }
@@ -172,7 +190,7 @@ impl FrameWriter {
         self.count = 0;
         self.pairs.clear();
         let mut pen = Pen::from(&mut self.bytes, self.end);
-        pen.bytes(&[0; HEADER_LEN]);
+        pen.bytes(&[0; framing::ENTRY_HEADER_LEN][..self.seal.header_len()]);
         self.end = pen.end();
     }
 

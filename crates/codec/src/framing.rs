@@ -19,6 +19,8 @@ use core::fmt;
 /// Bytes of the header of a frame, and of a chunk: length u32, checksum u32, three numbers u64,
 /// count u32.
 pub(crate) const HEADER_LEN: usize = 4 + 4 + 3 * 8 + 4;
+/// Bytes of the header of a frame of a replicated log, which `entry_frame.rs` has.
+pub(crate) const ENTRY_HEADER_LEN: usize = 68;
 /// Offset of the first byte that the checksum is over.
 const CHECKED_FROM: usize = 8;
 
@@ -36,16 +38,56 @@ pub struct Seal {
     checksum: Checksum,
     /// The checksum of the log's id.
     start: u32,
+    format: LogFormat,
+}
+
+/// Formats of a log; the number is the version of its segments.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LogFormat {
+    /// 1: frames of a store on one machine.
+    #[default]
+    Single,
+    /// 2: frames that are entries of the log of a group, or marks between them.
+    Replicated,
 }
 
 impl Seal {
     /// For the log of this id, which is chosen at random when a log begins.
     pub fn new(checksum: Checksum, log_id: u64) -> Seal {
-        Seal { checksum, start: checksum(0, &log_id.to_le_bytes()) }
+        let start = checksum(0, &log_id.to_le_bytes());
+        Seal { checksum, start, format: LogFormat::Single }
+    }
+
+    /// The same for frames of another format.
+    pub fn in_format(self, format: LogFormat) -> Seal {
+        Seal { format, ..self }
+    }
+
+    /// The format of the frames.
+    pub fn format(&self) -> LogFormat {
+        self.format
+    }
+
+    /// The chain of a log's first entry.
+    pub fn chain_start(&self) -> u32 {
+        self.start
     }
 
     pub(crate) fn of(&self, bytes: &[u8]) -> u32 {
-        (self.checksum)(self.start, bytes)
+        self.on(self.start, bytes)
+    }
+
+    /// Continues a checksum.
+    pub(crate) fn on(&self, before: u32, bytes: &[u8]) -> u32 {
+        (self.checksum)(before, bytes)
+    }
+
+    /// Bytes of the header of a frame.
+    pub(crate) fn header_len(&self) -> usize {
+        match self.format {
+            LogFormat::Single => HEADER_LEN,
+            LogFormat::Replicated => ENTRY_HEADER_LEN,
+        }
     }
 }
 
@@ -139,15 +181,18 @@ pub(crate) fn reopen(whole: &[u8]) -> Option<Framing<'_>> {
     Some(Framing { numbers, count, body: whole.get(HEADER_LEN..)? })
 }
 
-fn word(bytes: &[u8], at: usize) -> Option<u32> {
+pub(crate) fn word(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
+}
+
+pub(crate) fn number(bytes: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?))
 }
 
 fn numbers(bytes: &[u8]) -> Option<[u64; 3]> {
     let mut numbers = [0; 3];
     for (index, number) in numbers.iter_mut().enumerate() {
-        let at = CHECKED_FROM + 8 * index;
-        *number = u64::from_le_bytes(*bytes.get(at..)?.first_chunk()?);
+        *number = self::number(bytes, CHECKED_FROM + 8 * index)?;
     }
     Some(numbers)
 }

@@ -36,6 +36,8 @@ pub enum FileKind {
     SnapshotEnd,
     /// The note of how far logs had come.
     Reach,
+    /// The note of the votes that a node of a group has given.
+    Ballot,
 }
 
 impl fmt::Display for HeaderError {
@@ -45,6 +47,7 @@ impl fmt::Display for HeaderError {
             HeaderError::Magic(FileKind::Snapshot) => "not a snapshot",
             HeaderError::Magic(FileKind::SnapshotEnd) => "not the end of a snapshot",
             HeaderError::Magic(FileKind::Reach) => "not the reach of a log",
+            HeaderError::Magic(FileKind::Ballot) => "not the ballot of a node",
             HeaderError::Newer { found, known } => {
                 return write!(
                     f,

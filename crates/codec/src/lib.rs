@@ -11,6 +11,7 @@ mod chunk;
 mod chunk_writer;
 mod cursor;
 mod entry;
+mod entry_frame;
 mod foreign;
 mod frame;
 mod frame_writer;
@@ -34,18 +35,19 @@ pub use chunk::{Chunk, Chunked, Entries, Positions, read_chunk};
 pub use chunk_writer::ChunkWriter;
 pub use cursor::Malformed;
 pub use entry::Entry;
+pub use entry_frame::{LogEntry, content_of, put_entry};
 pub use foreign::{ForeignError, IMAGE_LEN_MAX, decode_foreign_account};
 pub use frame::{Frame, Framed, checked_frame, read_frame};
 pub use frame_writer::FrameWriter;
-pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, Seal};
+pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, LogFormat, Seal};
 pub use hash_key::HashKey;
 pub use header::{FileKind, HeaderError};
 pub use image::{
     ImageError, decode_account, decode_part, decode_session, decode_state, encode_account,
     encode_account_over, encode_session, is_apart, mark_apart,
 };
-pub use log_header::{Reach, SegmentHeader};
-pub use passed::{Late, Left, Lefts, Passed, read_passed};
+pub use log_header::{Ballot, Reach, SegmentHeader};
+pub use passed::{About, Late, Left, Lefts, Passed, read_passed};
 pub use record::{Balance, Record, RecordError};
 pub use records::Records;
 pub use snapshot::{SnapshotFooter, SnapshotHeader, SnapshotOrder};

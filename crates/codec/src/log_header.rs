@@ -1,21 +1,25 @@
 //! Headers that name a sequence of a log: of a segment of it (docs/formats/log.md), and of a note of
-//! how far it had come (docs/formats/reach.md). Both have these bytes, little-endian:
+//! how far it had come (docs/formats/reach.md). Both have these bytes, little-endian; the ballot of a
+//! node (docs/formats/ballot.md) has term and vote, each u64, in the place of the sequence:
 //!
 //! | at | bytes |
 //! |---|---|
 //! | 0 | magic, `SCURLOG\0` or `SCURRCH\0` |
-//! | 8 | version u16, 1 |
+//! | 8 | version u16, 1; of a segment of a replicated log 2 |
 //! | 10 | log id u64 |
 //! | 18 | core u32 |
 //! | 22 | sequence u64 |
 //! | 30 | checksum u32 of all before it |
 
 use crate::header::{self, FORMAT_LEN, FileKind, Format};
-use crate::{Checksum, HeaderError};
+use crate::{Checksum, HeaderError, LogFormat};
 use alloc::vec::Vec;
 
 const SEGMENT: Format = Format { kind: FileKind::Segment, magic: *b"SCURLOG\0", version: 1 };
+const REPLICATED: Format = Format { version: 2, ..SEGMENT };
 const REACH: Format = Format { kind: FileKind::Reach, magic: *b"SCURRCH\0", version: 1 };
+
+const BALLOT: Format = Format { kind: FileKind::Ballot, magic: *b"SCURVOT\0", version: 1 };
 
 const LEN: usize = FORMAT_LEN + 8 + 4 + 8 + 4;
 
@@ -28,6 +32,8 @@ pub struct SegmentHeader {
     pub core: u32,
     /// The sequence of the first record in it.
     pub first: u64,
+    /// The format of its frames.
+    pub format: LogFormat,
 }
 
 /// How far a log had come at least.
@@ -41,19 +47,42 @@ pub struct Reach {
     pub sequence: u64,
 }
 
+/// The vote that a node has given in the group of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ballot {
+    /// The log, by the number that was chosen at random when it began.
+    pub log_id: u64,
+    /// The core whose log it is.
+    pub core: u32,
+    /// The greatest term that the node has seen.
+    pub term: u64,
+    /// The node that it has voted for in this term, 0 for none.
+    pub vote: u64,
+}
+
 impl SegmentHeader {
     /// Bytes of the header.
     pub const LEN: usize = LEN;
 
     /// Appends the bytes of the header.
     pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
-        encode(SEGMENT, (self.log_id, self.core, self.first), checksum, out);
+        let format = match self.format {
+            LogFormat::Single => SEGMENT,
+            LogFormat::Replicated => REPLICATED,
+        };
+        encode(format, (self.log_id, self.core, self.first), checksum, out);
     }
 
     /// Reads the header at the start of a segment.
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<SegmentHeader, HeaderError> {
-        let (log_id, core, first) = decode(SEGMENT, checksum, bytes)?;
-        Ok(SegmentHeader { log_id, core, first })
+        // A segment of another version is asked for by the newest, whose refusal names it.
+        let format = match header::version(bytes) {
+            Some(version) if version == SEGMENT.version => LogFormat::Single,
+            _ => LogFormat::Replicated,
+        };
+        let kind = if format == LogFormat::Single { SEGMENT } else { REPLICATED };
+        let (log_id, core, first) = decode(kind, checksum, bytes)?;
+        Ok(SegmentHeader { log_id, core, first, format })
     }
 }
 
@@ -70,6 +99,33 @@ impl Reach {
     pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<Reach, HeaderError> {
         let (log_id, core, sequence) = decode(REACH, checksum, bytes)?;
         Ok(Reach { log_id, core, sequence })
+    }
+}
+
+impl Ballot {
+    /// Bytes of it.
+    pub const LEN: usize = LEN + 8;
+
+    /// Appends its bytes.
+    pub fn encode(&self, checksum: Checksum, out: &mut Vec<u8>) {
+        let fields = [
+            &self.log_id.to_le_bytes()[..],
+            &self.core.to_le_bytes(),
+            &self.term.to_le_bytes(),
+            &self.vote.to_le_bytes(),
+        ];
+        header::encode(BALLOT, &fields, checksum, out);
+    }
+
+    /// Reads what is at the start of `bytes`.
+    pub fn decode(checksum: Checksum, bytes: &[u8]) -> Result<Ballot, HeaderError> {
+        let mut fields = header::decode(BALLOT, Ballot::LEN, checksum, bytes)?;
+        Ok(Ballot {
+            log_id: fields.u64()?,
+            core: fields.u32()?,
+            term: fields.u64()?,
+            vote: fields.u64()?,
+        })
     }
 }
 

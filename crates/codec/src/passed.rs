@@ -10,10 +10,21 @@ use scurry_ledger::BucketNo;
 /// A record that was not read further than to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed<'a> {
-    /// The key that it is about; none for everything.
-    pub key: Option<&'a [u8]>,
+    /// Subject of the record.
+    pub about: About<'a>,
     /// All of it, for [`read_passed`].
     pub bytes: &'a [u8],
+}
+
+/// Subject of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum About<'a> {
+    /// One key.
+    Key(&'a [u8]),
+    /// Everything that there is.
+    All,
+    /// Nothing that a store keeps: an entry of a group's log.
+    Nothing,
 }
 
 /// A record that was passed on.
@@ -58,7 +69,7 @@ pub(crate) fn pass<'a>(
 ) -> Result<Passed<'a>, RecordError> {
     let all = from.rest();
     let byte = from.byte()?;
-    let key = if byte == kind::ACCOUNT {
+    let about = if byte == kind::ACCOUNT {
         let id = from.string()?;
         from.string()?;
         for _ in 0..from.varint()? {
@@ -67,11 +78,14 @@ pub(crate) fn pass<'a>(
                 from.pass_varint()?;
             }
         }
-        Some(id)
+        About::Key(id)
     } else {
-        take_other(from, byte)?.key()
+        match take_other(from, byte)? {
+            Record::Group { .. } => About::Nothing,
+            other => other.key().map_or(About::All, About::Key),
+        }
     };
-    Ok(Passed { key, bytes: &all[..all.len() - from.rest().len()] })
+    Ok(Passed { about, bytes: &all[..all.len() - from.rest().len()] })
 }
 
 /// Reads a record that was passed on, all of the bytes.

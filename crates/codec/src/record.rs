@@ -14,6 +14,7 @@
 //! | 8 | clear | |
 //! | 9 | image | id string, image string |
 //! | 10 | list | key string, expiry, string |
+//! | 11 | group | members string |
 //!
 //! A balance is a pair of name and unit (`pairs.rs`), a serial number varint, available signed and held
 //! signed. docs/formats/log.md says what a reader makes of them.
@@ -92,6 +93,12 @@ pub enum Record<'a> {
         /// Image of the account, for [`crate::decode_account`].
         image: &'a [u8],
     },
+    /// An entry of a replicated log that no command has made; it changes nothing of a store.
+    Group {
+        /// The members of the group from now on, as their nodes write them; empty for the first entry
+        /// of a leader.
+        members: &'a [u8],
+    },
     /// A list, which versions before kept. It is read so that whoever refuses it can name it.
     List {
         /// Key of the list.
@@ -100,7 +107,7 @@ pub enum Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// The key that it is about; none for everything.
+    /// The key that it is about; none for everything, and for what is about no key.
     pub fn key(&self) -> Option<&'a [u8]> {
         match *self {
             Record::Account { id: key, .. }
@@ -112,7 +119,7 @@ impl<'a> Record<'a> {
             | Record::Remove { key }
             | Record::Entity { key, .. }
             | Record::Tombstone { key, .. } => Some(key),
-            Record::Clear => None,
+            Record::Clear | Record::Group { .. } => None,
         }
     }
 }
@@ -177,6 +184,7 @@ pub(crate) mod kind {
     pub(crate) const IMAGE: u8 = 9;
     /// Written by versions before, and by this one no more.
     pub(crate) const LIST: u8 = 10;
+    pub(crate) const GROUP: u8 = 11;
     /// Added to a kind when the time of an expiry follows.
     pub(crate) const EXPIRES: u8 = 0x80;
 }
@@ -215,6 +223,7 @@ pub(crate) fn take_other<'a>(from: &mut Cursor<'a>, byte: u8) -> Result<Record<'
         },
         kind::CLEAR => Record::Clear,
         kind::IMAGE => Record::Image { id: from.string()?, image: from.string()? },
+        kind::GROUP => Record::Group { members: from.string()? },
         _ => return Err(RecordError::Kind(byte)),
     })
 }

@@ -4,15 +4,17 @@
 mod support;
 
 use scurry_codec::{
-    Chunk, ChunkWriter, Chunked, Entry, FileKind, HashKey, HeaderError, Malformed, Positions,
-    RecordError, Seal, SegmentHeader, SnapshotFooter, SnapshotHeader, SnapshotOrder, read_chunk,
+    Chunk, ChunkWriter, Chunked, Entry, FileKind, HashKey, HeaderError, LogFormat, Malformed,
+    Positions, RecordError, Seal, SegmentHeader, SnapshotFooter, SnapshotHeader, SnapshotOrder,
+    read_chunk,
 };
 use scurry_ledger::Time;
 use support::{AT, CHECKSUM, LOG_ID, flipped, hex, seal};
 
 const CHUNK_HEADER_LEN: usize = 36;
 
-const SEGMENT: SegmentHeader = SegmentHeader { log_id: LOG_ID, core: 3, first: 41 };
+const SEGMENT: SegmentHeader =
+    SegmentHeader { log_id: LOG_ID, core: 3, first: 41, format: LogFormat::Single };
 
 const KEY: HashKey = HashKey::new(*b"0123456789abcdef");
 
@@ -127,6 +129,10 @@ fn versions_1_and_2_are_pinned() {
     expect_test::expect_file!["golden/snapshot-v1.hex"].assert_eq(&snapshot(&SEEDED));
     expect_test::expect_file!["golden/snapshot-v2.hex"].assert_eq(&snapshot(&HEADER));
     expect_test::expect_file!["golden/segment-header-v1.hex"].assert_eq(&hex(&segment(&SEGMENT)));
+    let replicated = SegmentHeader { format: LogFormat::Replicated, ..SEGMENT };
+    let bytes = segment(&replicated);
+    expect_test::expect_file!["golden/segment-header-v2.hex"].assert_eq(&hex(&bytes));
+    assert_eq!(SegmentHeader::decode(CHECKSUM, &bytes), Ok(replicated));
 }
 
 #[test]
@@ -245,15 +251,16 @@ fn errors_say_what_is_wrong() {
         bytes[at] = with;
         SegmentHeader::decode(CHECKSUM, &bytes).expect_err("it is wrong").to_string()
     };
-    assert_eq!(said(8, 2), "written by a newer Scurry (format 2); this one reads up to 1");
+    assert_eq!(said(8, 3), "written by a newer Scurry (format 3); this one reads up to 2");
+    assert_eq!(said(8, 2), "header is damaged: its checksum is another");
     assert_eq!(said(8, 0), "unknown format 0");
     assert_eq!(said(0, b's'), "not a log segment");
     assert_eq!(said(20, 0xff), "header is damaged: its checksum is another");
     // A newer header may have another length.
     let mut newer = segment[..10].to_vec();
-    newer[8] = 2;
+    newer[8] = 3;
     let error = SegmentHeader::decode(CHECKSUM, &newer);
-    assert_eq!(error, Err(HeaderError::Newer { found: 2, known: 1 }));
+    assert_eq!(error, Err(HeaderError::Newer { found: 3, known: 2 }));
     assert_eq!(
         SnapshotHeader::decode(CHECKSUM, &segment),
         Err(HeaderError::Magic(FileKind::Snapshot))

@@ -1,6 +1,6 @@
 //! Why a store does not open, and what to do about it.
 
-use scurry_engine::ReachError;
+use scurry_engine::NoteError;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
@@ -90,7 +90,7 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
         /// The reason.
-        source: ReachError,
+        source: NoteError,
     },
     /// Anything else that the system refuses.
     #[error(transparent)]

@@ -45,9 +45,9 @@ pub use home::Home;
 pub use identities::UniqueIdentities;
 pub use key::{Key, KeyHasher};
 pub use log::{
-    Batch, Commits, Cut, Durability, Failed, FollowError, LogError, LogFollower, LogReach,
-    LogReader, LogWriter, ReachError, Room, SEGMENT_LEN_MAX, forget, give_up_spares, is_spare,
-    is_want_of_room, segment_name, segment_of, sync_behind,
+    Batch, Commits, Cut, Durability, Failed, FollowError, History, LogBallot, LogError,
+    LogFollower, LogReach, LogReader, LogWriter, Note, NoteError, Noted, Room, SEGMENT_LEN_MAX,
+    Vote, forget, give_up_spares, is_spare, is_want_of_room, segment_name, segment_of, sync_behind,
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};

@@ -8,18 +8,19 @@ mod ahead;
 mod commits;
 mod error;
 mod follower;
-mod reach;
+mod note;
 mod reader;
 mod spare;
 mod tail;
+mod truncate;
 mod window;
 mod writer;
 
 pub use commits::{Batch, Commits, Durability, Failed, is_want_of_room};
 pub use error::LogError;
 pub use follower::{FollowError, LogFollower};
-pub use reach::{LogReach, ReachError};
-pub use reader::{Cut, LogReader};
+pub use note::{LogBallot, LogReach, Note, NoteError, Noted, Vote};
+pub use reader::{Cut, History, LogReader};
 pub use spare::{give_up_spares, is_spare};
 pub use writer::{LogWriter, SEGMENT_LEN_MAX, forget, sync_behind};
 

@@ -1,6 +1,6 @@
 //! The name of a log, and what its bytes and those of its snapshots are checked with.
 
-use scurry_codec::Seal;
+use scurry_codec::{LogFormat, Seal};
 
 /// The name that tells one log from all others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +14,10 @@ pub struct LogId {
 impl LogId {
     pub(crate) fn seal(self) -> Seal {
         Seal::new(checksum, self.id)
+    }
+
+    pub(crate) fn seal_in(self, format: LogFormat) -> Seal {
+        self.seal().in_format(format)
     }
 }
 

@@ -3,7 +3,8 @@
 
 use crate::change::one_form;
 use scurry_codec::{
-    Balance, Frame, FrameWriter, Framed, Late, Record, Seal, read_frame, read_passed,
+    About, Balance, Frame, FrameWriter, Framed, Late, LogFormat, LogEntry, Record, Seal, content_of,
+    put_entry, read_frame, read_passed,
 };
 
 /// The log that the seeds are of.
@@ -21,11 +22,34 @@ pub fn check(data: &[u8]) {
     if let Framed::Frame(frame) = read_frame(seal(), data) {
         read(&frame);
     }
+    check_entry(data);
     if let Some(data) = mended(data) {
         match read_frame(seal(), &data) {
             Framed::Frame(frame) => read(&frame),
             other => panic!("its checksum is right: {other:?}"),
         }
+    }
+}
+
+/// The input is a frame of a replicated log; also with its length and its checksums set right.
+fn check_entry(data: &[u8]) {
+    let seal = seal().in_format(LogFormat::Replicated);
+    if let Framed::Frame(frame) = read_frame(seal, data) {
+        read(&frame);
+    }
+    let mut bytes = data.to_vec();
+    let (Ok(len), Some(content)) = (u32::try_from(bytes.len()), content_of(seal, &bytes)) else {
+        return;
+    };
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    let place = LogEntry { term: 1, index: 2, committed: 3, chain: 4, content };
+    assert!(put_entry(seal, &mut bytes, &place, 5));
+    match read_frame(seal, &bytes) {
+        Framed::Frame(frame) => {
+            assert_eq!((frame.entry(), frame.synced()), (Some(&place), 5));
+            read(&frame);
+        }
+        other => panic!("its checksums are right: {other:?}"),
     }
 }
 
@@ -67,7 +91,11 @@ fn read(frame: &Frame<'_>) {
         let late = passed.pass();
         if let Ok(record) = &record {
             let late = late.expect("as many").expect("what can be read is passed on");
-            assert_eq!(late.key, record.key());
+            let about = match record {
+                Record::Group { .. } => About::Nothing,
+                other => other.key().map_or(About::All, About::Key),
+            };
+            assert_eq!(late.about, about);
             same(record, late.bytes);
         }
         let Ok(record) = record else {
@@ -118,6 +146,7 @@ fn write(writer: &mut FrameWriter, record: &Record<'_>) -> Option<String> {
         Record::Tombstone { key, version, forget_at } => writer.tombstone(key, version, forget_at),
         Record::Clear => writer.clear(),
         Record::Image { id, image } => writer.image(id, image),
+        Record::Group { members } => writer.group(members),
         // Versions before wrote it.
         Record::List { .. } => return None,
     }

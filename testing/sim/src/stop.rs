@@ -4,9 +4,7 @@
 use crate::SimFile;
 use crate::run::{Checked, Sim};
 use crate::scan::last_frames;
-use scurry_engine::{
-    Disk, Durability, File, Least, LogReach, ReachError, segment_name, segment_of,
-};
+use scurry_engine::{Disk, Durability, File, Least, LogReach, NoteError, segment_name, segment_of};
 
 /// The file that says how far the log has come; a server has it beside the directory of the log.
 pub(crate) const REACH: &str = "reach";
@@ -15,7 +13,7 @@ const BATCHES_MAX: usize = 20;
 
 impl Sim {
     /// Notes how far the log has come, in a file that is made where there is none.
-    pub(crate) fn note_reach(&mut self, sequence: u64) -> Result<(), ReachError> {
+    pub(crate) fn note_reach(&mut self, sequence: u64) -> Result<(), NoteError> {
         if let Some(mut reach) = self.open_reach()? {
             return reach.raise(sequence);
         }
@@ -28,7 +26,7 @@ impl Sim {
     }
 
     /// The note of how far the log has come; none where there is no such file.
-    pub(crate) fn open_reach(&mut self) -> Result<Option<LogReach<SimFile>>, ReachError> {
+    pub(crate) fn open_reach(&mut self) -> Result<Option<LogReach<SimFile>>, NoteError> {
         match self.disk.open(REACH) {
             Ok(file) => LogReach::open(file, self.log).map(Some),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
@@ -37,7 +35,7 @@ impl Sim {
     }
 
     /// The least that a start has to find.
-    pub(crate) fn least(&mut self) -> Result<Least, ReachError> {
+    pub(crate) fn least(&mut self) -> Result<Least, NoteError> {
         let sequence = self.open_reach()?.map_or(0, |reach| reach.sequence());
         Ok(Least { sequence, snapshot: false })
     }

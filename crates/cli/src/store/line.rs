@@ -65,6 +65,7 @@ pub(crate) fn kind_of(record: &Record<'_>) -> &'static str {
         Record::Clear => "clear",
         Record::Image { .. } => "image",
         Record::List { .. } => "list",
+        Record::Group { .. } => "group",
     }
 }
 
@@ -103,6 +104,10 @@ fn of_record(record: &Record<'_>) -> Line {
         Record::Clear => Line { kind, key: None, text: String::new(), fields: vec![] },
         Record::Image { id, image } => of_image(line, id, image),
         Record::List { key } => line(key, String::new(), vec![]),
+        Record::Group { members } => {
+            let fields = vec![("members", json!(shown(members)))];
+            Line { kind, key: None, text: short(members), fields }
+        }
     }
 }
 

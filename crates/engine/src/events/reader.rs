@@ -214,7 +214,8 @@ impl Translator {
             | Record::Expiry { .. }
             | Record::Remove { .. }
             | Record::Entity { .. }
-            | Record::Tombstone { .. } => return Ok(None),
+            | Record::Tombstone { .. }
+            | Record::Group { .. } => return Ok(None),
         };
         let mut at = EventAt { index: 0, ..from };
         for place in 0..self.events.len() {

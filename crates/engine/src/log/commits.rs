@@ -1,7 +1,7 @@
 //! What was committed, and how far it is durable. It stays with the shard and opens nothing:
 //! batches go out, outcomes come back.
 
-use super::{LogWriter, ReachError, Room};
+use super::{LogWriter, NoteError, Room};
 use crate::{Disk, Shard};
 use scurry_ledger::Time;
 use std::io;
@@ -30,7 +30,7 @@ pub struct Batch {
     /// Bytes that the log has room for behind it.
     room: Option<Room>,
     /// Why nothing beside the log says how far it has come.
-    unsaid: Option<ReachError>,
+    unsaid: Option<NoteError>,
 }
 
 /// The log cannot be trusted any more: nothing may be answered until the server was started
@@ -269,7 +269,7 @@ impl Batch {
 
     /// Why nothing beside the log says how far it has come, when that was tried and failed. The
     /// batch is as durable as ever, and each batch to come tries again.
-    pub fn unsaid(&self) -> Option<&ReachError> {
+    pub fn unsaid(&self) -> Option<&NoteError> {
         self.unsaid.as_ref()
     }
 }

@@ -4,7 +4,7 @@
 use super::{segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::{Frame, Framed, SegmentHeader, read_frame};
+use scurry_codec::{Frame, Framed, LogFormat, Seal, SegmentHeader, checked_frame, read_frame};
 use std::collections::VecDeque;
 use std::io;
 use thiserror::Error;
@@ -80,6 +80,8 @@ struct Found {
 struct Open<F> {
     segment: u64,
     file: F,
+    /// Of its frames.
+    seal: Seal,
 }
 
 impl<D: Disk> LogFollower<D> {
@@ -159,10 +161,11 @@ impl<D: Disk> LogFollower<D> {
             let begin = self.taken;
             self.pass(found);
             if found.count > 0 {
-                return match read_frame(self.log.seal(), &self.bytes[begin..]) {
-                    Framed::Frame(frame) => Ok(Some(frame)),
-                    _ => Err(self.damaged()),
-                };
+                let frame = self
+                    .open
+                    .as_ref()
+                    .and_then(|open| checked_frame(open.seal, &self.bytes[begin..self.taken]));
+                return frame.map(Some).ok_or_else(|| self.damaged());
             }
         }
     }
@@ -205,23 +208,22 @@ impl<D: Disk> LogFollower<D> {
         };
         let mut head = [0; SegmentHeader::LEN];
         let len = file.read_at(0, &mut head)?;
-        if let Err(why) = self.is_of(position.segment, &head[..len]) {
-            return if self.is_gone()? {
-                Ok(false)
-            } else {
-                Err(FollowError::Segment { file: name, why })
-            };
-        }
-        self.open = Some(Open { segment: position.segment, file });
+        let format = match self.format_of(position.segment, &head[..len]) {
+            Ok(format) => format,
+            Err(_) if self.is_gone()? => return Ok(false),
+            Err(why) => return Err(FollowError::Segment { file: name, why }),
+        };
+        let seal = self.log.seal_in(format);
+        self.open = Some(Open { segment: position.segment, file, seal });
         Ok(true)
     }
 
-    /// Why this is not the header of a segment of this log.
-    fn is_of(&self, segment: u64, head: &[u8]) -> Result<(), String> {
+    /// The format of a segment, or why this is not the header of a segment of this log.
+    fn format_of(&self, segment: u64, head: &[u8]) -> Result<LogFormat, String> {
         let header = SegmentHeader::decode(checksum, head).map_err(|error| error.to_string())?;
         let found = LogId { id: header.log_id, core: header.core };
         if found == self.log && header.first == segment {
-            return Ok(());
+            return Ok(header.format);
         }
         Err("it belongs to another log".to_owned())
     }
@@ -230,8 +232,9 @@ impl<D: Disk> LogFollower<D> {
     fn find(&mut self) -> io::Result<Option<Found>> {
         let mut more = READ_LEN_MIN;
         loop {
+            let Some(open) = &self.open else { return Ok(None) };
             let bytes = &self.bytes[self.taken..];
-            match read_frame(self.log.seal(), bytes) {
+            match read_frame(open.seal, bytes) {
                 Framed::Frame(frame) if frame.first() == self.position.sequence => {
                     let (len, next, count) = (frame.len(), frame.next(), frame.count());
                     return Ok(Some(Found { len, next, count }));

@@ -10,7 +10,7 @@ use super::window::Window;
 use super::{LogError, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::{Frame, HeaderError, SegmentHeader};
+use scurry_codec::{Frame, HeaderError, LogEntry, LogFormat, Seal, SegmentHeader};
 use std::io;
 
 /// The end of a log that was cut off: nothing of it had been promised.
@@ -25,6 +25,36 @@ pub struct Cut {
     pub bytes: u64,
 }
 
+/// The end of a replicated log: what the next entry has to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct History {
+    /// Term of the last entry.
+    pub term: u64,
+    /// Index of the last entry.
+    pub index: u64,
+    /// The chain of the next entry.
+    pub chain: u32,
+}
+
+impl History {
+    fn behind(seal: Seal, place: &LogEntry, is_entry: bool) -> History {
+        let chain = if is_entry { place.chain_behind(seal) } else { place.chain };
+        History { term: place.term, index: place.index, chain }
+    }
+
+    /// True for the frame that was written behind it. What a deposed leader had appended, and another
+    /// has cut off, may come back with a file, and its checksums are right.
+    fn leads_to(history: Option<History>, frame: Option<Frame<'_>>) -> bool {
+        let (Some(History { term, index, chain }), Some(frame)) = (history, frame) else {
+            return frame.is_some();
+        };
+        frame.entry().is_some_and(|entry| {
+            let index = index + u64::from(frame.count() > 0);
+            entry.chain == chain && entry.index == index && entry.term >= term
+        })
+    }
+}
+
 /// Reads the frames of a log in their order.
 #[derive(Debug)]
 pub struct LogReader<'d, D: Disk> {
@@ -35,6 +65,10 @@ pub struct LogReader<'d, D: Disk> {
     /// The segment that is read.
     at: usize,
     window: Option<Window<D::File>>,
+    /// Of the frames of the segment that is read.
+    seal: Seal,
+    /// The end of a replicated log, as far as it was read.
+    history: Option<History>,
     next: u64,
     marked: u64,
     cut: Option<Cut>,
@@ -64,6 +98,8 @@ impl<'d, D: Disk> LogReader<'d, D> {
             segments,
             at: after.saturating_sub(1),
             window: None,
+            seal: log.seal(),
+            history: None,
             next,
             marked: 0,
             cut: None,
@@ -80,8 +116,13 @@ impl<'d, D: Disk> LogReader<'d, D> {
                 return Ok(None);
             }
             let Some(window) = &mut self.window else { return Ok(None) };
-            let len = match window.frame_len(self.log.seal())? {
-                Ok(len) if window.first(len) == Some(self.next) => len,
+            let len = match window.frame_len(self.seal)? {
+                Ok(len)
+                    if window.first(len) == Some(self.next)
+                        && History::leads_to(self.history, window.peek(self.seal, len)) =>
+                {
+                    len
+                }
                 found => {
                     let why = match found {
                         Ok(_) => "a frame of another place".to_owned(),
@@ -116,6 +157,11 @@ impl<'d, D: Disk> LogReader<'d, D> {
     pub fn position(&self) -> Option<(u64, u64)> {
         let window = self.window.as_ref()?;
         Some((self.segments[self.at], window.offset()))
+    }
+
+    /// The end of a replicated log, as far as it was read; none of a log of a store on one machine.
+    pub fn history(&self) -> Option<History> {
+        self.history
     }
 
     /// Bytes of the frames that were read.
@@ -192,6 +238,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
         if found != self.log || header.first != first {
             return Err(LogError::Foreign { file: name });
         }
+        self.seal = self.log.seal_in(header.format);
         self.window = Some(Window::new(name, file, SegmentHeader::LEN as u64)?);
         Ok(true)
     }
@@ -203,10 +250,13 @@ impl<'d, D: Disk> LogReader<'d, D> {
         let name = window.name.clone();
         let file = self.disk.open(&name).map_err(LogError::io(&name))?;
         let mut behind = Window::new(name.clone(), file, SegmentHeader::LEN as u64)?;
-        if let Ok(len) = behind.frame_len(self.log.seal())?
-            && behind.first(len) == Some(self.next)
-        {
-            return Err(error);
+        // Its header would have said in which format it is.
+        for format in [LogFormat::Single, LogFormat::Replicated] {
+            if let Ok(len) = behind.frame_len(self.log.seal_in(format))?
+                && behind.first(len) == Some(self.next)
+            {
+                return Err(error);
+            }
         }
         let kept = self.at;
         self.at += 1;
@@ -218,11 +268,14 @@ impl<'d, D: Disk> LogReader<'d, D> {
             return Err(LogError::Directory(io::Error::other("no segment is open")));
         };
         let (segment, offset) = (self.segments[self.at], window.offset());
-        let Some(frame) = window.take(len) else {
+        let Some(frame) = window.take(self.seal, len) else {
             let error = io::Error::other("a frame is shorter than its header");
             return Err(LogError::Io { file: segment_name(segment), error });
         };
         self.next = frame.next();
+        if let Some(place) = frame.entry() {
+            self.history = Some(History::behind(self.seal, place, frame.count() > 0));
+        }
         self.marked = self.marked.max(frame.synced());
         let end = offset + len as u64;
         self.tail.add(self.next, Span { segment, range: offset..end });
@@ -245,14 +298,14 @@ impl<'d, D: Disk> LogReader<'d, D> {
     /// proves that more had been synced.
     fn end(&mut self, mut window: Window<D::File>, kept: usize, why: &str) -> Result<(), LogError> {
         let (cut_file, offset) = (window.name.clone(), window.offset());
-        let behind = window.behind(self.log.seal(), self.next)?;
+        let behind = window.behind(self.seal, self.next)?;
         let (mut bytes, mut proof) = (behind.written, behind.proof);
         let mut where_found = cut_file.clone();
         for &later in &self.segments[self.at..] {
             let name = segment_name(later);
             let file = self.disk.open(&name).map_err(LogError::io(&name))?;
             let mut window = Window::new(name.clone(), file, 0)?;
-            let behind = window.behind(self.log.seal(), self.next)?;
+            let behind = window.behind(self.seal, self.next)?;
             bytes += behind.written;
             if proof.is_none() {
                 (proof, where_found) = (behind.proof, name);

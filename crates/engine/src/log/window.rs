@@ -56,10 +56,15 @@ impl<F: File> Window<F> {
     }
 
     /// Moves behind the frame that comes next, whose length [`Window::frame_len`] has given.
-    pub(super) fn take(&mut self, len: usize) -> Option<Frame<'_>> {
+    pub(super) fn take(&mut self, seal: Seal, len: usize) -> Option<Frame<'_>> {
         let at = self.at;
         self.at += len;
-        checked_frame(&self.room[at..self.at])
+        checked_frame(seal, &self.room[at..self.at])
+    }
+
+    /// The frame of this length that comes next.
+    pub(super) fn peek(&self, seal: Seal, len: usize) -> Option<Frame<'_>> {
+        checked_frame(seal, self.rest().get(..len)?)
     }
 
     /// Bytes that were read and not taken.

@@ -2,10 +2,11 @@
 
 use super::ahead::Ahead;
 use super::spare::retire;
-use super::{LogReach, ReachError, Room, segment_name, segment_of};
+use super::truncate::truncate;
+use super::{LogReach, NoteError, Room, segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
-use scurry_codec::SegmentHeader;
+use scurry_codec::{LogFormat, SegmentHeader};
 use std::io;
 
 /// A segment is closed before it grows beyond this, bytes; a frame that is longer has its own.
@@ -28,6 +29,8 @@ pub struct LogWriter<D: Disk> {
     first: u64,
     /// The file that says how far the log has come.
     reach: Option<LogReach<D::File>>,
+    /// The format of segments that are begun.
+    format: LogFormat,
 }
 
 impl<D: Disk> LogWriter<D> {
@@ -44,7 +47,13 @@ impl<D: Disk> LogWriter<D> {
             ahead,
             first: 0,
             reach: None,
+            format: LogFormat::Single,
         }
+    }
+
+    /// The writer of segments of another format.
+    pub fn in_format(self, format: LogFormat) -> LogWriter<D> {
+        LogWriter { format, ..self }
     }
 
     /// The writer of a log that says beside it how far it has come.
@@ -88,9 +97,18 @@ impl<D: Disk> LogWriter<D> {
         Ok(())
     }
 
+    /// Cuts the entries of a replicated log from an index on off: another leader has put others in their
+    /// place. Durable when it returns, and after an error or a crash the log ends there or at some
+    /// entry behind; the next write begins a segment.
+    pub fn truncate(&mut self, index: u64) -> io::Result<()> {
+        self.file = None;
+        self.offset = 0;
+        truncate(&mut self.disk, self.log, index)
+    }
+
     /// Everything up to `last` was synced. Once for each segment that has records the file beside
     /// the log says so, before any answer shows them: a segment that goes missing is missed.
-    pub fn note_reach(&mut self, last: u64) -> Result<(), ReachError> {
+    pub fn note_reach(&mut self, last: u64) -> Result<(), NoteError> {
         match &mut self.reach {
             Some(reach) if reach.sequence() < self.first && self.first <= last => reach.raise(last),
             _ => Ok(()),
@@ -140,7 +158,8 @@ impl<D: Disk> LogWriter<D> {
             // lost its beginning.
             self.disk.sync_dir()?;
         }
-        let header = SegmentHeader { log_id: self.log.id, core: self.log.core, first };
+        let header =
+            SegmentHeader { log_id: self.log.id, core: self.log.core, first, format: self.format };
         let mut bytes = Vec::new();
         header.encode(checksum, &mut bytes);
         file.write_at(0, &bytes)?;

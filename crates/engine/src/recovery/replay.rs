@@ -4,7 +4,7 @@ use super::gathered::Gathered;
 use super::{Base, RecoveryError, Sink};
 use crate::key::position;
 use crate::{KeyHasher, Step};
-use scurry_codec::{Frame, Late, Record, read_passed};
+use scurry_codec::{About, Frame, Late, Record, read_passed};
 
 /// Keys that are loaded ahead together.
 const AHEAD: usize = 64;
@@ -39,12 +39,18 @@ impl<'b> Replay<'b> {
         let (mut sequence, mut taken) = (frame.first(), 0);
         while let Some(record) = records.pass() {
             let record = record.map_err(|error| RecoveryError::Record { sequence, error })?;
-            let hash = record.key.map(|key| self.hasher.hash(key));
-            let as_of = self.base.as_of(record.key);
+            let key = match record.about {
+                About::Key(key) => Some(key),
+                About::All | About::Nothing => None,
+            };
+            let as_of = self.base.as_of(key);
             if sequence > as_of && sequence <= self.limit {
-                match hash {
-                    Some(hash) => self.take(hash, sequence, record.bytes, sink)?,
-                    None => {
+                match record.about {
+                    About::Key(key) => {
+                        self.take(self.hasher.hash(key), sequence, record.bytes, sink)?;
+                    }
+                    About::Nothing => {}
+                    About::All => {
                         self.finish(sink)?;
                         let outcome = sink.replay(&Record::Clear);
                         outcome.map_err(|error| RecoveryError::Replay { sequence, error })?;

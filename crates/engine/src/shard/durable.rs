@@ -246,6 +246,7 @@ impl Shard {
                 self.put(key, head, b"");
             }
             Record::Clear => self.clear(),
+            Record::Group { .. } => {}
             Record::Image { id, image } => self.replay_image(id, image)?,
             Record::List { key } => return Err(ReplayError::List(shown(key))),
         }

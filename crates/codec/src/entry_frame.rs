@@ -1,0 +1,131 @@
+//! Frames of a replicated log: each is an entry of the log that the nodes of a group agree on, or a
+//! mark of the node that wrote it. docs/formats/log.md has the bytes; the header, little-endian:
+//!
+//! | at | bytes | what |
+//! |---|---|---|
+//! | 0 | u32 | length of all of it |
+//! | 4 | u32 | checksum of the log id and the header from 8 on |
+//! | 8 | u64 | sequence of the first record; of a mark, which has none, that of the next one |
+//! | 16 | u64 | greatest sequence known to be on this node's device |
+//! | 24 | u64 | time, ms |
+//! | 32 | u32 | count of records |
+//! | 36 | u64 | term |
+//! | 44 | u64 | index |
+//! | 52 | u64 | greatest index known to be committed |
+//! | 60 | u32 | chain: over all entries before it |
+//! | 64 | u32 | content: checksum of the log id, of 8 to 16, 24 to 36, and of the records |
+//! | 68 | | records |
+//!
+//! What a node knows for itself (16, 52) is in no checksum that nodes compare, so a node puts its own
+//! there without a look at the body.
+
+use crate::framing::{
+    ENTRY_HEADER_LEN, FRAME_LEN_MAX, FrameError, Framing, Seal, Start, number, word,
+};
+
+/// Offset of the first byte that the checksum is over.
+const CHECKED_FROM: usize = 8;
+
+/// An entry in the log of a group, as its frame tells it, but for its records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogEntry {
+    /// The term in which a leader appended it.
+    pub term: u64,
+    /// The number of the entry, from 1; of a mark that of the entry before it, whose term it has.
+    pub index: u64,
+    /// The greatest index that the node which wrote the frame knew to be committed.
+    pub committed: u64,
+    /// Checksum over all entries before it, in their order.
+    pub chain: u32,
+    /// Checksum of what every node has of it.
+    pub content: u32,
+}
+
+impl LogEntry {
+    /// The chain of the entry behind this one; of what stands behind a mark it is the mark's own.
+    pub fn chain_behind(&self, seal: Seal) -> u32 {
+        let mut bytes = [0; 20];
+        bytes[..8].copy_from_slice(&self.term.to_le_bytes());
+        bytes[8..16].copy_from_slice(&self.index.to_le_bytes());
+        bytes[16..].copy_from_slice(&self.content.to_le_bytes());
+        seal.on(self.chain, &bytes)
+    }
+}
+
+/// The part of a header that whoever writes the records knows: `bytes` are the frame, its body
+/// filled in. [`content_of`] and [`put_entry`] do the rest.
+///
+/// # Panics
+/// Where the frame is longer than [`FRAME_LEN_MAX`].
+pub(crate) fn begin(bytes: &mut [u8], first: u64, at: u64, count: u32) {
+    assert!(bytes.len() <= FRAME_LEN_MAX, "a frame is at most {FRAME_LEN_MAX} bytes: seal sooner");
+    let len = u32::try_from(bytes.len()).unwrap_or(u32::MAX);
+    bytes[..4].copy_from_slice(&len.to_le_bytes());
+    bytes[8..16].copy_from_slice(&first.to_le_bytes());
+    bytes[24..32].copy_from_slice(&at.to_le_bytes());
+    bytes[32..36].copy_from_slice(&count.to_le_bytes());
+}
+
+/// The checksum of what every node has of a frame; none where `bytes` are shorter than a header.
+pub fn content_of(seal: Seal, bytes: &[u8]) -> Option<u32> {
+    let body = bytes.get(ENTRY_HEADER_LEN..)?;
+    let head = seal.of(&bytes[8..16]);
+    let head = seal.on(head, &bytes[24..36]);
+    Some(seal.on(head, body))
+}
+
+/// Makes a frame an entry in the log of this node: `synced` is the greatest sequence that is known
+/// to be on its device. False where `bytes` are shorter than a header.
+pub fn put_entry(seal: Seal, bytes: &mut [u8], entry: &LogEntry, synced: u64) -> bool {
+    let Some(head) = bytes.get_mut(..ENTRY_HEADER_LEN) else { return false };
+    head[16..24].copy_from_slice(&synced.to_le_bytes());
+    head[36..44].copy_from_slice(&entry.term.to_le_bytes());
+    head[44..52].copy_from_slice(&entry.index.to_le_bytes());
+    head[52..60].copy_from_slice(&entry.committed.to_le_bytes());
+    head[60..64].copy_from_slice(&entry.chain.to_le_bytes());
+    head[64..68].copy_from_slice(&entry.content.to_le_bytes());
+    let checksum = seal.of(&head[CHECKED_FROM..]);
+    head[4..8].copy_from_slice(&checksum.to_le_bytes());
+    true
+}
+
+/// Looks at the start of `bytes`.
+pub(crate) fn open(seal: Seal, bytes: &[u8]) -> (Start<'_>, Option<LogEntry>) {
+    let Some(len) = word(bytes, 0) else { return (Start::Torn, None) };
+    if len == 0 && bytes.iter().take(ENTRY_HEADER_LEN).all(|&byte| byte == 0) {
+        return (Start::Torn, None);
+    }
+    let whole = match usize::try_from(len) {
+        Ok(len @ ENTRY_HEADER_LEN..=FRAME_LEN_MAX) => bytes.get(..len),
+        _ => return (Start::Damaged(FrameError::Length(len)), None),
+    };
+    let Some(whole) = whole else { return (Start::Torn, None) };
+    let sums = [
+        (word(whole, 4), seal.of(&whole[CHECKED_FROM..ENTRY_HEADER_LEN])),
+        (word(whole, 64), content_of(seal, whole).unwrap_or_default()),
+    ];
+    for (stored, computed) in sums {
+        let stored = stored.unwrap_or_default();
+        if stored != computed {
+            return (Start::Damaged(FrameError::Checksum { stored, computed }), None);
+        }
+    }
+    match reopen(whole) {
+        Some((framing, entry)) => (Start::Whole(framing), Some(entry)),
+        None => (Start::Torn, None),
+    }
+}
+
+/// A frame that [`open`] has found to be whole, without a look at its checksums.
+pub(crate) fn reopen(whole: &[u8]) -> Option<(Framing<'_>, LogEntry)> {
+    let numbers = [number(whole, 8)?, number(whole, 16)?, number(whole, 24)?];
+    let body = whole.get(ENTRY_HEADER_LEN..)?;
+    let entry = LogEntry {
+        term: number(whole, 36)?,
+        index: number(whole, 44)?,
+        committed: number(whole, 52)?,
+        chain: word(whole, 60)?,
+        content: word(whole, 64)?,
+    };
+    Some((Framing { numbers, count: word(whole, 32)?, body }, entry))
+}

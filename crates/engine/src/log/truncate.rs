@@ -1,0 +1,72 @@
+//! Cuts entries off the end of a replicated log that was never committed.
+
+use super::window::Window;
+use super::{LogError, segment_name, segment_of};
+use crate::log_id::{LogId, checksum};
+use crate::{Disk, File};
+use scurry_codec::SegmentHeader;
+use std::io;
+
+/// The part of a segment that the cut leaves.
+enum Rest {
+    /// All of it: the cut lies behind.
+    All,
+    /// The bytes before this one.
+    Part(u64),
+    /// Nothing.
+    None,
+}
+
+/// Cuts the entries from an index on off, the newest segment first, so that a crash in between leaves a
+/// log that ends later and has no gap. No segment that is removed becomes a spare: its frames have
+/// sequences that are given again.
+pub(super) fn truncate<D: Disk>(disk: &mut D, log: LogId, index: u64) -> io::Result<()> {
+    let names = disk.list()?;
+    let mut segments: Vec<u64> = names.iter().filter_map(|name| segment_of(name)).collect();
+    segments.sort_unstable();
+    for first in segments.into_iter().rev() {
+        let name = segment_name(first);
+        let mut file = disk.open(&name)?;
+        match rest_of(disk.open(&name)?, &name, log, index).map_err(io::Error::other)? {
+            Rest::All => break,
+            Rest::Part(len) => {
+                file.set_len(len)?;
+                file.sync()?;
+                break;
+            }
+            Rest::None => {
+                disk.remove(&name)?;
+                disk.sync_dir()?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Finds where a segment is to be cut.
+fn rest_of<F: File>(mut file: F, name: &str, log: LogId, index: u64) -> Result<Rest, LogError> {
+    let mut head = [0; SegmentHeader::LEN];
+    let len = file.read_at(0, &mut head).map_err(LogError::io(name))?;
+    let Ok(header) = SegmentHeader::decode(checksum, &head[..len]) else {
+        // It was created and not written yet.
+        return Ok(Rest::None);
+    };
+    let seal = log.seal_in(header.format);
+    let mut window = Window::new(name.to_owned(), file, SegmentHeader::LEN as u64)?;
+    let mut is_needed = false;
+    while let Ok(len) = window.frame_len(seal)? {
+        let offset = window.offset();
+        let Some(frame) = window.take(seal, len) else { break };
+        let place = frame.entry().filter(|_| frame.count() > 0);
+        match place {
+            Some(place) if place.index >= index => {
+                return Ok(if is_needed { Rest::Part(offset) } else { Rest::None });
+            }
+            Some(_) => is_needed = true,
+            // A mark, or a frame from before the store had a group.
+            None => is_needed |= frame.count() > 0,
+        }
+    }
+    // Marks alone say nothing that the segments before it do not.
+    Ok(if is_needed { Rest::All } else { Rest::None })
+}
