@@ -42,7 +42,7 @@ pub struct Seal {
 }
 
 /// Formats of a log; the number is the version of its segments.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LogFormat {
     /// 1: frames of a store on one machine.
     #[default]

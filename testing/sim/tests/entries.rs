@@ -121,7 +121,7 @@ impl Node {
     fn restart(&mut self, crash: Crash) {
         self.disk.restart(crash);
         let mut disk = self.disk.clone();
-        let mut reader = LogReader::new(&mut disk, LOG, 1).expect("the log begins at 1");
+        let mut reader = LogReader::new(&mut disk, LOG, 1).expect("the log begins at 1").in_group();
         let mut read: Vec<Entry> = Vec::new();
         while let Some(frame) =
             reader.frame().unwrap_or_else(|why| panic!("{why}\n{}", self.disk.trace().tail()))
@@ -248,7 +248,7 @@ fn a_segment_of_another_history_is_not_gone_on_with() {
     let mut put_back = other.disk.create(first, 0).expect("no faults");
     put_back.write_at(0, &bytes).expect("no faults");
     let mut disk = other.disk.clone();
-    let mut reader = LogReader::new(&mut disk, LOG, 1).expect("it begins at 1");
+    let mut reader = LogReader::new(&mut disk, LOG, 1).expect("it begins at 1").in_group();
     while let Some(frame) = reader.frame().expect("nothing is proven of what follows") {
         assert!(frame.next() <= segment_of(second).expect("a segment"), "{frame:?}");
     }

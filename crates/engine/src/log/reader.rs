@@ -67,6 +67,8 @@ pub struct LogReader<'d, D: Disk> {
     window: Option<Window<D::File>>,
     /// Of the frames of the segment that is read.
     seal: Seal,
+    /// The newest format of segments that is read.
+    newest: LogFormat,
     /// The end of a replicated log, as far as it was read.
     history: Option<History>,
     next: u64,
@@ -99,6 +101,7 @@ impl<'d, D: Disk> LogReader<'d, D> {
             at: after.saturating_sub(1),
             window: None,
             seal: log.seal(),
+            newest: LogFormat::Single,
             history: None,
             next,
             marked: 0,
@@ -107,6 +110,12 @@ impl<'d, D: Disk> LogReader<'d, D> {
             tail: Tail::default(),
             bytes: 0,
         })
+    }
+
+    /// The same reader, for the node of a group. Without this a log that such a node has written is
+    /// refused, as a newer format is: a server that knows no group would serve what may be taken back.
+    pub fn in_group(self) -> LogReader<'d, D> {
+        LogReader { newest: LogFormat::Replicated, ..self }
     }
 
     /// The next frame, none at the end of what is good.
@@ -229,6 +238,10 @@ impl<'d, D: Disk> LogReader<'d, D> {
             }
             Err(error) => return Err(LogError::Header { file: name, error }),
         };
+        if header.format > self.newest {
+            let error = HeaderError::Newer { found: 2, known: 1 };
+            return Err(LogError::Header { file: name, error });
+        }
         let found = LogId { id: header.log_id, core: header.core };
         if found == self.log && header.first < first {
             let error = LogError::Stale { file: name.clone(), first: header.first };
