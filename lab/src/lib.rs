@@ -9,6 +9,7 @@ pub mod clock;
 pub mod commit;
 pub mod compare;
 pub mod cores;
+pub mod costs;
 pub mod data_directory;
 pub mod dialect;
 pub mod diff;

@@ -8,6 +8,7 @@ use scurry_lab::ammo::ammo;
 use scurry_lab::arguments::{Arguments, LabCommand};
 use scurry_lab::commit::commit;
 use scurry_lab::compare::compare;
+use scurry_lab::costs::costs;
 use scurry_lab::diff::diff;
 use scurry_lab::echo::{ReplySizes, serve};
 use scurry_lab::expiry::expiry;
@@ -44,6 +45,7 @@ fn dispatch(command: LabCommand) -> Result<bool> {
         LabCommand::Neighbours(arguments) => return neighbours(&arguments),
         LabCommand::Expiry(arguments) => return expiry(&arguments),
         LabCommand::Fill(arguments) => fill(&arguments)?,
+        LabCommand::Costs(arguments) => costs(&arguments)?,
         LabCommand::Commit(arguments) => commit(&arguments)?,
         LabCommand::Recovery(arguments) => recovery(&arguments)?,
         LabCommand::Snapshots(arguments) => snapshots(&arguments)?,

@@ -144,6 +144,21 @@ fn two_stores_are_filled_weighed_and_compared() {
 }
 
 #[test]
+fn commands_are_compared_and_every_one_is_carried_out() {
+    let (report, text) = sound("costs --accounts 200 --open 300 --remembered 400 --runs 2");
+    let rows = report["rows"].as_array().unwrap();
+    let sides: Vec<&str> = rows.iter().map(|row| row["beside"].as_str().unwrap()).collect();
+    let beside = ["one of three in a chain", "one limit", "three limits", "a busy account"];
+    assert_eq!(sides, beside.map(|side| [side; 2]).concat());
+    for row in rows {
+        for side in row["cpu_us"].as_array().unwrap() {
+            assert_eq!(side.as_array().unwrap().len(), 2, "{row}");
+        }
+    }
+    assert!(text.contains("300 open sessions") && text.contains("400 remembered"), "{text}");
+}
+
+#[test]
 fn the_server_gets_the_arguments_of_the_command_line() {
     let words = "--sessions 8 --keys 100 --seconds 0.2 --warmup 0 --server-arg --max-clients";
     let (report, _) = sound(&format!("run kv --target scurry {words} --server-arg 50"));

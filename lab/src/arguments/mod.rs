@@ -4,6 +4,7 @@ mod address;
 mod ammo;
 mod common;
 mod compare;
+mod costs;
 mod expiry;
 mod fill;
 mod half_load;
@@ -22,6 +23,7 @@ use clap::{Parser, Subcommand};
 pub use ammo::{AmmoArguments, AmmoFormat};
 pub use common::{CommonArguments, HealthyArguments};
 pub use compare::CompareArguments;
+pub use costs::CostsArguments;
 pub use expiry::ExpiryArguments;
 pub use fill::FillArguments;
 pub use half_load::HalfLoadArguments;
@@ -61,6 +63,8 @@ pub enum LabCommand {
     Expiry(ExpiryArguments),
     /// Fill a store with many accounts, weigh it, and load it.
     Fill(FillArguments),
+    /// Show what a command costs beside another: chains, limits, a busy account.
+    Costs(CostsArguments),
     /// Show how long a commit takes at half load, beside the device's own sync.
     Commit(HalfLoadArguments),
     /// Show what clients feel at half load while snapshots are written.
