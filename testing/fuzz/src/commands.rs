@@ -1,6 +1,9 @@
 //! The grammar and what it lets through: every line is a command to one store, or moves its
 //! clock. After each line the accounts are valid, a refusal has changed nothing, a duplicate gets
-//! the same answer, replies are well-formed, images come back and totals add up.
+//! the same answer, of a chain all is done or nothing, replies are well-formed, images come back and
+//! totals add up.
+
+mod chain;
 
 use crate::image::comes_back;
 use crate::wire::assert_replies;
@@ -11,8 +14,8 @@ use scurry_ledger::{
 };
 use scurry_resp::table::{self, CommandId, HotId, KeyId, StoreId};
 use scurry_resp::{
-    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, Write, parse_read,
-    parse_write,
+    Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, Write, parse_find,
+    parse_list, parse_read, parse_write,
 };
 use std::collections::BTreeSet;
 
@@ -113,6 +116,17 @@ impl Store {
                 Ok(read) => self.read(read),
                 Err(fault) => well_formed(|reply| reply.error(fault)),
             },
+            CommandId::ScurChain(_) => self.chain(args),
+            CommandId::Store(StoreId::List) => {
+                if let Err(fault) = parse_list(args) {
+                    well_formed(|reply| reply.error(fault));
+                }
+            }
+            CommandId::Store(StoreId::Find) => {
+                if let Err(fault) = parse_find(args) {
+                    well_formed(|reply| reply.error(fault));
+                }
+            }
             CommandId::Store(StoreId::Totals) => {
                 well_formed(|reply| scurry_resp::totals_map(reply, self.shard.totals()));
             }
@@ -215,6 +229,7 @@ impl Store {
         while self.shard.tick(self.now) > 0 {}
         let mut sum = Totals::default();
         for id in std::mem::take(&mut self.accounts) {
+            self.commit_refills(&id);
             let account = self.valid_account(&id);
             sum.replace(&Portion::default(), account.as_ref());
             images.extend(account.as_ref().map(comes_back));
@@ -224,6 +239,16 @@ impl Store {
         assert_eq!(units(kept), units(&sum), "totals are not the sum of the accounts");
         assert!(kept.units.iter().all(UnitTotals::conserves), "{kept:?}");
         images
+    }
+
+    /// No timer runs for a refill alone: any Commit brings those that are due.
+    fn commit_refills(&mut self, id: &[u8]) {
+        let Some(account) = self.valid_account(id) else { return };
+        if !account.allowances.is_empty() {
+            let same = Command::Status { txn: None, status: account.status, identities: &[] };
+            let outcome = self.shard.execute(self.now, self.shard.key(id), &same);
+            assert!(matches!(outcome, Outcome::Answer { .. }), "{outcome:?}: {account:?}");
+        }
     }
 }
 
