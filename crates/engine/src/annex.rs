@@ -18,6 +18,7 @@ use scurry_ledger::{
     Remembered, SessionAt, Time,
 };
 use sessions::{Brought, SessionsApart};
+use std::borrow::Cow;
 use std::mem;
 
 /// Bytes of sessions, tombstones and transactions above which an account is kept in parts.
@@ -43,7 +44,7 @@ pub struct Annex {
 #[derive(Clone, Debug, Default)]
 pub struct Needed<'n> {
     /// Ids of sessions, open or remembered.
-    pub(crate) sessions: Vec<&'n [u8]>,
+    pub(crate) sessions: Cow<'n, [&'n [u8]]>,
     /// Ids of transactions.
     pub(crate) transactions: Vec<&'n [u8]>,
     /// Everything.
@@ -57,8 +58,8 @@ impl<'n> Needed<'n> {
     }
 
     /// The parts that a read shows: all sessions, one, or of all only sums.
-    pub fn shown(all: bool, session: Option<&'n [u8]>) -> Needed<'n> {
-        Needed { all, sessions: session.into_iter().collect(), ..Needed::default() }
+    pub fn shown(all: bool, session: &'n Option<&'n [u8]>) -> Needed<'n> {
+        Needed { all, sessions: Cow::Borrowed(session.as_slice()), ..Needed::default() }
     }
 
     /// The names in a command to an account of which only the part is at hand that its image has.
@@ -66,9 +67,9 @@ impl<'n> Needed<'n> {
         let mut needed = Needed::default();
         match command {
             Command::Reserve(request) | Command::Update(request) | Command::Terminate(request) => {
-                needed.sessions.push(request.session);
+                needed.sessions.to_mut().push(request.session);
             }
-            Command::Release { session } => needed.sessions.push(session),
+            Command::Release { session } => needed.sessions.to_mut().push(session),
             Command::Refund { txn, debit, .. } | Command::RefundItems { txn, debit, .. } => {
                 needed.transactions.extend([*txn, *debit]);
             }
@@ -100,9 +101,9 @@ impl<'n> Needed<'n> {
         let mut needed = Needed { all, ..Needed::default() };
         for op in ops {
             match op {
-                Op::NameSession(id) => needed.sessions.push(id.as_bytes()),
-                Op::Bury(tombstone) => needed.sessions.push(tombstone.id.as_bytes()),
-                Op::NoteLate(late) => needed.sessions.push(late.session.as_bytes()),
+                Op::NameSession(id) => needed.sessions.to_mut().push(id.as_bytes()),
+                Op::Bury(tombstone) => needed.sessions.to_mut().push(tombstone.id.as_bytes()),
+                Op::NoteLate(late) => needed.sessions.to_mut().push(late.session.as_bytes()),
                 Op::NoteRefund { debit, .. } => needed.transactions.push(debit.as_bytes()),
                 _ => {}
             }

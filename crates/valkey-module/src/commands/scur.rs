@@ -74,7 +74,8 @@ pub(super) fn read(
         Err(fault) => return reply.error(fault),
     };
     let now = call.context.now();
-    let needed = Needed::shown(request.shows_all(), request.session());
+    let session = request.session();
+    let needed = Needed::shown(request.shows_all(), &session);
     if AccountKey::new(desk, key).view(now, &needed).is_err() {
         return reply.error(WRONG_TYPE);
     }
