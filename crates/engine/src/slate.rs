@@ -8,7 +8,6 @@ use scurry_ledger::{
     Account, Change, Command, Decision, Limits, Named, Op, Portion, Status, Time, apply_op,
     decide_denied_with, decide_with, next_due, seal, tick_in_place, view_in_place,
 };
-use std::mem;
 
 /// Bytes of room that is used again from one account to the next: few accounts are longer.
 const ROOM_LEN_MAX: usize = 1 << 20;
@@ -234,14 +233,6 @@ impl Facts for Applied<'_> {
     #[inline(always)]
     fn take(&mut self, op: Op) {
         apply_op(self.account, self.named, &op, self.at);
-        match op {
-            Op::SetBlob(..)
-            | Op::StoreAnswer { .. }
-            | Op::Bury(_)
-            | Op::Remember(_)
-            | Op::SetLimit(_) => drop(op),
-            // The others own nothing; a call to find that out would cost more than most of them.
-            op => mem::forget(op),
-        }
+        op.discard();
     }
 }

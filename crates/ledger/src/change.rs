@@ -7,6 +7,7 @@ use crate::{
 };
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::mem;
 
 /// The facts of one Commit, in their order. Applying them also sets `changed_at` to `at` and
 /// adds 1 to the account's version.
@@ -283,6 +284,21 @@ pub enum Op {
 }
 
 impl Op {
+    /// Drops the fact. Most facts own nothing, and a call to find that out would cost more than most of
+    /// them.
+    #[inline(always)]
+    pub fn discard(self) {
+        match self {
+            Op::SetBlob(..)
+            | Op::StoreAnswer { .. }
+            | Op::Bury(_)
+            | Op::Remember(_)
+            | Op::SetLimit(_)
+            | Op::NoteLate(_) => drop(self),
+            op => mem::forget(op),
+        }
+    }
+
     /// The session that the fact is about, where it is about one that has a number.
     pub fn session_mut(&mut self) -> Option<&mut SessionAt> {
         match self {

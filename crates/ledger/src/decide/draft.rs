@@ -5,6 +5,7 @@ use crate::{
     Account, Allowance, Answer, Bound, Bucket, BucketNo, Change, Code, Decision, Id, Item, ItemAt,
     Limits, Op, Overrun, Posting, Rejection, Session, SessionAt, Time,
 };
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 
 pub(crate) struct Draft<'a> {
@@ -34,7 +35,7 @@ impl<'a> Draft<'a> {
         now: Time,
         limits: &'a Limits,
     ) -> Draft<'a> {
-        ops.clear();
+        ops.drain(..).for_each(Op::discard);
         Draft { account, ops, named: Named::default(), now, limits }
     }
 
@@ -76,6 +77,7 @@ impl<'a> Draft<'a> {
     }
 
     /// Names the session at this place of the account's order, for facts about it.
+    #[inline]
     pub(super) fn name(&mut self, place: usize) -> SessionAt {
         self.ops.push(Op::NameSession(self.account().sessions[place].id));
         self.named.add(place)
@@ -156,8 +158,13 @@ impl<'a> Draft<'a> {
     }
 
     /// A point to go back to, where one may be needed: it costs a copy of the account.
-    pub(super) fn mark_if(&self, needed: bool) -> Option<Mark> {
-        needed.then(|| Mark {
+    pub(super) fn mark_if(&self, needed: bool) -> Option<Box<Mark>> {
+        needed.then(|| self.mark())
+    }
+
+    #[cold]
+    fn mark(&self) -> Box<Mark> {
+        Box::new(Mark {
             account: self.account.clone(),
             ops: self.ops.len(),
             named: self.named.clone(),
@@ -176,10 +183,11 @@ impl<'a> Draft<'a> {
         self.named.pop();
     }
 
-    pub(super) fn roll_back(&mut self, mark: Mark) {
-        *self.account = mark.account;
-        self.named = mark.named;
-        self.ops.truncate(mark.ops);
+    pub(super) fn roll_back(&mut self, mark: Box<Mark>) {
+        let Mark { account, ops, named } = *mark;
+        *self.account = account;
+        self.named = named;
+        self.ops.truncate(ops);
     }
 
     /// A bound is reached, and the first of what counts to it goes at `first`.
