@@ -20,6 +20,9 @@ pub fn view<'a>(account: &'a Account, now: Time, limits: &Limits) -> Cow<'a, Acc
 pub fn view_in_place(account: &mut Option<Account>, now: Time, limits: &Limits) {
     if let Some(held) = account {
         let now = now.on(Some(held));
+        if !is_due(held, now) {
+            return;
+        }
         expire_due(&mut Draft::new(account, Vec::new(), now, limits));
     }
 }

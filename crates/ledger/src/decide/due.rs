@@ -55,11 +55,15 @@ fn is_refill_due(account: &Account, now: Time) -> bool {
 }
 
 /// Records all that is due by the draft's time, in the order (time, sessions first, id).
+#[inline]
 pub(crate) fn expire_due(draft: &mut Draft<'_>) {
-    let now = draft.now;
-    if !is_due(draft.account(), now) {
-        return;
+    if is_due(draft.account(), draft.now) {
+        expire(draft, draft.now);
     }
+}
+
+#[cold]
+fn expire(draft: &mut Draft<'_>, now: Time) {
     debug_assert!(
         draft.account().first_deadline_elsewhere().is_none_or(|deadline| deadline > now),
         "the host brings in every session that is due"
