@@ -7,6 +7,7 @@ use crate::{
     Account, Bucket, BucketNo, Cause, Code, ItemAnswer, ItemAt, ItemRequest, Name, Op, Overrun,
     Posting, Slice, Time,
 };
+use core::cmp::Ordering;
 use smallvec::SmallVec;
 
 /// Places of buckets in burn order.
@@ -25,17 +26,28 @@ fn burn_key(bucket: &Bucket) -> impl Ord + use<> {
     (bucket.priority, bucket.valid_to.is_none(), bucket.valid_to, bucket.created, bucket.id)
 }
 
-/// The first bucket in burn order that can give something, and how much. Mostly it gives all that
-/// is asked for, so no other has to be put in order.
-fn first_to_give(account: &Account, unit: Name, now: Time) -> Option<(BucketNo, i64)> {
+/// True when a bucket burns before another one. Mostly the priorities tell.
+fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
+    match bucket.priority.cmp(&other.priority) {
+        Ordering::Equal => burn_key(bucket) < burn_key(other),
+        by_priority => by_priority.is_lt(),
+    }
+}
+
+/// The sum that the valid buckets of a unit can give, at most the largest i64, and the first of them in
+/// burn order that can give something, with how much. Mostly it gives all that is asked for, so no other
+/// has to be put in order.
+fn survey(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
+    let mut sum: i64 = 0;
     let mut first: Option<(&Bucket, i64)> = None;
     for bucket in account.buckets.iter().filter(|b| b.unit == unit && b.is_valid(now)) {
         let headroom = headroom(bucket);
-        if headroom > 0 && first.is_none_or(|(other, _)| burn_key(bucket) < burn_key(other)) {
+        sum = sum.saturating_add(headroom);
+        if headroom > 0 && first.is_none_or(|(other, _)| burns_before(bucket, other)) {
             first = Some((bucket, headroom));
         }
     }
-    first.map(|(bucket, headroom)| (bucket.no, headroom))
+    (sum, first.map(|(bucket, headroom)| (bucket.no, headroom)))
 }
 
 /// The amount that a bucket can still give.
@@ -46,23 +58,15 @@ fn headroom(bucket: &Bucket) -> i64 {
 /// The amount that could be granted of a unit now, at most the largest i64: what the buckets have,
 /// and each limit leaves.
 pub(crate) fn grantable(account: &Account, of: Counting, now: Time) -> i64 {
-    let in_buckets = in_buckets(account, of.unit, now);
+    let (in_buckets, _) = survey(account, of.unit, now);
     tightest(account, of, now).map_or(in_buckets, |(_, left)| left.min(in_buckets))
-}
-
-fn in_buckets(account: &Account, unit: Name, now: Time) -> i64 {
-    account
-        .buckets
-        .iter()
-        .filter(|bucket| bucket.unit == unit && bucket.is_valid(now))
-        .fold(0, |sum: i64, bucket| sum.saturating_add(headroom(bucket)))
 }
 
 /// The cause of a denial for want of a unit: a limit, where it leaves less than the buckets have.
 #[cold]
 pub(crate) fn shortage(account: &Account, of: Counting, now: Time) -> Cause {
     if let Some((limit, left)) = tightest(account, of, now)
-        && left < in_buckets(account, of.unit, now)
+        && left < survey(account, of.unit, now).0
     {
         return Cause::Limit(limit);
     }
@@ -81,7 +85,8 @@ pub(super) struct Ask {
 /// Grants an item (RFC 8506 section 5.1.2; Final-Unit-Indication: section 5.6).
 pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAnswer> {
     let unit = draft.item(at).unit;
-    let mut grant = in_buckets(draft.account(), unit, draft.now).min(ask.requested);
+    let (in_buckets, mut first) = survey(draft.account(), unit, draft.now);
+    let mut grant = in_buckets.min(ask.requested);
     if !draft.account().limits.is_empty()
         && let Some((_, left)) = tightest(draft.account(), Counting::of_item(draft, at), draft.now)
     {
@@ -94,12 +99,15 @@ pub(super) fn grant(draft: &mut Draft<'_>, at: ItemAt, ask: Ask) -> Step<ItemAns
     sum(draft.item(at).granted, grant)?;
     let mut rest = grant;
     while rest > 0
-        && let Some((bucket, headroom)) = first_to_give(draft.account(), unit, draft.now)
+        && let Some((bucket, headroom)) = first
     {
-        // A rest is what this one cannot give.
         let amount = headroom.min(rest);
         draft.record_outflow(|posting| Op::Hold(at, posting), Posting { bucket, amount })?;
         rest -= amount;
+        if rest > 0 {
+            // What this one could not give the next one does.
+            (_, first) = survey(draft.account(), unit, draft.now);
+        }
     }
     draft.record(Op::Grant { at, amount: grant, request: ask.request });
     let last = grant < ask.requested;
