@@ -354,11 +354,16 @@ fn take_head(r: &mut Reader<'_>, account: &mut Account) -> Counts {
         let [uncollected, limits, allowances, _] = r.group();
         counts.tombstones = count(r, tombstones);
         counts.transactions = count(r, transactions);
-        counts.identities = count(r, identities);
-        counts.counters = count(r, counters);
-        counts.uncollected = count(r, uncollected);
-        counts.allowances = count(r, allowances);
-        counts.limits = count(r, limits);
+        // Most accounts have none of the others.
+        if identities | counters != 0 {
+            counts.identities = count(r, identities);
+            counts.counters = count(r, counters);
+        }
+        if uncollected | limits | allowances != 0 {
+            counts.uncollected = count(r, uncollected);
+            counts.allowances = count(r, allowances);
+            counts.limits = count(r, limits);
+        }
     }
     counts
 }
