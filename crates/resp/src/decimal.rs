@@ -28,11 +28,12 @@ const fn eight(number: u64) -> u64 {
 /// 16 digits.
 #[inline]
 pub(crate) fn append_line(out: &mut Vec<u8>, kind: u8, number: i64) -> bool {
-    let fits = number.unsigned_abs() < SIXTEEN_DIGITS;
-    if fits {
-        append(out, |piece| write_line(piece, kind, number));
-    }
-    fits
+    let mut len = 0;
+    append(out, |piece| {
+        len = write_line(piece, kind, number);
+        len
+    });
+    len > 0
 }
 
 /// Lines that are appended together at most.
@@ -44,21 +45,24 @@ const LINES_LEN: usize = (LINES_MAX - 1) * LINE_LEN_MAX + PIECE_LEN;
 /// nothing is appended, where one of them has more than 16 digits.
 pub(crate) fn append_lines<const N: usize>(out: &mut Vec<u8>, kind: u8, numbers: [i64; N]) -> bool {
     const { assert!(N <= LINES_MAX) }
-    let fit = numbers.iter().all(|number| number.unsigned_abs() < SIXTEEN_DIGITS);
-    if fit {
-        append(out, |pieces: &mut [u8; LINES_LEN]| {
-            let mut len = 0;
-            for number in numbers {
-                let Some(piece) = pieces[len..].first_chunk_mut() else { break };
-                len += write_line(piece, kind, number);
+    let mut fit = true;
+    append(out, |pieces: &mut [u8; LINES_LEN]| {
+        let mut len = 0;
+        for &number in &numbers {
+            let Some(piece) = pieces[len..].first_chunk_mut() else { break };
+            let line = write_line(piece, kind, number);
+            if line == 0 {
+                fit = false;
+                return 0;
             }
-            len
-        });
-    }
+            len += line;
+        }
+        len
+    });
     fit
 }
 
-/// Writes a line of a number of 16 digits at most, and returns its length.
+/// Writes a line of a number, and returns its length: 0 for a number of more than 16 digits.
 #[inline]
 fn write_line(piece: &mut [u8; PIECE_LEN], kind: u8, number: i64) -> usize {
     if let digit @ 0..10 = number {
@@ -67,6 +71,9 @@ fn write_line(piece: &mut [u8; PIECE_LEN], kind: u8, number: i64) -> usize {
         return 4;
     }
     let absolute = number.unsigned_abs();
+    if absolute >= SIXTEEN_DIGITS {
+        return 0;
+    }
     (piece[0], piece[1]) = (kind, b'-');
     let mut put = |at: usize, word: u64| {
         // Never more than 18: the mask only says so to the compiler.

@@ -2,12 +2,12 @@
 
 mod word;
 
-use self::word::word;
+use self::word::{list, word};
 use crate::Reply;
 use scurry_ledger::{
     Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Counted,
-    Create, ItemAnswer, ItemKey, ItemRequest, Limit, Link, Rejection, Session, Time, Totals,
-    first_denied,
+    Create, ItemAnswer, ItemKey, ItemRequest, Limit, Link, Overrun, Rejection, Session, Status,
+    Time, Totals, first_denied,
 };
 use std::fmt::Display;
 
@@ -88,6 +88,7 @@ fn answer_head(reply: &mut Reply<'_>, code: Code, replayed: bool, version: u64, 
 }
 
 /// The key of an item: a number as one.
+#[inline]
 fn item_key(reply: &mut Reply<'_>, key: &ItemKey) {
     match key {
         ItemKey::Number(key) => reply.integer(i64::from(*key)),
@@ -96,11 +97,18 @@ fn item_key(reply: &mut Reply<'_>, key: &ItemKey) {
 }
 
 /// The cause of a denial, where there is one to tell.
+#[inline]
 fn told(reply: &mut Reply<'_>, cause: Cause) {
-    match (cause, cause.word()) {
-        (_, None) => {}
-        (Cause::Limit(limit), Some(word)) => reply.simple(&format!("{word} {}", limit.as_str())),
-        (_, Some(word)) => reply.simple(word),
+    if let Some(word) = cause.word() {
+        tell(reply, cause, word);
+    }
+}
+
+#[cold]
+fn tell(reply: &mut Reply<'_>, cause: Cause, word: &str) {
+    match cause {
+        Cause::Limit(limit) => reply.simple(&format!("{word} {}", limit.as_str())),
+        _ => reply.simple(word),
     }
 }
 
@@ -154,23 +162,23 @@ pub fn session_map(reply: &mut Reply<'_>, account: &Account, session: &Session, 
 
 fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
     word!(reply, "status");
-    reply.simple(account.status.name());
+    match account.status {
+        Status::Active => reply.formed(b"+active\r\n"),
+        status => reply.simple(status.name()),
+    }
     word!(reply, "version");
     reply.unsigned(account.version);
-    word!(reply, "identities");
-    reply.array(account.identities.len());
+    list!(reply, "identities", account.identities.len());
     for identity in &account.identities {
         reply.array(2);
         reply.name(&identity.kind);
         reply.bulk(identity.value.as_bytes());
     }
-    word!(reply, "buckets");
-    reply.array(account.buckets.len());
+    list!(reply, "buckets", account.buckets.len());
     for bucket in &account.buckets {
         balance(reply, bucket, account.allowance(bucket.no), now);
     }
-    word!(reply, "counters");
-    reply.array(account.counters.len());
+    list!(reply, "counters", account.counters.len());
     for counter in &account.counters {
         reply.array(5);
         reply.name(&counter.id);
@@ -179,13 +187,11 @@ fn account_entries(reply: &mut Reply<'_>, account: &Account, now: Time) {
         reply.simple(counter.period.name());
         time_or_null(reply, counter.period.end(now));
     }
-    word!(reply, "limits");
-    reply.array(account.limits.len());
+    list!(reply, "limits", account.limits.len());
     for limit in &account.limits {
         limit_entry(reply, account, limit, now);
     }
-    word!(reply, "sessions");
-    reply.array(account.sessions.len());
+    list!(reply, "sessions", account.sessions.len());
     for session in &account.sessions {
         reply.array(3);
         reply.bulk(session.id.as_bytes());
@@ -207,14 +213,20 @@ fn balance(reply: &mut Reply<'_>, bucket: &Bucket, allowance: Option<&Allowance>
     ]);
     time_or_null(reply, bucket.valid_to);
     if let Some(allowance) = allowance {
-        reply.array(4);
-        reply.simple(allowance.cycle.period.name());
-        reply.integer(i64::from(allowance.cycle.offset_minutes));
-        reply.integer(allowance.amount);
-        time_or_null(reply, allowance.next_refill(bucket, now));
+        allowance_entry(reply, bucket, allowance, now);
     }
 }
 
+#[inline(never)]
+fn allowance_entry(reply: &mut Reply<'_>, bucket: &Bucket, allowance: &Allowance, now: Time) {
+    reply.array(4);
+    reply.simple(allowance.cycle.period.name());
+    reply.integer(i64::from(allowance.cycle.offset_minutes));
+    reply.integer(allowance.amount);
+    time_or_null(reply, allowance.next_refill(bucket, now));
+}
+
+#[inline(never)]
 fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Time) {
     let (held, left) = (account.held_in(limit), account.left_in(limit, now));
     let limit = limit.at(now);
@@ -239,6 +251,7 @@ fn limit_entry(reply: &mut Reply<'_>, account: &Account, limit: &Limit, now: Tim
     time_or_null(reply, limit.cycle.end(now));
 }
 
+#[inline]
 fn time_or_null(reply: &mut Reply<'_>, time: Option<Time>) {
     match time {
         Some(time) => reply.integer(time.0),
@@ -259,16 +272,22 @@ fn session_entry(reply: &mut Reply<'_>, session: &Session) {
     word!(reply, "tcc");
     reply.integer(session.tcc_ms);
     word!(reply, "overrun");
-    reply.simple(session.overrun.name());
+    match session.overrun {
+        Overrun::Overdraw => reply.formed(b"+overdraw\r\n"),
+        overrun => reply.simple(overrun.name()),
+    }
     word!(reply, "last_request");
     match session.answers.last_request() {
         Some(request) => reply.integer(i64::from(request)),
         None => reply.null(),
     }
     word!(reply, "data");
-    reply.bulk(&session.blob);
-    word!(reply, "items");
-    reply.array(session.items.len());
+    if session.blob.is_empty() {
+        reply.formed(b"$0\r\n\r\n");
+    } else {
+        reply.bulk(&session.blob);
+    }
+    list!(reply, "items", session.items.len());
     for item in &session.items {
         reply.array(9);
         item_key(reply, &item.key);
@@ -292,8 +311,7 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
     reply.integer(i64::from(ok));
     word!(reply, "version");
     reply.unsigned(account.version);
-    word!(reply, "buckets");
-    reply.array(account.buckets.len());
+    list!(reply, "buckets", account.buckets.len());
     for bucket in &account.buckets {
         reply.array(10);
         reply.name(&bucket.id);
@@ -311,8 +329,7 @@ pub fn audit_map(reply: &mut Reply<'_>, account: &Account, ok: bool) {
             reply.integer(amount);
         }
     }
-    word!(reply, "uncollected");
-    reply.array(account.uncollected.len());
+    list!(reply, "uncollected", account.uncollected.len());
     for uncollected in &account.uncollected {
         reply.array(2);
         reply.name(&uncollected.unit);
@@ -327,8 +344,7 @@ pub fn totals_map(reply: &mut Reply<'_>, totals: &Totals) {
     reply.unsigned(totals.accounts);
     word!(reply, "sessions");
     reply.unsigned(totals.sessions);
-    word!(reply, "units");
-    reply.array(totals.units.len());
+    list!(reply, "units", totals.units.len());
     for unit in &totals.units {
         reply.array(10);
         reply.name(&unit.unit);

@@ -75,6 +75,17 @@ impl<'a> Reply<'a> {
             let digit = b'0' + count as u8;
             self.out.extend_from_slice(&[kind, digit, b'\r', b'\n']);
         } else {
+            self.longer_header(kind, count);
+        }
+    }
+
+    #[inline(never)]
+    fn longer_header(&mut self, kind: u8, count: usize) {
+        if count < 100 {
+            #[expect(clippy::cast_possible_truncation, reason = "two digits")]
+            let (tens, ones) = (b'0' + (count / 10) as u8, b'0' + (count % 10) as u8);
+            self.out.extend_from_slice(&[kind, tens, ones, b'\r', b'\n']);
+        } else {
             self.number(kind, i64::try_from(count).unwrap_or(i64::MAX));
         }
     }
@@ -136,6 +147,8 @@ impl<'a> Reply<'a> {
     }
 
     /// Some integers, eight at most, one behind the other.
+    #[expect(clippy::inline_always, reason = "numbers that a caller has in registers stay there")]
+    #[inline(always)]
     pub fn integers<const N: usize>(&mut self, values: [i64; N]) {
         if !decimal::append_lines(self.out, b':', values) {
             for value in values {
@@ -210,7 +223,12 @@ impl<'a> Reply<'a> {
 
     /// Nothing.
     pub fn null(&mut self) {
-        self.out.extend_from_slice(if self.is_resp3() { b"_\r\n" } else { b"$-1\r\n" });
+        // Bytes whose length is known when the crate is compiled need no call to copy them.
+        if self.is_resp3() {
+            self.out.extend_from_slice(b"_\r\n");
+        } else {
+            self.out.extend_from_slice(b"$-1\r\n");
+        }
     }
 
     /// Nothing, where an array might have been.
@@ -221,6 +239,20 @@ impl<'a> Reply<'a> {
     /// The head of an array: this many replies follow.
     pub fn array(&mut self, len: usize) {
         self.header(b'*', len);
+    }
+
+    /// A piece that ends with the head of an array of none, made the head of one of this many replies.
+    #[inline]
+    pub(crate) fn list<const N: usize>(&mut self, formed: &[u8; N], len: usize) {
+        if let Ok(len @ 0..10) = u8::try_from(len) {
+            self.out.extend_from_slice(formed);
+            if let [.., digit, _, _] = self.out.as_mut_slice() {
+                *digit = b'0' + len;
+            }
+        } else {
+            self.formed(&formed[..N - 4]);
+            self.array(len);
+        }
     }
 
     /// The head of a map: this many pairs of replies follow.

@@ -32,7 +32,29 @@ macro_rules! word {
     }};
 }
 
-pub(super) use word;
+/// As [`form`], and behind it the head of an array of none, 4 bytes.
+pub(super) const fn form_list<const N: usize, const M: usize>(text: &str) -> [u8; M] {
+    assert!(M == N + 4);
+    let word: [u8; N] = form(text);
+    let mut formed = [0; M];
+    let mut at = 0;
+    while at < M {
+        formed[at] = if at < N { word[at] } else { b"*0\r\n"[at - N] };
+        at += 1;
+    }
+    formed
+}
+
+/// Appends a constant word as a bulk string and the head of an array, in one piece.
+macro_rules! list {
+    ($reply:expr, $text:literal, $len:expr) => {{
+        const LEN: usize = $text.len() + if $text.len() < 10 { 6 } else { 7 };
+        const FORMED: [u8; LEN + 4] = $crate::render::word::form_list::<LEN, { LEN + 4 }>($text);
+        $reply.list(&FORMED, $len);
+    }};
+}
+
+pub(super) use {list, word};
 
 #[cfg(test)]
 mod tests {
@@ -51,5 +73,21 @@ mod tests {
             text.text(expected);
         }
         assert_eq!(words, texts);
+    }
+
+    #[test]
+    fn lists_are_a_word_and_the_head_of_an_array() {
+        for len in [0, 1, 9, 10, 11, 255, 256, 257, 1000, usize::MAX] {
+            let (mut lists, mut parts) = (Vec::new(), Vec::new());
+            let mut list = Reply::new(&mut lists, Protocol::Resp2);
+            list!(list, "sessions", len);
+            list!(list, "1234567890", len);
+            let mut part = Reply::new(&mut parts, Protocol::Resp2);
+            for text in ["sessions", "1234567890"] {
+                part.text(text);
+                part.array(len);
+            }
+            assert_eq!(lists, parts);
+        }
     }
 }
