@@ -2,7 +2,7 @@
 
 use crate::options::{Options, once};
 use crate::position::Start;
-use crate::scratch::LowRequest;
+use crate::scratch::{LowRequest, Rarer};
 use crate::{Args, Fault, Scratch};
 
 /// Thresholds in one command at most.
@@ -40,7 +40,8 @@ pub fn parse_follow<'s, 'a: 's>(
         Fault::NotOneOf { field: "position", words: "0, $ or the next of an earlier reply" };
     let start = Start::parse(options.bytes("position")?).ok_or(POSITION)?;
     let (mut thread, mut count, mut block_ms, mut account) = (None, None, None, None);
-    scratch.lows.clear();
+    let (_, Rarer { lows, .. }) = scratch.rarer();
+    lows.clear();
     while let Some(keyword) = options.next() {
         if keyword.eq_ignore_ascii_case(b"THREAD") {
             once(&mut thread, "thread", options.narrow("thread")?)?;
@@ -51,10 +52,10 @@ pub fn parse_follow<'s, 'a: 's>(
         } else if keyword.eq_ignore_ascii_case(b"ACCOUNT") {
             once(&mut account, "account", options.account()?)?;
         } else if keyword.eq_ignore_ascii_case(b"LOW") {
-            if scratch.lows.len() >= LOWS_MAX {
+            if lows.len() >= LOWS_MAX {
                 return Err(Fault::TooMany { field: "thresholds", max: LOWS_MAX });
             }
-            scratch.lows.push((options.name("unit")?, options.integer("low")?));
+            lows.push((options.name("unit")?, options.integer("low")?));
         } else {
             return Err(Fault::Unexpected(keyword));
         }
@@ -64,7 +65,7 @@ pub fn parse_follow<'s, 'a: 's>(
         thread,
         count: count.unwrap_or(COUNT),
         block_ms: block_ms.unwrap_or(0),
-        lows: &scratch.lows,
+        lows,
         account,
     })
 }

@@ -4,6 +4,7 @@
 use crate::limits::IDENTITIES_MAX;
 use crate::misplaced::{Kind, of_session};
 use crate::options::{Options, is, once};
+use crate::scratch::Rarer;
 use crate::table::{ScurReadId, ScurWriteId};
 use crate::{Args, Fault, Scratch};
 use scurry_ledger::{
@@ -109,15 +110,16 @@ fn create<'s, 'a: 's>(
     scratch: &'s mut Scratch<'a>,
 ) -> Result<Command<'s>, Fault<'a>> {
     let (mut txn, mut status) = (None, None);
-    scratch.identities.clear();
-    scratch.buckets.clear();
+    let (identities, Rarer { buckets, .. }) = scratch.rarer();
+    identities.clear();
+    buckets.clear();
     while let Some(keyword) = options.next() {
         if is(keyword, b"status") {
             once(&mut status, "status", options.status(false)?)?;
         } else if is(keyword, b"txn") {
             once(&mut txn, "txn", options.id("txn")?)?;
         } else if is(keyword, b"identity") {
-            push(&mut scratch.identities, options.identity(false)?, "identities", IDENTITIES_MAX)?;
+            push(identities, options.identity(false)?, "identities", IDENTITIES_MAX)?;
         } else if is(keyword, b"bucket") {
             let bucket = NewBucket {
                 bucket: options.name("bucket")?,
@@ -125,10 +127,10 @@ fn create<'s, 'a: 's>(
                 amount: options.integer("amount")?,
                 attributes: BucketAttributes::default(),
             };
-            push(&mut scratch.buckets, bucket, "buckets", BUCKETS_MAX)?;
+            push(buckets, bucket, "buckets", BUCKETS_MAX)?;
         } else {
             // The options of a bucket belong to the last one.
-            let Some(bucket) = scratch.buckets.last_mut() else {
+            let Some(bucket) = buckets.last_mut() else {
                 let place = "STATUS, IDENTITY or BUCKET comes first";
                 return Err(Fault::Misplaced { argument: keyword, place });
             };
@@ -140,8 +142,8 @@ fn create<'s, 'a: 's>(
     Ok(Command::Create(Create {
         txn,
         status: status.unwrap_or(Status::Active),
-        identities: &scratch.identities,
-        buckets: &scratch.buckets,
+        identities,
+        buckets,
     }))
 }
 
@@ -240,16 +242,17 @@ fn item_amounts<'s, 'a: 's>(
     mut options: Options<'a>,
     scratch: &'s mut Scratch<'a>,
 ) -> Result<&'s [ItemAmount], Fault<'a>> {
-    scratch.amounts.clear();
+    let (_, Rarer { amounts, .. }) = scratch.rarer();
+    amounts.clear();
     while let Some(word) = options.next() {
         if !is(word, b"item") {
             return Err(Fault::Unexpected(word));
         }
         let (key, unit) = (options.item_key()?, options.name("unit")?);
         let item = ItemAmount { key, unit, amount: options.integer("amount")? };
-        push(&mut scratch.amounts, item, "items", ITEMS_MAX)?;
+        push(amounts, item, "items", ITEMS_MAX)?;
     }
-    Ok(&scratch.amounts)
+    Ok(amounts)
 }
 
 fn refund<'s, 'a: 's>(

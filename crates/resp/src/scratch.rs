@@ -10,23 +10,30 @@ pub type LowRequest = (Name, i64);
 #[derive(Debug, Default)]
 pub struct Scratch<'a> {
     pub(crate) items: Vec<ItemRequest>,
+    pub(crate) identities: Vec<(Name, &'a [u8])>,
+    rarer: Option<Box<Rarer>>,
+}
+
+/// Lists that reservations have no use for. Boxed: all the rest is moved for every command.
+#[derive(Debug, Default)]
+pub(crate) struct Rarer {
     pub(crate) amounts: Vec<ItemAmount>,
     pub(crate) buckets: Vec<NewBucket>,
-    pub(crate) identities: Vec<(Name, &'a [u8])>,
     pub(crate) lows: Vec<LowRequest>,
 }
 
-impl Scratch<'_> {
-    /// Empties it for input of another lifetime; the room stays.
+impl<'a> Scratch<'a> {
+    /// The identities, and the lists that commands seldom have.
+    pub(crate) fn rarer(&mut self) -> (&mut Vec<(Name, &'a [u8])>, &mut Rarer) {
+        (&mut self.identities, self.rarer.get_or_insert_default())
+    }
+
+    /// Takes it for input of another lifetime; the room stays. Who fills a list empties it before.
     pub fn reuse<'b>(mut self) -> Scratch<'b> {
-        self.items.clear();
-        self.amounts.clear();
-        self.buckets.clear();
         self.identities.clear();
-        self.lows.clear();
         // Of an empty vector nothing is mapped: this only renames the lifetime, in place.
         let identities = self.identities.into_iter().map(|(kind, _)| (kind, &[][..])).collect();
-        let Scratch { items, amounts, buckets, lows, .. } = self;
-        Scratch { items, amounts, buckets, identities, lows }
+        let Scratch { items, rarer, .. } = self;
+        Scratch { items, identities, rarer }
     }
 }
