@@ -422,7 +422,7 @@ impl Account {
         self.with_bucket(posting.bucket, |bucket| change(bucket, posting.amount));
     }
 
-    #[inline]
+    #[inline(always)]
     fn with_session(&mut self, named: &Named, at: SessionAt, change: impl FnOnce(&mut Session)) {
         let found = self.sessions.get_mut(named.place(at));
         debug_assert!(found.is_some());
@@ -431,7 +431,7 @@ impl Account {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn with_item(&mut self, named: &Named, at: ItemAt, change: impl FnOnce(&mut Item)) {
         self.with_session(named, at.session, |session| {
             let found = session.items.get_mut(usize::from(at.item));

@@ -101,11 +101,13 @@ pub(super) fn update(
         Found::Open { at, below } => (at, below),
     };
     let positions = find_or_add_items(draft, at, request)?;
-    let late: SmallVec<[bool; 4]> =
-        positions.iter().map(|&position| is_late(draft, position, request, below)).collect();
     let mut items = ItemAnswers::with_capacity(positions.len());
     for (index, &position) in positions.iter().enumerate() {
-        let source = if late[index] { Source::AvailableOnly } else { Source::OwnHold };
+        let source = if is_late(draft, position, request, below) {
+            Source::AvailableOnly
+        } else {
+            Source::OwnHold
+        };
         let used = request.items[index].used.unwrap_or(0);
         let uncollected = settle(draft, position, used, source)?;
         items.push(ItemAnswer::settled(uncollected));
@@ -118,7 +120,8 @@ pub(super) fn update(
     }
     let before = draft.mark_if(request.close_on_denial);
     for (index, &position) in positions.iter().enumerate() {
-        if request.items[index].requested.unwrap_or(0) > 0 && !late[index] {
+        let asks = request.items[index].requested.unwrap_or(0) > 0;
+        if asks && !is_late(draft, position, request, below) {
             let granted = grant_listed(draft, position, request, index)?;
             items[index] = ItemAnswer { uncollected: items[index].uncollected, ..granted };
         }
@@ -295,6 +298,7 @@ pub(super) fn stored(
 }
 
 /// True when the use of an item of an UPDATE is settled from available only.
+#[inline]
 fn is_late(draft: &Draft<'_>, at: ItemAt, request: &SessionRequest<'_>, below: bool) -> bool {
     below || draft.item(at).last_grant.is_some_and(|last| request.request < last)
 }
@@ -313,7 +317,7 @@ fn find_or_add_items(
     let mut len = session.items.len();
     for item in request.items {
         let mut known = session.items.iter();
-        match known.position(|known| (known.key, known.unit) == (item.key, item.unit)) {
+        match known.position(|known| known.key == item.key && known.unit == item.unit) {
             Some(index) => positions.push(item_at(at, index)),
             None => {
                 positions.push(item_at(at, len));
@@ -321,13 +325,15 @@ fn find_or_add_items(
             }
         }
     }
-    if len > draft.limits.items_max && len > session.items.len() {
-        return reject(Code::Invalid, "the session would have more items than items_max");
-    }
     let known = session.items.len();
-    for (position, item) in positions.iter().zip(request.items) {
-        if usize::from(position.item) >= known {
-            draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
+    if len > known {
+        if len > draft.limits.items_max {
+            return reject(Code::Invalid, "the session would have more items than items_max");
+        }
+        for (position, item) in positions.iter().zip(request.items) {
+            if usize::from(position.item) >= known {
+                draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });
+            }
         }
     }
     Ok(positions)

@@ -72,24 +72,24 @@ impl Answers {
     pub fn load(&mut self, bytes: &[u8]) -> bool {
         self.bytes.clear();
         (self.count, self.last) = (0, 0);
-        let (mut rest, mut count, mut last) = (&bytes[gaps::len(bytes)..], 0, None);
-        let lowest = head(rest).map_or(0, |(request, _)| request);
-        if !gaps::are_whole(bytes, lowest) {
-            return false;
-        }
+        let (mut rest, mut count) = (&bytes[gaps::len(bytes)..], 0);
+        let (mut lowest, mut last) = (0, 0);
         while let Some((request, len)) = head(rest) {
-            if last >= Some(request) || count == u8::MAX {
+            if count == 0 {
+                lowest = request;
+            } else if request <= last || count == u8::MAX {
                 return false;
             }
-            last = Some(request);
+            last = request;
             count += 1;
             rest = &rest[len..];
         }
-        if rest.is_empty() {
-            (self.count, self.last) = (count, last.unwrap_or(0));
+        let whole = rest.is_empty() && gaps::are_whole(bytes, lowest);
+        if whole {
+            (self.count, self.last) = (count, last);
             self.bytes.extend_from_slice(bytes);
         }
-        rest.is_empty()
+        whole
     }
 
     /// Knowledge about a request number when at most `answers_max` answers are kept, and `answered`

@@ -116,7 +116,10 @@ const CAUSE_SHIFT: u32 = 5;
 /// One byte of flags, then the amounts that are not 0, then the limit that denied. At most 19 bytes;
 /// 27 where a limit denied, which grants nothing.
 pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
-    let mut flags = code_bits(item.code);
+    let mut flags = match item.code {
+        Code::Ok => 0,
+        code => code_bits(code) | item.cause.number(code) << CAUSE_SHIFT,
+    };
     if item.last {
         flags |= LAST;
     }
@@ -126,7 +129,6 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
     if item.uncollected != 0 {
         flags |= UNCOLLECTED;
     }
-    flags |= item.cause.number(item.code) << CAUSE_SHIFT;
     out.push(flags);
     if item.granted != 0 {
         put_amount(out, item.granted);
@@ -138,11 +140,17 @@ pub(super) fn put_item(out: &mut Packed, item: &ItemAnswer) {
 }
 
 /// The length and the name of the limit that denied, where one did.
+#[inline]
 pub(super) fn put_limit(out: &mut Packed, cause: Cause) {
     if let Cause::Limit(limit) = cause {
-        out.push(limit.byte_len() as u8);
-        out.extend_from_slice(limit.as_bytes());
+        put_name(out, &limit);
     }
+}
+
+#[cold]
+fn put_name(out: &mut Packed, name: &Name) {
+    out.push(name.byte_len() as u8);
+    out.extend_from_slice(name.as_bytes());
 }
 
 /// The cause of a number; behind that of a limit stands its name.

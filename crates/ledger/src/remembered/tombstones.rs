@@ -159,8 +159,10 @@ impl Remembered for Tombstone {
             packed.iter().for_each(|answer| out.extend_from_slice(answer.as_bytes()));
         }
         if let TombstoneKind::Answered { request, digest, items, .. } = &self.kind {
-            out.extend_from_slice(&request.to_le_bytes());
-            out.extend_from_slice(&digest.to_le_bytes());
+            let mut head = [0; 4 + 8];
+            head[..4].copy_from_slice(&request.to_le_bytes());
+            head[4..].copy_from_slice(&digest.to_le_bytes());
+            out.extend_from_slice(&head);
             for item in items {
                 pack::put_item(&mut out, item);
             }
