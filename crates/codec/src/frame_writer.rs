@@ -26,6 +26,8 @@ pub struct FrameWriter {
     first: u64,
     /// Number of records.
     count: u32,
+    /// Time of the last sealed frame.
+    latest: Time,
     pairs: PairWriter,
 }
 
@@ -39,6 +41,7 @@ impl FrameWriter {
             open: 0,
             first: next,
             count: 0,
+            latest: Time(i64::MIN),
             pairs: PairWriter::new(),
         };
         writer.begin();
@@ -152,22 +155,29 @@ impl FrameWriter {
         self.end - self.open
     }
 
+    /// Time of the last sealed frame, before the first the least that there is.
+    pub fn latest(&self) -> Time {
+        self.latest
+    }
+
     /// Closes the open frame; without records it is a mark. `synced` is the greatest sequence that
     /// is known to be on the device. A frame of a replicated log gets that with its place, by
-    /// [`put_entry`](crate::put_entry), and has to have one before it is written.
+    /// [`put_entry`](crate::put_entry), and has to have one before it is written. A clock that was set
+    /// back is not followed: who looks for a time in a log relies on times that never go back.
     ///
     /// # Panics
     /// When it is longer than [`FRAME_LEN_MAX`].
     #[expect(clippy::cast_sign_loss, reason = "the bits of the number")]
     pub fn seal(&mut self, synced: u64, at: Time) {
+        self.latest = self.latest.max(at);
         let bytes = &mut self.bytes[self.open..self.end];
         match self.seal.format() {
             LogFormat::Single => {
-                let numbers = [self.first, synced, at.0 as u64];
+                let numbers = [self.first, synced, self.latest.0 as u64];
                 framing::close(self.seal, bytes, numbers, self.count);
             }
             LogFormat::Replicated => {
-                entry_frame::begin(bytes, self.first, at.0 as u64, self.count);
+                entry_frame::begin(bytes, self.first, self.latest.0 as u64, self.count);
             }
         }
         self.first = self.next();

@@ -231,6 +231,17 @@ fn what_is_sealed_is_taken_and_what_is_open_stays() {
 }
 
 #[test]
+fn times_of_frames_never_go_back() {
+    let mut writer = FrameWriter::new(seal(), 1);
+    let mut bytes = Vec::new();
+    for (at, expected) in [(-7, -7), (50, 50), (20, 50), (51, 51)] {
+        writer.seal(0, Time(at));
+        writer.take(&mut bytes);
+        assert_eq!((frame(&bytes).at(), writer.latest()), (Time(expected), Time(expected)));
+    }
+}
+
+#[test]
 fn lengths_of_every_width_come_back() {
     let mut writer = FrameWriter::new(seal(), 0);
     let lens = [0, 1, 127, 128, 129, 16_383, 16_384, 70_000];

@@ -39,7 +39,7 @@ pub use entity::{
 pub use entry::{KEY_LEN_MAX, VALUE_LEN_MAX};
 pub use events::{
     Ending, Event, EventAt, EventReader, Found, Low, Movement, Origin, OriginItem, Read,
-    ReadEventsError, Stop, Told, Wanted, events_of,
+    ReadEventsError, Span, Stop, Told, Wanted, events_of,
 };
 pub use home::Home;
 pub use identities::UniqueIdentities;

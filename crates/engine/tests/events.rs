@@ -3,7 +3,7 @@
 
 use scurry_engine::{
     Batch, Commits, Config, Disk, Durability, Ending, Event, EventAt, EventReader, File, LogId,
-    LogWriter, Low, Movement, Origin, OriginItem, Outcome, Read, Shard, Stop, Told, Wanted,
+    LogWriter, Low, Movement, Origin, OriginItem, Outcome, Read, Shard, Span, Stop, Told, Wanted,
     events_of, forget, segment_of,
 };
 use scurry_ledger::{
@@ -509,6 +509,8 @@ struct Store {
     shard: Shard,
     commits: Commits,
     writer: LogWriter<MemoryDisk>,
+    /// Time that the clock shows.
+    now: Time,
 }
 
 impl Store {
@@ -517,7 +519,7 @@ impl Store {
         let mut shard = Shard::new(Config::default());
         shard.keep_journal(LOG, 1);
         let writer = LogWriter::new(disk.clone(), LOG, segment_len);
-        Store { disk, shard, commits: Commits::new(Durability::Fsync, 0), writer }
+        Store { disk, shard, commits: Commits::new(Durability::Fsync, 0), writer, now: NOW }
     }
 
     fn reader(&self) -> EventReader<MemoryDisk> {
@@ -526,7 +528,7 @@ impl Store {
 
     fn execute(&mut self, account: &str, command: &Command<'_>) {
         let key = self.shard.key(account.as_bytes());
-        let outcome = self.shard.execute(NOW, key, command);
+        let outcome = self.shard.execute(self.now, key, command);
         assert!(matches!(outcome, Outcome::Answer { .. }), "{outcome:?}");
     }
 
@@ -549,11 +551,11 @@ impl Store {
             let outcome = batch.run(writer);
             (batch, outcome)
         };
-        while let Some(batch) = self.commits.batch(&mut self.shard, NOW) {
+        while let Some(batch) = self.commits.batch(&mut self.shard, self.now) {
             let (batch, outcome) = done(batch, &mut self.writer);
             self.commits.done(batch, outcome).expect("it is written");
         }
-        if let Some(mark) = self.commits.mark(&mut self.shard, NOW) {
+        if let Some(mark) = self.commits.mark(&mut self.shard, self.now) {
             let (mark, outcome) = done(mark, &mut self.writer);
             self.commits.done(mark, outcome).expect("it is written");
         }
@@ -561,7 +563,8 @@ impl Store {
     }
 }
 
-const EVERYTHING: Wanted<'static> = Wanted { lows: &[], account: None };
+const EVERYTHING: Wanted<'static> =
+    Wanted { lows: &[], account: None, period: Span { from: None, to: None }, unit: None };
 
 /// Events as lines, so many at most.
 fn read(
@@ -625,6 +628,97 @@ fn readers_see_what_is_durable_in_order_and_once_however_little_they_take() {
 }
 
 #[test]
+fn a_period_has_what_happened_in_it_whatever_the_clock_does_and_little_is_read_for_it() {
+    let mut store = Store::new(600);
+    let accounts = ["a", "b", "c", "d"];
+    accounts.iter().for_each(|account| store.create(account, 1_000));
+    // It runs on, is set back by more than it has run since, and runs on again.
+    let clock = (0..40).map(|step| step * 10).chain((0..40).map(|step| 150 + step * 10));
+    for (step, later) in clock.enumerate() {
+        store.now = NOW.plus_ms(later);
+        store.adjust(accounts[step % accounts.len()], &format!("t{step}"), 1);
+        if step % 9 == 8 {
+            // One that begins when the clock was set back has never seen a later time.
+            store.create(&format!("new-{step}"), 5);
+        }
+        store.sync();
+    }
+    let durable = store.commits.durable();
+    let mut reader = store.reader();
+    let mut all = Vec::new();
+    let first = EventAt::record(1);
+    let outcome = reader.read(first, durable, EVERYTHING, &mut |found| {
+        all.push((found.at, found.time));
+        Stop::GoOn
+    });
+    outcome.expect("it can be read");
+    let times = || (-1..112).map(|step| NOW.plus_ms(step * 5));
+    assert!(all.iter().any(|(_, time)| all[0].1 < *time), "time has passed");
+    for from in times() {
+        let begin = reader.since(from, durable).expect("it can be read");
+        for to in times().step_by(13).map(Some).chain([None]) {
+            let period = Span { from: Some(from), to };
+            let mut seen = Vec::new();
+            let wanted = Wanted { period, ..EVERYTHING };
+            let outcome = reader.read(begin, durable, wanted, &mut |found| {
+                seen.push(found.at);
+                Stop::GoOn
+            });
+            outcome.expect("it can be read");
+            let is_within = |time: Time| from <= time && to.is_none_or(|to| time < to);
+            let expected = all.iter().filter(|(_, time)| is_within(*time)).map(|(at, _)| *at);
+            assert_eq!(seen, expected.collect::<Vec<_>>(), "from {from:?} to {to:?}");
+        }
+    }
+    assert_eq!(reader.since(NOW, durable).expect("it can be read"), first);
+    let late = reader.since(NOW.plus_ms(1_000), durable).expect("it can be read");
+    assert!(late.sequence + 10 > durable, "all but the last segment is passed over: {late:?}");
+    assert_eq!(reader.kept_from(durable).expect("it can be read"), Some(NOW));
+    assert_eq!(reader.kept_from(0).expect("it can be read"), None);
+}
+
+#[test]
+fn an_account_whose_clock_is_ahead_is_found_when_it_was_written() {
+    let mut from = Store::new(1 << 20);
+    from.now = NOW.plus_ms(1_000_000);
+    from.create("a", 70);
+    let image = from.shard.image(from.now, from.shard.key(b"a")).expect("an account").to_vec();
+    let mut to = Store::new(600);
+    let key = to.shard.key(b"a");
+    to.shard.load_image(NOW, key, &image, false).expect("it is taken");
+    for step in 0..30 {
+        to.now = NOW.plus_ms(step * 10);
+        to.adjust("a", &format!("t{step}"), 1);
+        to.sync();
+    }
+    let durable = to.commits.durable();
+    let mut reader = to.reader();
+    let ours = NOW.plus_ms(200);
+    let begin = reader.since(ours, durable).expect("it can be read");
+    let period = Span { from: Some(ours), to: Some(NOW.plus_ms(250)) };
+    let wanted = Wanted { account: Some(b"a"), period, ..EVERYTHING };
+    let (_, lines) = read(&mut reader, begin, durable, wanted, 99);
+    assert_eq!(lines.len(), 5, "{lines:?}");
+}
+
+#[test]
+fn a_unit_leaves_out_what_is_of_another_one() {
+    let mut store = Store::new(1 << 20);
+    store.create("a", 100);
+    let attributes = BucketAttributes::default();
+    let (bucket, unit) = (name("o"), Some(name("octet")));
+    store.execute("a", &Command::TopUp { txn: b"t", bucket, amount: 7, unit, attributes });
+    let durable = store.sync();
+    let told = |unit: &str| {
+        let wanted = Wanted { unit: Some(name(unit)), ..EVERYTHING };
+        read(&mut store.reader(), EventAt::record(1), durable, wanted, 99).1
+    };
+    assert_eq!(told("cent"), ["1-0 a created", "1-1 a bucket-added 100", "1-2 a credited 100"]);
+    assert_eq!(told("octet"), ["1-0 a created", "2-0 a bucket-added 7", "2-1 a credited 7"]);
+    assert_eq!(told("none"), ["1-0 a created"]);
+}
+
+#[test]
 fn crossings_come_behind_the_last_change_of_their_bucket() {
     let mut store = Store::new(1 << 20);
     store.create("a", 100);
@@ -635,7 +729,7 @@ fn crossings_come_behind_the_last_change_of_their_bucket() {
     let durable = store.sync();
     let low = |unit, threshold| Low { unit: name(unit), threshold };
     let lows = [low("cent", 90), low("octet", 1_000), low("cent", 40)];
-    let wanted = Wanted { lows: &lows, account: None };
+    let wanted = Wanted { lows: &lows, ..EVERYTHING };
     let (_, lines) = read(&mut store.reader(), EventAt::record(2), durable, wanted, usize::MAX);
     assert_eq!(
         lines,
@@ -748,7 +842,7 @@ fn an_account_of_another_store_is_told_as_a_whole() {
     to.shard.load_image(NOW, key, &image, false).expect("it is taken");
     let durable = to.sync();
     let told = |account| {
-        let wanted = Wanted { lows: &[], account };
+        let wanted = Wanted { account, ..EVERYTHING };
         read(&mut to.reader(), EventAt::record(1), durable, wanted, 10).1
     };
     let all = told(None);

@@ -15,6 +15,7 @@ mod reading;
 mod refusal;
 mod reply;
 mod routes;
+mod statement;
 mod strict;
 mod table;
 mod text;

@@ -29,6 +29,7 @@ mod request;
 mod requests;
 mod scratch;
 mod slot;
+mod statement_request;
 pub mod table;
 mod words;
 
@@ -60,4 +61,5 @@ pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_
 pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};
+pub use statement_request::{StatementRequest, parse_statement};
 pub use words::{CROSS_SLOT, OUT_OF_MEMORY, WRONG_TYPE};

@@ -174,7 +174,9 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
         (CommandId::Store(StoreId::Totals), _) => scur::totals(reply),
         (CommandId::Store(StoreId::List), _) => accounts::list(call, reply),
         (CommandId::Store(StoreId::Find), _) => accounts::find(call, reply),
-        (CommandId::Store(StoreId::Snapshot | StoreId::Watch), _) => reply.error(NO_LOG),
+        (CommandId::Store(StoreId::Snapshot | StoreId::Watch | StoreId::Statement), _) => {
+            reply.error(NO_LOG);
+        }
         (CommandId::Image(ImageId::Dump), _) => image::dump(call, reply),
         (CommandId::Image(ImageId::Load), _) => image::load(call, desk, reply),
         (CommandId::Entity(EntityId::Put), _) => entity::put(call, desk, reply),

@@ -9,6 +9,7 @@ mod charging_list;
 mod charging_nchf;
 mod charging_openapi;
 mod charging_retries;
+mod charging_statement;
 mod charging_totals;
 mod console;
 mod docs;

@@ -11,6 +11,8 @@ from schemathesis import GenerationMode
 # the members say each of them.
 BEYOND_A_SCHEMA = [
     r"/valid_to_ms: must be after valid_from_ms$",
+    r"^to_ms: must be after from_ms$",
+    r"^cursor \S+ is none of the account's log",
     r"/(valid_to_ms|buckets): valid_to_ms must be in the future$",
     r"^/valid_(from|to)_ms: valid_from_ms must be before valid_to_ms$",
     r"/min: must be at most requested, which must be there$",

@@ -17,13 +17,13 @@ struct Seen {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-struct Event {
-    id: String,
+pub(crate) struct Event {
+    pub(crate) id: String,
     fields: BTreeMap<String, String>,
 }
 
 impl Event {
-    fn field(&self, name: &str) -> &str {
+    pub(crate) fn field(&self, name: &str) -> &str {
         self.fields.get(name).map_or("", String::as_str)
     }
 
@@ -39,7 +39,7 @@ impl Event {
     }
 }
 
-fn text(client: &mut Client) -> String {
+pub(crate) fn text(client: &mut Client) -> String {
     let line = client.line();
     match line.split_at(1) {
         ("$", "-1") => "nil".to_owned(),
@@ -52,7 +52,7 @@ fn text(client: &mut Client) -> String {
     }
 }
 
-fn list(client: &mut Client) -> usize {
+pub(crate) fn list(client: &mut Client) -> usize {
     let line = client.line();
     line.strip_prefix('*').and_then(|len| len.parse().ok()).unwrap_or_else(|| panic!("{line}"))
 }
@@ -65,15 +65,19 @@ fn seen(client: &mut Client) -> Seen {
     };
     let (next, oldest, end) = (entry("next"), entry("oldest"), entry("end"));
     assert_eq!(text(client), "events");
-    let events = (0..list(client))
+    Seen { next, oldest, end, events: events(client) }
+}
+
+/// An array of events, as it stands in replies.
+pub(crate) fn events(client: &mut Client) -> Vec<Event> {
+    (0..list(client))
         .map(|_| {
             assert_eq!(list(client), 2);
             let id = text(client);
             let fields = (0..list(client) / 2).map(|_| (text(client), text(client))).collect();
             Event { id, fields }
         })
-        .collect();
-    Seen { next, oldest, end, events }
+        .collect()
 }
 
 fn watch(client: &mut Client, arguments: &str) -> Seen {
@@ -82,7 +86,7 @@ fn watch(client: &mut Client, arguments: &str) -> Seen {
 }
 
 /// Everything from a position to the end, and where that is.
-fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>, String) {
+pub(crate) fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>, String) {
     let (mut events, mut from) = (Vec::new(), from.to_owned());
     loop {
         let seen = watch(client, &format!("{from} {options}"));
@@ -95,7 +99,7 @@ fn all(client: &mut Client, from: &str, options: &str) -> (Vec<Event>, String) {
 }
 
 /// Units available and held by the events, by account and bucket.
-fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
+pub(crate) fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
     let mut sums = BTreeMap::new();
     for event in events {
         if event.fields.contains_key("change") {
@@ -111,7 +115,7 @@ fn sums(events: &[Event]) -> BTreeMap<(String, String), (i64, i64)> {
 }
 
 /// Balances by the account itself.
-fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (i64, i64)> {
+pub(crate) fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (i64, i64)> {
     client.send(format!("SCUR.AUDIT {account}\r\n"));
     assert_eq!(list(client), 8);
     let _ = [(); 5].map(|()| text(client));
@@ -130,7 +134,7 @@ fn balances(client: &mut Client, account: &str) -> BTreeMap<String, (i64, i64)> 
 }
 
 /// Requests of one account that move its units in every way that a client can cause.
-fn requests(account: &str, round: usize) -> String {
+pub(crate) fn requests(account: &str, round: usize) -> String {
     let a = account;
     let r = round;
     [

@@ -14,6 +14,7 @@ mod memory;
 mod random;
 mod random_commands;
 mod real_clients;
+mod statement;
 mod store;
 mod support;
 mod threads;

@@ -247,6 +247,18 @@ impl Event {
         }
     }
 
+    /// The unit, where the event itself tells it.
+    pub const fn unit(&self) -> Option<Name> {
+        match self {
+            Event::BucketAdded { unit, .. }
+            | Event::BucketRemoved { named: Some((_, unit)), .. }
+            | Event::CounterSet { unit, .. }
+            | Event::ItemAdded { unit, .. }
+            | Event::LateUse { unit, .. } => Some(*unit),
+            _ => None,
+        }
+    }
+
     /// The change of available and of held.
     pub const fn effect(&self) -> (i64, i64) {
         match self {

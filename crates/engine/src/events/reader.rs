@@ -3,7 +3,7 @@
 use super::{Event, Low, Origin, Told, events_of};
 use crate::{Disk, FollowError, LogFollower, LogId};
 use scurry_codec::{Balance, ChangeError, Record, RecordError, decode_change};
-use scurry_ledger::{Change, Time};
+use scurry_ledger::{Change, Name, Time};
 use std::io;
 use thiserror::Error;
 
@@ -34,6 +34,26 @@ pub struct Wanted<'a> {
     pub lows: &'a [Low],
     /// Of this account alone.
     pub account: Option<&'a [u8]>,
+    /// Of this period alone.
+    pub period: Span,
+    /// Of this unit, or of none.
+    pub unit: Option<Name>,
+}
+
+/// A period of time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Span {
+    /// The first moment; none when it has no beginning.
+    pub from: Option<Time>,
+    /// The first moment behind it; none when it has no end.
+    pub to: Option<Time>,
+}
+
+impl Span {
+    /// True for what happened in it.
+    fn has(&self, time: Time) -> bool {
+        self.from.is_none_or(|from| from <= time) && self.to.is_none_or(|to| time < to)
+    }
 }
 
 /// An event, and where it was found.
@@ -127,6 +147,18 @@ impl<D: Disk> EventReader<D> {
         EventReader { log: LogFollower::new(disk, log), translator }
     }
 
+    /// When the oldest that is kept was written; none while nothing durable is.
+    pub fn kept_from(&mut self, durable: u64) -> Result<Option<Time>, ReadEventsError> {
+        Ok(self.log.kept_from(durable)?)
+    }
+
+    /// Where to begin with what was committed at this time or later: nothing of it stands before, and at
+    /// most a segment of earlier commits behind.
+    pub fn since(&mut self, time: Time, durable: u64) -> Result<EventAt, ReadEventsError> {
+        let segment = self.log.segment_since(time, durable)?;
+        Ok(EventAt::record(segment.unwrap_or(durable + 1)))
+    }
+
     /// Tells events from this position on, as far as they are durable, until `tell` has enough or much
     /// of the log was gone through. Nothing is skipped in silence.
     pub fn read(
@@ -217,11 +249,20 @@ impl Translator {
             | Record::Tombstone { .. }
             | Record::Group { .. } => return Ok(None),
         };
+        // The account's clock may be ahead of the log's: that of the store that it came from was, or it
+        // was set back. Whoever looks for a time in the log finds nothing that claims a later one.
+        if !wanted.period.has(time.min(written)) {
+            return Ok(None);
+        }
         let mut at = EventAt { index: 0, ..from };
         for place in 0..self.events.len() {
             let Told { event, origin } = &self.events[place];
-            if at.index >= from.index {
-                let balance = balance_of(event, balances);
+            let balance = balance_of(event, balances);
+            let is_other = |unit| {
+                let own = event.unit().or(balance.map(|balance| balance.unit));
+                own.is_some_and(|own| own != unit)
+            };
+            if at.index >= from.index && !wanted.unit.is_some_and(is_other) {
                 let found = Found { at, crossing: None, time, account, event, origin, balance };
                 let stop = tell(&found);
                 let rest = &self.events[place + 1..];

@@ -5,6 +5,7 @@ use super::{segment_name, segment_of};
 use crate::log_id::{LogId, checksum};
 use crate::{Disk, File};
 use scurry_codec::{Frame, Framed, LogFormat, Seal, SegmentHeader, checked_frame, read_frame};
+use scurry_ledger::Time;
 use std::collections::VecDeque;
 use std::io;
 use thiserror::Error;
@@ -75,6 +76,8 @@ struct Found {
     next: u64,
     /// The records.
     count: u32,
+    /// When it was written.
+    at: Time,
 }
 
 struct Open<F> {
@@ -101,6 +104,49 @@ impl<D: Disk> LogFollower<D> {
     /// The first sequence that is kept; none while the log has no segment.
     pub fn oldest(&mut self) -> io::Result<Option<u64>> {
         Ok(self.segments()?.first().copied())
+    }
+
+    /// When the oldest frame that is kept was written; none while nothing durable is.
+    pub fn kept_from(&mut self, durable: u64) -> Result<Option<Time>, FollowError> {
+        while let Some(oldest) = self.oldest()?.filter(|&oldest| oldest <= durable) {
+            // One that is gone by now was not the oldest for long.
+            if let Some(begun) = self.begun_at(oldest)? {
+                return Ok(Some(begun));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The first sequence of the newest segment before which everything was written before this time;
+    /// the oldest when there is no such segment, none while nothing durable is kept. Times of frames
+    /// never go back: of a few segments the first frame is looked at.
+    pub fn segment_since(&mut self, time: Time, durable: u64) -> Result<Option<u64>, FollowError> {
+        let mut segments = self.segments()?;
+        segments.retain(|&first| first <= durable);
+        let (mut before, mut after) = (0, segments.len());
+        while before < after {
+            let middle = before.midpoint(after);
+            // What is gone by now was among the oldest.
+            if self.begun_at(segments[middle])?.is_none_or(|begun| begun < time) {
+                before = middle + 1;
+            } else {
+                after = middle;
+            }
+        }
+        Ok(segments.get(before.saturating_sub(1)).copied())
+    }
+
+    /// When the first frame of a segment was written, which is durable; none when the segment is gone.
+    fn begun_at(&mut self, segment: u64) -> Result<Option<Time>, FollowError> {
+        let offset = SegmentHeader::LEN as u64;
+        if !self.enter(FramePosition { sequence: segment, segment, offset })? {
+            return Ok(None);
+        }
+        match self.find()? {
+            Some(found) => Ok(Some(found.at)),
+            None if self.is_gone()? => Ok(None),
+            None => Err(self.damaged()),
+        }
     }
 
     /// Goes to the frame that has this sequence, which is durable. False when it is not kept any
@@ -237,7 +283,7 @@ impl<D: Disk> LogFollower<D> {
             match read_frame(open.seal, bytes) {
                 Framed::Frame(frame) if frame.first() == self.position.sequence => {
                     let (len, next, count) = (frame.len(), frame.next(), frame.count());
-                    return Ok(Some(Found { len, next, count }));
+                    return Ok(Some(Found { len, next, count, at: frame.at() }));
                 }
                 Framed::Frame(_) | Framed::Damaged(_) => return Ok(None),
                 // Room that was never written: nothing follows.

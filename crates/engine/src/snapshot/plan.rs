@@ -116,7 +116,9 @@ impl Snapshot {
         }
         self.is_done = true;
         self.footer.version_last = shard.version_last().get();
-        self.footer.at = now;
+        // A clock that was set back does not take the log's time back, at a start neither.
+        let latest = shard.journal().map_or(now, |journal| journal.latest());
+        self.footer.at = now.max(latest);
         self.footer.encode(self.log.seal(), &mut spare);
         Some(Piece::Last { bytes: spare, as_of })
     }

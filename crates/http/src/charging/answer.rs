@@ -27,6 +27,7 @@ pub(crate) enum Body {
     Sessions(Sessions),
     OpenSession(Box<OpenSession>),
     Audit(Audit),
+    Statement(StatementBody),
     Totals(TotalsBody),
     List(AccountList),
     Found(FoundAccounts),
@@ -222,6 +223,38 @@ pub(crate) struct FoundAccounts {
     pub(super) accounts: Vec<String>,
     /// There are more accounts than these.
     pub(super) more: bool,
+}
+
+/// Entries of an account in a period, in order.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct StatementBody {
+    pub(super) account: String,
+    /// Where the statement goes on; null when it is whole.
+    pub(super) cursor: Option<String>,
+    /// False when entries of the period, or behind the cursor, are not kept any more.
+    pub(super) complete: bool,
+    /// The time of the oldest entry of any account that is kept; null when there is none.
+    pub(super) kept_from_ms: Option<i64>,
+    pub(super) entries: Vec<StatementEntry>,
+}
+
+/// An event, with the members that docs/events.md lists for it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct StatementEntry {
+    /// No other entry has it.
+    pub(super) position: String,
+    pub(super) time_ms: i64,
+    pub(super) event: String,
+    #[serde(flatten)]
+    pub(super) more: BTreeMap<String, StatementMember>,
+}
+
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum StatementMember {
+    Quantity(Quantity),
+    Text(String),
+    Nothing(()),
 }
 
 /// The open sessions of an account.

@@ -77,7 +77,7 @@ fn account(input: &Input) -> Result<AccountId, Problem> {
     input.text("account")
 }
 
-fn command(name: &str, input: &Input) -> Result<Command, Problem> {
+pub(super) fn command(name: &str, input: &Input) -> Result<Command, Problem> {
     Ok(Command::new(name).word(account(input)?.as_str()))
 }
 
@@ -114,7 +114,7 @@ pub(super) fn list(input: &Input) -> Result<Command, Problem> {
     let cursor = Cursor::read(cursor.as_deref())?;
     let limit = match limit {
         None => LIMIT,
-        Some(limit) => limit_of(input.number("limit", Some(limit))?)?,
+        Some(limit) => limit_of(input.number("limit", Some(limit))?, LIMIT_MAX)?,
     };
     let prefix = prefix.map(|prefix| input.parameter("prefix", Some(prefix))).transpose()?;
     let prefix = prefix.as_ref().map(AccountId::as_str);
@@ -134,11 +134,11 @@ pub(super) fn listed_server(input: &Input) -> usize {
     cursor.map_or(0, |cursor| cursor.server)
 }
 
-fn limit_of(limit: i64) -> Result<i64, Problem> {
-    if limit <= LIMIT_MAX {
+pub(super) fn limit_of(limit: i64, most: i64) -> Result<i64, Problem> {
+    if limit <= most {
         return Ok(limit);
     }
-    let why = format!("must be at most {LIMIT_MAX}");
+    let why = format!("must be at most {most}");
     Err(field_problem(FaultLocation::Parameter("limit"), &why))
 }
 

@@ -83,7 +83,7 @@ impl<const LEAST: i64, const MOST: i64> JsonSchema for Amount<LEAST, MOST> {
 }
 
 /// A pattern of the digits of 1 to `most`, without a leading zero.
-fn up_to(most: u64) -> String {
+pub(super) fn up_to(most: u64) -> String {
     let digits = most.to_string();
     let mut parts = vec![digits.clone()];
     for (at, digit) in digits.bytes().enumerate() {

@@ -3,6 +3,7 @@
 use super::list_cursor::{Cursor, LIMIT_MAX};
 use super::operation::{Asked, Method, Operation, Parameter, Retry, SchemaOf};
 use super::quantity::Amount;
+use super::statement::{self, ENTRIES_MAX, Position};
 use super::text::{AccountId, Name, Status};
 use super::{answer, body, build, chain, reading, totals};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
@@ -93,6 +94,27 @@ pub(crate) static OPERATIONS: &[Operation] = &[
         build: build::audit,
         read: reading::audit,
         answer: of::<answer::Audit>,
+        ..BLANK
+    },
+    Operation {
+        id: "getStatement",
+        method: Method::Get,
+        path: "/v1/accounts/{account}/statement",
+        command: "SCUR.STATEMENT",
+        notes: "The members of an entry are the fields of docs/events.md; times end in _ms. Go on with the \
+                cursor of the answer, and with the same period and unit, until that is null: an answer goes \
+                through a part of the log, and may have no entry although there are more.",
+        retry: Retry::Read,
+        query: &[
+            Parameter { name: "from_ms", required: false, schema: of::<Amount<1>> },
+            Parameter { name: "to_ms", required: false, schema: of::<Amount<1>> },
+            Parameter { name: "unit", required: false, schema: of::<Name> },
+            Parameter { name: "limit", required: false, schema: of::<Amount<1, ENTRIES_MAX>> },
+            Parameter { name: "cursor", required: false, schema: of::<Position> },
+        ],
+        build: statement::build,
+        read: statement::read,
+        answer: of::<answer::StatementBody>,
         ..BLANK
     },
     Operation {

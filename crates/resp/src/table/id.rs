@@ -61,7 +61,7 @@ family! {
 family! {
     /// The store as a whole.
     StoreId after ImageId::END;
-    Totals, Watch, Snapshot, List, Find,
+    Totals, Watch, Statement, Snapshot, List, Find,
 }
 family! {
     /// Everything goes, if there are no accounts.

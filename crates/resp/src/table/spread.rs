@@ -20,6 +20,8 @@ pub enum Spread {
     EverySuccess,
     /// The connection itself sees to it: it is part of a transaction.
     Connection,
+    /// The core of the key has its log read beside, and the reply comes from there.
+    Log,
     /// The server knows: its position in a cursor, or reports of every core.
     Special,
 }
@@ -33,7 +35,7 @@ impl Spread {
     /// The tips of COMMAND DOCS for clients that spread commands over nodes by themselves.
     pub const fn tips(self) -> &'static [&'static str] {
         match self {
-            Spread::One | Spread::Connection => &[],
+            Spread::One | Spread::Connection | Spread::Log => &[],
             Spread::Elements => &["request_policy:multi_shard"],
             Spread::Sum => &["request_policy:multi_shard", "response_policy:agg_sum"],
             Spread::Success => &["request_policy:multi_shard", "response_policy:all_succeeded"],

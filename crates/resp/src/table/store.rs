@@ -87,4 +87,28 @@ pub(super) const COMMANDS: &[Spec] = &[
                 keeps none.",
         ..STORE
     },
+    Spec {
+        id: CommandId::Store(StoreId::Statement),
+        name: "SCUR.STATEMENT",
+        keys: (1, 1, 1),
+        spread: Spread::Log,
+        role: Role::Read,
+        arity: -2,
+        flags: &["readonly"],
+        summary: "Shows what has happened to an account in a period, from the log, in steps.",
+        term: "statement of account",
+        grammar: "account [FROM ms] [TO ms] [UNIT unit] [COUNT n] [CURSOR position]",
+        reply: "map of: account, next, complete, kept_from, entries\n\
+                entries: array of [position, [field, value, ...]], as the events of SCUR.WATCH",
+        codes: &[Invalid],
+        example: "SCUR.STATEMENT alice FROM 1700000000000 UNIT cent COUNT 50",
+        notes: "FROM is the first moment of the period and TO the first one behind it. UNIT leaves out what is of\n\
+                another unit. A reply goes through a part of the log: go on with its next as CURSOR, and with the same\n\
+                options, until that is nil. It never waits for anything to happen. complete is 0 when entries of the\n\
+                period, or behind the cursor, are not kept any more; kept_from is the time of the oldest that is kept.\n\
+                docs/events.md describes entries and bounds. CLIENT TRACKING does not track what is read so, and MULTI\n\
+                does not take it. The answer is an error when the server keeps no log, and on a node of Valkey or\n\
+                Redis, which keeps none.",
+        ..STORE
+    },
 ];

@@ -163,6 +163,7 @@ fn end_of(spec: &Spec) -> Step {
         | Spread::Success
         | Spread::EverySuccess
         | Spread::Connection
+        | Spread::Log
         | Spread::Special => Step::Success,
     }
 }

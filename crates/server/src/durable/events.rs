@@ -1,4 +1,4 @@
-//! A core's side of SCUR.WATCH: who waits for events, and the thread that reads them. The core
+//! A core's side of SCUR.WATCH and SCUR.STATEMENT: who waits for events, and the thread that reads them. The core
 //! says how far the log is durable; files are read elsewhere. While nobody asks, nothing is done.
 
 mod reading;
@@ -43,6 +43,8 @@ pub(crate) struct Events {
     replies: VecDeque<(Sender, Vec<u8>)>,
     /// The server stops: nobody waits any more.
     ending: bool,
+    /// The log has failed: nothing more becomes durable.
+    given_up: bool,
 }
 
 impl Events {
@@ -64,6 +66,7 @@ impl Events {
             waiting: Vec::new(),
             replies: VecDeque::new(),
             ending: false,
+            given_up: false,
         })
     }
 
@@ -72,6 +75,11 @@ impl Events {
         let (at, missed_from) = match ask.start {
             Start::Oldest => (None, None),
             Start::Newest => (Some(EventAt::record(durable + 1)), None),
+            Start::At(position) if ask.statement.is_some() && !self.has_been(position, durable) => {
+                let end = self.log.position(EventAt::record(durable + 1));
+                let reply = render::foreign(ask.protocol, position, end);
+                return self.replies.push_back((ask.sender, reply));
+            }
             Start::At(position) if position.generation < self.log.generation => {
                 (None, Some(position))
             }
@@ -94,7 +102,9 @@ impl Events {
     /// True for a position that a reply of this store can have said.
     fn has_been(&self, position: Position, durable: u64) -> bool {
         let is_end = position.sequence == durable + 1 && position.index == 0;
-        position.generation == self.log.generation && (position.sequence <= durable || is_end)
+        let is_own =
+            (position.generation, position.thread) == (self.log.generation, self.log.thread);
+        is_own && (position.sequence <= durable || is_end)
     }
 
     /// Sees to those who wait, when there is something to read for them or their time is over.
@@ -115,7 +125,9 @@ impl Events {
         job.may_wait = !self.ending && uptime_ms < job.until_ms;
         job.durable = durable;
         let is_at_end = job.at.is_some_and(|at| at.sequence > durable);
-        if is_at_end && job.may_wait {
+        let shown = job.ask.statement.as_ref().map_or(0, |statement| statement.shown);
+        let is_early = durable < shown && !self.ending && !self.given_up;
+        if is_early || is_at_end && job.may_wait {
             self.waiting.push(job);
             return;
         }
@@ -166,9 +178,16 @@ impl Events {
         self.ending = true;
     }
 
+    /// The log has failed: nobody waits for what was to become durable.
+    pub(super) fn give_up(&mut self) {
+        self.given_up = true;
+    }
+
     /// Milliseconds until somebody has waited long enough.
     pub(crate) fn patience_ms(&self, uptime_ms: i64) -> Option<i64> {
-        self.waiting.iter().map(|job| (job.until_ms - uptime_ms).max(1)).min()
+        // The others wait for the log alone, which has news of its own.
+        let until = self.waiting.iter().filter(|job| job.may_wait);
+        until.map(|job| (job.until_ms - uptime_ms).max(1)).min()
     }
 }
 

@@ -147,6 +147,9 @@ impl Durable {
     pub(crate) fn give_up(&mut self) {
         debug_assert!(self.trouble_is_final() && self.held.is_empty());
         self.is_given_up = true;
+        if let Some(events) = &mut self.events {
+            events.give_up();
+        }
     }
 
     /// True from the failure of the log until it is given up.

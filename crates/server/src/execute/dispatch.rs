@@ -83,6 +83,8 @@ pub(crate) fn route(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -
         // Refused: it needs keys of several cores at once.
         true if spec.spread == Spread::One => Route::Alone,
         true => Route::Keys,
+        // The connection waits for who reads the log.
+        false if spec.spread == Spread::Log => Route::Alone,
         false if first == node.core => Route::Here,
         false => Route::Core(first),
     }
@@ -400,7 +402,7 @@ fn run_for_client(
     args: Args<'_>,
     reply: &mut Reply<'_>,
 ) -> Option<Effect> {
-    if spec.keys.0 != 0 {
+    if spec.keys.0 != 0 && spec.spread != Spread::Log {
         return None;
     }
     match spec.id {
@@ -408,6 +410,7 @@ fn run_for_client(
         CommandId::Server(id) => Some(run_server(id, node, client, args, reply)),
         CommandId::Store(StoreId::Totals) => Some(scur::totals(client, reply)),
         CommandId::Store(StoreId::Watch) => Some(events::follow(node, client, args, reply)),
+        CommandId::Store(StoreId::Statement) => Some(events::state(node, client, args, reply)),
         CommandId::Flush(_) => Some(keys::flush(node, client, args, reply)),
         // A port of one core stands for that core's keys.
         CommandId::Key(KeyId::Scan) if client.port == PortKind::Core => {
@@ -555,7 +558,7 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         | CommandId::Transaction(
             TransactionId::Multi | TransactionId::Exec | TransactionId::Discard,
         )
-        | CommandId::Store(StoreId::Totals | StoreId::Watch)
+        | CommandId::Store(StoreId::Totals | StoreId::Watch | StoreId::Statement)
         | CommandId::Connection(_)
         | CommandId::Server(_)
         | CommandId::Help(_)

@@ -6,7 +6,8 @@ use crate::net::port::Port;
 use crate::net::rdma::Welcome;
 use crate::ticket::{Sender, Ticket};
 use mio::net::TcpStream;
-use scurry_engine::Low;
+use scurry_engine::{Low, Span};
+use scurry_ledger::Name;
 use scurry_resp::{Protocol, Start};
 use std::net::SocketAddr;
 use std::sync::{Arc, mpsc};
@@ -77,6 +78,17 @@ pub(crate) struct Ask {
     pub(crate) block_ms: u16,
     pub(crate) lows: Vec<Low>,
     pub(crate) account: Option<Box<[u8]>>,
+    /// The statement that is wanted in the place of events; none for SCUR.WATCH.
+    pub(crate) statement: Option<Statement>,
+}
+
+/// Bounds of a statement of an account.
+#[derive(Debug)]
+pub(crate) struct Statement {
+    pub(crate) period: Span,
+    pub(crate) unit: Option<Name>,
+    /// The sequence that the client may have been told of before: it is waited for.
+    pub(crate) shown: u64,
 }
 
 /// Changes that the clients of one core are told.

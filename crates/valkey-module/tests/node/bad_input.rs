@@ -103,7 +103,7 @@ fn what_reads_the_log_of_our_own_server_says_so() {
     for product in products() {
         let node = Node::start(product);
         let mut client = node.connect();
-        for line in ["SCUR.WATCH 0", "SCUR.SNAPSHOT"] {
+        for line in ["SCUR.WATCH 0", "SCUR.STATEMENT alice", "SCUR.SNAPSHOT"] {
             let said = client.ask(line);
             assert!(said.starts_with("!ERR a Valkey node keeps no log"), "{said}");
         }

@@ -132,7 +132,7 @@ impl TurnRequests<'_> {
             CommandId::Echo(EchoId::Ping)
             | CommandId::Echo(EchoId::Echo)
             | CommandId::Transaction(TransactionId::Unwatch) => true,
-            _ => spec.keys.0 != 0 && spec.spread != Spread::Connection,
+            _ => spec.keys.0 != 0 && !matches!(spec.spread, Spread::Connection | Spread::Log),
         };
         if !may {
             return self.refuse(node, client, spec, NOT_ALLOWED);

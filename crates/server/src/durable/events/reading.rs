@@ -2,10 +2,10 @@
 
 use super::{Log, render};
 use crate::mail::mesh::Bell;
-use crate::mail::message::Ask;
+use crate::mail::message::{Ask, Statement};
 use crate::ticket::Sender;
 use scurry_disk::Directory;
-use scurry_engine::{EventAt, EventReader, LogId, Stop, Wanted};
+use scurry_engine::{EventAt, EventReader, LogId, Read, ReadEventsError, Stop, Wanted};
 use scurry_resp::{Position, Reply};
 use std::io;
 use std::sync::Arc;
@@ -59,38 +59,108 @@ pub(super) fn start(
 }
 
 fn read(reader: &mut EventReader<Directory>, log: Log, mut job: Job) -> Done {
-    let (ask, mut events, mut count) = (&job.ask, Vec::new(), 0);
-    let wanted = Wanted { lows: &ask.lows, account: ask.account.as_deref() };
-    let from = job.at.unwrap_or(EventAt::record(0));
-    let mut left = ask.count;
-    let outcome = reader.read(from, job.durable, wanted, &mut |found| {
-        render::event(&mut Reply::new(&mut events, ask.protocol), log, found);
-        count += 1;
-        left -= u16::from(found.crossing.is_none());
-        if left == 0 || events.len() >= REPLY_LEN_ENOUGH { Stop::Enough } else { Stop::GoOn }
-    });
-    let read = match outcome {
-        Ok(read) => read,
-        Err(error) => {
-            let sender = ask.sender;
-            tracing::error!("events cannot be read: {error}");
-            return Done::Reply(sender, render::unreadable(ask.protocol, &error));
-        }
+    let ask = &job.ask;
+    let outcome = match &ask.statement {
+        Some(statement) => state(reader, log, &job, statement),
+        None => follow(reader, log, &job),
     };
+    match outcome {
+        Ok(Outcome::Reply(reply)) => Done::Reply(ask.sender, reply),
+        Ok(Outcome::Nothing(next)) => {
+            job.at = Some(next);
+            Done::Nothing(job)
+        }
+        Err(error) => {
+            tracing::error!("events cannot be read: {error}");
+            Done::Reply(ask.sender, render::unreadable(ask.protocol, &error))
+        }
+    }
+}
+
+enum Outcome {
+    Reply(Vec<u8>),
+    /// There is no event yet before this.
+    Nothing(EventAt),
+}
+
+/// Events as they stand in a reply.
+#[derive(Default)]
+struct Told {
+    bytes: Vec<u8>,
+    count: usize,
+}
+
+/// Tells events until there are enough of them.
+fn tell(
+    reader: &mut EventReader<Directory>,
+    log: Log,
+    (ask, durable): (&Ask, u64),
+    (from, wanted): (EventAt, Wanted<'_>),
+) -> Result<(Read, Told), ReadEventsError> {
+    let (mut told, mut left) = (Told::default(), ask.count);
+    let read = reader.read(from, durable, wanted, &mut |found| {
+        render::event(&mut Reply::new(&mut told.bytes, ask.protocol), log, found);
+        told.count += 1;
+        left -= u16::from(found.crossing.is_none());
+        if left == 0 || told.bytes.len() >= REPLY_LEN_ENOUGH { Stop::Enough } else { Stop::GoOn }
+    })?;
+    Ok((read, told))
+}
+
+fn follow(
+    reader: &mut EventReader<Directory>,
+    log: Log,
+    job: &Job,
+) -> Result<Outcome, ReadEventsError> {
+    let ask = &job.ask;
+    let wanted = Wanted { lows: &ask.lows, account: ask.account.as_deref(), ..Wanted::default() };
+    let from = job.at.unwrap_or(EventAt::record(0));
+    let (read, told) = tell(reader, log, (ask, job.durable), (from, wanted))?;
     // Who asks for what is oldest misses nothing.
     let missed_from = job.missed_from.or(job.at.map(|at| log.position(at)));
     let missed = read.missed_to.and_then(|to| Some((missed_from?, EventAt::record(to))));
-    if count == 0 && missed.is_none() && job.may_wait {
-        job.at = Some(read.next);
-        return Done::Nothing(job);
+    if told.count == 0 && missed.is_none() && job.may_wait {
+        return Ok(Outcome::Nothing(read.next));
     }
-    let mut out = Vec::with_capacity(events.len() + 256);
+    let mut out = Vec::with_capacity(told.bytes.len() + 256);
     let mut reply = Reply::new(&mut out, ask.protocol);
     render::head(&mut reply, log, &read, job.durable);
-    reply.array(count + usize::from(missed.is_some()));
+    reply.array(told.count + usize::from(missed.is_some()));
     if let Some((from, to)) = missed {
         render::missed(&mut reply, from, log.position(to));
     }
-    reply.formed(&events);
-    Done::Reply(ask.sender, out)
+    reply.formed(&told.bytes);
+    Ok(Outcome::Reply(out))
+}
+
+fn state(
+    reader: &mut EventReader<Directory>,
+    log: Log,
+    job: &Job,
+    statement: &Statement,
+) -> Result<Outcome, ReadEventsError> {
+    let (ask, durable) = (&job.ask, job.durable);
+    let account = ask.account.as_deref();
+    let wanted = Wanted { account, period: statement.period, unit: statement.unit, lows: &[] };
+    // Before it is read: what is removed meanwhile is missed then.
+    let kept_from = reader.kept_from(durable)?;
+    let begin = EventAt::record(1);
+    let (from, is_whole) = match (job.at, statement.period.from) {
+        // What is before the cursor was shown.
+        (Some(cursor), _) => (cursor, true),
+        (None, Some(from)) if kept_from.is_some_and(|kept| kept < from) => {
+            (reader.since(from, durable)?, true)
+        }
+        // In the first generation the log's beginning is that of the store.
+        (None, _) => (begin, log.generation == 1),
+    };
+    let (read, told) = tell(reader, log, (ask, durable), (from, wanted))?;
+    let next = (read.next.sequence <= durable).then(|| log.position(read.next));
+    let complete = is_whole && read.missed_to.is_none();
+    let mut out = Vec::with_capacity(told.bytes.len() + 256);
+    let mut reply = Reply::new(&mut out, ask.protocol);
+    render::statement_head(&mut reply, account.unwrap_or_default(), next, (complete, kept_from));
+    reply.array(told.count);
+    reply.formed(&told.bytes);
+    Ok(Outcome::Reply(out))
 }

@@ -2,7 +2,7 @@
 
 use super::Log;
 use scurry_engine::{Event, EventAt, Found, Origin, OriginItem, Read, ReadEventsError};
-use scurry_ledger::{BucketNo, BucketTerms, Id, ItemKey, Name};
+use scurry_ledger::{BucketNo, BucketTerms, Code, Id, ItemKey, Name, Time};
 use scurry_resp::{Position, Protocol, Reply};
 
 /// The map of a reply, up to the array of events.
@@ -173,6 +173,44 @@ pub(super) fn ahead(protocol: Protocol, position: Position, end: Position) -> Ve
          restored, or lost its end; begin at 0 and compare the balances"
     ));
     out
+}
+
+/// A cursor that no statement from this log has given.
+pub(super) fn foreign(protocol: Protocol, cursor: Position, end: Position) -> Vec<u8> {
+    let mut out = Vec::new();
+    let code = Code::Invalid;
+    Reply::new(&mut out, protocol).error(format_args!(
+        "{} {} cursor {cursor} is none of the account's log, which ends at {end}: the store was \
+         restored, divided anew, or lost its end; begin without a cursor",
+        code.name(),
+        code as u8
+    ));
+    out
+}
+
+/// The map of a statement, up to the array of entries.
+pub(super) fn statement_head(
+    reply: &mut Reply<'_>,
+    account: &[u8],
+    next: Option<Position>,
+    (complete, kept_from): (bool, Option<Time>),
+) {
+    reply.map(5);
+    reply.text("account");
+    reply.bulk(account);
+    reply.text("next");
+    match next {
+        Some(next) => reply.text(&next.to_string()),
+        None => reply.null(),
+    }
+    reply.text("complete");
+    reply.integer(i64::from(complete));
+    reply.text("kept_from");
+    match kept_from {
+        Some(time) => reply.integer(time.0),
+        None => reply.null(),
+    }
+    reply.text("entries");
 }
 
 /// The log cannot be read.

@@ -1,13 +1,13 @@
-//! SCUR.WATCH: which thread's events are meant, and that somebody reads them.
+//! SCUR.WATCH and SCUR.STATEMENT: which thread's events are meant, and that somebody reads them.
 
 use crate::execute::client::Client;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
-use crate::mail::message::{Ask, Message};
+use crate::mail::message::{Ask, Message, Statement};
 use crate::net::port::PortKind;
 use crate::ticket::Sender;
-use scurry_engine::{Durability, Low};
-use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start};
+use scurry_engine::{Durability, Low, Span};
+use scurry_resp::{Args, FollowRequest, Reply, Scratch, Start, StatementRequest};
 
 const NO_LOG: &str = "ERR events are read from the log, and this server keeps none: start it with \
                       --durability write or fsync";
@@ -45,18 +45,63 @@ pub(crate) fn follow(
 }
 
 fn begin(node: &mut Node, client: &mut Client, request: &FollowRequest<'_>, thread: u16) {
-    let ticket = client.ticket;
-    let sender = Sender { core: node.core, connection: ticket.key, client: ticket.client };
     let low = |&(unit, threshold): &(_, i64)| Low { unit, threshold };
-    let ask = Box::new(Ask {
-        sender,
+    let ask = Ask {
+        sender: sender(node, client),
         protocol: client.protocol,
         start: request.start,
         count: request.count,
         block_ms: request.block_ms,
         lows: request.lows.iter().map(low).collect(),
         account: request.account.map(Into::into),
-    });
+        statement: None,
+    };
+    send(node, client, ask, thread);
+}
+
+/// The same, of one account and for a period.
+pub(crate) fn state(
+    node: &mut Node,
+    client: &mut Client,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+) -> Effect {
+    if node.durable.durability() == Durability::None {
+        reply.error(NO_LOG);
+        return Effect::None;
+    }
+    let request = match scurry_resp::parse_statement(args) {
+        Ok(request) => request,
+        Err(fault) => {
+            reply.error(fault);
+            return Effect::None;
+        }
+    };
+    let StatementRequest { account, from, to, cursor, count, unit } = request;
+    let thread = node.shared.slots.owner_of(account);
+    // Commits of another thread were told of when they were durable.
+    let shown = node.pending().filter(|_| thread == node.core).unwrap_or(0);
+    let ask = Ask {
+        sender: sender(node, client),
+        protocol: client.protocol,
+        start: cursor.map_or(Start::Oldest, Start::At),
+        count,
+        block_ms: 0,
+        lows: Vec::new(),
+        account: Some(account.into()),
+        statement: Some(Statement { period: Span { from, to }, unit, shown }),
+    };
+    send(node, client, ask, thread);
+    Effect::Wait
+}
+
+fn sender(node: &Node, client: &Client) -> Sender {
+    let ticket = client.ticket;
+    Sender { core: node.core, connection: ticket.key, client: ticket.client }
+}
+
+fn send(node: &mut Node, client: &mut Client, ask: Ask, thread: u16) {
+    let ask = Box::new(ask);
     client.following = Some(thread);
     if thread == node.core {
         node.durable.follow(ask, node.now.uptime_ms);
