@@ -52,7 +52,8 @@ pub trait Home {
 
     /// Runs a command. Without memory what would change something comes to nothing; a duplicate gets
     /// its stored answer.
-    #[inline]
+    #[expect(clippy::inline_always, reason = "nearly all commands come by one call of it")]
+    #[inline(always)]
     fn run(&mut self, now: Time, command: &Command<'_>) -> Outcome {
         if self.load().is_err() {
             return Outcome::WrongType;

@@ -15,7 +15,6 @@ fn require(condition: bool, why: &'static str) -> Step<()> {
 }
 
 /// Checks every field of a command.
-#[inline]
 pub(super) fn check(command: &Command<'_>, limits: &Limits, now: Time) -> Step<()> {
     match command {
         Command::Create(create) => check_create(create, limits, now),

@@ -37,6 +37,7 @@ fn burns_before(bucket: &Bucket, other: &Bucket) -> bool {
 /// The sum that the valid buckets of a unit can give, at most the largest i64, and the first of them in
 /// burn order that can give something, with how much. Mostly it gives all that is asked for, so no other
 /// has to be put in order.
+#[inline]
 fn survey(account: &Account, unit: Name, now: Time) -> (i64, Option<(BucketNo, i64)>) {
     let mut sum: i64 = 0;
     let mut first: Option<(&Bucket, i64)> = None;
