@@ -99,7 +99,10 @@ impl Slate {
 
     /// An account to unpack another image into, whatever was there.
     pub fn account_mut(&mut self) -> &mut Account {
-        emptied(&mut self.account)
+        let account = emptied(&mut self.account);
+        // Of the account that was there, and no image says anything of it.
+        account.elsewhere = None;
+        account
     }
 
     /// Remembers the account's share of the totals, before it is changed.

@@ -1,10 +1,12 @@
 //! Accounts that go from one shard to another as bytes: what they are, and what is refused.
 
-use scurry_codec::{ForeignError, FrameWriter, Framed, Seal, read_frame};
+use scurry_codec::{
+    ForeignError, FrameWriter, Framed, Seal, decode_account, encode_account, read_frame,
+};
 use scurry_engine::{Config, Expiry, LoadError, LogId, Outcome, ReadError, Shard, checksum};
 use scurry_ledger::{
-    Answer, BucketAttributes, Code, Command, Create, ItemRequest, Name, NewBucket, SessionRequest,
-    Status, Time,
+    Account, Answer, BucketAttributes, Code, Command, Counted, Create, ItemRequest, LimitTerms,
+    Name, NewBucket, SessionRequest, Status, Time,
 };
 
 const START: Time = Time(1_700_000_000_000);
@@ -16,7 +18,11 @@ fn name(text: &str) -> Name {
 
 /// A shard with an account of 100 octets, 10 of which a session holds for a second.
 fn source() -> Shard {
-    let mut shard = Shard::new(Config::default());
+    source_of(Config::default())
+}
+
+fn source_of(config: Config) -> Shard {
+    let mut shard = Shard::new(config);
     let attributes = BucketAttributes::default();
     let bucket = NewBucket { bucket: name("main"), unit: name("octets"), amount: 100, attributes };
     let create = Create { txn: None, status: Status::Active, identities: &[], buckets: &[bucket] };
@@ -83,6 +89,28 @@ fn an_account_that_exists_is_replaced_only_when_told_so() {
     assert_eq!((to.totals().accounts, to.totals().units[0].held), (1, 10));
     while to.tick(START.plus_ms(1_000)) > 0 {}
     assert_eq!(to.totals(), &before);
+}
+
+/// Parts of the account that was there say nothing of the image that comes in its place.
+#[test]
+fn a_wrong_image_is_refused_in_the_place_of_an_account_in_parts_too() {
+    let mut to = source_of(Config { apart_len: 0, ..Config::default() });
+    let counted = Counted::Units { unit: name("octets"), item: None };
+    let terms = LimitTerms::Set { counted, amount: 50, period: None, offset_minutes: None };
+    run(&mut to, START, &Command::Limit { txn: b"t", limit: name("most"), terms });
+    let right = image(&to);
+    let mut account = Account::empty(Status::Active);
+    decode_account(&right, &mut account).expect("an account");
+    account.limits[0].held += 1;
+    let mut wrong = Vec::new();
+    encode_account(&account, &mut wrong);
+    let Err(LoadError::Image(ForeignError::Violation(violation))) = load(&mut to, &wrong, true)
+    else {
+        panic!("it is taken");
+    };
+    assert_eq!(violation.invariant, 20);
+    assert_eq!(image(&to), right);
+    load(&mut to, &right, true).expect("it is replaced");
 }
 
 #[test]

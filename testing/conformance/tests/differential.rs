@@ -6,7 +6,7 @@ use scurry_conformance::{Door, EngineDoor, NodeDoor, Script, Value, Visit};
 use scurry_ledger::Time;
 use scurry_resp::Protocol;
 
-const SHAPES: [&str; 50] = [
+const SHAPES: [&str; 62] = [
     "SCUR.CREATE A BUCKET m U N",
     "SCUR.CREATE A BUCKET m cent 100 BUCKET n octet 50 FLOOR -20",
     "SCUR.STATUS A active",
@@ -52,11 +52,38 @@ const SHAPES: [&str; 50] = [
     "SCUR.BUCKET A I B TO T",
     "SCUR.RESERVE A I S TCC S000 ITEM 1 U REQUESTED S",
     "SCUR.UPDATE A I S TCC S000 ITEM 1 U USED S REQUESTED S",
+    "SCUR.CREATE A TXN I BUCKET m cent 100 PERIOD hour OFFSET M AMOUNT S",
+    "SCUR.STATUS A active TXN I",
+    "SCUR.TOPUP A I O S UNIT U PERIOD hour OFFSET M",
+    "SCUR.BUCKET A I B PERIOD hour OFFSET M AMOUNT N",
+    "SCUR.BUCKET A I B PERIOD none",
+    "SCUR.LIMIT A I B UNIT U AMOUNT N PERIOD hour OFFSET M",
+    "SCUR.DEBIT A I ITEM K U S ITEM 7 U N",
+    "SCUR.REFUND A I I ITEM K U S",
+    "SCUR.RESERVE A I S ITEM K U REQUESTED S",
+    "SCUR.UPDATE A I S ITEM K U USED S REQUESTED S",
+    "SCUR.GET A",
+    "SCUR.GET A",
     "SCUR.GET A",
     "SCUR.DUMP A",
     "SCUR.DUMP A",
     "SCUR.LOAD A IMAGE",
     "SCUR.LOAD A IMAGE REPLACE",
+];
+/// Commands of chains, and one that no chain takes.
+const LINKS: [&str; 12] = [
+    "SCUR.DEBIT A I cent S",
+    "DEBIT A I U S",
+    "DEBIT A I ITEM K U S ITEM 7 U S",
+    "SCUR.TOPUP A I B S",
+    "TOPUP A I O S UNIT U PERIOD hour OFFSET M",
+    "REFUND A I I S",
+    "RESERVE A I S ITEM K U REQUESTED S",
+    "SCUR.RESERVE A I S ITEM 1 cent REQUESTED S MIN S ITEM 2 U REQUESTED S",
+    "UPDATE A I S ITEM K U USED S REQUESTED S",
+    "UPDATE A I S CLOSEONDENIAL ITEM 1 U USED S REQUESTED N",
+    "TERMINATE A I S LATEUSE ITEM 1 U USED S",
+    "ADJUST A I B S",
 ];
 const NUMBERS: [&str; 14] = [
     "0",
@@ -98,12 +125,42 @@ const TICK_EVERY: usize = 50;
 const IMAGES_MAX: usize = 16;
 
 /// Mostly in the shape of the grammar, sometimes not.
-fn command(random: &mut Random, step: usize, now: Time, images: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let account = format!("a{}", (step / 2_000) * 3 + random.below(3));
+fn request(random: &mut Random, step: usize, now: Time, images: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let first = random.below(3);
+    if random.below(6) > 0 {
+        let account = account(random, step, first);
+        return command(random, &SHAPES, &account, step, now, images);
+    }
+    let mut words = vec![b"SCUR.CHAIN".to_vec()];
+    for number in 0..=random.below(3) {
+        let is_again = random.below(30) == 0;
+        let account = account(random, step, if is_again { first } else { first + number });
+        let mut link = command(random, &LINKS, &account, step, now, images);
+        let miscount = usize::from(random.below(40) == 0);
+        words.extend([link.remove(1), (link.len() + miscount).to_string().into_bytes()]);
+        words.extend(link);
+    }
+    words
+}
+
+/// One of three, all of one hash slot but for a few. They are others after some time.
+fn account(random: &mut Random, step: usize, number: usize) -> String {
+    let begin = if random.below(12) > 0 { "{a}" } else { "b" };
+    format!("{begin}{}", (step / 2_000) * 3 + number % 3)
+}
+
+fn command(
+    random: &mut Random,
+    shapes: &[&str],
+    account: &str,
+    step: usize,
+    now: Time,
+    images: &[Vec<u8>],
+) -> Vec<Vec<u8>> {
     let (session, transaction) = (format!("s{}", step / 20), format!("t{}", random.below(2_000)));
     let newest = format!("o{:06}", step / 10);
     let mut words = Vec::new();
-    for word in random.of(&SHAPES).split(' ') {
+    for word in random.of(shapes).split(' ') {
         let time;
         let word = match word {
             "T" => {
@@ -111,12 +168,18 @@ fn command(random: &mut Random, step: usize, now: Time, images: &[Vec<u8>]) -> V
                 time = now.plus_ms(ahead - 5_000).0.to_string();
                 &time
             }
+            "M" => {
+                // The next minute is the beginning of an hour.
+                time = (59 - now.0 / 60_000 % 60).to_string();
+                &time
+            }
+            "K" => random.of(&["1", "07", "10.4711"]),
             "S000" => random.of(&["1000", "5000", "20000"]),
             "IMAGE" => {
                 words.push(image(random, images));
                 continue;
             }
-            "A" => &account,
+            "A" => account,
             "I" => random.of(&[&session, &session, &transaction, &transaction, "s1", "t1", ""]),
             "U" => random.of(&["cent", "octet", "cent", "cent", "far-too-long-a-unit"]),
             "B" => random.of(&["m", "n", "m", &newest]),
@@ -161,15 +224,13 @@ struct Pair {
 impl Pair {
     /// The reply of both.
     fn send(&mut self, now: Time, words: &[Vec<u8>]) -> Vec<u8> {
-        let expected = self.shard.send(now, words).expect("the shard answers");
-        let answered = self.node.send(now, words).expect("the server answers");
+        let what = format!("{}, {}: {}", self.name, now.0, words.join(&b' ').escape_ascii());
+        let expected = self.shard.send(now, words).unwrap_or_else(|why| panic!("{what}: {why}"));
+        let answered = self.node.send(now, words).unwrap_or_else(|why| panic!("{what}: {why}"));
         assert_eq!(
             answered.escape_ascii().to_string(),
             expected.escape_ascii().to_string(),
-            "{}, {}: {}",
-            self.name,
-            now.0,
-            words.join(&b' ').escape_ascii()
+            "{what}"
         );
         self.refused += usize::from(expected.first() == Some(&b'-'));
         expected
@@ -198,7 +259,7 @@ fn same(door: &NodeDoor, protocol: Protocol, commands: usize) {
     let (mut now, mut images) = (Time(1_700_000_000_000), Vec::new());
     for step in 0..commands {
         now = now.plus_ms(i64::try_from(random.below(STEP_MS)).unwrap_or(0));
-        let words = command(&mut random, step, now, &images);
+        let words = request(&mut random, step, now, &images);
         let reply = pair.send(now, &words);
         match (words[0].as_slice(), Value::read_whole(&reply).expect("a reply")) {
             (b"SCUR.DUMP", Value::Word(image)) => {
