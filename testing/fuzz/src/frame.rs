@@ -3,8 +3,8 @@
 
 use crate::change::one_form;
 use scurry_codec::{
-    About, Balance, Frame, FrameWriter, Framed, Late, LogFormat, LogEntry, Record, Seal, content_of,
-    put_entry, read_frame, read_passed,
+    About, Balance, Frame, FrameWriter, Framed, Late, LogEntry, LogFormat, Record, Seal,
+    content_of, put_entry, read_frame, read_passed,
 };
 
 /// The log that the seeds are of.
