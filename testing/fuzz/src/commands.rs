@@ -15,7 +15,7 @@ use scurry_ledger::{
 use scurry_resp::table::{self, CommandId, HotId, KeyId, StoreId};
 use scurry_resp::{
     Args, Parsed, Parser, Protocol, Read, Reply, RequestLimits, Scratch, Write, parse_find,
-    parse_list, parse_read, parse_write,
+    parse_list, parse_read, parse_statement, parse_write,
 };
 use std::collections::BTreeSet;
 
@@ -124,6 +124,11 @@ impl Store {
             }
             CommandId::Store(StoreId::Find) => {
                 if let Err(fault) = parse_find(args) {
+                    well_formed(|reply| reply.error(fault));
+                }
+            }
+            CommandId::Store(StoreId::Statement) => {
+                if let Err(fault) = parse_statement(args) {
                     well_formed(|reply| reply.error(fault));
                 }
             }
