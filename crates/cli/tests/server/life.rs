@@ -2,11 +2,12 @@
 //! it logs, how it stops, and what happens although nobody calls.
 
 use crate::access::{CHEAP, settings};
+use crate::store::Directory;
 use crate::support::{Client, Server, array, serve};
 use nix::sys::signal::Signal;
 use std::io::Read;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// Questions that are asked again and again, at most: each is a round trip, so this ends.
 const TRIES_MAX: usize = 1_000_000;
@@ -21,10 +22,9 @@ fn a_start_says_what_starts_and_who_may_come_in() {
         server.port
     );
     assert!(server.said.ends_with(&expected), "{}", server.said);
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("starting");
-    let _ = std::fs::remove_dir_all(&directory);
+    let directory = Directory::make();
     let path = settings("starting", "", &[("alice", CHEAP, "'read'"), ("bob", CHEAP, "'read'")]);
-    let directory = directory.to_str().expect("UTF-8");
+    let directory = directory.path();
     let path = path.to_str().expect("UTF-8");
     let server = Server::start(&["--dir", directory, "--durability", "write", "--config", path]);
     let expected = format!("scurry {version}, durability write in {directory}\n");

@@ -15,17 +15,36 @@ use crate::support::Server;
 use nix::sys::signal::Signal;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+/// Directory of a store, which may have hundreds of megabytes: removed at the end.
+struct Place(PathBuf);
+
+impl Deref for Place {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        // It may never have been made.
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
 /// A place for a store that nothing is in.
-fn place(name: &str) -> PathBuf {
+fn place(name: &str) -> Place {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
     if path.exists() {
         std::fs::remove_dir_all(&path).expect("what an earlier run left is removed");
     }
     std::fs::create_dir_all(path.parent().expect("it has one")).expect("it is made");
-    path
+    Place(path)
 }
 
 /// `scurry serve` on this store, behind words that come before the command line.

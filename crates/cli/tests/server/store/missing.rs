@@ -1,7 +1,7 @@
 //! Files that go missing between two runs, and changes of them: a start is refused in words that
 //! name what is missing, or everything that was answered is there.
 
-use super::{kill, place, refusal, start, under};
+use super::{Place, kill, place, refusal, start, under};
 use crate::support::{Client, Server, tool};
 use nix::sys::signal::Signal;
 use std::fs;
@@ -39,7 +39,7 @@ fn expect_all(directory: &Path, mode: &str, threads: &str) -> Server {
 }
 
 /// A store of two threads that was filled, and ended so.
-fn filled(name: &str, mode: &str, end: fn(Server)) -> PathBuf {
+fn filled(name: &str, mode: &str, end: fn(Server)) -> Place {
     let directory = place(name);
     let server = start_with(&directory, mode, "2");
     fill(&mut server.connect());
@@ -213,7 +213,7 @@ fn a_first_start_that_was_cut_short_is_made_again() {
     kill(start_with(&directory, "fsync", "2"));
     let only = place("cut-short-only");
     for kept in [&["reach-g1", "MANIFEST"][..], &["reach-g1"], &["reach.new"], &[]] {
-        fs::create_dir(&only).expect("it is made");
+        fs::create_dir(&*only).expect("it is made");
         for name in kept {
             let from = if *name == "reach.new" { "reach-g1" } else { name };
             fs::copy(directory.join(from), only.join(name)).expect("it is copied");
@@ -222,7 +222,7 @@ fn a_first_start_that_was_cut_short_is_made_again() {
         fill(&mut server.connect());
         kill(server);
         kill(expect_all(&only, "fsync", "2"));
-        fs::remove_dir_all(&only).expect("it is removed");
+        fs::remove_dir_all(&*only).expect("it is removed");
     }
 }
 

@@ -22,11 +22,11 @@ fn a_store_that_is_served_already() {
 #[test]
 fn a_directory_without_permission() {
     let directory = place("forbidden");
-    std::fs::create_dir(&directory).expect("it is made");
-    let mode = |bits| std::fs::set_permissions(&directory, PermissionsExt::from_mode(bits));
+    std::fs::create_dir(&*directory).expect("it is made");
+    let mode = |bits| std::fs::set_permissions(&*directory, PermissionsExt::from_mode(bits));
     mode(0o500).expect("it is forbidden");
     // Root may do what permissions forbid, unless that is taken from it.
-    let is_root = std::fs::metadata(&directory).expect("it is there").uid() == 0;
+    let is_root = std::fs::metadata(&*directory).expect("it is there").uid() == 0;
     let bound = ["setpriv", "--bounding-set", "-dac_override"];
     let words = if is_root { &bound[..] } else { &[] };
     let said = refusal(&mut under(words, &directory, "fsync"));
@@ -44,11 +44,11 @@ fn no_directory() {
     let said = refusal(&mut under(&[], &directory, "fsync"));
     assert!(said.contains("Make the directory above it first"), "{said}");
     let file = place("file");
-    std::fs::write(&file, "mine").expect("it is written");
+    std::fs::write(&*file, "mine").expect("it is written");
     let said = refusal(&mut under(&[], &file, "fsync"));
     assert!(said.contains("That is a file: choose a directory"), "{said}");
-    assert_eq!(std::fs::read(&file).expect("it is there"), b"mine");
-    std::fs::remove_file(&file).expect("it is removed");
+    assert_eq!(std::fs::read(&*file).expect("it is there"), b"mine");
+    std::fs::remove_file(&*file).expect("it is removed");
 }
 
 #[test]
