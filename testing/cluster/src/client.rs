@@ -1,10 +1,12 @@
 //! Clients and the accounts that are theirs alone: a client has one request under way, so what an
 //! account must show follows from what was answered.
 
+mod chained;
 mod lease;
 mod loose;
 mod steady;
 
+pub(crate) use chained::Chained;
 pub(crate) use lease::Lease;
 pub(crate) use loose::Loose;
 pub(crate) use steady::Steady;
@@ -21,8 +23,13 @@ const PACE: Duration = Duration::from_millis(2);
 
 /// An account of one client.
 pub(crate) trait Account: Send {
-    /// The id of the account.
+    /// The id of the account, or of one where there are several of one hash slot.
     fn id(&self) -> &str;
+
+    /// Ids of all accounts.
+    fn ids(&self) -> Vec<&str> {
+        vec![self.id()]
+    }
 
     /// Makes it, before anything goes wrong.
     fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()>;

@@ -2,7 +2,7 @@
 //! whole again, and everything is looked at.
 
 use crate::audit::{Accounts, Owners};
-use crate::client::{Account, Client, Lease, Loose, Steady};
+use crate::client::{Account, Chained, Client, Lease, Loose, Steady};
 use crate::cluster::Cluster;
 use crate::fault::{Fault, Scene};
 use crate::report::Row;
@@ -23,10 +23,11 @@ struct Kind {
     make: fn(String) -> Box<dyn Account>,
 }
 
-const KINDS: [Kind; 3] = [
+const KINDS: [Kind; 4] = [
     Kind { clients: 3, accounts: 12, all_copies: true, make: |id| Box::new(Steady::new(id)) },
     Kind { clients: 1, accounts: 12, all_copies: true, make: |id| Box::new(Lease::new(id)) },
     Kind { clients: 2, accounts: 12, all_copies: false, make: |id| Box::new(Loose::new(id)) },
+    Kind { clients: 1, accounts: 6, all_copies: true, make: |id| Box::new(Chained::new(id)) },
 ];
 
 /// After the last thing that ends by itself, ms: the clocks of clients and nodes are one.
@@ -45,10 +46,11 @@ pub(crate) fn round(
     let address = cluster.nodes[random.below(cluster.nodes.len())].address();
     for client in &mut clients {
         client.create(&address, &signals)?;
-        client.accounts.iter().for_each(|account| accounts.add(account.id()));
+        let ids = client.accounts.iter().flat_map(|account| account.ids());
+        ids.for_each(|id| accounts.add(id));
     }
-    let ids = clients.iter().flat_map(|client| &client.accounts);
-    let keys: Vec<String> = ids.map(|account| account.id().to_owned()).collect();
+    let all = clients.iter().flat_map(|client| &client.accounts);
+    let keys: Vec<String> = all.flat_map(|account| account.ids()).map(str::to_owned).collect();
     load(fault, cluster, &keys, &mut clients, &signals, random)?;
 
     let settled = clients.iter().flat_map(|client| &client.accounts);

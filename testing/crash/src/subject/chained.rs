@@ -7,7 +7,7 @@ use crate::wire::Words;
 use anyhow::{Result, bail};
 use scurry_conformance::Value;
 use scurry_model::{ModelChainResult, Random};
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 /// The accounts.
 pub(crate) struct Chained {
@@ -57,11 +57,8 @@ impl Chained {
 
     /// The sessions that may be open: after what was acknowledged, and any part of the rest.
     fn sessions(&self) -> Vec<String> {
-        let states = self.states();
-        let mut ids: Vec<String> = states.iter().flat_map(Slot::sessions).collect();
-        ids.sort();
-        ids.dedup();
-        ids
+        let ids: BTreeSet<String> = self.states().iter().flat_map(Slot::sessions).collect();
+        ids.into_iter().collect()
     }
 }
 

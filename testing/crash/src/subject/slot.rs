@@ -10,7 +10,7 @@ use scurry_ledger::Time;
 use scurry_model::{
     ChainOp, Model, ModelChainResult, ModelResult, Op, Random, Snapshot, execute_chain, with_links,
 };
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The time of the model. Nothing that is compared depends on it.
 const NOW: Time = Time(1_000);
@@ -121,8 +121,11 @@ impl Slot {
     }
 
     /// Sessions that are open in any of the accounts.
-    pub fn sessions(&self) -> impl Iterator<Item = String> {
-        self.shots().filter_map(|(_, shot)| shot).flat_map(|shot| shot.sessions.into_keys())
+    pub fn sessions(&self) -> BTreeSet<String> {
+        self.shots()
+            .filter_map(|(_, shot)| shot)
+            .flat_map(|shot| shot.sessions.into_keys())
+            .collect()
     }
 
     /// Requests that show all of the accounts, with these sessions where they are open.

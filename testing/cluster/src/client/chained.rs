@@ -1,0 +1,83 @@
+//! Accounts of one hash slot, of which everything is known: chains of commands go to them, and each
+//! request waits for all copies. So the naive model says each answer and each balance beforehand: a
+//! part of a chain, or a limit that has forgotten what was used, is a state that they never had.
+
+use super::{Account, TOO_MUCH, is_made};
+use crate::route::{Answered, Route, Signals};
+use anyhow::{Result, ensure};
+use scurry_crash::wire::Wire;
+use scurry_crash::{Act, Slot, SlotRequests};
+use scurry_model::{Op, Random};
+
+/// Chains that are sent once more after a fault.
+const AGAIN: usize = 5;
+
+/// The accounts.
+pub(crate) struct Chained {
+    id: String,
+    slot: Slot,
+    requests: SlotRequests,
+}
+
+impl Chained {
+    pub(crate) fn new(id: String) -> Chained {
+        Chained { slot: Slot::new(&id), id, requests: SlotRequests::with_ids() }
+    }
+
+    fn ask(&mut self, act: Act, route: &mut Route, signals: &Signals) -> Result<()> {
+        let said = self.slot.execute(&act);
+        let Answered { reply, earlier, again } = route.ask(&self.id, &act.words(), signals)?;
+        for (at, one) in earlier.iter().chain([&reply]).enumerate() {
+            // What was sent before may have been done then: its stored answers are the same.
+            let may_be_again = again || at > 0;
+            if !may_be_again || said.again().compare(&act, one).is_err() {
+                said.compare(&act, one)?;
+            }
+        }
+        self.requests.remember(&self.slot, act);
+        Ok(())
+    }
+}
+
+impl Account for Chained {
+    fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn ids(&self) -> Vec<&str> {
+        self.slot.ids().collect()
+    }
+
+    fn create(&mut self, route: &mut Route, signals: &Signals) -> Result<()> {
+        let ids: Vec<String> = self.slot.ids().map(str::to_owned).collect();
+        for id in ids {
+            let act = self.requests.next(&self.slot, &mut Random::new(0));
+            self.slot.execute(&act);
+            let made = route.ask(&id, &act.words(), signals)?;
+            ensure!(is_made(&made), "{act:?}: {}", made.reply);
+            // See `make`.
+            self.ask(Act::Alone(id, Op::debit("made", "cent", TOO_MUCH)), route, signals)?;
+        }
+        Ok(())
+    }
+
+    fn step(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+        let act = self.requests.next(&self.slot, random);
+        self.ask(act, route, signals)
+    }
+
+    fn audit(&mut self, wire: &mut Wire) -> Result<u64> {
+        let sessions: Vec<String> = self.slot.sessions().into_iter().collect();
+        let replies = wire.ask_all(&self.slot.looks(&sessions))?;
+        let (there, known) = (self.slot.shown_by(&replies, &sessions)?, self.slot.shown());
+        ensure!(there == known, "they show\n{there}\nand were acknowledged as\n{known}");
+        Ok(0)
+    }
+
+    fn again(&mut self, route: &mut Route, signals: &Signals, random: &mut Random) -> Result<()> {
+        for act in self.requests.some(AGAIN, random) {
+            self.ask(act, route, signals)?;
+        }
+        Ok(())
+    }
+}
