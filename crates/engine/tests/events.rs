@@ -197,13 +197,24 @@ fn late_use_is_told_with_the_session_that_was_not_open() {
     let ops = vec![
         Op::Debit(posting(2, 7)),
         Op::LateUse { key: 1.into(), unit, used: 9, uncollected: 2 },
+        Op::CountUse { limit: LimitAt(0), used: 9, overrun: 0 },
+        Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 9, amount: 10 },
         Op::NoteLate(Box::new(late)),
     ];
     let expected = [
         Event::Moved(Movement::Debited, posting(2, 7)),
         Event::LateUse { session, request: 6, key: 1.into(), unit, used: 9, uncollected: 2 },
+        Event::LimitReached { id: name("a-day"), percent: 80, used: 9, amount: 10 },
     ];
-    assert_eq!(events(ops), expected);
+    assert_eq!(events(ops.clone()), expected);
+    let origins: Vec<Origin> = told(ops).into_iter().map(|told| told.origin).collect();
+    let late = Origin {
+        session: Some(session),
+        request: Some(6),
+        item: Some(OriginItem::Key(1.into())),
+        transaction: None,
+    };
+    assert_eq!((origins[0], origins[2]), (late, late));
 }
 
 /// Also when the id is remembered no longer than the commit itself.
@@ -297,6 +308,8 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
         transaction: None,
     };
     let bury = |session, kind| Op::Bury(Box::new(Tombstone::new(id(session), NOW, kind, None)));
+    let reach =
+        |limit, percent| Op::ReachThreshold { limit: name(limit), percent, used: 9, amount: 9 };
     let update = vec![
         Op::NameSession(id("due")),
         Op::Release(at(0, 0), posting(0, 1)),
@@ -307,11 +320,19 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
         Op::Settle(at(1, 0), posting(0, 3)),
         Op::Debit(posting(0, 4)),
         Op::Use { at: at(1, 0), used: 9, direct: 4, uncollected: 2 },
+        Op::CountUse { limit: LimitAt(0), used: 9, overrun: 0 },
+        reach("a", 80),
+        Op::CountUse { limit: LimitAt(1), used: 9, overrun: 0 },
+        reach("b", 100),
         Op::Settle(at(1, 1), posting(0, 5)),
         Op::Use { at: at(1, 1), used: 5, direct: 0, uncollected: 0 },
+        Op::CountUse { limit: LimitAt(0), used: 5, overrun: 0 },
+        reach("a", 100),
         Op::StoreAnswer { session: SessionAt(1), answer, answers_max: 8 },
     ];
     let moved = |movement, amount| Event::Moved(movement, posting(0, amount));
+    let reached =
+        |limit, percent| Event::LimitReached { id: name(limit), percent, used: 9, amount: 9 };
     let ended = Origin { session: Some(id("due")), ..Origin::default() };
     let expected = [
         (moved(Movement::Released, 1), of("due", None, 0)),
@@ -320,7 +341,10 @@ fn each_movement_tells_the_request_and_the_item_that_it_comes_from() {
         (moved(Movement::Settled, 3), of("s", Some(4), 0)),
         (moved(Movement::Debited, 4), of("s", Some(4), 0)),
         (Event::Uncollected(2), of("s", Some(4), 0)),
+        (reached("a", 80), of("s", Some(4), 0)),
+        (reached("b", 100), of("s", Some(4), 0)),
         (moved(Movement::Settled, 5), of("s", Some(4), 1)),
+        (reached("a", 100), of("s", Some(4), 1)),
     ];
     assert_eq!(told(update), expected.map(|(event, origin)| Told { event, origin }));
     let answered = TombstoneKind::Answered {
@@ -361,12 +385,14 @@ fn a_transaction_is_told_with_what_it_did_and_not_with_what_was_due() {
         Op::Credit(posting(0, 2)),
         Op::Credit(posting(0, 3)),
         Op::Debit(posting(0, 4)),
+        Op::CountUse { limit: LimitAt(0), used: 4, overrun: 0 },
+        Op::ReachThreshold { limit: name("a-day"), percent: 80, used: 4, amount: 5 },
         Op::Remember(Box::new(transaction)),
     ];
     let transactions: Vec<Option<Id>> =
         told(ops).into_iter().map(|told| told.origin.transaction).collect();
     let txn = Some(id("txn"));
-    assert_eq!(transactions, [None, None, txn, txn]);
+    assert_eq!(transactions, [None, None, txn, txn, txn]);
 }
 
 #[test]

@@ -74,15 +74,17 @@ impl<'c> Origins<'c> {
             // What falls due.
             Op::Expire(_) => Origin::default(),
             Op::Credit(_) if self.is_refill(at) => Origin::default(),
-            Op::Debit(_) | Op::Overdraw(_) => self.of_debit(at),
+            Op::Debit(_) | Op::Overdraw(_) => self.of_use(self.ops[at..].iter()),
             Op::LateUse { key, .. } => self.of_late(*key),
+            Op::ReachThreshold { .. } => self.of_use(self.ops[..at].iter().rev()),
             _ => Origin { transaction: self.transaction, ..Origin::default() },
         }
     }
 
-    /// A debit is that of the use behind it, or of a transaction.
-    fn of_debit(&self, at: usize) -> Origin {
-        let used = self.ops[at..].iter().find_map(|op| match op {
+    /// A debit is that of the use behind it, a threshold that of the use before it, or each of a
+    /// transaction.
+    fn of_use(&self, mut ops: impl Iterator<Item = &'c Op>) -> Origin {
+        let used = ops.find_map(|op| match op {
             Op::Use { at: item, .. } => Some(self.of_item(item.session, item.item)),
             Op::LateUse { key, .. } => Some(self.of_late(*key)),
             _ => None,
