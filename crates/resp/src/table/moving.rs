@@ -18,7 +18,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         codes: &[Invalid, UnknownAccount],
         example: "SCUR.DUMP alice",
         notes: "The bytes show the account as the last commit left it: expiries that have become due since are due\n\
-                wherever the account is loaded.",
+                wherever the account is loaded. Those of a busy account may be longer than `--max-argument`\n\
+                (1 MB by default, some 20,000 transactions): see SCUR.LOAD.",
         ..MOVING
     },
     Spec {
@@ -36,7 +37,8 @@ pub(super) const COMMANDS: &[Spec] = &[
         notes: "The answer is BUSYKEY when the account exists, unless REPLACE is given. Bytes that are no image, and\n\
                 images that break an invariant of docs/ledger.md, are INVALID and change nothing. Whoever loads one\n\
                 account into two stores that serve makes units out of nothing: `scurry export` and `scurry import`\n\
-                say how to move.",
+                say how to move. An image longer than `--max-argument` is an error and the end of the connection:\n\
+                raise that option on the server that loads, and `--max-request` above the length of the image.",
         ..MOVING
     },
 ];

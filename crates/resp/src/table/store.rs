@@ -43,10 +43,10 @@ pub(super) const COMMANDS: &[Spec] = &[
         notes: "A walk begins with the cursor 0 and goes on with the cursor of the reply. It lists every account that is\n\
                 there from its first step to its last, once on `scurry serve`, at least once on a node of Valkey or\n\
                 Redis. An account that is created or deleted meanwhile may be listed or not. A step looks at about\n\
-                COUNT keys of any kind (10 unless COUNT says otherwise, 1000 at most), so it may list fewer accounts,\n\
-                and none. Status and version are those of the moment of the step. On several threads a step is one\n\
-                thread's, and the cursor goes on to the next one. In a cluster a node lists the accounts that it\n\
-                keeps: ask every primary. `SCAN cursor TYPE scurryacc` lists the ids alone.",
+                COUNT keys of any kind (10 unless COUNT says otherwise; a COUNT above 1000 is taken as 1000), so it may\n\
+                list fewer accounts, and none. Status and version are those of the moment of the step. On several\n\
+                threads a step is one thread's, and the cursor goes on to the next one. In a cluster a node lists the\n\
+                accounts that it keeps: ask every primary. `SCAN cursor TYPE scurryacc` lists the ids alone.",
         ..STORE
     },
     Spec {
