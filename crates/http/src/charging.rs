@@ -8,6 +8,7 @@ mod chain;
 mod command;
 mod input;
 mod list_cursor;
+mod members;
 mod openapi;
 mod operation;
 mod quantity;

@@ -4,6 +4,7 @@ use super::answer::{Answer, Body, ChainAnswer};
 use super::body::{Debit, NewSession, Refund, SessionEnd, SessionUpdate, TopUp};
 use super::command::Command;
 use super::input::{FaultLocation, IDEMPOTENCY_KEY, Input, field_problem};
+use super::members::Members;
 use super::reply::{Reader, list};
 use super::text::{AccountId, Id, Text};
 use super::{build, reading};
@@ -23,7 +24,7 @@ use std::borrow::Cow;
 pub(super) struct Chain {
     /// Each on another account.
     #[schemars(with = "Vec<ChainedCommand>", length(min = 1, max = CHAIN_MAX))]
-    commands: Vec<Map<String, Json>>,
+    commands: Vec<Members>,
 }
 
 /// The schema of a command of a chain: what it says alone in path, header and body. Each is read as the
@@ -115,7 +116,7 @@ pub(super) fn chain(input: &Input) -> Result<Command, Problem> {
         return Err(field_problem(FaultLocation::Body("/commands"), &why));
     }
     let mut chain = Command::new("SCUR.CHAIN");
-    for (at, members) in body.commands.into_iter().enumerate() {
+    for (at, Members(members)) in body.commands.into_iter().enumerate() {
         let place = format!("/commands/{at}");
         let Command(words) = link(input, members).map_err(|problem| problem.within(&place))?;
         let (name, rest) = words.split_first().unwrap_or_else(|| unreachable!("it has a name"));
@@ -205,4 +206,44 @@ pub(super) fn read(reply: &Value) -> Option<Answer> {
     let denied = (denied > 0).then_some(denied);
     let body = ChainAnswer { code: code_name, replayed, denied, answers };
     Some(Answer { code, replayed, body: Body::Chain(body) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words of a chain with one command, or what is said against it.
+    fn read(command: &str) -> Result<Command, String> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let body = format!(r#"{{"commands":[{command}]}}"#).into();
+        let input = Input { params: vec![], query: None, headers, body, roles: None };
+        chain(&input).map_err(|problem| format!("{problem:?}"))
+    }
+
+    #[test]
+    fn a_member_that_is_there_twice_is_refused_as_in_a_request_alone() {
+        let debit = r#""account":"a","transaction":"t","unit":"cent""#;
+        let reserve = r#""operation":"reserve","account":"a","session":"s","request":0"#;
+        for (command, pointer) in [
+            (
+                format!(r#"{{"operation":"debit","operation":"top_up",{debit},"amount":5}}"#),
+                "operation",
+            ),
+            (format!(r#"{{"operation":"debit",{debit},"amount":5,"amount":6}}"#), "amount"),
+            (format!(r#"{{"operation":"debit",{debit},"amount":5,"amount":5}}"#), "amount"),
+            (format!(r#"{{"operation":"debit",{debit},"amount":5,"account":"b"}}"#), "account"),
+            (
+                format!(r#"{{{reserve},"items":[{{"key":1,"unit":"cent","unit":"byte"}}]}}"#),
+                "items/0/unit",
+            ),
+        ] {
+            let why = read(&command).expect_err(&command);
+            let field = pointer.rsplit('/').next().expect("it has a last part");
+            assert!(why.contains(&format!("duplicate field `{field}`")), "{command}: {why}");
+            let place = format!("\"pointer\": String(\"/commands/0/{pointer}\")");
+            assert!(why.contains(&place), "{command}: {why}");
+        }
+        read(&format!(r#"{{"operation":"debit",{debit},"amount":5}}"#)).expect("nothing is twice");
+    }
 }
