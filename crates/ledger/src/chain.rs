@@ -156,8 +156,9 @@ pub fn judge(decisions: &[Decision]) -> Verdict {
 
 const PART_IS_KNOWN: Rejection = Rejection {
     code: Code::RequestMismatch,
-    why: "this command was carried out before and others of the chain were not, or are forgotten: \
-          use new ids for all of them",
+    why: "this command was answered before and others of the chain were not, or are forgotten; \
+          nothing was done now: look at the accounts (SCUR.GET, SCUR.STATEMENT) for what was done \
+          before you send any of it with new ids",
     bound: None,
 };
 
