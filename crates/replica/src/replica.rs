@@ -47,6 +47,9 @@ pub enum ChangeError {
     /// The members are those already.
     #[error("these are the members already")]
     Same,
+    /// The leader would have no vote.
+    #[error("this node leads and would have no vote: transfer leadership to another node first")]
+    Leader,
 }
 
 /// Why a message was not taken. Nothing has changed.
@@ -84,6 +87,10 @@ pub enum ReplaceError {
     /// Stores are under way.
     #[error("stores are under way: wait for their end")]
     Busy,
+    /// The replica has all of it, and the leader does not know: it is to be told by [`Replica::caught_up`] that
+    /// the node has a log up to here.
+    #[error("the log that came up to {0:?} is here already: tell the leader so")]
+    Present(Index),
     /// The replica has more, and may have promised it.
     #[error("the log that came ends at {came:?}, behind {own:?} of this node: fetch a newer one")]
     Older {
@@ -184,6 +191,10 @@ impl Replica {
         };
         let came = end(&recovered.base, recovered.entries.last());
         let own = (self.term_of(self.last()).unwrap_or_default(), self.last());
+        let is_here = came.1 <= self.base().index || self.term_of(came.1) == Some(came.0);
+        if is_here {
+            return Err(ReplaceError::Present(came.1));
+        }
         if came < own {
             return Err(ReplaceError::Older { came, own });
         }
@@ -211,6 +222,7 @@ impl Replica {
         if !self.is_to_be_taken(&message)? {
             return Ok(());
         }
+        self.learn_from_refusal(&message);
         let to_engine = convert::to_engine(&message);
         if let Body::Append { entries, .. } = message.body {
             self.incoming = entries;
@@ -263,8 +275,8 @@ impl Replica {
         Ok(())
     }
 
-    /// Changes the members, by a majority of those before and of these. A leader that is not among the voters
-    /// stops leading at the end.
+    /// Changes the members, by a majority of those before and of these. It is over when a majority of these shows
+    /// them ([`Effects::membership`]): only then are those that were removed needed no more.
     pub fn change(&mut self, members: Members) -> Result<Index, ChangeError> {
         self.leads()?;
         let raft = &self.engine.raft;
@@ -277,6 +289,9 @@ impl Replica {
         }
         if members == self.membership.members {
             return Err(ChangeError::Same);
+        }
+        if !members.voters().contains(&self.settings.id) {
+            return Err(ChangeError::Leader);
         }
         let change = convert::change_to(&self.membership.members, &members);
         let index = self.propose(Kind::Members(Box::new(members)));
@@ -422,7 +437,7 @@ impl Replica {
     /// at once, and counts on its log being stored.
     fn may_stand(&self) -> bool {
         let raft = &self.engine.raft;
-        let is_alone = raft.promotable() && raft.prs().is_singleton();
+        let is_alone = self.membership.is_quorum(|node| node == self.settings.id);
         raft.state == StateRole::Leader || !is_alone || self.stores.are_done()
     }
 
@@ -452,6 +467,25 @@ impl Replica {
             Body::Vote { before: false, .. } => Ok(message.term <= self.stores.durable_vote().term),
             Body::StandNow => Ok(self.may_stand()),
             _ => Ok(true),
+        }
+    }
+
+    /// Commits what a refused vote tells of. What is committed is so for ever, and the engine ignores an answer of
+    /// an older term: a node that was removed, has the longer log and knows alone that the members have changed
+    /// would refuse for ever to let those lead who may.
+    fn learn_from_refusal(&mut self, message: &Message) {
+        let raft = &mut self.engine.raft;
+        let Body::Vote { granted: false, committed, committed_term, .. } = message.body else {
+            return;
+        };
+        let is_ignored = message.term.0 < raft.term && raft.state != StateRole::Leader;
+        if is_ignored
+            && raft.raft_log.maybe_commit(committed, committed_term)
+            && raft.state != StateRole::Follower
+        {
+            // It may have changed who decides.
+            let term = raft.term;
+            raft.become_follower(term, raft::INVALID_ID);
         }
     }
 

@@ -12,6 +12,7 @@ pub mod position;
 mod random;
 pub mod rdma_message;
 pub mod rdma_peer;
+pub mod replica_message;
 pub mod replies;
 pub mod requests;
 mod wire;
@@ -22,7 +23,7 @@ pub use random::Random;
 pub type Property = fn(&[u8]);
 
 /// The properties, by the names of their fuzz targets and of their directories of seeds.
-pub const PROPERTIES: [(&str, Property); 11] = [
+pub const PROPERTIES: [(&str, Property); 12] = [
     ("change", change::check),
     ("chunk", chunk::check),
     ("commands", commands::check),
@@ -32,6 +33,7 @@ pub const PROPERTIES: [(&str, Property); 11] = [
     ("position", position::check),
     ("rdma-message", rdma_message::check),
     ("rdma-peer", rdma_peer::check),
+    ("replica-message", replica_message::check),
     ("replies", replies::check),
     ("requests", requests::check),
 ];

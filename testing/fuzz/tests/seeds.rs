@@ -100,6 +100,11 @@ fn rdma_peers_hold() {
 }
 
 #[test]
+fn replica_messages_hold() {
+    hold("replica-message");
+}
+
+#[test]
 fn replies_hold() {
     hold("replies");
 }

@@ -46,8 +46,8 @@ impl Network {
         packets.into_iter().filter(|packet| !self.is_cut(packet)).collect()
     }
 
-    /// Takes one of the oldest packets out, `reach` of them, or leaves a double of it. None when it is lost, or
-    /// when its receiver does not take any now.
+    /// Takes one of the oldest packets out, `reach` of them, or leaves a double of it. Those whose receiver takes
+    /// none now wait. None when it is lost.
     pub fn take(
         &mut self,
         random: &mut Random,
@@ -55,8 +55,11 @@ impl Network {
         double: bool,
         takes: impl Fn(NodeId) -> bool,
     ) -> Option<Packet> {
-        let at = random.below(self.packets.len().min(reach));
-        let packet = self.packets.get(at).filter(|packet| takes(packet.to))?.clone();
+        let waits = |(_, packet): &(usize, &Packet)| takes(packet.to);
+        let oldest = self.packets.iter().enumerate().filter(waits).take(reach);
+        let oldest: Vec<usize> = oldest.map(|(at, _)| at).collect();
+        let at = *oldest.get(random.below(oldest.len()))?;
+        let packet = self.packets.get(at)?.clone();
         if !double {
             self.packets.remove(at);
         }

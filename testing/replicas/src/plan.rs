@@ -35,6 +35,8 @@ pub struct Plan {
     pub disk: usize,
     /// The share of steps in which a leader is asked for something, of 16.
     pub ask: usize,
+    /// Steps after which those who write pause, and after as many go on.
+    pub idle: usize,
     /// A node whose disk stands still for most of the run.
     pub stalled: Option<usize>,
 }
@@ -71,12 +73,13 @@ impl Plan {
             double: often(&[0, 5, 50]),
             cut: often(&[0, 150, 500]),
             pause: often(&[0, 150, 500]),
-            crash: often(&[0, 150, 500]),
+            crash: often(&[0, 300, 900]),
             lead: often(&[0, 150, 500]),
             change: if nodes > voters || often(&[0, 1]) == 1 { often(&[100, 300]) } else { 0 },
             compact: often(&[0, 50, 200]),
             disk: often(&[1, 3, 5]),
             ask: often(&[1, 3]),
+            idle: often(&[0, 200, 600]),
             stalled: Some(often(&[0, 1, 2, 9, 9, 9])).filter(|at| *at < 3),
         }
     }

@@ -39,6 +39,7 @@ impl Report {
         let (counts, of) = (&mut self.counts, &other.counts);
         counts.taken += of.taken;
         counts.reads += of.reads;
+        counts.overtaken += of.overtaken;
         counts.truncations += of.truncations;
         counts.snapshots += of.snapshots;
         counts.memberships += of.memberships;
@@ -54,7 +55,7 @@ pub fn run(seed: u64) -> Report {
     let mut random = Random::new(seed);
     let plan = Plan::new(&mut random);
     let world = World::new(plan.settings.clone(), plan.members.clone());
-    let mut run = Run { world, plan, random, report: Report::default() };
+    let mut run = Run { world, plan, random, steps: 0, report: Report::default() };
     for _ in 0..run.plan.steps {
         run.step();
     }
@@ -69,6 +70,7 @@ struct Run {
     world: World,
     plan: Plan,
     random: Random,
+    steps: usize,
     report: Report,
 }
 
@@ -91,17 +93,21 @@ impl Run {
     }
 
     fn step(&mut self) {
+        self.steps += 1;
         self.fail();
         let (disk, ask) = (self.plan.disk, self.plan.ask);
         match self.random.below(16) {
             at if at < disk => self.finish(),
             at if at < disk + ask => self.ask(),
             at if at < disk + ask + 4 => {
-                if let Some(id) = self.one(Node::is_up) {
-                    self.world.tick(id);
+                for _ in 0..2 {
+                    if let Some(id) = self.one(Node::is_up) {
+                        self.world.tick(id);
+                    }
                 }
             }
-            _ => self.deliver(),
+            // As much comes through as is sent, or nobody would ever hear of anything in time.
+            _ => (0..4).for_each(|_| self.deliver()),
         }
     }
 
@@ -127,13 +133,16 @@ impl Run {
     }
 
     fn ask(&mut self) {
-        let Some(id) = self.one(Node::leads) else { return };
-        if self.random.one_in(3) {
-            self.world.read(id);
+        let Some(any) = self.one(Node::leads) else { return };
+        // Most who write have heard of a new leader; some who read still ask the old one, to whom nobody writes.
+        let newest = self.world.leader().filter(|_| !self.random.one_in(8)).unwrap_or(any);
+        let is_idle = self.plan.idle > 0 && self.steps / self.plan.idle % 2 == 1;
+        if is_idle || self.random.one_in(3) {
+            self.world.read(any);
         } else {
             let len = self.random.pick(&[1, 100, 700]);
-            let taken = self.world.append(id, len).is_some();
-            self.report.full += u64::from(!taken && self.world.at(id).leads());
+            let taken = self.world.append(newest, len).is_some();
+            self.report.full += u64::from(!taken && self.world.at(newest).leads());
         }
         if let Some((from, to)) = self.world.streams().first().copied()
             && self.random.one_in(3)
@@ -157,13 +166,21 @@ impl Run {
             }
         }
         if self.happens(self.plan.pause) {
-            let goes_on = self.random.one_in(2);
-            let one = |node: &Node| node.replica.is_some() && node.is_paused == goes_on;
-            let id = if goes_on { self.one(one) } else { self.leader_or(one) };
+            // One at a time, and mostly until the others go on without it.
+            let is_paused = |node: &Node| node.is_paused && node.replica.is_some();
+            let others_lead = self.world.leader().is_some();
+            let id = match self.one(is_paused) {
+                Some(paused) => Some(paused).filter(|_| others_lead || self.random.one_in(8)),
+                None => self.leader_or(|node| node.replica.is_some()),
+            };
             if let Some(id) = id {
                 let node = self.world.at(id);
                 node.is_paused = !node.is_paused;
-                self.report.awakened += u64::from(node.leads());
+                // Requests have come meanwhile.
+                if node.leads() {
+                    self.report.awakened += 1;
+                    self.world.read(id);
+                }
             }
         }
         if self.happens(self.plan.crash) {
@@ -231,11 +248,12 @@ impl Run {
             world.round();
             let Some(leader) = world.leader() else { continue };
             // It may have been deposed, and not know it yet.
+            let term = world.replica(leader).standing().term;
             let index = match last {
-                Some((by, index)) if by == leader => index,
+                Some((by, of, index)) if (by, of) == (leader, term) => index,
                 _ => {
                     let Some(index) = world.append(leader, 1) else { continue };
-                    last = Some((leader, index));
+                    last = Some((leader, term, index));
                     index
                 }
             };
@@ -249,7 +267,7 @@ impl Run {
                 return self.agreed(leader);
             }
         }
-        panic!("the nodes do not agree after {ROUNDS_MAX} rounds: {:?}", self.world.leader());
+        panic!("the nodes do not agree after {ROUNDS_MAX} rounds:\n{}", self.world.tell());
     }
 
     /// Every member has what is committed on its disk.

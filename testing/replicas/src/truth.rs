@@ -13,7 +13,8 @@ pub struct Truth {
     leaders: BTreeMap<Term, NodeId>,
     /// Of each entry that was ever on a device or in a message: its content, and the term of the entry before it.
     made: BTreeMap<(Index, Term), (Kind, Term)>,
-    committed: Vec<Entry>,
+    /// Entries that are committed, and the term in which they were.
+    committed: Vec<(Entry, Term)>,
     votes: BTreeMap<(NodeId, Term), NodeId>,
 }
 
@@ -25,7 +26,8 @@ impl Truth {
 
     /// An entry that is committed.
     pub fn entry(&self, index: Index) -> Option<&Entry> {
-        self.committed.get(usize::try_from(index.0.checked_sub(1)?).ok()?)
+        let at = usize::try_from(index.0.checked_sub(1)?).ok()?;
+        self.committed.get(at).map(|(entry, _)| entry)
     }
 
     /// Leaders that there have been.
@@ -33,7 +35,8 @@ impl Truth {
         self.leaders.len()
     }
 
-    /// A node shows its standing. Each term has one leader, and a leader has everything that is committed.
+    /// A node shows its standing. Each term has one leader, and a leader has everything that was
+    /// committed in the terms before: that of an old term may come late, and lacks what is newer.
     pub fn stands(&mut self, replica: &Replica, standing: Standing) {
         if standing.role != Role::Leader {
             return;
@@ -41,8 +44,8 @@ impl Truth {
         let id = replica.id();
         let leader = *self.leaders.entry(standing.term).or_insert(id);
         assert_eq!(leader, id, "{:?} has two leaders", standing.term);
-        assert!(replica.last() >= self.committed(), "leader {id} lacks what is committed");
-        for entry in &self.committed {
+        for (entry, _) in self.committed.iter().filter(|(_, term)| *term < standing.term) {
+            assert!(replica.last() >= entry.index, "leader {id} lacks {:?}", entry.index);
             self.agrees(replica, entry);
         }
         let begins = standing.begins.expect("a leader has a first entry");
@@ -118,7 +121,7 @@ impl Truth {
             let has = |node| disk(node).is_some_and(|disk| disk.has(index, entry.term));
             let is_stored = memberships.iter().any(|members| members.is_quorum(has));
             assert!(is_stored, "{index:?} is committed and on too few disks");
-            self.committed.push(entry);
+            self.committed.push((entry, replica.standing().term));
         }
     }
 

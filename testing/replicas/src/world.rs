@@ -57,6 +57,8 @@ pub struct Counts {
     pub taken: u64,
     /// Reads that were confirmed.
     pub reads: u64,
+    /// Reads asked of a leader that others have overtaken, and that has nothing of its own to wait for.
+    pub overtaken: u64,
     /// Stores that remove entries.
     pub truncations: u64,
     /// Nodes that got a snapshot.
@@ -216,7 +218,10 @@ impl World {
     /// A leader is asked for a read.
     pub fn read(&mut self, id: NodeId) -> Option<ReadTicket> {
         let committed = self.truth.committed();
-        let ticket = self.replica(id).read().ok()?;
+        let replica = self.replica(id);
+        let ticket = replica.read().ok()?;
+        let is_overtaken = replica.committed() < committed && replica.committed() == replica.last();
+        self.counts.overtaken += u64::from(is_overtaken);
         self.at(id).reads.insert(ticket, committed);
         self.pump(id);
         Some(ticket)
@@ -246,30 +251,24 @@ impl World {
         let entries = (base.index.0 + 1..=committed.0).map(entry).collect();
         let sent = Recovered { vote: Default::default(), base, entries, committed };
         let target = self.nodes.get_mut(&to).filter(|node| node.is_up());
-        let replaced = target.and_then(|target| {
-            let replica = target.replica.as_ref()?;
-            match replica.replace(sent.clone()) {
-                Ok(replica) => {
-                    let vote = target.disk.device.vote;
-                    target.disk.device = Recovered { vote, ..sent };
-                    target.committed = target.committed.max(committed);
-                    target.replica = Some(replica);
-                    Some(true)
-                }
-                Err(ReplaceError::Busy) => Some(false),
-                Err(_) => None,
-            }
-        });
-        match replaced {
-            Some(true) => {
+        let replica = target.as_ref().and_then(|target| target.replica.as_ref());
+        match (replica.map(|replica| replica.replace(sent.clone())), target) {
+            (Some(Ok(replica)), Some(target)) => {
+                let vote = target.disk.device.vote;
+                target.disk.device = Recovered { vote, ..sent };
+                target.committed = target.committed.max(committed);
+                target.replica = Some(replica);
                 self.counts.snapshots += 1;
                 self.replica(from).caught_up(to, committed);
                 self.pump(to);
             }
-            Some(false) => {
+            (Some(Err(ReplaceError::Present(index))), _) => {
+                self.replica(from).caught_up(to, index);
+            }
+            (Some(Err(ReplaceError::Busy)), _) => {
                 self.at(from).streams.insert(to);
             }
-            None => self.replica(from).snapshot_failed(to),
+            _ => self.replica(from).snapshot_failed(to),
         }
         self.pump(from);
     }
@@ -387,6 +386,20 @@ impl World {
             }
         }
         self.come_to_rest();
+    }
+
+    /// The nodes, a line for each that is up.
+    pub fn tell(&self) -> String {
+        let up = self.nodes.iter().filter_map(|(id, node)| Some((id, node.replica.as_ref()?)));
+        let line = |(id, replica): (&NodeId, &Replica)| {
+            let (base, committed, last) = (replica.base(), replica.committed(), replica.last());
+            let (standing, term) = (replica.standing(), replica.term_of(last));
+            let membership = replica.membership();
+            format!(
+                "{id}: {standing:?}, base {base:?}, {committed:?}, {last:?} of {term:?}, {membership:?}\n"
+            )
+        };
+        up.map(line).collect()
     }
 
     /// The leader of the newest term, if one leads.

@@ -56,6 +56,15 @@ fn crash_and_lose(world: &mut World, id: NodeId) {
     node.standing = None;
 }
 
+/// The bytes of a message with these numbers.
+fn bytes_of(kind: u8, from: NodeId, to: NodeId, term: u64, numbers: &[u64]) -> Vec<u8> {
+    let mut bytes = vec![1, kind];
+    for number in [&[from.get(), to.get(), term], numbers].concat() {
+        bytes.extend(number.to_le_bytes());
+    }
+    bytes
+}
+
 #[test]
 fn a_leader_whose_disk_stands_still_commits_by_the_others() {
     let (mut world, leader) = three();
@@ -248,10 +257,7 @@ fn an_answer_from_before_does_not_take_back_what_is_sure() {
     world.replica(leader).unreachable(follower);
     world.pump(leader);
     let term = world.replica(leader).standing().term;
-    let mut bytes = vec![1, 3];
-    for number in [follower.get(), leader.get(), term.0, last.0, 0, 0, 0] {
-        bytes.extend(number.to_le_bytes());
-    }
+    let bytes = bytes_of(3, follower, leader, term.0, &[last.0, 0, 0, 0]);
     let answer = Message::decode(&bytes).unwrap();
     world.replica(leader).receive(answer).unwrap();
     assert_eq!(world.replica(leader).effects().send, []);
@@ -263,10 +269,7 @@ fn a_message_about_entries_that_are_not_here_is_refused_in_words() {
     let [follower, _] = others(&world, leader);
     let (term, last) = (world.replica(leader).standing().term, world.replica(leader).last());
     for (kind, from, to) in [(6, leader, follower), (2, follower, leader)] {
-        let mut bytes = vec![1, kind];
-        for number in [from.get(), to.get(), term.0, last.0 + 1, 0] {
-            bytes.extend(number.to_le_bytes());
-        }
+        let bytes = bytes_of(kind, from, to, term.0, &[last.0 + 1, 0]);
         let error = world.replica(to).receive(Message::decode(&bytes).unwrap()).unwrap_err();
         assert!(error.to_string().ends_with("let this node join anew"), "{error}");
         assert!(world.replica(to).effects().is_empty());
@@ -283,10 +286,7 @@ fn a_vote_that_nobody_was_asked_for_does_not_count() {
     }
     let term = world.replica(follower).standing().term;
     let vote = |before, granted, term: Term| {
-        let mut bytes = vec![1, 5];
-        for number in [other.get(), follower.get(), term.0] {
-            bytes.extend(number.to_le_bytes());
-        }
+        let mut bytes = bytes_of(5, other, follower, term.0, &[]);
         bytes.extend([before, granted]);
         bytes.extend([0; 16]);
         Message::decode(&bytes).unwrap()
@@ -331,22 +331,63 @@ fn a_leader_hands_over_and_takes_nothing_meanwhile() {
 #[test]
 fn a_leader_that_is_no_member_any_more_stops() {
     let (mut world, leader) = three();
-    let [a, b] = others(&world, leader);
-    let rest = Members::new([a, b], []).unwrap();
+    let [next, other] = others(&world, leader);
+    let rest = Members::new([leader, other], []).unwrap();
+    let none = Members::new([next, other], []).unwrap();
+    assert_eq!(world.replica(leader).change(none), Err(ChangeError::Leader));
     world.replica(leader).change(rest.clone()).unwrap();
     assert_eq!(world.replica(leader).change(rest.clone()), Err(ChangeError::Busy));
     world.pump(leader);
+    // Its beginning is on all disks, nobody has answered, and one that it removes comes to lead.
+    for packet in world.network.take_all() {
+        world.take(&packet);
+    }
+    world.finish(next, usize::MAX);
+    world.finish(other, usize::MAX);
+    world.network.take_all();
+    let term = world.replica(leader).standing().term;
+    let stand = Message::decode(&bytes_of(8, leader, next, term.0, &[])).unwrap();
+    world.replica(next).receive(stand).unwrap();
+    world.pump(next);
+    world.at(leader).is_paused = true;
+    world.come_to_rest();
+    assert!(world.at(next).leads());
+    world.at(leader).is_paused = false;
     for _ in 0..100 {
         world.round();
     }
-    let next = world.leader().unwrap();
-    assert_ne!(next, leader);
-    assert_eq!(world.replica(next).membership().members, rest);
-    assert_eq!(world.replica(next).change(rest), Err(ChangeError::Same));
-    assert!(!world.at(leader).leads());
-    let index = world.append(next, 10).unwrap();
+    let last = world.leader().unwrap();
+    assert_ne!(last, next);
+    assert_eq!(world.replica(last).membership().members, rest);
+    assert_eq!(world.replica(last).change(rest), Err(ChangeError::Same));
+    assert_eq!(world.replica(next).standing().role, Role::Learner);
+    let index = world.append(last, 10).unwrap();
     world.round();
     assert_eq!(world.truth.committed(), index);
+}
+
+#[test]
+fn a_refused_vote_of_an_older_term_still_tells_what_is_committed() {
+    let (mut world, other) = three();
+    let [leader, follower] = others(&world, other);
+    world.replica(other).transfer(leader).unwrap();
+    world.pump(other);
+    world.come_to_rest();
+    let index = world.append(leader, 10).unwrap();
+    world.come_to_rest();
+    assert!(world.replica(follower).committed() < index, "it learns that with a heartbeat");
+    let term = world.replica(follower).term_of(index).unwrap();
+    let refusal = |committed: u64| {
+        let mut bytes = bytes_of(5, other, follower, term.0 - 1, &[]);
+        bytes.extend([1, 0]);
+        bytes.extend(committed.to_le_bytes());
+        bytes.extend(term.0.to_le_bytes());
+        Message::decode(&bytes).unwrap()
+    };
+    world.replica(follower).receive(refusal(index.0 + 1)).unwrap();
+    assert!(world.replica(follower).committed() < index, "it has no such entry");
+    world.replica(follower).receive(refusal(index.0)).unwrap();
+    assert_eq!(world.replica(follower).committed(), index);
 }
 
 #[test]
@@ -393,4 +434,32 @@ fn a_node_that_is_behind_gets_a_snapshot_and_goes_on() {
     assert_eq!(world.replica(gone).committed(), world.truth.committed());
     let up = |node: &Node| node.disk.last() == world.truth.committed();
     assert!(world.nodes.values().all(up));
+}
+
+#[test]
+fn a_node_whose_answers_were_lost_needs_no_snapshot() {
+    let (mut world, leader) = three();
+    let [follower, _] = others(&world, leader);
+    let ids = world.ids();
+    world.network.cut(follower, &ids, true, false);
+    for _ in 0..5 {
+        world.append(leader, 10);
+        world.round();
+    }
+    let last = world.replica(leader).last();
+    assert_eq!(world.replica(follower).last(), last);
+    // The leader believes it behind, has forgotten what it seems to lack, and hears it again.
+    world.replica(leader).unreachable(follower);
+    world.pump(leader);
+    let committed = world.replica(leader).committed();
+    world.compact(leader, committed);
+    world.network.cuts.clear();
+    for _ in 0..5 {
+        world.append(leader, 10);
+        world.round();
+    }
+    world.round();
+    assert_eq!(world.counts.snapshots, 0);
+    assert_eq!(world.replica(follower).committed(), world.truth.committed());
+    assert_eq!(world.replica(follower).last(), world.replica(leader).last());
 }

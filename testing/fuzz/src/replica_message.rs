@@ -1,0 +1,69 @@
+//! Messages between replicas: what is accepted has one form and one meaning, and a replica takes it without a
+//! panic, whoever has sent it; nothing else is accepted.
+
+use scurry_replica::{
+    Base, Descriptor, Entry, Index, Kind, Members, Message, NodeId, Recovered, Replica, Settings,
+    Term, Vote,
+};
+
+/// Messages in an input, each behind its length.
+const MESSAGES_MAX: usize = 8;
+
+/// The first byte chooses the replica, and behind it are messages, each behind the length in one byte.
+pub fn check(data: &[u8]) {
+    let Some((choice, mut rest)) = data.split_first() else { return };
+    let mut replica = replica(*choice);
+    for _ in 0..MESSAGES_MAX {
+        let Some((len, behind)) = rest.split_first() else { return };
+        let (bytes, behind) = behind.split_at(behind.len().min(usize::from(*len)));
+        rest = behind;
+        let Ok(message) = Message::decode(bytes) else { continue };
+        let mut written = Vec::new();
+        message.encode(&mut written);
+        assert_eq!(written, bytes, "a message has one form");
+        let indexes = message.entries().iter().map(|entry| entry.index.0);
+        assert!(indexes.is_sorted_by(|one, next| one + 1 == *next));
+        if replica.receive(message).is_err() {
+            continue;
+        }
+        let effects = replica.effects();
+        for message in &effects.send {
+            let mut bytes = Vec::new();
+            message.encode(&mut bytes);
+            assert_eq!(Message::decode(&bytes).as_ref(), Ok(message), "an answer is a message");
+        }
+        if let Some(store) = effects.store.filter(|_| choice & 4 > 0) {
+            replica.stored(store.ticket);
+        }
+    }
+}
+
+/// A replica with a short log: of a node that follows, stands for election, leads alone, or is a learner.
+fn replica(choice: u8) -> Replica {
+    let node = |number| NodeId::new(number).expect("not 0");
+    let (voters, learners) = match choice & 3 {
+        0 | 1 => (vec![node(1), node(2), node(3)], vec![]),
+        2 => (vec![node(1)], vec![node(2)]),
+        _ => (vec![node(2), node(3)], vec![node(1)]),
+    };
+    let members = Members::new(voters, learners).expect("each is named once");
+    let frame = |index| {
+        let descriptor = Descriptor { first: index, last: index, len: 9, checksum: 9 };
+        Entry { term: Term(2 + index / 4), index: Index(index), kind: Kind::Frame(descriptor) }
+    };
+    let recovered = Recovered {
+        vote: Vote { term: Term(3), candidate: None },
+        base: Base { index: Index(1), term: Term(1), members },
+        entries: (2..=5).map(frame).collect(),
+        committed: Index(2),
+    };
+    let mut replica =
+        Replica::new(Settings::new(node(1), 1), recovered).expect("a log without a gap");
+    if choice & 3 != 0 {
+        replica.campaign();
+        if let Some(store) = replica.effects().store {
+            replica.stored(store.ticket);
+        }
+    }
+    replica
+}
