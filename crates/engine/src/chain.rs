@@ -26,9 +26,12 @@ impl ChainRoom {
         if let Err(rejection) = check_chain(links) {
             return ChainOutcome::Reject(rejection);
         }
-        let Some(now) = self.decide(homes, now, links) else {
-            self.give_up(homes);
-            return ChainOutcome::WrongType;
+        let now = match self.decide(homes, now, links) {
+            Ok(now) => now,
+            Err(link) => {
+                self.give_up(homes);
+                return ChainOutcome::WrongType { link };
+            }
         };
         let verdict = judge(&self.decisions);
         match verdict {
@@ -59,19 +62,24 @@ impl ChainRoom {
     }
 
     /// Decides each link as if it were alone, at the latest of the clock and the times of the accounts'
-    /// last Changes, which is the result; none where a key holds something else.
-    fn decide(&mut self, homes: &mut impl Homes, clock: Time, links: &[Link<'_>]) -> Option<Time> {
+    /// last Changes, which is the result; or the link whose key holds something else.
+    fn decide(
+        &mut self,
+        homes: &mut impl Homes,
+        clock: Time,
+        links: &[Link<'_>],
+    ) -> Result<Time, usize> {
         let mut now = clock.on(None);
         loop {
             let mut latest = now;
             for (at, link) in links.iter().enumerate() {
                 let mut home = homes.home(at);
-                home.load().ok()?;
+                home.load().map_err(|_| at)?;
                 latest = latest.on(home.slate().account.as_ref());
                 self.decisions.push(home.decide_link(latest, &link.command));
             }
             if latest == now {
-                return Some(latest);
+                return Ok(latest);
             }
             // The clock is behind an account, as it is when it was set back: all once more.
             now = latest;

@@ -33,7 +33,10 @@ pub enum ChainOutcome {
     /// A refusal.
     Reject(ChainRejection),
     /// A key holds something else.
-    WrongType,
+    WrongType {
+        /// The link whose key it is, from 0.
+        link: usize,
+    },
     /// The shard has no memory left for it.
     OutOfMemory,
 }

@@ -22,11 +22,11 @@ pub struct Rejection {
     pub code: Code,
     /// Lower case, what happened, what to do.
     pub why: &'static str,
-    /// With BUSY, the bound that is reached.
+    /// The bound that is reached, with BUSY, or passed, with INVALID.
     pub bound: Option<Bound>,
 }
 
-/// A bound of [`crate::Limits`] that is reached.
+/// A bound of [`crate::Limits`] that is reached or passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bound {
     /// Name of the bound there.

@@ -140,13 +140,13 @@ pub fn parse_chain<'s, 'a: 's>(
 
 /// The position behind a command of the chain.
 fn link_end<'a>(args: Args<'a>, position: usize) -> Result<usize, Fault<'a>> {
-    let count = args.get(position + 1).ok_or(Fault::Missing("count"))?;
-    let count = parse_integer(count).ok_or(Fault::NotAnInteger("count"))?;
+    let count = args.get(position + 1).ok_or(Fault::Missing("count of words"))?;
+    let count = parse_integer(count).ok_or(Fault::NotAnInteger("count of words"))?;
     if count < 1 {
-        return Err(Fault::NotPositive("count"));
+        return Err(Fault::NotPositive("count of words"));
     }
     behind(args.get(position + 1), position, args.len())
-        .ok_or(Fault::Missing("a word that count tells of"))
+        .ok_or(Fault::Missing("a word that the count of words tells of"))
 }
 
 fn parse_link<'s, 'a: 's>(

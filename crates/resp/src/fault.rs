@@ -120,6 +120,7 @@ fn measure(field: &str) -> &'static str {
             ": it counts minor units, without a fraction"
         }
         "validity" | "tcc" | "from" | "to" => ": it is in milliseconds",
+        "count of words" => ": it stands behind the account, before the words of the command",
         "request" => ": it is the request's number, behind the session",
         _ => "",
     }

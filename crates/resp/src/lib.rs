@@ -53,8 +53,8 @@ pub use position::{Position, Start};
 pub use read::unknown_account;
 pub use reference::reference;
 pub use render::{
-    account_map, answer, audit_map, chain_answers, chain_rejection, check_answer, reject,
-    rejection, session_map, totals_map,
+    account_map, answer, audit_map, chain_answers, chain_rejection, chain_wrong_type, check_answer,
+    reject, rejection, session_map, totals_map,
 };
 pub use reply::{Protocol, Reply};
 pub use request::{Parsed, Parser, ProtocolError, RequestLimits, UNAUTHENTICATED_REQUEST_LEN_MAX};

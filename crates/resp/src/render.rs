@@ -3,7 +3,7 @@
 mod word;
 
 use self::word::{list, word};
-use crate::Reply;
+use crate::{Reply, WRONG_TYPE};
 use scurry_ledger::{
     Account, Allowance, Answer, Bucket, Cause, ChainRejection, Checked, Code, Command, Counted,
     Create, ItemAnswer, ItemKey, ItemRequest, Limit, Link, Overrun, Rejection, Session, Status,
@@ -59,6 +59,18 @@ pub fn chain_answers(
     reply.array(answers.len());
     for (link, one) in links.iter().zip(answers) {
         answer(reply, &link.command, one, replayed);
+    }
+}
+
+/// The answer to a chain with a key that holds no account, by the place of its link.
+pub fn chain_wrong_type(reply: &mut Reply<'_>, links: &[Link<'_>], at: usize) {
+    match links.get(at) {
+        None => reply.error(WRONG_TYPE),
+        Some(link) => reply.error(format_args!(
+            "{WRONG_TYPE}: command {}, account {}",
+            at + 1,
+            link.account.escape_ascii()
+        )),
     }
 }
 

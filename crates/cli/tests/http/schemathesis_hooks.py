@@ -24,7 +24,7 @@ BEYOND_A_SCHEMA = [
     r"/(item|period|offset_minutes): needs a unit$",
     r"is for a limit with a period$",
     r"the limit counts something else",
-    r"^(/items: )?the session would have more items than items_max$",
+    r"^(/items: )?items_max \d+: the session would have more items$",
     r"the accounts of a chain must (differ|be of one hash slot)",
     r"^/(unit|priority|valid_from_ms|floor): the bucket exists: change ",
 ]

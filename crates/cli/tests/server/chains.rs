@@ -32,7 +32,8 @@ fn a_chain_goes_where_its_accounts_are() {
         client.ask("SET {b}3 1", "+OK\r\n");
         client.ask(
             "SCUR.CHAIN {b}1 4 DEBIT t2 cent 1 {b}3 4 DEBIT t2 cent 1",
-            "-WRONGTYPE Operation against a key holding the wrong kind of value\r\n",
+            "-WRONGTYPE Operation against a key holding the wrong kind of value: command 2, account \
+             {b}3\r\n",
         );
         client.ask(
             "SCUR.CHAIN {b}1 4 DEBIT t2 cent 1 {b}4 4 DEBIT t2 cent 1",

@@ -451,6 +451,16 @@ fn each_thread_has_events_of_its_own_and_another_division_begins_anew() {
     compare(&mut client, &events);
     let of_alice = watch(&mut client, "0 ACCOUNT alice").events;
     assert_eq!(of_alice.len(), 6, "{of_alice:?}");
+    let elsewhere: Vec<String> = (0..2)
+        .map(|thread| {
+            let mut client = server.connect();
+            client.send(format!("SCUR.WATCH 0 ACCOUNT alice THREAD {thread}\r\n"));
+            client.line()
+        })
+        .filter(|reply| reply.starts_with("-ERR "))
+        .collect();
+    let [error] = &elsewhere[..] else { panic!("one thread has the account: {elsewhere:?}") };
+    assert!(error.contains("has the events of account alice, and thread"), "{error}");
     client.ask(
         &format!("SCUR.WATCH {} THREAD 0", ends[1]),
         "-ERR the position is one of thread 1, and thread 0 is asked for: begin at 0 where the \

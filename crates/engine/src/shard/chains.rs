@@ -53,7 +53,7 @@ impl Shard {
                 answers.iter().for_each(|answer| self.count_denial(answer));
             }
             ChainOutcome::Reject(_) => self.stats.rejects += 1,
-            ChainOutcome::WrongType | ChainOutcome::OutOfMemory => {}
+            ChainOutcome::WrongType { .. } | ChainOutcome::OutOfMemory => {}
         }
         outcome
     }

@@ -16,6 +16,7 @@ const MEMBERS: &[(&str, &str)] = &[
     ("VALIDITY", "validity_ms"),
     ("TCC", "tcc_ms"),
     ("DATA", "data"),
+    ("ITEM", "items"),
     ("REQUESTED", "requested"),
     ("MIN", "min"),
     ("USED", "used"),

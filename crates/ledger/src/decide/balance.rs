@@ -399,16 +399,23 @@ fn find_debit(draft: &Draft<'_>, debit: &[u8]) -> Step<Transaction> {
     }
 }
 
-const NOT_LEFT: &str = "less than that is left of the debit";
+const NOT_LEFT: &str = "less than that is left of the debit: refund at most what is left";
+const NOTHING_LEFT: &str = "nothing is left of the debit: all of it was refunded";
 
 fn refund(draft: &mut Draft<'_>, debit: &[u8], amount: Option<i64>) -> Step<Done> {
     let found = find_debit(draft, debit)?;
     if amount.is_some() && !found.items.is_empty() {
-        return reject(Code::NotApplicable, "the debit has items: name them with ITEM");
+        return reject(
+            Code::NotApplicable,
+            "the debit has items: name them by ITEM, each with its amount",
+        );
     }
     let left: i64 = found.parts.iter().map(DebitPart::left).sum();
     let amount = amount.unwrap_or(left);
-    if amount == 0 || amount > left {
+    if left == 0 {
+        return reject(Code::NotApplicable, NOTHING_LEFT);
+    }
+    if amount > left {
         return reject(Code::NotApplicable, NOT_LEFT);
     }
     let mut back = Vec::with_capacity(found.parts.len());

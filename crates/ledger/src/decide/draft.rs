@@ -25,7 +25,8 @@ pub(super) struct Mark {
 }
 
 pub(super) const OVERFLOW: Rejection =
-    Rejection { code: Code::Overflow, why: "a sum would leave the range of 64 bits", bound: None };
+    Rejection { code: Code::Overflow, why: OVERFLOWS, bound: None };
+const OVERFLOWS: &str = "a sum would leave the range of 64 bits: use a smaller amount";
 
 impl<'a> Draft<'a> {
     /// The facts go into `ops`, whatever is in it.

@@ -2,8 +2,8 @@
 
 use super::{Step, reject};
 use crate::{
-    BucketAttributes, Code, Command, Counted, Create, Cycle, Id, ItemAmount, ItemRequest,
-    LimitTerms, Limits, NewBucket, Period, SessionRequest, Status, Time,
+    Bound, BucketAttributes, Code, Command, Counted, Create, Cycle, Id, ItemAmount, ItemRequest,
+    LimitTerms, Limits, NewBucket, Period, Rejection, SessionRequest, Status, Time,
 };
 
 fn invalid<T>(why: &'static str) -> Step<T> {
@@ -12,6 +12,19 @@ fn invalid<T>(why: &'static str) -> Step<T> {
 
 fn require(condition: bool, why: &'static str) -> Step<()> {
     if condition { Ok(()) } else { invalid(why) }
+}
+
+/// Refuses what goes beyond a bound of the store, by the bound's name and value.
+pub(super) fn within(
+    value: usize,
+    (name, max): (&'static str, usize),
+    why: &'static str,
+) -> Step<()> {
+    if value <= max {
+        return Ok(());
+    }
+    let bound = Some(Bound { name, max, wait_ms: None });
+    Err(Rejection { code: Code::Invalid, why, bound })
 }
 
 /// Checks every field of a command.
@@ -98,7 +111,7 @@ fn at_least_one(amount: i64) -> Step<()> {
 
 fn check_item_amounts(items: &[ItemAmount], limits: &Limits) -> Step<()> {
     require(!items.is_empty(), "at least one ITEM is needed")?;
-    require(items.len() <= limits.items_max, "too many items")?;
+    within(items.len(), ("items_max", limits.items_max), "the command has more items")?;
     for (index, item) in items.iter().enumerate() {
         let same = |other: &ItemAmount| other.key == item.key && other.unit == item.unit;
         require(!items[..index].iter().any(same), "an item is listed twice")?;
@@ -186,17 +199,16 @@ pub(super) const VALIDITY_ORDER: &str = "FROM must be before TO";
 
 fn check_common(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     session_id(request.session)?;
-    let in_range = |ms: Option<i64>| ms.is_none_or(|ms| (1..=limits.tcc_ms_max).contains(&ms));
-    require(
-        in_range(request.validity_ms),
-        "VALIDITY must be at least 1 ms and at most tcc_ms_max",
-    )?;
-    require(in_range(request.tcc_ms), "TCC must be at least 1 ms and at most tcc_ms_max")?;
-    require(
-        request.blob.is_none_or(|blob| blob.len() <= limits.blob_len_max),
-        "DATA is longer than blob_len_max",
-    )?;
-    require(request.items.len() <= limits.items_max, "more items than items_max")?;
+    let at_least_1 = |ms: Option<i64>| ms.is_none_or(|ms| ms >= 1);
+    require(at_least_1(request.validity_ms), "VALIDITY must be at least 1 ms")?;
+    require(at_least_1(request.tcc_ms), "TCC must be at least 1 ms")?;
+    let tcc_ms_max = ("tcc_ms_max", usize::try_from(limits.tcc_ms_max).unwrap_or(usize::MAX));
+    let millis = |ms: Option<i64>| usize::try_from(ms.unwrap_or(0)).unwrap_or(usize::MAX);
+    within(millis(request.validity_ms), tcc_ms_max, "VALIDITY is longer")?;
+    within(millis(request.tcc_ms), tcc_ms_max, "TCC is longer")?;
+    let blob_len = request.blob.map_or(0, <[u8]>::len);
+    within(blob_len, ("blob_len_max", limits.blob_len_max), "DATA is longer")?;
+    within(request.items.len(), ("items_max", limits.items_max), "the command has more items")?;
     for (index, item) in request.items.iter().enumerate() {
         let mut before = request.items[..index].iter();
         let unique = before.all(|other| (other.key, other.unit) != (item.key, item.unit));
@@ -262,7 +274,7 @@ fn check_terminate(request: &SessionRequest<'_>, limits: &Limits) -> Step<()> {
     for item in request.items {
         require(
             item.used.is_some() && item.requested.is_none() && item.min.is_none(),
-            "an item of TERMINATE has USED only",
+            "an item of TERMINATE has USED only: UPDATE asks for more",
         )?;
     }
     Ok(())

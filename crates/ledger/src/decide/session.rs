@@ -5,7 +5,7 @@ use super::draft::Draft;
 use super::due::bury;
 use super::room::check_room;
 use super::units::{Ask, Source, grant, release_item, settle};
-use super::{Outcome, Step, late, limit, reject};
+use super::{Outcome, Step, fields, late, limit, reject};
 use crate::digest::Body;
 use crate::{
     Answer, Cause, Code, Id, ItemAnswer, ItemAnswers, ItemAt, Op, PackedAnswer, Session, SessionAt,
@@ -327,9 +327,8 @@ fn find_or_add_items(
     }
     let known = session.items.len();
     if len > known {
-        if len > draft.limits.items_max {
-            return reject(Code::Invalid, "the session would have more items than items_max");
-        }
+        let bound = ("items_max", draft.limits.items_max);
+        fields::within(len, bound, "the session would have more items")?;
         for (position, item) in positions.iter().zip(request.items) {
             if usize::from(position.item) >= known {
                 draft.record(Op::AddItem { session: at, key: item.key, unit: item.unit });

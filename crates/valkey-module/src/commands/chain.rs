@@ -9,8 +9,8 @@ use scurry_engine::{ChainOutcome, Home, Homes, Slate};
 use scurry_ledger::Link;
 use scurry_resp::table::{Memory, behind};
 use scurry_resp::{
-    Chain, ChainScratch, OUT_OF_MEMORY, Reply, WRONG_TYPE, chain_answers, chain_rejection, chained,
-    parse_chain,
+    Chain, ChainScratch, OUT_OF_MEMORY, Reply, chain_answers, chain_rejection, chain_wrong_type,
+    chained, parse_chain,
 };
 use std::mem;
 
@@ -72,7 +72,7 @@ fn decide<'c>(
             chain_answers(reply, links, &room.answers, replayed);
         }
         ChainOutcome::Reject(rejection) => chain_rejection(reply, links, &rejection),
-        ChainOutcome::WrongType => reply.error(WRONG_TYPE),
+        ChainOutcome::WrongType { link } => chain_wrong_type(reply, links, link),
         ChainOutcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
     }
     desk.chain_room = room;

@@ -36,7 +36,7 @@ impl Store {
                 well_formed(|reply| chain_rejection(reply, links, refused));
                 assert_eq!(before, after, "a refusal changed something: {links:?}");
             }
-            ChainOutcome::WrongType => assert_eq!(before, after, "{links:?}"),
+            ChainOutcome::WrongType { .. } => assert_eq!(before, after, "{links:?}"),
             ChainOutcome::OutOfMemory => panic!("there is no bound on memory"),
         }
         if matches!(outcome, ChainOutcome::Answers { .. }) && !below {

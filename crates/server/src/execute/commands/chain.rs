@@ -4,8 +4,8 @@ use crate::execute::node::Node;
 use scurry_engine::ChainOutcome;
 use scurry_resp::table::Memory;
 use scurry_resp::{
-    Args, Chain, ChainScratch, OUT_OF_MEMORY, Reply, WRONG_TYPE, chain_answers, chain_rejection,
-    parse_chain,
+    Args, Chain, ChainScratch, OUT_OF_MEMORY, Reply, chain_answers, chain_rejection,
+    chain_wrong_type, parse_chain,
 };
 
 pub(crate) fn run(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
@@ -24,7 +24,7 @@ pub(crate) fn run(node: &mut Node, args: Args<'_>, reply: &mut Reply<'_>) {
                     chain_answers(reply, &links, answers, replayed);
                 }
                 ChainOutcome::Reject(rejection) => chain_rejection(reply, &links, &rejection),
-                ChainOutcome::WrongType => reply.error(WRONG_TYPE),
+                ChainOutcome::WrongType { link } => chain_wrong_type(reply, &links, link),
                 ChainOutcome::OutOfMemory => reply.error(OUT_OF_MEMORY),
             }
         }

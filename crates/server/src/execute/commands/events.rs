@@ -136,6 +136,15 @@ fn thread(node: &Node, client: &Client, request: &FollowRequest<'_>) -> Result<u
              changed each begins at 0"
         ));
     }
+    if let Some(account) = request.account
+        && slots.owner_of(account) != thread
+    {
+        return Err(format!(
+            "ERR thread {} has the events of account {}, and thread {thread} is asked for",
+            slots.owner_of(account),
+            account.escape_ascii()
+        ));
+    }
     if client.port == PortKind::Core && last > 0 && thread != node.core {
         return Err(format!(
             "ERR this port is that of thread {}: ask the main port for thread {thread}",
