@@ -79,7 +79,8 @@ pub enum Answer {
         code: Code,
         /// The session's version afterwards; 0 when it is not open afterwards.
         version: u64,
-        /// One per item of the request, in its order.
+        /// One per item of the request, in its order; where a limit denies a request without items one
+        /// for the whole of it, which tells the limit.
         items: ItemAnswers,
     },
 }

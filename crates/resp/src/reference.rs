@@ -65,8 +65,8 @@ and names are bulk strings. `replayed` is 1 when the request was a duplicate and
 given again, else 0; `final` is 1 when less was granted than requested, else 0. `version` is the
 account's version after the command was first executed; in the replies to RESERVE, UPDATE, TERMINATE
 and RELEASE it is the session's version, 0 when the session is not open afterwards. Maps are RESP3
-maps, in RESP2 flat arrays of key, value. A denied item, and a denied command with an amount, has one
-more element, the `cause`, where it is known:
+maps, in RESP2 flat arrays of key, value. A denied item, a denied command with an amount, and a
+RESERVE without items that a limit denies have one more element, the `cause`, where it is known:
 
 | cause | what is wrong | cure |
 |---|---|---|

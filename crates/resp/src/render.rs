@@ -32,14 +32,18 @@ pub fn answer(reply: &mut Reply<'_>, command: &Command<'_>, answer: &Answer, rep
             told(reply, *cause);
         }
         Answer::Session { code, version, items } => {
-            answer_head(reply, *code, replayed, *version, false);
             let requested: &[ItemRequest] = match command {
                 Command::Reserve(request)
                 | Command::Update(request)
                 | Command::Terminate(request) => request.items,
                 _ => &[],
             };
+            // A denial of a request without items.
+            let whole = items.first().filter(|_| requested.is_empty());
+            let cause = whole.map_or(Cause::None, |denied| denied.cause);
+            answer_head(reply, *code, replayed, *version, cause.word().is_some());
             item_answers(reply, requested, items);
+            told(reply, cause);
         }
     }
 }
@@ -125,7 +129,8 @@ fn tell(reply: &mut Reply<'_>, cause: Cause, word: &str) {
 }
 
 fn item_answers(reply: &mut Reply<'_>, requested: &[ItemRequest], answers: &[ItemAnswer]) {
-    debug_assert_eq!(requested.len(), answers.len(), "one answer per item, in their order");
+    let each = requested.is_empty() || requested.len() == answers.len();
+    debug_assert!(each, "one answer per item, in their order");
     reply.array(requested.len().min(answers.len()));
     for (item, answer) in requested.iter().zip(answers) {
         reply.array(5 + usize::from(answer.cause.word().is_some()));

@@ -3,7 +3,7 @@
 use crate::Op;
 use crate::model::calendar::Zone;
 use scurry_ledger::{
-    Account, Answer, Bucket, BucketNo, Change, Code, Counted, Item, ItemAnswer, ItemKey,
+    Account, Answer, Bucket, BucketNo, Cause, Change, Code, Counted, Item, ItemAnswer, ItemKey,
     ItemRequest, Limit, Name, Session, Time, TombstoneKind, WindowEntry,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -163,7 +163,11 @@ pub(crate) fn transition(
         let before = if matches!(op, Op::Reserve(_)) { None } else { before };
         let request = op.request().map(|request| (request.request, request.items.as_slice()));
         if let Some((number, listed)) = request {
-            ensure(items.len() == listed.len(), || "an answer per item".to_string())?;
+            let is_told = items.iter().any(|item| matches!(item.cause, Cause::Limit(_)));
+            let of_whole = usize::from(listed.is_empty() && *code == Code::CreditLimitReached);
+            let each = || "an answer per item, or the limit that denies all".to_string();
+            ensure(items.len() == listed.len() + of_whole, each)?;
+            ensure(of_whole == 0 || is_told, each)?;
             for (asked, given) in listed.iter().zip(items) {
                 let may_be_late = !matches!(op, Op::Terminate(_));
                 item(before, after, own, (number, asked, given), may_be_late)?;

@@ -99,6 +99,9 @@ pub(crate) struct SessionAnswer {
     /// The session's version; 0 when it is not open afterwards.
     pub(super) version: i64,
     pub(super) items: Vec<ItemAnswer>,
+    /// Of a request without items.
+    #[serde(flatten)]
+    pub(super) why: Why,
 }
 
 #[derive(Serialize, JsonSchema)]

@@ -60,7 +60,7 @@ pub(super) fn checked(reply: &Value) -> Option<Answer> {
 }
 
 pub(super) fn session(reply: &Value) -> Option<Answer> {
-    let SessionReply { code, replayed, version, items } = SessionReply::read(reply)?;
+    let SessionReply { code, replayed, version, items, cause } = SessionReply::read(reply)?;
     let items = items.into_iter().map(|item| ItemAnswer {
         key: item.key,
         code: item.code.name(),
@@ -70,7 +70,8 @@ pub(super) fn session(reply: &Value) -> Option<Answer> {
         why: why(item.cause),
     });
     let items = items.collect();
-    let body = Body::Session(SessionAnswer { code: code.name(), replayed, version, items });
+    let (code_name, why) = (code.name(), why(cause));
+    let body = Body::Session(SessionAnswer { code: code_name, replayed, version, items, why });
     Some(Answer { code, replayed, body })
 }
 

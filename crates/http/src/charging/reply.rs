@@ -152,6 +152,8 @@ pub(crate) struct SessionReply {
     pub(crate) replayed: bool,
     pub(crate) version: i64,
     pub(crate) items: Vec<ItemReply>,
+    /// Cause of the denial of a request without items.
+    pub(crate) cause: Cause,
 }
 
 /// Outcome of one item.
@@ -184,6 +186,7 @@ impl SessionReply {
                     cause: item.cause()?,
                 })
             })?,
+            cause: reader.cause()?,
         })
     }
 }

@@ -44,8 +44,12 @@ pub(super) fn reserve(
         return Ok(refuse(draft, request, body, Code::ServiceDenied, items));
     }
     if let Some(limit) = limit::closed_to_sessions(draft.account(), draft.now) {
-        let items = deny_all(request, Code::CreditLimitReached, Cause::Limit(limit));
-        return Ok(refuse(draft, request, body, Code::CreditLimitReached, items));
+        let (code, cause) = (Code::CreditLimitReached, Cause::Limit(limit));
+        let mut items = deny_all(request, code, cause);
+        if items.is_empty() {
+            items.push(ItemAnswer::denied(code, cause));
+        }
+        return Ok(refuse(draft, request, body, code, items));
     }
     let before = draft.mark_if(request.close_on_denial);
     let at = open(draft, request);

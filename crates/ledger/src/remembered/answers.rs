@@ -30,7 +30,7 @@ pub struct StoredAnswer {
     pub code: Code,
     /// The session's version in the answer.
     pub version: u64,
-    /// One per item of the request, in its order.
+    /// One per item of the request, in its order, or one for a request without items (`Answer::Session`).
     pub items: ItemAnswers,
 }
 

@@ -94,8 +94,10 @@ pub fn value_of(op: &Op, answer: &Answer, replayed: i128) -> Value {
                 ];
                 Value::Array(row.into_iter().chain(told_cause(given.cause)).collect())
             };
-            let items = asked.iter().zip(items).map(item).collect();
-            vec![word(code.name()), Value::Int(replayed), int(*version), Value::Array(items)]
+            let whole = items.first().filter(|_| asked.is_empty());
+            let rows = Value::Array(asked.iter().zip(items).map(item).collect());
+            let told = [word(code.name()), Value::Int(replayed), int(*version), rows];
+            told.into_iter().chain(whole.and_then(|denied| told_cause(denied.cause))).collect()
         }
     })
 }

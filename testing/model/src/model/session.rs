@@ -168,7 +168,8 @@ pub(super) fn reserve(
     if let Some(limit) = state.closed_to_sessions(now) {
         let (code, cause) = (Code::CreditLimitReached, Cause::Limit(name(&limit)));
         let denied = ItemAnswer { code, granted: 0, last: true, uncollected: 0, cause };
-        return deny(state, code, request.items.iter().map(|_| denied).collect());
+        let count = request.items.len().max(1);
+        return deny(state, code, (0..count).map(|_| denied).collect());
     }
     let before = state.clone();
     let validity = request.validity_ms.unwrap_or(limits.validity_ms_default);
