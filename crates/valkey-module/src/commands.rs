@@ -108,7 +108,7 @@ fn execute(context: &Context, names: &[Name<'_>], room: &mut Room) {
             let protocol = if context.is_resp3() { Protocol::Resp3 } else { Protocol::Resp2 };
             let mut reply = Reply::new(formed, protocol);
             let key = open(context, spec, names);
-            match take(names, requests) {
+            match take(spec, names, requests) {
                 Some(len_max) => reply.error(format_args!(
                     "INVALID 10 the arguments are longer than {len_max} bytes"
                 )),
@@ -142,9 +142,14 @@ fn open<'c>(context: &'c Context, spec: &Spec, names: &[Name<'c>]) -> Option<Ope
     Some(key)
 }
 
-/// Takes the arguments, or gives the bound that they break: those of our own server.
-fn take(names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
-    let RequestLimits { argument_len_max, request_len_max, .. } = RequestLimits::default();
+/// Takes the arguments, or gives the bound that they break: those of our own server. What was decided
+/// elsewhere is not refused here: an account may be longer than what a client may send.
+fn take(spec: &Spec, names: &[Name<'_>], requests: &mut Requests) -> Option<usize> {
+    let any = u32::MAX as usize;
+    let (argument_len_max, request_len_max) = match (spec.id, RequestLimits::default()) {
+        (CommandId::Node(_), _) => (any, any),
+        (_, of_clients) => (of_clients.argument_len_max, of_clients.request_len_max),
+    };
     let (mut longest, mut sum) = (0, 0usize);
     requests.push(names.iter().map(|name| {
         let bytes = name.bytes();

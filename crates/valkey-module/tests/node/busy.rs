@@ -61,6 +61,35 @@ fn a_busy_account_survives_files_of_every_kind() {
 }
 
 #[test]
+fn an_account_longer_than_a_client_may_send_survives_a_rewritten_file_of_commands() {
+    for product in products() {
+        let settings = ["--appendonly", "yes", "--save", "", "--aof-use-rdb-preamble", "no"];
+        let node = Node::with(product, &settings);
+        let mut client = node.connect();
+        client.expect("SCUR.CREATE tenant BUCKET main cent 100000", "[OK, 1]");
+        // Each is remembered in about a hundred bytes.
+        for number in 0..12_000 {
+            let said = client.ask(&format!("SCUR.DEBIT tenant {number:064} cent 1"));
+            assert!(said.starts_with("[OK, 0, "), "{said}");
+        }
+        assert!(client.bytes("SCUR.DUMP tenant").len() > 1024 * 1024);
+        let digest = client.digest("tenant");
+        client.ask("BGREWRITEAOF");
+        client.until("INFO persistence", |info| {
+            info.contains("aof_rewrite_in_progress:0")
+                && info.contains("aof_rewrite_scheduled:0")
+                && info.contains("aof_last_bgrewrite_status:ok")
+                && !info.contains("aof_rewrites:0")
+        });
+        let node = node.crash_and_restart();
+        let mut client = node.connect();
+        assert_eq!(client.digest("tenant"), digest, "{product:?}");
+        let again = client.ask(&format!("SCUR.DEBIT tenant {:064} cent 1", 7));
+        assert_eq!(again, "[OK, 1, 9, 1]", "{product:?}");
+    }
+}
+
+#[test]
 fn a_busy_account_is_copied_moved_and_freed_as_one() {
     for product in products() {
         let node = Node::start(product);
