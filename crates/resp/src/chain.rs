@@ -5,7 +5,7 @@
 use crate::grammar::parse_command;
 use crate::options::{Options, is};
 use crate::table::{CommandId, Memory, SCUR, ScurWriteId, Spec, behind};
-use crate::{Args, CROSS_SLOT, Fault, Scratch, parse_integer, slot};
+use crate::{Args, CHAIN_CROSS_SLOT, Fault, Scratch, parse_integer, slot};
 use scurry_ledger::{CHAIN_MAX, Code, Link};
 use std::fmt;
 
@@ -49,7 +49,7 @@ impl fmt::Display for ChainFault<'_> {
                 fault.explain(f)
             }
             ChainFault::InChain(fault) => fault.fmt(f),
-            ChainFault::CrossSlot => f.write_str(CROSS_SLOT),
+            ChainFault::CrossSlot => f.write_str(CHAIN_CROSS_SLOT),
         }
     }
 }

@@ -62,4 +62,4 @@ pub use requests::Requests;
 pub use scratch::{LowRequest, Scratch};
 pub use slot::{SLOTS, slot};
 pub use statement_request::{StatementRequest, parse_statement};
-pub use words::{CROSS_SLOT, OUT_OF_MEMORY, WRONG_TYPE};
+pub use words::{CHAIN_CROSS_SLOT, CROSS_SLOT, OUT_OF_MEMORY, WRONG_TYPE};

@@ -7,3 +7,6 @@ pub const OUT_OF_MEMORY: &str = "OOM command not allowed when used memory > 'max
 
 /// The error of keys of several hash slots, as nodes of a cluster have it.
 pub const CROSS_SLOT: &str = "CROSSSLOT Keys in request don't hash to the same slot";
+/// The same of a chain: its accounts are of one slot everywhere.
+pub const CHAIN_CROSS_SLOT: &str = "CROSSSLOT Keys in request don't hash to the same slot: all accounts of a \
+     chain have to, so give them one hash tag, such as {org-7}:team-1 and {org-7}:key-9";

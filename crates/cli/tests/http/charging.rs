@@ -18,7 +18,9 @@ fn a_bucket_is_refilled_as_it_is_told_and_an_account_created_once() {
         "allowance":{"period":"day","offset_minutes":60,"amount":50}}]}"#;
     let first = door.ask_once("PUT /v1/accounts/alice", "c1", body);
     let again = door.ask_once("PUT /v1/accounts/alice", "c1", body);
-    assert_eq!((first.status, &again.body), (201, &first.body));
+    let done = |replayed: bool, version: u64| json!({"code": "OK", "replayed": replayed, "version": version});
+    assert_eq!((first.status, first.body), (201, done(false, 1)));
+    assert_eq!((again.status, again.body), (201, done(true, 1)));
     let conflict = door.ask("PUT /v1/accounts/alice", &[], body);
     assert_eq!(conflict.status, 409);
     let allowance =
@@ -39,9 +41,11 @@ fn a_bucket_is_refilled_as_it_is_told_and_an_account_created_once() {
     assert!(allowance().is_null());
     let suspended =
         door.ask_once("PUT /v1/accounts/alice/status", "s1", r#"{"status":"suspended"}"#);
-    door.ask("PUT /v1/accounts/alice/status", &[], r#"{"status":"active"}"#);
+    assert_eq!((suspended.status, suspended.body), (200, done(false, 4)));
+    let active = door.ask("PUT /v1/accounts/alice/status", &[], r#"{"status":"active"}"#);
+    assert_eq!(active.body, done(false, 5));
     let late = door.ask_once("PUT /v1/accounts/alice/status", "s1", r#"{"status":"suspended"}"#);
-    assert_eq!((late.status, late.body), (200, suspended.body));
+    assert_eq!((late.status, late.body), (200, done(true, 4)));
     assert_eq!(door.ask("GET /v1/accounts/alice", &[], "").body["status"], "active");
 }
 

@@ -5,7 +5,8 @@ use crate::access::{CHEAP, settings};
 use crate::store::{Directory, kill};
 use crate::support::{Client, Server};
 
-const CROSS_SLOT: &str = "-CROSSSLOT Keys in request don't hash to the same slot\r\n";
+const CROSS_SLOT: &str = "-CROSSSLOT Keys in request don't hash to the same slot: all accounts of a chain \
+                          have to, so give them one hash tag, such as {org-7}:team-1 and {org-7}:key-9\r\n";
 
 /// A transfer of 30 cents by the transaction of this id.
 fn transfer(id: &str) -> String {

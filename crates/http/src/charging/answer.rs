@@ -61,6 +61,8 @@ enum ChainedAnswer {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Done {
     pub(super) code: &'static str,
+    /// The request was a duplicate: this is the stored answer. Only one with a key can be.
+    pub(super) replayed: bool,
     /// The account's version afterwards.
     pub(super) version: i64,
 }

@@ -36,10 +36,10 @@ fn why(cause: Cause) -> Why {
 
 pub(super) fn done(reply: &Value) -> Option<Answer> {
     let mut reader = Reader::of(reply)?;
-    let code = reader.code()?;
-    let body = Body::Done(Done { code: code.name(), version: reader.integer()? });
+    let (code, version) = (reader.code()?, reader.integer()?);
     // Only the answer to a request with a key says it.
     let replayed = reader.flag().unwrap_or(false);
+    let body = Body::Done(Done { code: code.name(), replayed, version });
     Some(Answer { code, replayed, body })
 }
 

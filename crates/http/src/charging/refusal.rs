@@ -166,7 +166,11 @@ mod tests {
                 Some("/buckets"),
             ),
             ("the counter has another unit", r#"{"items":[{"unit":"x"}]}"#, Some("/items/0/unit")),
-            ("more identities than identities_max", r#"{"identities":{}}"#, Some("/identities")),
+            (
+                "identities_max 8: the account would have more identities",
+                r#"{"identities":{}}"#,
+                Some("/identities"),
+            ),
             ("something else", r#"{"unit":"x"}"#, None),
             (
                 "command 2, account a: TO must be in the future",

@@ -3,7 +3,7 @@
 use super::draft::Draft;
 use super::due::expire_due;
 use super::transaction::{Done, check_body, check_room, remember};
-use super::{Outcome, Step, reject};
+use super::{Outcome, Step, fields, reject};
 use crate::digest::Body;
 use crate::{
     Allowance, Answer, BucketAttributes, BucketNo, BucketTerms, Code, Create, Cycle, Id, Name, Op,
@@ -115,11 +115,11 @@ pub(super) fn status(
         draft.record(Op::EndAllowance(bucket));
     }
     for (kind, value) in identities {
-        let known = draft.account().identities.iter().any(|identity| identity.kind == *kind);
-        let full = draft.account().identities.len() >= draft.limits.identities_max;
-        if full && !known && !value.is_empty() {
+        let identities = &draft.account().identities;
+        if !value.is_empty() && !identities.iter().any(|identity| identity.kind == *kind) {
             let bound = ("identities_max", draft.limits.identities_max);
-            return draft.busy(bound, None, "the account has as many as allowed: remove one");
+            let why = "the account would have more identities: remove one first, by an empty value";
+            fields::within(identities.len() + 1, bound, why)?;
         }
         set_identity(draft, *kind, value);
     }

@@ -123,11 +123,10 @@ fn check_item_amounts(items: &[ItemAmount], limits: &Limits) -> Step<()> {
 fn check_create(create: &Create<'_>, limits: &Limits, now: Time) -> Step<()> {
     create.txn.map_or(Ok(()), transaction_id)?;
     require(create.status != Status::Closed, "an account begins active or suspended")?;
-    require(
-        create.identities.len() <= limits.identities_max,
-        "more identities than identities_max",
-    )?;
-    require(create.buckets.len() <= limits.buckets_max, "more buckets than buckets_max")?;
+    let identities_max = ("identities_max", limits.identities_max);
+    within(create.identities.len(), identities_max, "the account would have more identities")?;
+    let buckets_max = ("buckets_max", limits.buckets_max);
+    within(create.buckets.len(), buckets_max, "the account would have more buckets")?;
     for (index, (kind, value)) in create.identities.iter().enumerate() {
         require(Id::is_id(value), IDENTITY)?;
         let unique = create.identities[..index].iter().all(|(other, _)| other != kind);

@@ -50,7 +50,10 @@ fn nothing_is_done_when_one_command_is_refused() {
             ("{b}3 4 DEBIT t cent 1", "!WRONGTYPE"),
             ("{b}4 4 DEBIT t cent 1", "!UNKNOWN_ACCOUNT 20 command 2, account {b}4: "),
             ("{b}1 4 DEBIT u cent 1", "!INVALID 10 command 2, account {b}1: "),
-            ("{c}1 4 DEBIT t cent 1", "!CROSSSLOT"),
+            (
+                "{c}1 4 DEBIT t cent 1",
+                "!CROSSSLOT Keys in request don't hash to the same slot: all accounts",
+            ),
             ("{b}2 9 DEBIT t cent 1", "!INVALID 10 command 2, account {b}2: "),
         ] {
             let said = client.ask(&format!("SCUR.CHAIN {{b}}1 4 DEBIT t cent 1 {rest}"));

@@ -151,7 +151,7 @@ pub(super) fn status(
             state.identities.remove(kind.as_str());
         } else {
             state.identities.insert(kind.as_str().to_string(), id(value)?);
-            require(state.identities.len() <= context.limits.identities_max, Code::Busy)?;
+            require(state.identities.len() <= context.limits.identities_max, Code::Invalid)?;
         }
     }
     state.status = status;

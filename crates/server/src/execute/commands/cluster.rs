@@ -6,7 +6,7 @@ use crate::execute::node::Node;
 use crate::net::port::PortKind;
 use crate::shared::Shared;
 use scurry_resp::table::{Spec, Spread};
-use scurry_resp::{Args, CROSS_SLOT, Reply, SLOTS, slot};
+use scurry_resp::{Args, CHAIN_CROSS_SLOT, CROSS_SLOT, Reply, SLOTS, slot};
 use std::fmt::Write;
 
 /// The error for keys that this connection's port does not serve, none when it does.
@@ -25,16 +25,22 @@ pub(crate) fn redirection(
     if client.port == PortKind::Main {
         let crosses =
             spec.spread == Spread::One && slots.any(|slot| map.owner(slot) != map.owner(first));
-        return crosses.then(|| CROSS_SLOT.to_owned());
+        return crosses.then(|| cross_slot(spec));
     }
     if slots.any(|slot| slot != first) {
-        return Some(CROSS_SLOT.to_owned());
+        return Some(cross_slot(spec));
     }
     let owner = map.owner(first);
     (owner != node.core).then(|| {
         let (ip, port) = (address(node, client), port(&node.shared, owner));
         format!("MOVED {first} {ip}:{port}")
     })
+}
+
+/// The error for keys of several slots: of a chain with its rule.
+#[cold]
+fn cross_slot(spec: &Spec) -> String {
+    if spec.keys_move { CHAIN_CROSS_SLOT } else { CROSS_SLOT }.to_owned()
 }
 
 /// The address that this client has reached the server at: its other ports are there as well.
