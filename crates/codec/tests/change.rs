@@ -72,8 +72,15 @@ fn unhex(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn version_2_is_pinned() {
-    expect_test::expect_file!["golden/change-v2.hex"].assert_eq(&hex(&encode(&every_op())));
+fn version_3_is_pinned() {
+    expect_test::expect_file!["golden/change-v3.hex"].assert_eq(&hex(&encode(&every_op())));
+}
+
+#[test]
+fn version_2_has_two_ops_with_longer_fields() {
+    let bytes = unhex(include_str!("golden/change-v2.hex"));
+    assert_eq!(decode(&bytes), Ok(every_op()));
+    assert!(encode(&every_op()).len() < bytes.len());
 }
 
 #[test]
@@ -145,8 +152,8 @@ fn errors_say_what_is_wrong() {
     assert_eq!(refused(&[]), "change is damaged: the bytes end inside of something");
     assert_eq!(refused(&[0]), "change of unknown format 0");
     assert_eq!(
-        refused(&[3]),
-        "change written by a newer Scurry (format 3); this one reads up to 2"
+        refused(&[4]),
+        "change written by a newer Scurry (format 4); this one reads up to 3"
     );
     assert_eq!(refused(&at_zero(&[1, 99])), "change with an unknown op 99");
     assert_eq!(refused(&at_zero(&[1, 0])), "change with an unknown op 0");
@@ -228,6 +235,42 @@ fn numbers_of_every_width_come_back() {
             }
         }
     }
+}
+
+#[test]
+fn times_of_supervision_of_every_width_come_back() {
+    let numbers = [0, 1, 63, 64, 600_000, 1_200_000, i64::MAX - 1, i64::MAX, i64::MIN, -1];
+    for (validity_ms, tcc_ms) in numbers.iter().flat_map(|a| numbers.map(|b| (*a, b))) {
+        for deadline in [AT, Time(AT.0.wrapping_add(tcc_ms)), Time(i64::MAX), Time(i64::MIN)] {
+            let ops = vec![Op::Supervise { session: SessionAt(0), validity_ms, tcc_ms, deadline }];
+            let change = Change { at: AT, ops };
+            assert_eq!(decode(&encode(&change)), Ok(change));
+        }
+    }
+}
+
+#[test]
+fn usual_times_of_supervision_take_a_byte_each() {
+    let supervise = |tcc_ms, deadline: i64| Op::Supervise {
+        session: SessionAt(0),
+        validity_ms: 100,
+        tcc_ms,
+        deadline: Time(AT.0 + deadline),
+    };
+    let len = |op| encode(&Change { at: AT, ops: vec![op] }).len();
+    let usual = len(supervise(200, 200));
+    assert_eq!(usual, len(Op::Forget) + 4);
+    assert!(len(supervise(900, 900)) > usual && len(supervise(200, 900)) > usual);
+}
+
+#[test]
+fn a_stored_answer_that_is_not_whole_is_refused() {
+    for behind in [&[][..], &[0; 8], &[0; 9], &[4, 0, 0, 0, 0, 0, 0, 0, 7, 0]] {
+        let op = [&[26, 0, 5, behind.len() as u8], behind, &[8]].concat();
+        let bytes = [&[3, 0, 1][..], &op].concat();
+        assert_eq!(decode(&bytes), Err(ChangeError::Malformed(Malformed::Answer)), "{behind:?}");
+    }
+    assert!(decode(&[3, 0, 1, 26, 0, 5, 10, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 8]).is_ok());
 }
 
 #[test]

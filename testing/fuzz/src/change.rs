@@ -1,4 +1,4 @@
-//! The bytes of a Change: none make the decoder panic, a Change has one form (of version 1, which is
+//! The bytes of a Change: none make the decoder panic, a Change has one form (of versions 1 and 2, which are
 //! only read, any that can be read), and what was read before into the same buffer leaves no trace.
 
 use scurry_codec::{ChangeError, decode_change, encode_change};
@@ -13,7 +13,7 @@ pub fn check(data: &[u8]) {
 pub(crate) fn one_form(data: &[u8]) -> Result<Change, ChangeError> {
     let mut change = Change { at: Time(7), ops: vec![Op::Forget; data.len() % 3] };
     decode_change(data, &mut change)?;
-    if data[0] == 1 {
+    if data[0] < 3 {
         return Ok(change);
     }
     let mut bytes = Vec::new();

@@ -63,6 +63,11 @@ pub(super) const VALID_FROM: u8 = 1;
 pub(super) const VALID_TO: u8 = 2;
 pub(super) const FLOOR: u8 = 4;
 
+/// The Tcc that goes with a validity where none is given.
+pub(super) fn twice(validity_ms: i64) -> i64 {
+    validity_ms.wrapping_mul(2)
+}
+
 /// Writes an op, and notes the bucket that it names.
 #[inline]
 pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
@@ -87,12 +92,16 @@ pub(super) fn put(pen: &mut Pen<'_>, op: &Op, at: Time, touched: &mut Touched) {
         Op::Supervise { session, validity_ms, tcc_ms, deadline } => pen.fields(|line| {
             put_session(line, number::SUPERVISE, *session);
             line.amount(*validity_ms);
-            line.amount(*tcc_ms);
-            line.time(*deadline, at);
+            // Mostly twice that, and it begins now: a byte each.
+            line.signed(tcc_ms.wrapping_sub(twice(*validity_ms)));
+            line.time(*deadline, Time(at.0.wrapping_add(*tcc_ms)));
         }),
         Op::StoreAnswer { session, answer, answers_max } => {
-            pen.fields(|line| put_session(line, number::STORE_ANSWER, *session));
-            pen.string(answer.as_bytes());
+            pen.fields(|line| {
+                put_session(line, number::STORE_ANSWER, *session);
+                line.varint(u64::from(answer.request()));
+            });
+            pen.string(answer.behind_request());
             pen.byte(*answers_max);
         }
         Op::NameSession(id) => {

@@ -1,9 +1,9 @@
 //! Reads an op.
 
 use super::limit::{take_limit, take_period, take_threshold};
-use super::op::{FLOOR, VALID_FROM, VALID_TO, number};
+use super::op::{FLOOR, VALID_FROM, VALID_TO, number, twice};
 use super::remembered::{take_denied, take_items_debited, take_tombstone, take_transaction};
-use super::{ChangeError, Facts};
+use super::{ChangeError, Facts, Fields};
 use crate::Malformed;
 use crate::cursor::Cursor;
 use alloc::boxed::Box;
@@ -17,7 +17,7 @@ use scurry_ledger::{
 #[inline]
 pub(super) fn take(
     from: &mut Cursor<'_>,
-    at: Time,
+    (at, fields): (Time, Fields),
     facts: &mut impl Facts,
 ) -> Result<(), ChangeError> {
     match from.byte()? {
@@ -44,17 +44,27 @@ pub(super) fn take(
             direct: from.amount()?,
             uncollected: from.amount()?,
         }),
-        number::SUPERVISE => facts.take(Op::Supervise {
-            session: take_session(from)?,
-            validity_ms: from.amount()?,
-            tcc_ms: from.amount()?,
-            deadline: from.time(at)?,
-        }),
-        number::STORE_ANSWER => facts.take(Op::StoreAnswer {
-            session: take_session(from)?,
-            answer: PackedAnswer::from_bytes(from.string()?).ok_or(Malformed::Answer)?,
-            answers_max: from.byte()?,
-        }),
+        number::SUPERVISE => {
+            let (session, validity_ms) = (take_session(from)?, from.amount()?);
+            let (tcc_ms, begin) = match fields {
+                Fields::Short => {
+                    let tcc_ms = twice(validity_ms).wrapping_add(from.signed()?);
+                    (tcc_ms, Time(at.0.wrapping_add(tcc_ms)))
+                }
+                Fields::Long => (from.amount()?, at),
+            };
+            let deadline = from.time(begin)?;
+            facts.take(Op::Supervise { session, validity_ms, tcc_ms, deadline });
+        }
+        number::STORE_ANSWER => {
+            let session = take_session(from)?;
+            let answer = match fields {
+                Fields::Short => PackedAnswer::of_request(from.narrow()?, from.string()?),
+                Fields::Long => PackedAnswer::from_bytes(from.string()?),
+            };
+            let (answer, answers_max) = (answer.ok_or(Malformed::Answer)?, from.byte()?);
+            facts.take(Op::StoreAnswer { session, answer, answers_max });
+        }
         number::NAME_SESSION => facts.take(Op::NameSession(from.id()?)),
         number => {
             // On a copy: who has no address stays in registers.

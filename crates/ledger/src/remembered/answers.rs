@@ -8,7 +8,9 @@ use super::pack::{self, Packed, Reader};
 use crate::{Code, ItemAnswer, ItemAnswers};
 use smallvec::SmallVec;
 
-const HEAD_LEN: usize = 2 + 4 + 8 + 1;
+/// Bytes of an entry's length and request number, and of all that stands before the version.
+const REQUEST_END: usize = 2 + 4;
+const HEAD_LEN: usize = REQUEST_END + 8 + 1;
 
 /// The stored answers of one open session, in the order of their request numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -219,12 +221,33 @@ impl PackedAnswer {
     /// The answer of these bytes, as [`PackedAnswer::as_bytes`] gave them; `None` when they are
     /// not one whole answer.
     pub fn from_bytes(bytes: &[u8]) -> Option<PackedAnswer> {
-        let (_, entry) = split(bytes)?;
-        let (&code, rest) = bytes.get(HEAD_LEN - 1..)?.split_first()?;
-        let whole = entry.len() == bytes.len()
+        PackedAnswer(Packed::from_slice(bytes)).checked()
+    }
+
+    /// The answer to a request of these bytes, as [`PackedAnswer::behind_request`] gave them; `None`
+    /// when they are not those of one whole answer.
+    pub fn of_request(request: u32, behind: &[u8]) -> Option<PackedAnswer> {
+        let len = u16::try_from(REQUEST_END + behind.len()).ok()?;
+        let mut out = Packed::from_slice(&[0; REQUEST_END]);
+        out[..2].copy_from_slice(&len.to_le_bytes());
+        out[2..].copy_from_slice(&request.to_le_bytes());
+        out.extend_from_slice(behind);
+        PackedAnswer(out).checked()
+    }
+
+    /// The answer, where its bytes are one whole answer.
+    fn checked(self) -> Option<PackedAnswer> {
+        let (_, entry) = split(&self.0)?;
+        let (&code, rest) = self.0.get(HEAD_LEN - 1..)?.split_first()?;
+        let whole = entry.len() == self.0.len()
             && pack::is_code(code)
             && pack::items_are_whole(pack::skip_varint(rest)?);
-        whole.then(|| PackedAnswer(Packed::from_slice(bytes)))
+        whole.then_some(self)
+    }
+
+    /// The packed bytes behind the request number, for codecs.
+    pub fn behind_request(&self) -> &[u8] {
+        &self.0[REQUEST_END..]
     }
 
     /// The request number.
