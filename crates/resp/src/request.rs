@@ -175,18 +175,24 @@ fn count(line: &[u8]) -> Count {
     }
 }
 
-/// The head of an argument of 1 to 99 bytes, where one begins here: its length, and that of the
-/// argument.
+/// The longest argument that [`short_head`] knows the head of, bytes.
+const SHORT_LEN_MAX: usize = 99;
+
+/// The head of an argument of 1 to 99 bytes, where one begins here and eight bytes have arrived: its
+/// length, and that of the argument. All of it is compared as one word.
 #[inline]
 fn short_head(input: &[u8]) -> Option<(usize, usize)> {
-    let digit = |byte: u8| usize::from(byte.wrapping_sub(b'0'));
-    match *input.first_chunk::<5>()? {
-        [b'$', ones @ b'1'..=b'9', b'\r', b'\n', _] => Some((4, digit(ones))),
-        [b'$', tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n'] => {
-            Some((5, 10 * digit(tens) + digit(ones)))
-        }
-        _ => None,
+    const ONE_DIGIT: u64 = u64::from_le_bytes(*b"$0\r\n\0\0\0\0");
+    const TWO_DIGITS: u64 = u64::from_le_bytes(*b"$00\r\n\0\0\0");
+    let word = u64::from_le_bytes(*input.first_chunk::<8>()?);
+    // What differs, the first digit in front: more than digits where the rest is not as it should be.
+    let one = ((word ^ ONE_DIGIT) as u32).rotate_right(8);
+    if one.wrapping_sub(1) < 9 {
+        return Some((4, one as usize));
     }
+    let two = ((word ^ TWO_DIGITS) << 24).rotate_right(32);
+    let (tens, ones) = (two & 0xff, two >> 8);
+    (tens.wrapping_sub(1) < 9 && ones < 10).then(|| (5, (10 * tens + ones) as usize))
 }
 
 /// Before AUTH longer arguments are refused than these, so they need not be asked about it.
@@ -317,17 +323,20 @@ impl Parser {
     ) -> Parsed {
         let request_len_max = bounded(limits.request_len_max, authenticated);
         let mut position = self.position;
+        // Where short arguments are within the bounds.
+        let near = match limits.argument_len_max {
+            ..SHORT_LEN_MAX => &[],
+            _ => &input[..input.len().min(request_len_max)],
+        };
         let missing = loop {
             if remaining == 0 {
                 return Parsed::Request(position);
             }
             // The common case: a short argument that has arrived in full.
-            if let Some((head, len)) = short_head(&input[position..])
+            if let Some((head, len)) = near.get(position..).and_then(short_head)
                 && let start = position + head
                 && let end = start + len
-                && input.get(end..end + 2) == Some(b"\r\n")
-                && len <= limits.argument_len_max
-                && end + 2 <= request_len_max
+                && near.get(end..end + 2) == Some(b"\r\n")
             {
                 self.spans.push(Span::new(start, len));
                 position = end + 2;

@@ -186,10 +186,12 @@ impl<T: Remembered> Records<T> {
         let len = HEAD_LEN + id.len() + payload.len();
         let at = self.offset_after(forget_at);
         let behind = self.bytes.len() - at;
+        let mut head = [0; HEAD_LEN];
+        head[..2].copy_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
+        head[2..8].copy_from_slice(&forget_at.0.to_le_bytes()[..6]);
+        head[8] = u8::try_from(id.len()).unwrap_or(u8::MAX);
         self.bytes.reserve(len);
-        self.bytes.extend_from_slice(&u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes());
-        self.bytes.extend_from_slice(&forget_at.0.to_le_bytes()[..6]);
-        self.bytes.push(u8::try_from(id.len()).unwrap_or(u8::MAX));
+        self.bytes.extend_from_slice(&head);
         self.bytes.extend_from_slice(id);
         self.bytes.extend_from_slice(&payload);
         if behind > 0 {
