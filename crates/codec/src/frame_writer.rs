@@ -184,6 +184,21 @@ impl FrameWriter {
         self.begin();
     }
 
+    /// Goes on behind frames that another writer has made: `next` is the sequence of the next record, and no
+    /// frame is older than `at` from now on.
+    ///
+    /// # Panics
+    /// When there is a record or a frame here, or `next` was given before: a sequence would be lost.
+    pub fn skip_to(&mut self, next: u64, at: Time) {
+        let is_idle = self.open == 0 && self.is_empty();
+        assert!(
+            is_idle && next >= self.first,
+            "a writer follows others while it has written nothing"
+        );
+        self.first = next;
+        self.latest = self.latest.max(at);
+    }
+
     /// Gives the sealed frames in `out`, whose buffer is used from now on; what was in it is gone.
     pub fn take(&mut self, out: &mut Vec<u8>) {
         out.clear();

@@ -16,6 +16,7 @@ mod foreign;
 mod frame;
 mod frame_writer;
 mod framing;
+mod group_members;
 mod hash_key;
 mod header;
 mod image;
@@ -40,6 +41,7 @@ pub use foreign::{ForeignError, IMAGE_LEN_MAX, decode_foreign_account};
 pub use frame::{Frame, Framed, checked_frame, read_frame};
 pub use frame_writer::FrameWriter;
 pub use framing::{Checksum, FRAME_LEN_MAX, FrameError, LogFormat, Seal};
+pub use group_members::{GroupMember, GroupMembers, GroupMembersError};
 pub use hash_key::HashKey;
 pub use header::{FileKind, HeaderError};
 pub use image::{

@@ -2,12 +2,15 @@
 //! holds a whole store, with its lock, its manifest, and what says how far its logs had come.
 #![forbid(unsafe_code)]
 
+mod ballot;
 mod directory;
 mod fault;
 mod file;
+mod group_file;
 mod lock;
 mod manifest;
 mod reach;
+mod sealed;
 mod store;
 mod store_error;
 mod zeros;
@@ -15,6 +18,7 @@ mod zeros;
 pub use directory::Directory;
 pub use fault::os_error;
 pub use file::DiskFile;
+pub use group_file::GroupFile;
 pub use manifest::{FORMAT, Manifest};
 pub use reach::read_least;
 pub use store::{Store, read_manifest};

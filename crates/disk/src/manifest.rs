@@ -16,7 +16,7 @@
 //! Every format to come keeps the first line and the last, so that an old version tells a newer
 //! store from a damaged one.
 
-use crc::{CRC_32_ISCSI, Crc};
+use crate::sealed::{Unreadable, body_of, sealed};
 use scurry_engine::LogId;
 use std::fmt::Write;
 
@@ -31,8 +31,6 @@ const GENERATION_FIRST: u32 = 1;
 pub(crate) const LEN_MAX: u64 = 4_096;
 
 const TITLE: &str = "scurry store format ";
-const CRC_TITLE: &str = "crc32c ";
-const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
 
 /// The manifest of a store.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,13 +47,6 @@ pub struct Manifest {
     /// Positions of events begin with this much more than the generation: each restore raises it,
     /// because the same sequences come again with other changes.
     pub restored: u32,
-}
-
-/// Why bytes are no manifest.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Unreadable {
-    Damaged(&'static str),
-    Newer(u32),
 }
 
 impl Manifest {
@@ -97,22 +88,13 @@ impl Manifest {
         if restored > 0 {
             writeln!(text, "restored {restored}").expect("a string takes everything");
         }
-        let crc = CRC.checksum(text.as_bytes());
-        writeln!(text, "{CRC_TITLE}{crc:08x}").expect("a string takes everything");
-        text
+        sealed(text)
     }
 
     /// Reads what `to_text` wrote, and nothing else.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Manifest, Unreadable> {
         let damaged = Unreadable::Damaged;
-        let text = str::from_utf8(bytes).map_err(|_| damaged("it is not text"))?;
-        let without_end = text.strip_suffix('\n').ok_or(damaged("its end is missing"))?;
-        let last = without_end.rfind('\n').ok_or(damaged("lines are missing"))? + 1;
-        let (body, crc) = (&text[..last], &without_end[last..]);
-        let crc = crc.strip_prefix(CRC_TITLE).ok_or(damaged("its last line is no checksum"))?;
-        if crc != format!("{:08x}", CRC.checksum(body.as_bytes())) {
-            return Err(damaged("its checksum is not that of its lines"));
-        }
+        let body = body_of(bytes)?;
         let mut lines = body.lines();
         let mut field = |name: &str| lines.next()?.strip_prefix(name)?.strip_prefix(' ');
         let format = field(TITLE.trim_end()).and_then(|format| format.parse().ok());
@@ -135,7 +117,7 @@ impl Manifest {
             })
         };
         read()
-            .filter(|manifest| manifest.to_text() == text)
+            .filter(|manifest| manifest.to_text().as_bytes() == bytes)
             .ok_or(damaged("a line is not as it is written"))
     }
 }
@@ -151,11 +133,6 @@ mod tests {
         threads: 4,
         restored: 0,
     };
-
-    /// The text with this body and the checksum that belongs to it.
-    fn sealed(body: &str) -> String {
-        format!("{body}{CRC_TITLE}{:08x}\n", CRC.checksum(body.as_bytes()))
-    }
 
     #[test]
     fn the_format_is_what_it_was() {
@@ -218,17 +195,17 @@ mod tests {
 
     #[test]
     fn a_newer_format_is_told_from_damage() {
-        let newer = sealed("scurry store format 3\nsomething else\n");
+        let newer = sealed("scurry store format 3\nsomething else\n".to_owned());
         assert_eq!(Manifest::from_bytes(newer.as_bytes()), Err(Unreadable::Newer(3)));
-        let older = sealed("scurry store format 0\nsomething else\n");
+        let older = sealed("scurry store format 0\nsomething else\n".to_owned());
         assert!(matches!(Manifest::from_bytes(older.as_bytes()), Err(Unreadable::Damaged(_))));
     }
 
     #[test]
     fn only_what_is_written_is_read() {
         let text = MANIFEST.to_text();
-        let body = &text[..text.rfind(CRC_TITLE).expect("it has one")];
-        assert_eq!(sealed(body), text);
+        let body = body_of(text.as_bytes()).expect("it is whole");
+        assert_eq!(sealed(body.to_owned()), text);
         for (from, to) in [
             ("threads 4\n", ""),
             ("threads 4", "threads 0"),
@@ -239,7 +216,7 @@ mod tests {
             ("hash-seed", "hash"),
             ("\n", "\r\n"),
         ] {
-            let found = Manifest::from_bytes(sealed(&body.replacen(from, to, 1)).as_bytes());
+            let found = Manifest::from_bytes(sealed(body.replacen(from, to, 1)).as_bytes());
             assert!(matches!(found, Err(Unreadable::Damaged(_))), "{to:?}: {found:?}");
         }
     }

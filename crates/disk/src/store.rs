@@ -1,14 +1,18 @@
 //! The directory that holds a store: `LOCK`, `MANIFEST`, the files of each core in
-//! `g<generation>/<core>`, and `reach-g<generation>`, which says how far each had come.
+//! `g<generation>/<core>`, and `reach-g<generation>`, which says how far each had come. A node of a group has
+//! `GROUP` beside them, and `ballot-g<generation>` with the votes that it has given.
 
+use crate::ballot;
 use crate::directory::{Directory, FILE_MODE};
 use crate::fault::cannot;
 use crate::file::DiskFile;
+use crate::group_file::{GROUP_LEN_MAX, GroupFile};
 use crate::lock::Lock;
-use crate::manifest::{LEN_MAX, Manifest, Unreadable};
+use crate::manifest::{LEN_MAX, Manifest};
 use crate::reach::{self, read_least};
+use crate::sealed::Unreadable;
 use crate::store_error::StoreError;
-use scurry_engine::{Least, LogReach};
+use scurry_engine::{Least, LogBallot, LogReach};
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -18,6 +22,9 @@ const DIRECTORY_MODE: u32 = 0o700;
 const MANIFEST: &str = "MANIFEST";
 const MANIFEST_NEW: &str = "MANIFEST.new";
 const REACH_NEW: &str = "reach.new";
+const BALLOT_NEW: &str = "ballot.new";
+const GROUP: &str = "GROUP";
+const GROUP_NEW: &str = "GROUP.new";
 
 /// A locked store. Whoever starts an empty one writes how far its logs have come, which is nowhere,
 /// then its manifest, then the first core's directory: so data without a manifest is always damage,
@@ -87,6 +94,55 @@ impl Store {
         reach::open(&self.path, manifest, core)
     }
 
+    /// The identity of this node of a group; none in a store of one machine, and in an empty one. Errors:
+    /// it is damaged, or newer, or absent beside votes that were given.
+    pub fn group(&self) -> Result<Option<GroupFile>, StoreError> {
+        let path = self.path.join(GROUP);
+        let Some(bytes) = read_whole(&path, GROUP_LEN_MAX)? else {
+            return match begun(&self.path, ballot::has_begun)? {
+                None => Ok(None),
+                Some(left) => Err(StoreError::NoGroup { directory: self.path.clone(), left }),
+            };
+        };
+        match GroupFile::from_bytes(&bytes) {
+            Ok(file) => Ok(Some(file)),
+            Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedGroup { path, what }),
+            Err(Unreadable::Newer(found)) => Err(StoreError::NewerGroup { path, found }),
+        }
+    }
+
+    /// Replaces the identity of this node, and where others are. After a crash there is the old one or
+    /// this one; after this returns there is this one. In a new node it is written last, behind the manifest
+    /// and the ballot.
+    pub fn write_group(&self, group: &GroupFile) -> Result<(), StoreError> {
+        let (new, path) = (self.path.join(GROUP_NEW), self.path.join(GROUP));
+        Ok(self.replace(&new, &path, group.to_text().as_bytes())?)
+    }
+
+    /// Refuses a node of a group, for a server that was told of none.
+    pub fn refuse_group(&self) -> Result<(), StoreError> {
+        match self.group()? {
+            None => Ok(()),
+            Some(_) => Err(StoreError::Grouped { directory: self.path.clone() }),
+        }
+    }
+
+    /// Writes that this node has given no vote, for the logs of a new generation.
+    pub fn write_ballots(&self, manifest: &Manifest) -> Result<(), StoreError> {
+        let (new, path) =
+            (self.path.join(BALLOT_NEW), ballot::path_of(&self.path, manifest.generation));
+        Ok(self.replace(&new, &path, &ballot::bytes_of(manifest))?)
+    }
+
+    /// The vote that this node has given in the group of a core's log, and the place for those to come.
+    pub fn ballot(
+        &self,
+        manifest: &Manifest,
+        core: u16,
+    ) -> Result<LogBallot<DiskFile>, StoreError> {
+        ballot::open(&self.path, manifest, core)
+    }
+
     /// After a crash a file has its old bytes or these.
     fn replace(&self, new: &Path, path: &Path, bytes: &[u8]) -> io::Result<()> {
         let mut file = create(new).map_err(cannot("create", new))?;
@@ -119,6 +175,7 @@ impl Store {
         let path = self.path_of(generation);
         fs::remove_dir_all(&path).map_err(cannot("remove", &path))?;
         reach::remove(&self.path, generation)?;
+        ballot::remove(&self.path, generation)?;
         sync(&self.path)
     }
 
@@ -140,20 +197,12 @@ impl Store {
 /// Otherwise as [`Store::manifest`].
 pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     let path = directory.join(MANIFEST);
-    let mut bytes = Vec::new();
-    match File::open(&path) {
-        Ok(file) => {
-            file.take(LEN_MAX + 1).read_to_end(&mut bytes).map_err(cannot("read", &path))?;
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            let left = generations(directory)?.first().map(|number| format!("g{number}"));
-            return match left.map_or_else(|| begun_reach(directory), |left| Ok(Some(left)))? {
-                None => Ok(None),
-                Some(left) => Err(StoreError::NoManifest { directory: directory.to_owned(), left }),
-            };
-        }
-        Err(error) => return Err(cannot("open", &path)(error).into()),
-    }
+    let Some(bytes) = read_whole(&path, LEN_MAX)? else {
+        return match left_without_manifest(directory)? {
+            None => Ok(None),
+            Some(left) => Err(StoreError::NoManifest { directory: directory.to_owned(), left }),
+        };
+    };
     match Manifest::from_bytes(&bytes) {
         Ok(manifest) => Ok(Some(manifest)),
         Err(Unreadable::Damaged(what)) => Err(StoreError::DamagedManifest { path, what }),
@@ -161,12 +210,43 @@ pub fn read_manifest(directory: &Path) -> Result<Option<Manifest>, StoreError> {
     }
 }
 
-/// A file that says of logs which are gone, with their manifest, how far they had come.
-fn begun_reach(path: &Path) -> io::Result<Option<String>> {
+/// The bytes of a file, one more than `len_max` at most; none where there is no such file.
+fn read_whole(path: &Path, len_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    match File::open(path) {
+        Ok(file) => {
+            file.take(len_max + 1).read_to_end(&mut bytes).map_err(cannot("read", path))?;
+            Ok(Some(bytes))
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(cannot("open", path)(error)),
+    }
+}
+
+/// Something of a store that has lost its manifest: a directory with data, a file that says of logs which are
+/// gone how far they had come, or one that says which node this was.
+fn left_without_manifest(directory: &Path) -> io::Result<Option<String>> {
+    if let Some(number) = generations(directory)?.first() {
+        return Ok(Some(format!("g{number}")));
+    }
+    if let Some(reach) = begun(directory, reach::has_begun)? {
+        return Ok(Some(reach));
+    }
+    if directory.join(GROUP).exists() {
+        return Ok(Some(GROUP.to_owned()));
+    }
+    begun(directory, ballot::has_begun)
+}
+
+/// A file that has begun, as `has_begun` tells by the directory and its name.
+fn begun(
+    path: &Path,
+    has_begun: impl Fn(&Path, &str) -> io::Result<bool>,
+) -> io::Result<Option<String>> {
     for entry in fs::read_dir(path).map_err(cannot("list", path))? {
         let name = entry.map_err(cannot("list", path))?.file_name();
         if let Some(name) = name.to_str()
-            && reach::has_begun(path, name)?
+            && has_begun(path, name)?
         {
             return Ok(Some(name.to_owned()));
         }

@@ -1,8 +1,13 @@
 //! Why a store does not open, and what to do about it.
 
+use crate::group_file::GROUP_FORMAT;
 use scurry_engine::NoteError;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+/// The way out for a node that does not know what it has promised.
+const REJOIN: &str = "this node must join anew: move its directory away, and start it with an empty one, --join \
+                      and --replaces";
 
 /// A store that is not opened, or whose manifest is not read or written.
 #[derive(Debug, thiserror::Error)]
@@ -87,6 +92,59 @@ pub enum StoreError {
         path.display()
     )]
     Reach {
+        /// The file.
+        path: PathBuf,
+        /// The reason.
+        source: NoteError,
+    },
+    /// A node of a group is started as a store of one machine.
+    #[error(
+        "{} is a node of a group: start it with --replicate. Nothing was changed",
+        directory.display()
+    )]
+    Grouped {
+        /// The directory of the store.
+        directory: PathBuf,
+    },
+    /// The identity of a node was removed.
+    #[error(
+        "{} has {left} but no GROUP, which says which node of its group this is: put GROUP back from a copy of \
+         this directory, or {REJOIN}",
+        directory.display()
+    )]
+    NoGroup {
+        /// The directory of the store.
+        directory: PathBuf,
+        /// The file that tells of a node.
+        left: String,
+    },
+    /// The identity of a node has other bytes than were written.
+    #[error("{} is damaged ({what}): put it back from a copy of this directory, or {REJOIN}", path.display())]
+    DamagedGroup {
+        /// The file.
+        path: PathBuf,
+        /// Where it is wrong.
+        what: &'static str,
+    },
+    /// The identity of a node was written by a version to come.
+    #[error(
+        "{} has format {found}, and this scurry reads formats up to {GROUP_FORMAT}: start the version that \
+         wrote it, or a later one; nothing was changed",
+        path.display()
+    )]
+    NewerGroup {
+        /// The file.
+        path: PathBuf,
+        /// The format that it says.
+        found: u32,
+    },
+    /// The votes that a node has given cannot be read or written.
+    #[error(
+        "{}: {source}. It holds the votes that this node has given, and a copy may lack one: {}",
+        path.display(),
+        if matches!(source, NoteError::Newer(_)) { "start the version that wrote it" } else { REJOIN }
+    )]
+    Ballot {
         /// The file.
         path: PathBuf,
         /// The reason.

@@ -1,8 +1,9 @@
 //! A store's directory: who may open it, and what its manifest says.
 
 use nix::unistd::geteuid;
-use scurry_disk::{Manifest, Store, StoreError};
-use scurry_engine::{Disk, File, Least};
+use scurry_codec::GroupMember;
+use scurry_disk::{GroupFile, Manifest, Store, StoreError};
+use scurry_engine::{Disk, File, Least, Vote};
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -293,4 +294,90 @@ fn a_directory_of_somebody_else_is_said() {
         assert!(error.contains("(os error 13). Let it belong to the user"), "{error}");
     }
     fs::set_permissions(&path, Permissions::from_mode(0o700)).expect("for its removal");
+}
+
+fn group(node: u64) -> GroupFile {
+    let peer = "127.0.0.1:7000".parse().expect("an address");
+    let ip = "127.0.0.1".parse().expect("an address");
+    let own = GroupMember { id: node, votes: true, peer, ip, main: 6379, cores: vec![6380, 6381] };
+    GroupFile { node, founder: 7, members: vec![own] }
+}
+
+#[test]
+fn a_vote_is_there_after_a_start_and_a_node_without_its_ballot_must_join_anew() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let manifest = Manifest::new(1, 2, 2);
+    let error = store.ballot(&manifest, 0).expect_err("none was written").to_string();
+    assert!(error.contains("ballot-g1") && error.contains("must join anew"), "{error}");
+    store.write_ballots(&manifest).expect("written");
+    assert_eq!(mode(&path.join("ballot-g1")), 0o600);
+    let vote = |core| store.ballot(&manifest, core).expect("it is there").newest();
+    assert_eq!([vote(0), vote(1)], [Vote::default(); 2]);
+    let given = Vote { term: 3, node: 7 };
+    store.ballot(&manifest, 1).expect("it is there").raise(given).expect("written");
+    drop(store);
+    let store = Store::open(&path).expect("opened again");
+    let vote = |core| store.ballot(&manifest, core).expect("it is there").newest();
+    assert_eq!([vote(0), vote(1)], [Vote::default(), given]);
+    let other = Manifest { store: 3, ..manifest };
+    let error = store.ballot(&other, 0).expect_err("another store").to_string();
+    assert!(error.contains("it belongs to another log"), "{error}");
+    let whole = fs::read(path.join("ballot-g1")).expect("read");
+    assert_eq!(whole.len(), 2_048);
+    fs::write(path.join("ballot-g1"), &whole[..1_024]).expect("written");
+    assert_eq!(store.ballot(&manifest, 0).expect("its copies are whole").newest(), Vote::default());
+    let error = store.ballot(&manifest, 1).expect_err("its copies are gone").to_string();
+    assert!(error.contains("core 1 is damaged") && error.contains("must join anew"), "{error}");
+    store.core(1, 0).expect("made");
+    store.remove_generation(1).expect("removed");
+    assert!(!path.join("ballot-g1").exists());
+}
+
+#[test]
+fn a_node_keeps_its_identity_and_is_no_store_of_one_machine() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    assert_eq!(store.group().expect("none is no error"), None);
+    store.refuse_group().expect("there is none");
+    store.write_group(&group(5)).expect("written");
+    assert_eq!(mode(&path.join("GROUP")), 0o600);
+    fs::write(path.join("GROUP.new"), vec![b'x'; 9_999]).expect("left by a crash");
+    store.write_group(&group(6)).expect("written");
+    assert!(!path.join("GROUP.new").exists());
+    drop(store);
+    let store = Store::open(&path).expect("opened again");
+    assert_eq!(store.group().expect("read"), Some(group(6)));
+    let error = store.refuse_group().expect_err("it is a node").to_string();
+    assert!(error.contains("is a node of a group: start it with --replicate"), "{error}");
+    let whole = fs::read(path.join("GROUP")).expect("read");
+    fs::write(path.join("GROUP"), &whole[..whole.len() - 1]).expect("torn");
+    let error = store.group().expect_err("torn").to_string();
+    assert!(error.contains("GROUP is damaged") && error.contains("must join anew"), "{error}");
+    store.refuse_group().expect_err("it may be a node");
+    fs::write(path.join("GROUP"), "scurry group format 2\nshape round\ncrc32c 8d5ece53\n")
+        .expect("written");
+    let error = store.group().expect_err("newer");
+    assert!(matches!(error, StoreError::NewerGroup { found: 2, .. }), "{error:?}");
+}
+
+#[test]
+fn what_tells_of_a_node_is_not_alone() {
+    let (_place, path) = place();
+    let store = Store::open(&path).expect("opened");
+    let manifest = Manifest::new(1, 2, 1);
+    // As far as a first start may come.
+    store.write_ballots(&manifest).expect("written");
+    assert_eq!(store.manifest().expect("a first start"), None);
+    assert_eq!(store.group().expect("a first start"), None);
+    let mut ballot = store.ballot(&manifest, 0).expect("it is there");
+    ballot.raise(Vote { term: 1, node: 0 }).expect("written");
+    let error = store.manifest().expect_err("it was a node").to_string();
+    assert!(error.contains(" has data (ballot-g1) but no MANIFEST: restore "), "{error}");
+    let error = store.group().expect_err("it was a node").to_string();
+    assert!(error.contains(" has ballot-g1 but no GROUP") && error.contains("anew"), "{error}");
+    fs::remove_file(path.join("ballot-g1")).expect("removed");
+    store.write_group(&group(5)).expect("written");
+    let error = store.manifest().expect_err("it was a node").to_string();
+    assert!(error.contains(" has data (GROUP) but no MANIFEST: restore "), "{error}");
 }

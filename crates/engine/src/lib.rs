@@ -51,7 +51,10 @@ pub use log::{
 };
 pub use log_id::{LogId, checksum};
 pub use outcome::{ChainOutcome, LoadError, NoIndex, Outcome, ReadError, WriteError, WrongType};
-pub use recovery::{Least, Progress, Recovered, RecoveryError, Sink, Until, recover};
+pub use recovery::{
+    GroupEntry, GroupLog, Least, Progress, Recovered, RecoveryError, Sink, Until, recover,
+    survey_group,
+};
 pub use scurry_codec::HashKey;
 pub use shard::{ChangedKeys, ReplayError, Shard, Step};
 pub use slate::{Slate, unpack};

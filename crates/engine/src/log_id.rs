@@ -16,7 +16,8 @@ impl LogId {
         Seal::new(checksum, self.id)
     }
 
-    pub(crate) fn seal_in(self, format: LogFormat) -> Seal {
+    /// The seal of its frames, in a format.
+    pub fn seal_in(self, format: LogFormat) -> Seal {
         self.seal().in_format(format)
     }
 }

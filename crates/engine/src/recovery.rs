@@ -2,6 +2,7 @@
 
 mod error;
 mod gathered;
+mod group;
 mod replay;
 
 use crate::log::{Cut, LogError, LogReader};
@@ -9,6 +10,7 @@ use crate::log_id::LogId;
 use crate::snapshot::{Order, Ranges, SnapshotError, SnapshotReader, snapshot_name, snapshot_of};
 use crate::{Disk, KeyHasher, ReplayError, Shard, Step};
 pub use error::RecoveryError;
+pub use group::{GroupEntry, GroupLog, survey_group};
 use replay::Replay;
 use scurry_codec::{Entry, Record, SnapshotOrder};
 use scurry_ledger::Time;
@@ -117,6 +119,9 @@ pub enum Until {
     End(Least),
     /// To a sequence; nothing is written.
     Sequence(u64),
+    /// As a sequence, of a log in a group which has that much: what is committed, while another thread may
+    /// append behind it, or cut off what is there.
+    Committed(u64),
 }
 
 /// Recovers what the files of a log hold. `seed` is the manifest's, which snapshots of version 1
@@ -133,6 +138,7 @@ pub fn recover<D: Disk>(
     let (limit, least) = match until {
         Until::End(least) => (u64::MAX, least),
         Until::Sequence(sequence) => (sequence, Least::default()),
+        Until::Committed(sequence) => (sequence, Least { sequence, snapshot: false }),
     };
     let hasher = sink.hasher();
     let base = restore(disk, (log, seed), limit, sink, &mut read, &mut progress)?;
@@ -142,7 +148,10 @@ pub fn recover<D: Disk>(
     }
     let mut at = base.at;
     let mut reader = LogReader::new(disk, log, base.begun + 1)?;
-    read.log_bytes_all = reader.bytes_ahead()?;
+    if matches!(until, Until::Committed(_)) {
+        reader = reader.in_group();
+    }
+    read.log_bytes_all = reader.bytes_ahead(limit)?;
     let mut replay = Replay::new(&hasher, &base, limit);
     // What lies behind the limit is not looked at: it may be what the limit leaves out.
     while reader.next() <= limit

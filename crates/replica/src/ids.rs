@@ -22,9 +22,10 @@ impl NodeId {
     }
 }
 
+/// 16 hexadecimal digits, as people see it everywhere.
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
+        write!(f, "{:016x}", self.0)
     }
 }
 

@@ -420,6 +420,12 @@ impl Replica {
         self.engine.store().term_of(index.0).map(Term)
     }
 
+    /// The last entry that a node is known to have; known to a leader alone.
+    pub fn matched(&self, node: NodeId) -> Option<Index> {
+        self.leads().ok()?;
+        self.engine.raft.prs().get(node.get()).map(|progress| Index(progress.matched))
+    }
+
     /// Bytes of frames that are not committed.
     pub fn uncommitted_bytes(&self) -> u64 {
         self.engine.store().bytes(self.committed().0, self.last().0)

@@ -2,7 +2,8 @@
 
 use crate::run::{Checked, Sim};
 use crate::world::{ACCOUNTS, KEYS, World};
-use scurry_engine::{EntityState, KeyKind, Shard};
+use scurry_codec::{ChunkWriter, Chunked, Entry, Positions, Seal, read_chunk};
+use scurry_engine::{EntityState, KeyKind, Shard, checksum};
 use scurry_ledger::{Name, Portion, Time, Totals, validate, view};
 use scurry_model::Held;
 use std::collections::{BTreeMap, BTreeSet};
@@ -178,4 +179,29 @@ fn rows(totals: &Totals) -> Result<Rows, String> {
         }
     }
     Ok((totals.accounts, totals.sessions, rows))
+}
+
+/// The entries of a shard that are not over, byte by byte as a snapshot has them, in an order that no hash
+/// decides. No record says that an entry has expired, so one shard may have removed it and another not.
+pub fn entries_of(shard: &Shard, now: Time) -> Vec<String> {
+    let seal = Seal::new(checksum, 0);
+    let mut chunk = ChunkWriter::new(seal);
+    shard.copy_chunk(0, usize::MAX, &mut chunk);
+    chunk.seal(Positions { from: 0, to: 0 }, 0);
+    let mut bytes = Vec::new();
+    chunk.take(&mut bytes);
+    let Chunked::Chunk(chunk) = read_chunk(seal, &bytes) else { panic!("it was just sealed") };
+    let entries = chunk.entries().map(|entry| entry.expect("it was just written"));
+    let is_over = |entry: &Entry<'_>| {
+        match *entry {
+            Entry::Value { expires, .. } | Entry::Entity { expires, .. } => expires,
+            Entry::Tombstone { forget_at, .. } => Some(forget_at),
+            Entry::Account { .. } | Entry::List { .. } => None,
+        }
+        .is_some_and(|expires| expires <= now)
+    };
+    let mut shown: Vec<String> =
+        entries.filter(|entry| !is_over(entry)).map(|entry| format!("{entry:?}")).collect();
+    shown.sort_unstable();
+    shown
 }

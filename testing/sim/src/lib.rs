@@ -17,6 +17,7 @@ mod stop;
 mod trace;
 mod world;
 
+pub use audit::entries_of;
 pub use disk::{Crash, Faults, SimDisk, SimFile};
 pub use plan::{Plan, Theme};
 pub use run::{Counts, Failure, Report, run};

@@ -2,12 +2,13 @@
 //! into two shards instead of one. All must come to what was there.
 
 use crate::SimDisk;
+use crate::audit::entries_of;
 use crate::run::{Checked, MANIFEST_SEED, Sim};
 use crate::world::{ACCOUNTS, KEYS};
 use scurry_codec::{Entry, Record};
 use scurry_engine::{
-    Disk, KeyHasher, Least, ReplayError, Shard, Sink, Step, Until, recover, snapshot_name,
-    snapshot_of,
+    Disk, KeyHasher, Least, LogReader, ReplayError, Shard, Sink, Step, Until, recover,
+    snapshot_name, snapshot_of,
 };
 use scurry_ledger::{Time, view};
 
@@ -24,6 +25,7 @@ impl Sim {
                 self.without_newest(&before.fork(), last).map_err(|why| format!("the older: {why}"))
             }
             2 => self.spread_over_two(&before.fork()).map_err(|why| format!("two shards: {why}")),
+            3 => self.follow(&before.fork(), last).map_err(|why| format!("a follower: {why}")),
             _ => Ok(()),
         }
     }
@@ -97,6 +99,53 @@ impl Sim {
             }
         }
         Ok(())
+    }
+}
+
+impl Sim {
+    /// Another node has what was there up to some frame, and applies the frames behind as they come: it has the
+    /// same then, byte by byte, as who has read all of it.
+    fn follow(&mut self, before: &SimDisk, last: u64) -> Checked {
+        let config = self.fresh_config();
+        let (mut whole, mut follower) = (Shard::new(config.clone()), Shard::new(config));
+        let (log, seed) = (self.log, MANIFEST_SEED);
+        let recover_to = |shard: &mut Shard, sequence| {
+            recover(&mut before.clone(), log, seed, Until::Sequence(sequence), shard, |_| {})
+        };
+        let all = recover_to(&mut whole, last).map_err(|error| error.to_string())?;
+        // What the snapshot shows may be lost in the log.
+        let oldest = all.snapshot.unwrap_or(0) + 1;
+        let mut disk = before.clone();
+        let mut reader =
+            LogReader::new(&mut disk, log, oldest).map_err(|error| error.to_string())?;
+        let mut begins = vec![last + 1];
+        while let Some(frame) = reader.frame().map_err(|error| error.to_string())? {
+            begins.push(frame.first());
+        }
+        let from = begins[self.random.below(begins.len())];
+        // The log may have been dropped up to some snapshot after it.
+        let Ok(recovered) = recover_to(&mut follower, from - 1) else { return Ok(()) };
+        follower.keep_journal(self.log, from);
+        let mut at = recovered.at;
+        let mut reader =
+            LogReader::new(&mut disk, self.log, from).map_err(|error| error.to_string())?;
+        while let Some(frame) = reader.frame().map_err(|error| error.to_string())? {
+            if frame.first() >= from {
+                follower.forget_expired(at, self.random.below(4));
+                at = at.max(frame.at());
+                follower.apply_frame(&frame).map_err(|(at, why)| format!("at {at}: {why}"))?;
+            }
+        }
+        let journal = follower.journal().map(|journal| (journal.next(), journal.is_empty()));
+        if journal != Some((last + 1, true)) {
+            return Err(format!("from {from} to {last}, and its journal is at {journal:?}"));
+        }
+        let now = Time(at.0.max(self.clock));
+        let (expected, found) = (entries_of(&whole, now), entries_of(&follower, now));
+        if expected != found {
+            return Err(format!("from {from} to {last} it has {found:#?}\nand not {expected:#?}"));
+        }
+        self.world_at(last, &mut follower, now, at).map(|_| ())
     }
 }
 

@@ -2,11 +2,17 @@
 //! on a machine that ends at any operation. What is read is what the node last had, up to some entry
 //! behind the last one that was on the device, and never an entry that was cut off.
 
-use scurry_codec::{FrameWriter, LogEntry, LogFormat, Seal, content_of, put_entry};
-use scurry_engine::{Disk, File, History, LogId, LogReader, LogWriter, checksum, segment_of};
+use scurry_codec::{
+    FrameWriter, Framed, LogEntry, LogFormat, Seal, content_of, put_entry, read_frame,
+};
+use scurry_engine::{
+    Commits, Config, Disk, Durability, Expiry, File, History, Least, LogFollower, LogId, LogReader,
+    LogWriter, RecoveryError, ReplayError, Shard, Until, checksum, recover, segment_of,
+    survey_group,
+};
 use scurry_ledger::Time;
 use scurry_model::Random;
-use scurry_sim::{Crash, Faults, SimDisk};
+use scurry_sim::{Crash, Faults, SimDisk, entries_of};
 
 const LOG: LogId = LogId { id: 7, core: 0 };
 const NOW: Time = Time(1_700_000_000_000);
@@ -123,10 +129,12 @@ impl Node {
         let mut disk = self.disk.clone();
         let mut reader = LogReader::new(&mut disk, LOG, 1).expect("the log begins at 1").in_group();
         let mut read: Vec<Entry> = Vec::new();
+        let mut committed = 0;
         while let Some(frame) =
             reader.frame().unwrap_or_else(|why| panic!("{why}\n{}", self.disk.trace().tail()))
         {
             let place = *frame.entry().expect("a frame of a group's log");
+            committed = committed.max(place.committed);
             if frame.count() > 0 {
                 let LogEntry { term, index, content, chain, .. } = place;
                 read.push(Entry {
@@ -140,7 +148,8 @@ impl Node {
             }
         }
         let history = reader.history();
-        reader.repair().expect("the disk takes it");
+        drop(reader);
+        self.survey(&read, history, committed);
         assert!(read.len() >= self.synced, "{} of {} synced: {read:?}", read.len(), self.synced);
         let is_had = |had: &[Entry]| had.starts_with(&read);
         let is_old = self.cutting.take().is_some_and(|had| is_had(&had));
@@ -156,6 +165,38 @@ impl Node {
             assert_eq!(history, expected);
         }
         self.term += 1;
+    }
+}
+
+impl Node {
+    /// A start reads what a reader does, refuses a log that ends too early and leaves it as it is, and finds
+    /// nothing to cut the next time.
+    fn survey(&self, read: &[Entry], history: Option<History>, committed: u64) {
+        let next = read.last().map_or(1, |last| last.next);
+        let least = |sequence| Least { sequence, snapshot: false };
+        let changes = self.disk.changes();
+        let more = survey_group(&mut self.disk.clone(), LOG, least(next));
+        assert!(
+            matches!(&more, Err(RecoveryError::Lost { .. } | RecoveryError::Log(_))),
+            "{next} is not there: {more:?}"
+        );
+        assert_eq!(self.disk.changes(), changes, "it was refused");
+        for _ in 0..2 {
+            let found = survey_group(&mut self.disk.clone(), LOG, least(next - 1));
+            let found = found.expect("it is as the reader has found it");
+            let entries = found
+                .entries
+                .iter()
+                .map(|entry| (entry.term, entry.index, entry.first, entry.last + 1, entry.content));
+            let expected = read
+                .iter()
+                .map(|entry| (entry.term, entry.index, entry.first, entry.next, entry.content));
+            assert!(entries.eq(expected), "{:#?}\nbeside {read:#?}", found.entries);
+            assert_eq!((found.next, found.history, found.committed), (next, history, committed));
+        }
+        let again = survey_group(&mut self.disk.clone(), LOG, least(next - 1));
+        let cut = again.expect("as before").cut;
+        assert!(cut.as_ref().is_none_or(|cut| cut.bytes == 0), "{cut:?}");
     }
 }
 
@@ -253,4 +294,233 @@ fn a_segment_of_another_history_is_not_gone_on_with() {
         assert!(frame.next() <= segment_of(second).expect("a segment"), "{frame:?}");
     }
     assert_eq!(reader.cut().map(|cut| cut.file.clone()), Some(second.clone()));
+}
+
+/// Entries that are committed are read without a write, also while entries are appended behind it and cut off, and is
+/// what a follower has that has applied it entry by entry.
+#[test]
+fn what_is_committed_is_read_while_the_log_is_written_and_cut_behind_it() {
+    let mut cuts = 0;
+    for seed in 0..300 {
+        let mut random = Random::new(seed);
+        let mut node = Node::new(seed);
+        for _ in 0..4 + random.below(12) {
+            let entries = random.below(4);
+            node.write(&mut random, entries);
+        }
+        node.committed = random.below(node.entries.len() + 1);
+        let last = node.committed.checked_sub(1).map_or(0, |at| node.entries[at].next - 1);
+        let mut follower = Shard::new(Config::default());
+        follower.keep_journal_in(LOG, LogFormat::Replicated, 1);
+        let mut disk = node.disk.clone();
+        let mut reader = LogReader::new(&mut disk, LOG, 1).expect("it begins at 1").in_group();
+        while reader.next() <= last {
+            let frame = reader.frame().expect("it is sound").expect("it is there");
+            follower.apply_frame(&frame).expect("it follows");
+        }
+        assert_eq!(follower.sequence(), last);
+
+        let recover_to = |disk: &SimDisk, last, progress: &mut dyn FnMut()| {
+            let (mut shard, until) = (Shard::new(Config::default()), Until::Committed(last));
+            let found = recover(&mut disk.clone(), LOG, 0, until, &mut shard, |_| progress());
+            found.map(|found| (found.next - 1, entries_of(&shard, NOW)))
+        };
+        let expected = (last, entries_of(&follower, NOW));
+        let quiet = node.disk.fork();
+        let changes = quiet.changes();
+        assert_eq!(recover_to(&quiet, last, &mut || ()).expect("it is there"), expected);
+        let end = node.next().1;
+        let more = recover_to(&quiet, end, &mut || ());
+        assert!(
+            matches!(more, Err(RecoveryError::Lost { .. } | RecoveryError::Log(_))),
+            "{more:?}"
+        );
+        assert_eq!(quiet.changes(), changes);
+
+        let disk = node.disk.clone();
+        let busy = recover_to(&disk, last, &mut || {
+            if random.below(3) == 0 && node.entries.len() > node.committed {
+                let keep = node.committed + random.below(node.entries.len() - node.committed);
+                node.cut(keep);
+                cuts += 1;
+            } else {
+                let entries = random.below(4);
+                node.write(&mut random, entries);
+            }
+        });
+        assert_eq!(busy.expect("it is there"), expected, "seed {seed}");
+    }
+    assert!(cuts > 100, "{cuts} cuts");
+}
+
+/// A node that sends entries that memory does not hold any more gets them as they are on the disk, also where it
+/// had read ahead before they were written, or had read others that were cut off since.
+#[test]
+fn entries_are_read_from_the_disk_while_the_log_is_written_and_cut() {
+    let (mut read, mut cut) = (0, 0);
+    for seed in 0..400 {
+        let mut random = Random::new(seed);
+        let mut node = Node::new(seed);
+        let mut reader = LogFollower::new(node.disk.clone(), LOG);
+        for _ in 0..40 {
+            match random.below(8) {
+                0..=2 => {
+                    let entries = random.below(4);
+                    node.write(&mut random, entries);
+                }
+                3 => node.committed = node.committed.max(random.below(node.synced + 1)),
+                4 if node.entries.len() > node.committed => {
+                    let keep = node.committed + random.below(node.entries.len() - node.committed);
+                    node.cut(keep);
+                    cut += 1;
+                }
+                // A leader reads what is not committed too.
+                5 if node.synced > 0 => {
+                    let sequence = node.entries[random.below(node.synced)].first;
+                    assert!(reader.seek(sequence).expect("it is sound"));
+                    let frame = reader.raw().expect("it is sound").expect("it is there");
+                    assert!(!frame.is_empty());
+                }
+                _ if node.committed > 0 => {
+                    let from = random.below(node.committed);
+                    let committed = &node.entries[from..node.committed];
+                    let last = committed[committed.len() - 1].next - 1;
+                    let len_max = 1 + random.below(900);
+                    let frames = reader.frames(committed[0].first, last, len_max);
+                    let frames = frames.expect("it is sound").expect("it is kept");
+                    let before: usize = frames[..frames.len() - 1].iter().map(Vec::len).sum();
+                    assert!(before < len_max);
+                    let is_all = frames.len() == committed.len();
+                    let len: usize = frames.iter().map(Vec::len).sum();
+                    assert!(is_all || len >= len_max, "{} of {}", frames.len(), committed.len());
+                    for (frame, entry) in frames.iter().zip(committed) {
+                        assert_eq!(entry_of(frame), *entry, "seed {seed}");
+                    }
+                    read += frames.len();
+                    if let Some(next) = committed.get(frames.len()) {
+                        let frame = reader.raw().expect("it is sound").expect("it is there");
+                        assert_eq!(entry_of(frame), *next, "seed {seed}");
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+    assert!(read > 4_000 && cut > 1_000, "{read} read, {cut} cuts");
+}
+
+/// Bytes that are read ahead behind the end is looked at again when there is more.
+#[test]
+fn a_reader_at_the_end_goes_on_when_there_is_more() {
+    let mut random = Random::new(0);
+    let mut node = Node::new(0);
+    let mut reader = LogFollower::new(node.disk.clone(), LOG);
+    node.write(&mut random, 1);
+    assert!(reader.seek(1).expect("it is sound"));
+    for _ in 0..100 {
+        let last = node.entries.len() - 1;
+        let frame = reader.raw().expect("it is sound").expect("it is there");
+        assert_eq!(entry_of(frame), node.entries[last]);
+        // Asked too early: there is no such frame yet.
+        reader.raw().expect_err("nothing is there");
+        node.write(&mut random, 1);
+    }
+    assert!(node.disk.contents().len() > 3, "some segments");
+}
+
+/// An entry by the bytes of its frame.
+fn entry_of(frame: &[u8]) -> Entry {
+    let Framed::Frame(frame) = read_frame(seal(), frame) else { panic!("{frame:?}") };
+    let LogEntry { term, index, content, chain, .. } = *frame.entry().expect("an entry");
+    Entry { term, index, first: frame.first(), next: frame.next(), content, chain }
+}
+
+/// A store of one machine is told from a node's.
+#[test]
+fn the_log_of_a_store_without_a_group_is_refused_in_words() {
+    let disk = SimDisk::new(0, Faults::default());
+    let mut single = Shard::new(Config::default());
+    single.keep_journal(LOG, 1);
+    let key = single.key(b"key");
+    single.set(NOW, key, b"value", Expiry::Never).expect("room");
+    let mut commits = Commits::new(Durability::Fsync, 0);
+    let mut batch = commits.batch(&mut single, NOW).expect("a record");
+    let mut writer = LogWriter::new(disk.clone(), LOG, SEGMENT_LEN);
+    batch.run(&mut writer).expect("no faults");
+    let changes = disk.changes();
+    let refused =
+        survey_group(&mut disk.clone(), LOG, Least::default()).expect_err("it is no node's");
+    assert!(refused.to_string().contains("export it"), "{refused}");
+    assert_eq!(disk.changes(), changes);
+}
+
+/// A log that begins with another entry than the first is not the whole log of a node.
+#[test]
+fn a_log_without_its_beginning_is_refused_in_words() {
+    let disk = SimDisk::new(0, Faults::default());
+    let mut frames = FrameWriter::new(seal(), 1);
+    frames.value(b"key", None, b"value");
+    let (mut frame, _) = sealed(frames);
+    let content = content_of(seal(), &frame).expect("a frame");
+    for (index, chain) in [(5, seal().chain_start()), (1, 4_711)] {
+        let place = LogEntry { term: 1, index, committed: 0, chain, content };
+        assert!(put_entry(seal(), &mut frame, &place, 0));
+        writer(&disk).write(1, &mut frame).expect("room");
+        let changes = disk.changes();
+        let refused = survey_group(&mut disk.clone(), LOG, Least::default());
+        let refused = refused.expect_err("it is no beginning").to_string();
+        assert!(refused.contains(&format!("begins with entry {index}")), "{refused}");
+        assert!(refused.contains("join anew"), "{refused}");
+        assert_eq!(disk.changes(), changes);
+    }
+}
+
+/// A frame that is not the next is not applied.
+#[test]
+fn a_frame_is_applied_once_and_in_its_turn() {
+    let mut frames = FrameWriter::new(Seal::new(checksum, LOG.id), 1);
+    let mut all = Vec::new();
+    for value in [b"one", b"two"] {
+        frames.value(b"key", None, value);
+        frames.append(b"key", b"!");
+        frames.seal(0, NOW);
+    }
+    frames.take(&mut all);
+    let seal = Seal::new(checksum, LOG.id);
+    let frame_at = |from: usize| match read_frame(seal, &all[from..]) {
+        Framed::Frame(frame) => frame,
+        other => panic!("{other:?}"),
+    };
+    let first = frame_at(0);
+    let second = frame_at(first.len());
+    let mut shard = Shard::new(Config::default());
+    shard.keep_journal(LOG, 1);
+    let wanted = |outcome, number| match outcome {
+        Err((at, ReplayError::Order { wanted })) => assert_eq!((at, wanted), number),
+        other => panic!("{other:?}"),
+    };
+    wanted(shard.apply_frame(&second), (3, 1));
+    assert_eq!((shard.len(), shard.sequence()), (0, 0));
+    shard.apply_frame(&first).expect("its turn");
+    wanted(shard.apply_frame(&first), (1, 3));
+    shard.apply_frame(&second).expect("its turn");
+    assert_eq!(shard.sequence(), 4);
+    let key = shard.key(b"key");
+    let value = shard.value(NOW, key).expect("a value").expect("it is there");
+    assert_eq!(value.bytes, b"two!");
+    let journal = shard.journal().expect("it is kept");
+    assert_eq!((journal.next(), journal.is_empty(), journal.latest()), (5, true, NOW));
+}
+
+/// A journal that has something does not go on behind others: a sequence would be given twice.
+#[test]
+fn a_journal_with_a_record_follows_nobody() {
+    let mut shard = Shard::new(Config::default());
+    shard.keep_journal_in(LOG, LogFormat::Replicated, 1);
+    let key = shard.key(b"key");
+    shard.set(NOW, key, b"value", Expiry::Never).expect("room");
+    let follow = std::panic::AssertUnwindSafe(|| shard.follow_to(9, NOW));
+    let panic = std::panic::catch_unwind(follow).expect_err("it has a record");
+    let words = panic.downcast_ref::<&str>().expect("words");
+    assert!(words.contains("follows others while it has written nothing"), "{words}");
 }

@@ -125,6 +125,15 @@ impl Commits {
         self.synced = self.synced.max(sequence.min(self.written));
     }
 
+    /// The log is written by somebody else, who has it up to here where replies may rely on it: on a majority
+    /// of a group's devices.
+    /// `bytes` were given to it in all.
+    pub fn note_committed(&mut self, sequence: u64, bytes: u64) {
+        self.bytes = bytes;
+        self.written = self.written.max(sequence);
+        self.synced = self.synced.max(sequence);
+    }
+
     /// Bytes and batches that were given to the log.
     pub fn given(&self) -> (u64, u64) {
         (self.bytes, self.batches)

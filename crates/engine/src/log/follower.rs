@@ -8,6 +8,7 @@ use scurry_codec::{Frame, Framed, LogFormat, Seal, SegmentHeader, checked_frame,
 use scurry_ledger::Time;
 use std::collections::VecDeque;
 use std::io;
+use std::ops::Range;
 use thiserror::Error;
 
 /// Bytes read at first and at once: at the end of a log there are few, far from it there are many.
@@ -164,14 +165,19 @@ impl<D: Disk> LogFollower<D> {
         let best = known.max_by_key(|(_, position)| position.sequence).map(|(index, _)| index);
         // The reader moves on, and its position with it.
         let position = best.and_then(|index| self.positions.remove(index)).unwrap_or(begin);
-        if !self.enter(position)? {
-            return Ok(false);
-        }
-        while let Some(found) = self.find()? {
-            if found.next > sequence {
-                return Ok(true);
+        for position in [position, begin] {
+            if !self.enter(position)? {
+                return Ok(false);
             }
-            self.pass(found);
+            while let Some(found) = self.find()? {
+                if found.next > sequence {
+                    return Ok(true);
+                }
+                self.pass(found);
+            }
+            // In a group another file may have got the name, after a cut.
+            self.open = None;
+            self.positions.retain(|position| position.segment != segment);
         }
         if self.is_gone()? { Ok(false) } else { Err(self.damaged()) }
     }
@@ -190,14 +196,67 @@ impl<D: Disk> LogFollower<D> {
     /// The next frame with records, which begins at a durable sequence; none when the segment that
     /// should have it is gone.
     pub fn frame(&mut self) -> Result<Option<Frame<'_>>, FollowError> {
+        let Some((seal, range)) = self.advance()? else { return Ok(None) };
+        let frame = checked_frame(seal, &self.bytes[range]);
+        frame.map(Some).ok_or_else(|| self.damaged())
+    }
+
+    /// As [`LogFollower::frame`], the bytes of the frame as they lie in the log.
+    pub fn raw(&mut self) -> Result<Option<&[u8]>, FollowError> {
+        let Some((_, range)) = self.advance()? else { return Ok(None) };
+        Ok(Some(&self.bytes[range]))
+    }
+
+    /// Frames with records as they lie in the log, from the one with the sequence `first` on: those that begin
+    /// up to `last`, which is durable, and one behind `len_max` bytes at most. In a group's log it is committed
+    /// as well: what is not may be cut off, and other entries have its sequences then. None when they are not
+    /// kept any more.
+    pub fn frames(
+        &mut self,
+        first: u64,
+        last: u64,
+        len_max: usize,
+    ) -> Result<Option<Vec<Vec<u8>>>, FollowError> {
+        let (mut frames, mut len) = (Vec::new(), 0);
+        if first > last {
+            return Ok(Some(frames));
+        }
+        // What lay behind the commit when it was opened may have been cut off with its file.
+        self.open = None;
+        if !self.seek(first)? {
+            return Ok(None);
+        }
+        while self.next() <= last && len < len_max {
+            let Some(frame) = self.raw()? else { return Ok(None) };
+            len += frame.len();
+            frames.push(frame.to_vec());
+        }
+        self.remember(self.position());
+        Ok(Some(frames))
+    }
+
+    /// Moves behind the next frame with records, and says where its bytes are.
+    fn advance(&mut self) -> Result<Option<(Seal, Range<usize>)>, FollowError> {
+        let mut is_anew = false;
         loop {
             let Some(found) = self.find()? else {
-                let sequence = self.position.sequence;
-                let offset = SegmentHeader::LEN as u64;
-                if sequence != self.position.segment
-                    && self.enter(FramePosition { sequence, segment: sequence, offset })?
-                {
-                    continue;
+                let at = self.position;
+                // What was read ahead may have been written since.
+                if !is_anew {
+                    is_anew = true;
+                    self.open = None;
+                    if self.enter(at)? {
+                        continue;
+                    }
+                }
+                let (sequence, offset) = (at.sequence, SegmentHeader::LEN as u64);
+                if sequence != at.segment {
+                    if self.enter(FramePosition { sequence, segment: sequence, offset })? {
+                        continue;
+                    }
+                    // Whoever asks again begins here.
+                    self.position = at;
+                    self.open = None;
                 }
                 if self.oldest()?.is_none_or(|oldest| oldest > sequence) {
                     return Ok(None);
@@ -206,12 +265,10 @@ impl<D: Disk> LogFollower<D> {
             };
             let begin = self.taken;
             self.pass(found);
-            if found.count > 0 {
-                let frame = self
-                    .open
-                    .as_ref()
-                    .and_then(|open| checked_frame(open.seal, &self.bytes[begin..self.taken]));
-                return frame.map(Some).ok_or_else(|| self.damaged());
+            if found.count > 0
+                && let Some(open) = &self.open
+            {
+                return Ok(Some((open.seal, begin..self.taken)));
             }
         }
     }

@@ -145,10 +145,11 @@ impl<'d, D: Disk> LogReader<'d, D> {
         }
     }
 
-    /// Bytes of the segments from here on.
-    pub fn bytes_ahead(&mut self) -> Result<u64, LogError> {
+    /// Bytes of the segments from here on that may have something up to a sequence. Later ones are not looked
+    /// at: somebody may be removing them.
+    pub fn bytes_ahead(&mut self, last: u64) -> Result<u64, LogError> {
         let mut len = 0;
-        for &first in &self.segments[self.at..] {
+        for &first in self.segments[self.at..].iter().filter(|&&first| first <= last) {
             let name = segment_name(first);
             let len_of = self.disk.open(&name).and_then(|mut file| file.len());
             len += len_of.map_err(LogError::io(&name))?;

@@ -51,6 +51,26 @@ pub enum RecoveryError {
         snapshot_name(0)
     )]
     NoSnapshot,
+    /// The log was written by a server without a group.
+    #[error(
+        "{file} was written by a server without a group: a store of one machine cannot become a node of a \
+         group yet; export it there, and import it into a group"
+    )]
+    Single {
+        /// The segment's file.
+        file: String,
+    },
+    /// The log does not begin with the first entry of its group.
+    #[error(
+        "{file} begins with entry {index} of another history: files were mixed; put the files of this node \
+         back, or let it join anew with an empty directory"
+    )]
+    Beginning {
+        /// The segment's file.
+        file: String,
+        /// The index of the first entry.
+        index: u64,
+    },
 }
 
 impl RecoveryError {

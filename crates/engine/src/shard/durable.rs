@@ -8,7 +8,7 @@ use crate::entry::{Entry, Head, Kind};
 use crate::log_id::LogId;
 use crate::{Key, Version};
 use scurry_codec::{
-    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, Record,
+    ChangeError, ChunkWriter, Entry as Stored, FrameWriter, HashKey, ImageError, LogFormat, Record,
     RecordError, decode_account,
 };
 use scurry_ledger::{Portion, Time};
@@ -66,13 +66,38 @@ pub enum ReplayError {
     /// An entity's version is out of range.
     #[error("key {0} has a version out of range")]
     Version(String),
+    /// A record of a frame cannot be read.
+    #[error(transparent)]
+    Frame(RecordError),
+    /// A frame that does not follow what was applied.
+    #[error("a frame of other sequences: {wanted} is the next")]
+    Order {
+        /// The sequence that comes next.
+        wanted: u64,
+    },
 }
 
 impl Shard {
     /// Begins a journal: what is committed from now on goes there. `next` is the sequence of the
     /// next record.
     pub fn keep_journal(&mut self, log: LogId, next: u64) {
-        self.journal = Some(FrameWriter::new(log.seal(), next));
+        self.keep_journal_in(log, LogFormat::Single, next);
+    }
+
+    /// As [`Shard::keep_journal`], in frames of a format.
+    pub fn keep_journal_in(&mut self, log: LogId, format: LogFormat, next: u64) {
+        self.journal = Some(FrameWriter::new(log.seal_in(format), next));
+    }
+
+    /// Goes on behind what another node has written and this shard shows: `next` is the sequence of the next
+    /// record, and no frame is older than `at` from now on.
+    ///
+    /// # Panics
+    /// When the journal has something.
+    pub fn follow_to(&mut self, next: u64, at: Time) {
+        if let Some(journal) = &mut self.journal {
+            journal.skip_to(next, at);
+        }
     }
 
     /// The journal, if there is one.

@@ -6,7 +6,12 @@ use super::durable::{ReplayError, shown};
 use crate::entry::Kind;
 use crate::table::Place;
 use crate::{Home, Key};
-use scurry_codec::{Balance, Left, Lefts, RecordError};
+use scurry_codec::{
+    About, Balance, Frame, Late, Left, Lefts, Passed, RecordError, Records, read_passed,
+};
+
+/// Records of a frame whose keys are loaded ahead together.
+const AHEAD: usize = 64;
 
 /// One Change of an account, as a record of the log has it.
 #[derive(Clone, Debug)]
@@ -20,6 +25,94 @@ pub struct Step<'r> {
 }
 
 impl Shard {
+    /// Applies what another node has committed: all records of a frame that follows what this shard shows.
+    /// No rule runs and nothing goes to the journal, whose next sequence is the one behind the frame then.
+    /// After an error, which names a sequence, some of the frame is applied: the shard is of no use any more.
+    pub fn apply_frame(&mut self, frame: &Frame<'_>) -> Result<(), (u64, ReplayError)> {
+        if let Some(journal) = &self.journal
+            && journal.next() != frame.first()
+        {
+            return Err((frame.first(), ReplayError::Order { wanted: journal.next() }));
+        }
+        // Nothing finds it: what was decided elsewhere is not to be decided or written again.
+        let journal = self.journal.take();
+        let outcome = self.apply_records(frame.first(), frame.records());
+        self.journal = journal;
+        outcome?;
+        self.follow_to(frame.next(), frame.at());
+        Ok(())
+    }
+
+    /// Applies records, the first of which has the sequence `next`.
+    fn apply_records(
+        &mut self,
+        mut next: u64,
+        mut records: Records<'_>,
+    ) -> Result<(), (u64, ReplayError)> {
+        let (mut ahead, mut hashes) = (Vec::new(), Vec::new());
+        loop {
+            while ahead.len() < AHEAD
+                && let Some(passed) = records.pass()
+            {
+                let sequence = next + ahead.len() as u64;
+                let passed = passed.map_err(|error| (sequence, ReplayError::Frame(error)))?;
+                if let About::Key(key) = passed.about {
+                    hashes.push(self.table.hasher().hash(key));
+                }
+                ahead.push(passed);
+            }
+            if ahead.is_empty() {
+                return Ok(());
+            }
+            // What comes alone would be loaded no sooner.
+            if hashes.len() > 1 {
+                self.touch(&hashes);
+            }
+            self.apply_passed(next, &ahead)?;
+            next += ahead.len() as u64;
+            ahead.clear();
+            hashes.clear();
+        }
+    }
+
+    /// Applies records one after the other; Changes of one account that stand together are applied together.
+    fn apply_passed(&mut self, first: u64, all: &[Passed<'_>]) -> Result<(), (u64, ReplayError)> {
+        let read = |at: usize| {
+            let sequence = first + at as u64;
+            match read_passed(all[at].bytes) {
+                Ok(record) => Ok((sequence, record)),
+                Err(error) => Err((sequence, ReplayError::Frame(error))),
+            }
+        };
+        let mut at = 0;
+        while at < all.len() {
+            let (id, step) = match read(at)? {
+                (sequence, Late::Account { id, change, left }) => {
+                    (id, Step { sequence, change, left })
+                }
+                (sequence, Late::Other(record)) => {
+                    self.replay(&record).map_err(|error| (sequence, error))?;
+                    at += 1;
+                    continue;
+                }
+            };
+            at += 1;
+            let others = std::iter::from_fn(|| match all.get(at)?.about {
+                About::Key(key) if key == id => match read(at) {
+                    Ok((sequence, Late::Account { change, left, .. })) => {
+                        at += 1;
+                        Some(Step { sequence, change, left })
+                    }
+                    // The next turn tells what it is.
+                    Ok(_) | Err(_) => None,
+                },
+                _ => None,
+            });
+            self.replay_account(id, std::iter::once(step).chain(others))?;
+        }
+        Ok(())
+    }
+
     /// Applies Changes of one account, one after the other; it is found, unpacked and packed once.
     /// Returns the sequence of one that does not fit.
     pub fn replay_account<'r>(

@@ -1,0 +1,36 @@
+//! Files of text that people can read, with the checksum of their lines as the last one.
+
+use crc::{CRC_32_ISCSI, Crc};
+use std::fmt::Write;
+
+const TITLE: &str = "crc32c ";
+const CRC: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
+
+/// Why bytes are no such file.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Unreadable {
+    Damaged(&'static str),
+    Newer(u32),
+}
+
+/// Lines, and the checksum behind them.
+pub(crate) fn sealed(mut lines: String) -> String {
+    let crc = CRC.checksum(lines.as_bytes());
+    writeln!(lines, "{TITLE}{crc:08x}").expect("a string takes everything");
+    lines
+}
+
+/// The lines before the checksum, which is right.
+pub(crate) fn body_of(bytes: &[u8]) -> Result<&str, Unreadable> {
+    let damaged = Unreadable::Damaged;
+    let text = str::from_utf8(bytes).map_err(|_| damaged("it is not text"))?;
+    let without_end = text.strip_suffix('\n').ok_or(damaged("its end is missing"))?;
+    let last = without_end.rfind('\n').ok_or(damaged("lines are missing"))? + 1;
+    let (body, crc) = (&text[..last], &without_end[last..]);
+    let crc = crc.strip_prefix(TITLE).ok_or(damaged("its last line is no checksum"))?;
+    if crc == format!("{:08x}", CRC.checksum(body.as_bytes())) {
+        Ok(body)
+    } else {
+        Err(damaged("its checksum is not that of its lines"))
+    }
+}
