@@ -3,7 +3,6 @@
 mod binary;
 mod join;
 mod local;
-mod process;
 mod status;
 mod up;
 
@@ -95,8 +94,3 @@ fn down(dir: &Path) -> Result<()> {
     }
     Ok(())
 }
-
-/// A child holds the sockets of its parent until it executes its program: tests that start one and
-/// tests that ask which ports are free exclude each other.
-#[cfg(test)]
-static CHILDREN: std::sync::Mutex<()> = std::sync::Mutex::new(());

@@ -6,8 +6,10 @@ mod cluster;
 mod http;
 mod inspect;
 mod log;
+mod machine;
 mod rdma;
 mod recovery;
+mod replica;
 mod restore;
 mod serve;
 mod server_address;
@@ -90,6 +92,11 @@ enum Command {
     /// Its nodes are valkey-servers with libscurry.so: the same commands as those of `scurry serve`.
     Cluster(cluster::Cluster),
 
+    /// Start, show and stop a group of `scurry serve` on this machine, for development.
+    ///
+    /// Each of its nodes has a copy of the log: docs/replication.md.
+    Replica(replica::Replica),
+
     /// Copy everything of a store to another one, or to a file.
     ///
     /// Either may be a `scurry serve` or a Valkey Cluster. Accounts go with their sessions and all
@@ -116,6 +123,7 @@ fn main() -> ExitCode {
         Command::Restore(restore) => restore.run(),
         Command::Snapshot(snapshot) => snapshot.run(),
         Command::Cluster(cluster) => cluster.run(),
+        Command::Replica(replica) => replica.run(),
         Command::Export(export) => export.run(),
         Command::Import(import) => import.run(),
     };

@@ -50,6 +50,22 @@ impl<T: TryFrom<u64>, const LEAST: u64, const MOST: u64> FromStr for Number<T, L
     }
 }
 
+/// Id of a node of a group, as `scurry replica status` shows it: 16 hexadecimal digits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct NodeName(pub(crate) u64);
+
+impl FromStr for NodeName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NodeName, String> {
+        let is_name = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        let id = is_name.then(|| u64::from_str_radix(text, 16).ok()).flatten();
+        id.filter(|&id| id > 0).map(NodeName).ok_or_else(|| {
+            format!("{text:?} is not the id of a node: use the 16 hexadecimal digits of `scurry replica status`")
+        })
+    }
+}
+
 /// Level of the log on stderr.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level(pub(crate) LevelFilter);
@@ -113,6 +129,7 @@ deserialize_from_text! {
     [] Address;
     [] Machine;
     [] Level;
+    [] NodeName;
     [] Mode;
     [T: TryFrom<u64>, const LEAST: u64, const MOST: u64] Number<T, LEAST, MOST>;
 }
@@ -186,6 +203,11 @@ mod tests {
             let expected = format!("{text:?} is not a whole number from 1 to 256");
             assert_eq!(said::<Threads>(text), Some(expected));
         }
+        for text in ["3", "0000000000000000", "00000000000000g7", "+00000000000000a"] {
+            let said = said::<NodeName>(text).expect(text);
+            assert!(said.contains("is not the id of a node: use the 16"), "{said}");
+        }
+        assert_eq!("00000000000000a7".parse::<NodeName>(), Ok(NodeName(167)));
         for text in ["loud", "", "3"] {
             let expected = "is not a log level: use off, error, warn, info, debug or trace";
             assert_eq!(said::<Level>(text), Some(format!("{text:?} {expected}")));

@@ -254,7 +254,7 @@ fn generic_commands(page: &mut String) {
         page,
         "## Generic commands
 
-There is one database, 0, and there are no replicas. SAVE, BGSAVE and BGREWRITEAOF do not exist,
+There is one database, 0. Replicas there are in a [group](replication.md) alone. SAVE, BGSAVE and BGREWRITEAOF do not exist,
 SCUR.SNAPSHOT does; `--durability` says what survives a restart.
 
 Ordinary clients of Redis and load tools need these commands. They answer as Valkey 8.0 does, in RESP2

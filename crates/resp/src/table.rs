@@ -6,6 +6,7 @@ mod cluster;
 mod entity;
 mod find;
 mod generic;
+mod group;
 mod id;
 mod key;
 mod memory;
@@ -14,6 +15,7 @@ mod node;
 mod positions;
 mod role;
 mod scur;
+mod sentinel;
 mod spread;
 mod store;
 mod string;
@@ -25,9 +27,9 @@ use scurry_ledger::Code;
 
 pub use find::find;
 pub use id::{
-    CommandId, ConnectionId, ContainerId, EchoId, EntityId, FlushId, HelpId, HotId, ImageId, KeyId,
-    NodeId, PartId, ScurChainId, ScurReadId, ScurWriteId, ServerId, StoreId, StringId,
-    TransactionId,
+    CommandId, ConnectionId, ContainerId, EchoId, EntityId, FlushId, GroupId, HelpId, HotId,
+    ImageId, KeyId, NodeId, PartId, ScurChainId, ScurReadId, ScurWriteId, SentinelId, ServerId,
+    StoreId, StringId, TransactionId,
 };
 pub use memory::Memory;
 pub use positions::{KeyPositions, behind};
@@ -142,7 +144,8 @@ pub static GENERIC: &[Spec] = join!(
     key::COMMANDS,
     transaction::COMMANDS,
     generic::COMMANDS,
-    watch::COMMANDS
+    watch::COMMANDS,
+    group::COMMANDS
 );
 
 /// Every command, containers once: [`SCUR`], [`ENTITY`], [`STORE`], [`GENERIC`].

@@ -46,6 +46,14 @@ impl Clock {
         Clock { floor, behind_ms: first.set_back_ms(clock.read()), ..clock }
     }
 
+    /// From now on no earlier time is read than this.
+    pub(crate) fn not_before(&mut self, time: Time) {
+        let now = self.read();
+        if now.time < time {
+            self.floor = time.plus_ms(-now.uptime_ms);
+        }
+    }
+
     /// Milliseconds that the wall clock was behind what was written before, at the start.
     pub(crate) fn behind_ms(&self) -> Option<i64> {
         self.behind_ms

@@ -119,7 +119,7 @@ impl<T: Transport> Connection<T> {
         if matches!(self.doing, Doing::Lingering { .. }) {
             return Ok(());
         }
-        self.outlet.release(node.durable.durable());
+        self.outlet.release(node.durable.released());
         if self.outlet.is_held() {
             return Ok(());
         }
@@ -167,7 +167,7 @@ impl<T: Transport> Connection<T> {
         }
         if let Outlet::Held(sequence) = self.outlet {
             // It was passed over: its replies wait for the log. They may not have to any more.
-            let durable = node.durable.durable();
+            let durable = node.durable.released();
             return Ok(if sequence > durable { Turn::Wait } else { Turn::Again });
         }
         if self.transport.unsent() > 0

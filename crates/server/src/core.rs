@@ -20,6 +20,7 @@ use crate::execute::node::Node;
 use crate::mail::bundle::Bundle;
 use crate::measures::latency::Event;
 use crate::net::acceptor::Acceptor;
+use crate::net::port::PortKind;
 use crate::net::rdma::CoreRdma;
 use crate::net::socket::Socket;
 use crate::ticket::{Sender, Ticket};
@@ -273,16 +274,20 @@ impl Core {
         }
     }
 
-    /// The log has failed. Whoever waits for other cores may have replies of this one already.
+    /// The log has failed, or another node leads. Whoever waits for other cores may have replies of this one
+    /// already, and whoever came by the main port is to come again, and is led to where commands are executed.
     fn give_up(&mut self) {
+        let is_grouped = self.node.durable.is_grouped();
         let waits = |(key, connection): (usize, &Connection<Socket>)| {
-            connection.is_gathering().then_some(key)
+            let client = &connection.client;
+            let is_plain = is_grouped && client.port == PortKind::Main && !client.inside;
+            (connection.is_gathering() || is_plain).then_some(key)
         };
         let waiting: Vec<usize> = self.connections.iter().filter_map(waits).collect();
         for key in waiting {
             self.close(key);
         }
-        self.node.durable.give_up();
+        self.node.durable.give_up(&self.node.shard);
     }
 
     /// The connection, unless it is gone.

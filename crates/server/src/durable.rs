@@ -5,25 +5,31 @@ mod clerk;
 mod divide;
 pub(crate) mod events;
 mod finish;
+mod grouped;
 mod held;
 mod keeper;
 mod snapshots;
 mod start;
+mod start_grouped;
 mod trouble;
 mod writing;
 
 pub(crate) use held::{Fate, Held};
 pub(crate) use start::{CoreStart, Opened, Plan, Retention, open};
 pub use start::{RecoveryProgress, RecoveryReport};
+pub(crate) use start_grouped::{GroupPlan, open_grouped};
 pub(crate) use trouble::{LOG_FAILED, Trouble};
 
 use crate::clock::Clock;
 use crate::durable::events::Events;
+use crate::group::channel::CoreEnd;
 use crate::mail::mesh::Bell;
 use crate::mail::report::DurableReport;
 use crate::measures::histogram::Histogram;
 use clerk::Clerk;
+use grouped::Grouped;
 use keeper::{Hand, Keeper, Task};
+use scurry_codec::LogFormat;
 use scurry_disk::Directory;
 use scurry_engine::{Commits, Durability, LogWriter, Shard};
 use scurry_ledger::Time;
@@ -53,6 +59,8 @@ enum Way {
     Here(Box<LogWriter<Directory>>),
     /// Written and synced by a thread.
     There(Clerk),
+    /// A group keeps it on several machines.
+    Group(Box<Grouped>),
 }
 
 /// The log of one core, its snapshots, and all that waits for them.
@@ -126,7 +134,11 @@ impl Durable {
         start: CoreStart,
         bell: &Arc<Bell>,
         clock: Clock,
+        group: Option<CoreEnd>,
     ) -> io::Result<(Shard, Durable)> {
+        if let Some(end) = group {
+            return Durable::start_grouped(start, end, bell, clock);
+        }
         let CoreStart { mut shard, log, next, durability, directories, reaches, retention, .. } =
             start;
         shard.keep_journal(log, next);
@@ -153,6 +165,28 @@ impl Durable {
         Ok((shard, Durable { events: Some(events), shortage, clock: Some(clock), ..durable }))
     }
 
+    /// The same for a core whose log a group keeps.
+    fn start_grouped(
+        start: CoreStart,
+        end: CoreEnd,
+        bell: &Arc<Bell>,
+        clock: Clock,
+    ) -> io::Result<(Shard, Durable)> {
+        let CoreStart { mut shard, log, next, durability, directories, reaches, .. } = start;
+        shard.keep_journal_in(log, LogFormat::Replicated, next);
+        let [_, for_keeper, for_events] = directories;
+        let [_, keeper_reach] = reaches;
+        // The log is kept whole: a node that joins begins with it.
+        let hand = Hand::new(for_keeper, keeper_reach, u64::MAX);
+        let keeper = Keeper::start(log.core, hand, bell.clone())?;
+        let snapshots = Snapshots::new(log, start.retention.snapshot_log_bytes);
+        let events = Events::start((log, start.generation), for_events, bell.clone())?;
+        let commits = Commits::new(durability, next - 1);
+        let way = Way::Group(Box::new(Grouped::new(end, log)));
+        let durable = Durable::with(commits, way, Some(keeper), snapshots);
+        Ok((shard, Durable { events: Some(events), clock: Some(clock), ..durable }))
+    }
+
     /// How long batches took.
     pub(crate) fn writes(&self) -> &Histogram {
         &self.writes
@@ -163,11 +197,62 @@ impl Durable {
         self.commits.durability()
     }
 
-    /// The sequence up to which replies may leave. Once a failed log was given up nothing shows the
-    /// shard any more, and no reply needs to wait.
+    /// The position up to which replies may leave: a sequence, in a group a turn. Once a failed log was given
+    /// up nothing shows the shard any more, and no reply needs to wait.
     #[inline]
+    pub(crate) fn released(&self) -> u64 {
+        match &self.way {
+            Way::Group(group) => group.confirmed(),
+            _ if self.is_given_up => u64::MAX,
+            _ => self.commits.durable(),
+        }
+    }
+
+    /// The position that has to be released before what shows the shard as it is now may leave; none when it
+    /// is.
+    #[inline]
+    pub(crate) fn pending(&self, shard: &Shard) -> Option<u64> {
+        if let Way::Group(group) = &self.way {
+            return group.pending();
+        }
+        let sequence = shard.sequence();
+        (self.released() < sequence).then_some(sequence)
+    }
+
+    /// The sequence up to which changes are durable.
     pub(crate) fn durable(&self) -> u64 {
         if self.is_given_up { u64::MAX } else { self.commits.durable() }
+    }
+
+    /// False where another node executes commands, or none.
+    #[inline]
+    pub(crate) fn executes(&self) -> bool {
+        match &self.way {
+            Way::Group(group) => group.leads(),
+            _ => true,
+        }
+    }
+
+    /// True where a group keeps the log.
+    #[inline]
+    pub(crate) fn is_grouped(&self) -> bool {
+        matches!(self.way, Way::Group(_))
+    }
+
+    /// A command has shown the shard, or changed it.
+    #[inline]
+    pub(crate) fn note_shown(&mut self) {
+        if let Way::Group(group) = &mut self.way {
+            group.note_shown();
+        }
+    }
+
+    /// A time that no clock may show less than, once.
+    pub(crate) fn take_floor(&mut self) -> Option<Time> {
+        match &mut self.way {
+            Way::Group(group) => group.take_floor(),
+            _ => None,
+        }
     }
 
     /// Writes what was committed, or sees to it that it is; learns what has become durable.
@@ -176,6 +261,9 @@ impl Durable {
             return;
         }
         self.learn(uptime_ms);
+        if matches!(self.way, Way::Group(_)) {
+            return self.commit_in_group(shard, now, uptime_ms);
+        }
         while self.may_write(uptime_ms)
             && let Some(batch) = self.commits.batch(shard, now)
         {
@@ -188,12 +276,32 @@ impl Durable {
         }
     }
 
+    fn commit_in_group(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
+        let Way::Group(group) = &mut self.way else { return };
+        group.end_turn(shard, now);
+        if group.obey(shard, now)
+            && let Some(keeper) = &mut self.keeper
+        {
+            self.snapshots.abandon(keeper);
+        }
+        self.commits.note_committed(group.committed(), group.bytes());
+        if let Some(events) = &mut self.events {
+            events.look(self.commits.durable(), uptime_ms);
+        }
+    }
+
     /// Work between turns: marks, syncs behind, snapshots.
     pub(crate) fn look_after(&mut self, shard: &mut Shard, now: Time, uptime_ms: i64) {
         if matches!(self.way, Way::None) {
             return;
         }
         self.learn(uptime_ms);
+        if matches!(self.way, Way::Group(_)) {
+            if let Some(keeper) = &mut self.keeper {
+                self.snapshots.step(shard, keeper, &self.commits, now);
+            }
+            return;
+        }
         if self.shortage.begin_try(uptime_ms) {
             self.set_ahead(uptime_ms);
         }
@@ -259,13 +367,14 @@ impl Durable {
 
     /// The next thing that need not wait any more.
     pub(crate) fn release(&mut self) -> Option<(Held, Fate)> {
-        self.held.pop(self.durable(), self.trouble_is_final())
+        self.held.pop(self.released(), self.trouble_is_final() || self.resigns())
     }
 
     /// True when a thread has something to tell.
     pub(crate) fn has_news(&mut self) -> bool {
         let clerk = match &mut self.way {
             Way::There(clerk) => clerk.has_news(),
+            Way::Group(group) => group.has_orders(),
             Way::None | Way::Here(_) => false,
         };
         clerk

@@ -2,6 +2,7 @@
 //! port. A connection is one half of a pair of sockets, which a core serves like any other; what
 //! cores have counted comes as mail.
 
+use crate::group;
 use crate::mail::mesh::Letterbox;
 use crate::mail::message::Message;
 use crate::mail::report::CoreReport;
@@ -32,6 +33,8 @@ pub struct Inside {
     settings: Arc<Settings>,
     /// The core of the next connection.
     next: Arc<AtomicUsize>,
+    /// The part in a group; none for a store on one machine.
+    group: Option<Arc<group::Member>>,
 }
 
 /// No connection is to be had.
@@ -68,7 +71,13 @@ impl Inside {
             users: Arc::clone(&settings.users),
             settings: Arc::new(settings.clone()),
             next: Arc::default(),
+            group: None,
         }
+    }
+
+    /// The server is a node of a group.
+    pub(crate) fn join(&mut self, group: Arc<group::Member>) {
+        self.group = Some(group);
     }
 
     /// The users of the server.
@@ -123,6 +132,7 @@ impl Inside {
             settings: Arc::clone(&self.settings),
             shared: Arc::clone(&self.shared),
             password_hashes: self.users.computed(),
+            group: self.group.as_ref().map(|group| group.view()),
         }
     }
 }

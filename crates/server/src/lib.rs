@@ -7,6 +7,7 @@ mod core;
 mod durable;
 mod execute;
 mod glob;
+mod group;
 mod hash_key;
 mod inside;
 mod kept;
@@ -32,7 +33,8 @@ pub use open_files::make_room;
 pub use scurry_engine::Durability;
 pub use server::Server;
 pub use settings::{
-    DEFAULT_LISTEN, RdmaSettings, Settings, StartError, Storage, TlsError, TlsSettings,
+    DEFAULT_LISTEN, GroupSettings, RdmaSettings, Settings, StartError, Storage, TlsError,
+    TlsSettings,
 };
 pub use users::password::Password;
 pub use users::{

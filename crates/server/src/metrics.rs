@@ -4,11 +4,12 @@
 pub(crate) mod exposition;
 mod parts;
 
+use crate::group::view::View;
 use crate::mail::report::CoreReport;
 use crate::metrics::exposition::{Exposition, Kind};
 use crate::settings::Settings;
 use crate::shared::Shared;
-use parts::{accounts, commands, log, memory, process, rdma, totals};
+use parts::{accounts, commands, group, log, memory, process, rdma, totals};
 use std::sync::Arc;
 
 /// Reports of the cores for one page of metrics.
@@ -18,6 +19,8 @@ pub struct Measurement {
     pub(crate) settings: Arc<Settings>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) password_hashes: u64,
+    /// None for a store on one machine.
+    pub(crate) group: Option<Arc<View>>,
 }
 
 impl Measurement {
@@ -34,7 +37,16 @@ impl Measurement {
                 return Some(format!("the log of core {core} has no room: writes are refused"));
             }
         }
-        None
+        match &self.group {
+            Some(view) if !view.serves_all() => Some(match view.leader(0) {
+                Some(leader) if leader.id != view.node => {
+                    format!("node {} of the group leads, at {}", leader.id, leader.addresses.ip)
+                }
+                Some(_) => "this node has come to lead and has not taken over yet".to_owned(),
+                None => "no node of the group leads".to_owned(),
+            }),
+            _ => None,
+        }
     }
 
     /// As Prometheus reads it.
@@ -47,7 +59,7 @@ impl Measurement {
 fn page(measurement: &Measurement) -> Exposition {
     let source = Source::of(measurement);
     let mut page = Exposition::default();
-    for part in [process, commands, accounts, totals, log, memory, rdma] {
+    for part in [process, commands, accounts, totals, log, group, memory, rdma] {
         part(&source, &mut page);
     }
     page
@@ -78,5 +90,59 @@ impl<'a> Source<'a> {
         for (core, report) in &self.cores {
             page.sample(&[("core", core)], value(report));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::commands::example_view::view;
+    use crate::users::Users;
+    use std::net::SocketAddr;
+
+    fn measurement(group: Option<View>) -> Measurement {
+        let address: SocketAddr = ([127, 0, 0, 1], 6_389).into();
+        Measurement {
+            cores: Vec::new(),
+            settings: Arc::new(Settings::new(address, Users::new(None, &[]).expect("no users"))),
+            shared: Arc::new(Shared::new(address, vec![address], 1)),
+            password_hashes: 0,
+            group: group.map(Arc::new),
+        }
+    }
+
+    #[test]
+    fn a_node_of_a_group_shows_it_and_a_server_by_itself_has_none() {
+        let page = |group| measurement(group).page().into_text();
+        assert!(!page(None).contains("scurry_group"));
+        let led = page(Some(view(1, Some(1), 2)));
+        for line in [
+            "scurry_group_can_lose_a_node 1",
+            "scurry_group_members 3",
+            "scurry_group_members_connected 3",
+            "scurry_group_role{core=\"1\",role=\"leader\"} 1",
+            "scurry_group_serves{core=\"1\"} 1",
+            "scurry_group_term{core=\"0\"} 7",
+            "scurry_group_elections_total{core=\"0\"} 2",
+            "scurry_group_committed_sequence{core=\"0\"} 100",
+            "scurry_group_stored_sequence{core=\"0\"} 101",
+            "scurry_group_applied_sequence{core=\"0\"} 99",
+        ] {
+            assert!(led.lines().any(|shown| shown == line), "{line}: {led}");
+        }
+        assert!(page(Some(view(1, None, 1))).contains("scurry_group_can_lose_a_node 0"));
+    }
+
+    #[test]
+    fn a_node_that_does_not_lead_should_get_no_work() {
+        let trouble = |group| measurement(group).trouble();
+        assert_eq!(trouble(None), None);
+        assert_eq!(trouble(Some(view(1, Some(1), 2))), None);
+        let another = trouble(Some(view(1, Some(2), 2))).expect("another leads");
+        assert!(another.contains("0000000000000002 of the group leads, at 10.0.0.2"), "{another}");
+        assert!(trouble(Some(view(1, None, 2))).expect("nobody").contains("no node"));
+        let mut soon = view(1, Some(1), 2);
+        soon.shards[1].serves = false;
+        assert!(trouble(Some(soon)).expect("soon").contains("not taken over yet"));
     }
 }

@@ -3,8 +3,12 @@
 use crate::clock::Clock;
 
 use crate::core::{self, Core, Signals, survive_file_limit};
-use crate::durable::{self, Durable, Opened, Plan, RecoveryProgress, RecoveryReport, Retention};
+use crate::durable::{
+    self, Durable, GroupPlan, Opened, Plan, RecoveryProgress, RecoveryReport, Retention,
+};
 use crate::execute::node::Node;
+use crate::group::view::Addresses;
+use crate::group::{self, Group};
 use crate::hash_key::draw_hash_key;
 use crate::inside::Inside;
 use crate::mail::mesh;
@@ -18,10 +22,10 @@ use crate::shared::Shared;
 use crate::users::Checker;
 use mio::Poll;
 use scurry_disk::Store;
-use scurry_engine::{Config, Shard, UniqueIdentities};
+use scurry_engine::{Config, Durability, Shard, UniqueIdentities};
 use scurry_ledger::{Name, Time};
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::thread;
 
@@ -32,7 +36,8 @@ pub struct Server {
     shared: Arc<Shared>,
     inside: Inside,
     /// Holds the lock of the directory.
-    _store: Option<Store>,
+    _store: Option<Arc<Store>>,
+    group: Option<Group>,
     recovered: Option<RecoveryReport>,
     tls_address: Option<SocketAddr>,
     rdma_address: Option<SocketAddr>,
@@ -75,22 +80,7 @@ impl Server {
             hash_key: draw_hash_key().map_err(system("a random number"))?,
             ..Config::default()
         };
-        let mut opened = match &settings.storage {
-            None => None,
-            Some(storage) => Some(durable::open(
-                &Plan {
-                    path: &storage.directory,
-                    threads: settings.threads,
-                    durability: storage.durability,
-                    retention: Retention {
-                        snapshot_log_bytes: storage.snapshot_log_bytes,
-                        log_bytes: storage.kept_log_bytes,
-                    },
-                    config: config.clone(),
-                },
-                progress,
-            )?),
-        };
+        let (mut opened, grouped) = open(&settings, &shared, &config, progress)?;
         let clock = Clock::start(opened.as_ref().map_or(Time(0), |opened| opened.time));
         if let Some(ms) = clock.behind_ms() {
             tracing::warn!(
@@ -112,7 +102,21 @@ impl Server {
         let (mut main, mut own) = (ports.main, ports.own.into_iter());
         let meshes = Mesh::places(wakers);
         let letterboxes = meshes.first().map(Mesh::letterboxes).unwrap_or_default();
-        let inside = Inside::new(letterboxes, Arc::clone(&shared), &settings);
+        let mut inside = Inside::new(letterboxes, Arc::clone(&shared), &settings);
+        let bells = meshes.iter().map(Mesh::bell).collect();
+        let (group, ends) = match grouped {
+            None => (None, Vec::new()),
+            Some(start) => {
+                let started = group::start(start, bells, settings.clients_max, clock);
+                let (group, ends) = started.map_err(StartError::Group)?;
+                (Some(group), ends)
+            }
+        };
+        let mut ends = ends.into_iter();
+        let member = group.as_ref().map(Group::member);
+        if let Some(member) = &member {
+            inside.join(Arc::clone(member));
+        }
         let rdma = rdma.map(|setup| setup.cores(settings.threads, settings.clients_max));
         let mut rdma = rdma.transpose()?.unwrap_or_default().into_iter();
         let places = polls.into_iter().zip(meshes).zip(desks);
@@ -120,10 +124,14 @@ impl Server {
             let mut acceptors = std::mem::take(&mut main);
             acceptors.extend(own.next());
             let state = match starts.next() {
-                Some(start) => Durable::start(start, &mesh.bell(), clock)?,
+                Some(start) => Durable::start(start, &mesh.bell(), clock, ends.next())?,
                 None => (Shard::new(config.clone()), Durable::none()),
             };
-            let node = Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
+            let mut node =
+                Node::new(core, state, settings.clone(), shared.clone(), mesh, desk, clock);
+            if let Some(member) = &member {
+                node.join(Arc::clone(member));
+            }
             Core::new(poll, acceptors, signals.take(), rdma.next(), node)
         });
         let cores = cores.collect::<io::Result<_>>().map_err(system("the event loop"))?;
@@ -131,7 +139,16 @@ impl Server {
             Some(Opened { store, report, .. }) => (Some(store), Some(report)),
             None => (None, None),
         };
-        Ok(Server { cores, shared, inside, _store: store, recovered, tls_address, rdma_address })
+        Ok(Server {
+            cores,
+            shared,
+            inside,
+            _store: store,
+            group,
+            recovered,
+            tls_address,
+            rdma_address,
+        })
     }
 
     /// Where it listens, with the port that was chosen.
@@ -183,9 +200,63 @@ impl Server {
                 let ended = thread.join().unwrap_or_else(|_| Err(io::Error::other("it panicked")));
                 outcome = outcome.and(ended);
             }
+            if let Some(group) = self.group {
+                group.stop();
+            }
             outcome
         })
     }
+}
+
+/// Opens the store that the settings name, with what makes it one of a group.
+fn open(
+    settings: &Settings,
+    shared: &Shared,
+    config: &Config,
+    progress: &(dyn Fn(&RecoveryProgress) + Sync),
+) -> Result<(Option<Opened>, Option<group::Start>), StartError> {
+    let Some(storage) = &settings.storage else {
+        return match settings.group {
+            None => Ok((None, None)),
+            Some(_) => {
+                Err(StartError::Group("it needs a directory, and --durability fsync".into()))
+            }
+        };
+    };
+    let plan = Plan {
+        path: &storage.directory,
+        threads: settings.threads,
+        durability: storage.durability,
+        retention: Retention {
+            snapshot_log_bytes: storage.snapshot_log_bytes,
+            log_bytes: storage.kept_log_bytes,
+        },
+        config: config.clone(),
+    };
+    let Some(group) = &settings.group else {
+        return Ok((Some(durable::open(&plan, progress)?), None));
+    };
+    if storage.durability != Durability::Fsync {
+        return Err(StartError::Group(
+            "a majority must have each change on the device: --durability fsync".to_owned(),
+        ));
+    }
+    let system = StartError::system;
+    let listener = TcpListener::bind(group.listen).map_err(|source| match source.kind() {
+        io::ErrorKind::AddrInUse => StartError::AddressInUse(group.listen),
+        _ => StartError::Listen { address: group.listen, source },
+    })?;
+    let peer = listener.local_addr().map_err(system("the port for nodes"))?;
+    let ip = group.announce_ip.unwrap_or(peer.ip());
+    let addresses = Addresses {
+        peer: SocketAddr::new(ip, peer.port()),
+        ip: settings.announce_ip.unwrap_or(ip),
+        main: shared.main.port(),
+        cores: shared.core_addresses.iter().map(SocketAddr::port).collect(),
+    };
+    let with = GroupPlan { settings: group, listener, addresses };
+    let (opened, start) = durable::open_grouped(&plan, with, progress)?;
+    Ok((Some(opened), Some(start)))
 }
 
 /// Kinds of identities that are unique; none where none is.

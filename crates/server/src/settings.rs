@@ -67,6 +67,28 @@ pub struct Settings {
     pub drain_ms_max: i64,
     /// Where what is committed is kept; none for memory alone.
     pub storage: Option<Storage>,
+    /// The other nodes that keep the same log; none for a store on one machine. It takes a storage that syncs.
+    pub group: Option<GroupSettings>,
+}
+
+/// A node of a group that is replicated strictly.
+#[derive(Clone, Debug)]
+pub struct GroupSettings {
+    /// Where the other nodes reach this one.
+    pub listen: SocketAddr,
+    /// The address by which they, and clients, are told to reach it; none for that of `listen`.
+    pub announce_ip: Option<IpAddr>,
+    /// Members of the group that an empty directory joins, by their addresses for nodes; none begins a group.
+    pub join: Vec<SocketAddr>,
+    /// The id of a member that this node takes the place of when it joins: that one is removed for ever.
+    pub replaces: Option<u64>,
+    /// A tick of the group's clock, ms: a leader is missed after ten to twenty of them.
+    pub tick_ms: u32,
+}
+
+impl GroupSettings {
+    /// The default of `tick_ms`.
+    pub const TICK_MS: u32 = 30;
 }
 
 /// Where and how what is committed is kept.
@@ -120,6 +142,7 @@ impl Settings {
             reply_len_max: 64 * 1024 * 1024,
             drain_ms_max: 5_000,
             storage: None,
+            group: None,
         }
     }
 }

@@ -203,6 +203,8 @@ fn dispatch(call: &Call<'_>, key: Option<OpenKey<'_>>, desk: &mut Desk, reply: &
             | CommandId::Transaction(_)
             | CommandId::Connection(_)
             | CommandId::Server(_)
+            | CommandId::Sentinel(_)
+            | CommandId::Group(_)
             | CommandId::Help(_)
             | CommandId::Container(_)
             | CommandId::Node(_),

@@ -1,19 +1,15 @@
 //! The nodes of a local cluster become one, with a wait for what nodes have no event for.
 
-use super::local::{Local, POLL_EVERY};
-use anyhow::{Result, ensure};
+use super::local::Local;
+use crate::machine;
+use anyhow::{Result, bail};
 use scurry_cluster_client::{Member, form};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
-
-/// Looks until something has come about, at most: two minutes.
-const POLLS: u32 = 2_400;
 
 /// A wait of a step, which ends early when a node has ended or somebody wants it to.
 pub(super) struct Patience<'p> {
     pub(super) dir: &'p Path,
-    pub(super) interrupted: &'p AtomicBool,
+    pub(super) machine: machine::Patience,
 }
 
 impl Patience<'_> {
@@ -24,16 +20,15 @@ impl Patience<'_> {
         what: &str,
         mut is_so: impl FnMut() -> bool,
     ) -> Result<()> {
-        for _ in 0..POLLS {
-            ensure!(!self.interrupted.load(Ordering::Relaxed), "interrupted");
+        let is_there = self.machine.until(|| {
             local.check(self.dir)?;
-            if is_so() {
-                return Ok(());
-            }
-            thread::sleep(POLL_EVERY); // tidy: allow (nodes have no event for what is waited for)
+            Ok(is_so())
+        })?;
+        if is_there {
+            return Ok(());
         }
         let words = local.nodes[0].last_words(self.dir);
-        anyhow::bail!("{what} within two minutes; the first node's log ends with: {words}")
+        bail!("{what} within two minutes; the first node's log ends with: {words}")
     }
 }
 

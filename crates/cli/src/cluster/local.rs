@@ -1,22 +1,14 @@
 //! A local cluster as its directory has it: which nodes there are, and which process is each.
 
-use super::process::Process;
-use anyhow::{Context, Result, bail, ensure};
-use nix::sys::signal::Signal;
+use crate::machine::{self, Process};
+use anyhow::{Context, Result, bail};
 use scurry_cluster_client::Address;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::os::unix::process::CommandExt;
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::Command;
 
 const FILE: &str = "cluster.toml";
-/// How often is looked, and how long for the end of a node.
-pub(super) const POLL_EVERY: Duration = Duration::from_millis(50);
-const STOP_POLLS: u32 = 200;
-const LOG_TAIL: usize = 600;
 
 /// A local cluster.
 #[derive(Debug, Serialize, Deserialize)]
@@ -54,25 +46,14 @@ impl Node {
 
     /// The end of what it has logged.
     pub(super) fn last_words(&self, dir: &Path) -> String {
-        let log = fs::read(self.directory(dir).join("log")).unwrap_or_default();
-        let tail = &log[log.len().saturating_sub(LOG_TAIL)..];
-        let text = String::from_utf8_lossy(tail).trim().to_owned();
-        if text.is_empty() { "it logged nothing".to_owned() } else { text }
+        machine::last_words(&self.directory(dir))
     }
 }
 
 impl Local {
     /// The cluster of a directory, if there is one.
     pub(super) fn read(dir: &Path) -> Result<Option<Local>> {
-        let path = dir.join(FILE);
-        match fs::read_to_string(&path) {
-            Ok(text) => {
-                let local = toml::from_str(&text);
-                local.map(Some).with_context(|| format!("{} cannot be understood", path.display()))
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(error).with_context(|| format!("{} cannot be read", path.display())),
-        }
+        machine::read(dir, FILE)
     }
 
     /// As [`Local::read`], where there has to be one.
@@ -82,35 +63,15 @@ impl Local {
         })
     }
 
-    /// Writes it down. What was there before stays until this is whole.
-    pub(super) fn write(&self, dir: &Path) -> Result<()> {
-        let (path, new) = (dir.join(FILE), dir.join(format!("{FILE}.new")));
-        fs::write(&new, toml::to_string(self)?)
-            .and_then(|()| fs::rename(&new, &path))
-            .with_context(|| format!("{} cannot be written", path.display()))
-    }
-
     /// Starts a node's process, and writes down which it is.
     pub(super) fn start(&mut self, dir: &Path, index: usize) -> Result<()> {
         let node = &self.nodes[index];
         let home = node.directory(dir);
         fs::create_dir_all(&home).with_context(|| format!("{} cannot be made", home.display()))?;
         fs::write(home.join("valkey.conf"), self.settings(node))?;
-        let log = File::create(home.join("log"))?;
-        // A group of its own: Ctrl-C is for this program, which then stops what it has started.
-        let child = Command::new(&self.server)
-            .arg("valkey.conf")
-            .current_dir(&home)
-            .stdin(Stdio::null())
-            .stdout(log.try_clone()?)
-            .stderr(log)
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("{} cannot be started", self.server.display()))?;
-        let process = Process::of(child.id());
-        let process = process.with_context(|| self.nodes[index].last_words(dir))?;
+        let process = machine::start(Command::new(&self.server).arg("valkey.conf"), &home)?;
         self.nodes[index].process = Some(process);
-        self.write(dir)
+        machine::write(dir, FILE, self)
     }
 
     /// docs/cluster.md says why each is so.
@@ -127,32 +88,12 @@ impl Local {
 
     /// Stops the nodes that run, and waits for their end. Returns how many there were.
     pub(super) fn stop(&mut self, dir: &Path) -> Result<usize> {
-        let alive: Vec<Process> =
-            self.nodes.iter().filter_map(|node| node.process).filter(|p| p.is_alive()).collect();
-        for process in &alive {
-            process.signal(Signal::SIGTERM)?;
-            // One that is stopped takes its end when it goes on.
-            process.signal(Signal::SIGCONT)?;
-        }
-        for round in 0..=2 * STOP_POLLS {
-            let left: Vec<&Process> = alive.iter().filter(|process| process.is_alive()).collect();
-            if left.is_empty() {
-                break;
-            }
-            if round == STOP_POLLS {
-                for process in &left {
-                    eprintln!("process {} does not end: it is killed", process.pid());
-                    process.signal(Signal::SIGKILL)?;
-                }
-            }
-            ensure!(round < 2 * STOP_POLLS, "process {} does not end", left[0].pid());
-            thread::sleep(POLL_EVERY); // tidy: allow (nobody says when a process of another ends)
-        }
+        let stopped = machine::stop(self.nodes.iter().filter_map(|node| node.process))?;
         for node in &mut self.nodes {
             node.process = None;
         }
-        self.write(dir)?;
-        Ok(alive.len())
+        machine::write(dir, FILE, self)?;
+        Ok(stopped)
     }
 
     /// Fails when a node has ended.

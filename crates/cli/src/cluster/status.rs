@@ -1,6 +1,7 @@
 //! `scurry cluster status`.
 
 use super::local::{Local, Node as LocalNode};
+use crate::machine::print_table;
 use crate::size::shown;
 use anyhow::Result;
 use scurry_cluster_client::Totals;
@@ -20,13 +21,7 @@ pub(super) fn run(dir: &Path) -> Result<()> {
             Line::only(node, "down")
         });
     }
-    let widths: [usize; Line::HEAD.len()] = std::array::from_fn(|column| {
-        lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0)
-    });
-    for line in &lines {
-        let cells = line.iter().zip(widths).map(|(cell, width)| format!("{cell:<width$}"));
-        println!("{}", cells.collect::<Vec<_>>().join("  ").trim_end());
-    }
+    print_table(&lines);
     Ok(())
 }
 

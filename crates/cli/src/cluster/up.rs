@@ -3,22 +3,14 @@
 use super::binary::{check_server, find_module};
 use super::local::{Local, Node};
 use super::{Up, join};
+use crate::machine::{self, Process, free_ports};
 use anyhow::{Context, Result, bail, ensure};
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-
-/// Where free blocks are looked for: below the ports that the kernel gives to clients.
-const PORTS: std::ops::Range<u16> = 21_000..32_000;
 
 pub(super) fn run(up: &Up) -> Result<()> {
     let version = check_server(&up.server)?;
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register(signal, interrupted.clone())?;
-    }
+    let waits = machine::Patience::new()?;
     fs::create_dir_all(&up.place.dir)
         .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
     let dir = up.place.dir.canonicalize()?;
@@ -27,7 +19,7 @@ pub(super) fn run(up: &Up) -> Result<()> {
         None => (lay_out(up, &dir)?, true),
     };
     println!("valkey-server {version}, module {}", local.module.display());
-    let patience = join::Patience { dir: &dir, interrupted: &interrupted };
+    let patience = join::Patience { dir: &dir, machine: waits };
     let outcome = start(&mut local, &patience, is_new);
     if let Err(error) = outcome {
         let stopped = local.stop(&dir);
@@ -105,62 +97,16 @@ fn lay_out(up: &Up, dir: &Path) -> Result<Local> {
 
 fn start(local: &mut Local, patience: &join::Patience<'_>, is_new: bool) -> Result<()> {
     for index in 0..local.nodes.len() {
-        ensure!(!patience.interrupted.load(Ordering::Relaxed), "interrupted");
+        patience.machine.check()?;
         local.start(patience.dir, index)?;
     }
     join::wait_for_answers(local, patience)?;
     for node in &local.nodes {
-        let pid = node.process.map_or(0, super::process::Process::pid);
+        let pid = node.process.map_or(0, Process::pid);
         println!("  127.0.0.1:{}  process {pid}", node.port);
     }
     if is_new {
         join::join(local, patience)?;
     }
     join::wait_until_ok(local, patience)
-}
-
-/// The first of so many ports that nobody uses: the one that was asked for, or any.
-fn free_ports(first: Option<u16>, count: u16) -> Result<u16> {
-    if let Some(first) = first {
-        return match taken(first, count) {
-            None => Ok(first),
-            Some(port) => bail!(
-                "port {port} is taken: stop what listens there, or give another --port ({count} \
-                 ports from there on are needed)"
-            ),
-        };
-    }
-    // A cluster that starts at the same time begins elsewhere.
-    let blocks = (PORTS.end - PORTS.start) / count;
-    let begin = u16::try_from(std::process::id() % u32::from(blocks)).unwrap_or(0);
-    for block in 0..blocks {
-        let first = PORTS.start + (begin + block) % blocks * count;
-        if taken(first, count).is_none() {
-            return Ok(first);
-        }
-    }
-    bail!("no {count} free ports between {} and {}: give --port", PORTS.start, PORTS.end)
-}
-
-/// A port of these that cannot be listened on.
-fn taken(first: u16, count: u16) -> Option<u16> {
-    (first..first.saturating_add(count))
-        .find(|&port| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_err())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_taken_port_is_named_and_passed_over() {
-        let _alone = crate::cluster::CHILDREN.lock().expect("no test has failed");
-        let first = free_ports(None, 4).expect("ports");
-        let other = TcpListener::bind((Ipv4Addr::LOCALHOST, first + 2)).expect("it was free");
-        let error = free_ports(Some(first), 4).expect_err("one is taken").to_string();
-        assert!(error.contains(&format!("port {} is taken", first + 2)), "{error}");
-        assert_ne!(free_ports(None, 4).expect("ports"), first);
-        drop(other);
-        assert_eq!(free_ports(Some(first), 4).expect("all are free"), first);
-    }
 }

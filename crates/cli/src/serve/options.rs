@@ -6,7 +6,7 @@ use super::limits::{LimitsTable, YEAR_MS};
 use crate::rdma::Rdma;
 use crate::size::Size;
 use crate::users::UserTable;
-use crate::written::{Address, Level, Machine, Mode, Number};
+use crate::written::{Address, Level, Machine, Mode, NodeName, Number};
 use anyhow::{Context, Result};
 use clap::{ArgMatches, Args, FromArgMatches};
 use scurry_ledger::Limits;
@@ -118,6 +118,26 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE")]
     pub(crate) keep_log: Option<Size>,
 
+    /// Keep the store on three machines: this server is a node of a group, and the other nodes reach it
+    /// here. Takes a --dir and --durability fsync. docs/replication.md [default: this machine alone]
+    #[arg(long, value_name = "ADDR:PORT")]
+    pub(crate) replicate: Option<Address>,
+
+    /// Nodes of the group that a node with an empty directory joins, by their --replicate addresses;
+    /// one that has joined knows the others [default: none, an empty directory begins a group]
+    #[arg(long, value_name = "ADDR:PORT,...", value_delimiter = ',')]
+    pub(crate) join: Option<Vec<Address>>,
+
+    /// Id of the node whose place this one takes when it joins: a node that is lost for ever, and is
+    /// never let in again under its id [default: none]
+    #[arg(long, value_name = "ID")]
+    pub(crate) replaces: Option<NodeName>,
+
+    /// A tick of the group's clock, ms: for tests.
+    #[arg(long, value_name = "MILLISECONDS", hide = true)]
+    #[serde(skip)]
+    pub(crate) tick_ms: Option<Number<u32, 5, 1_000>>,
+
     /// Open the HTTP door here too: /metrics, /healthz, /readyz and the console at /. With
     /// --tls-cert it speaks HTTPS; users and roles are those of RESP [default: no HTTP door]
     #[arg(long, value_name = "ADDR:PORT")]
@@ -194,7 +214,7 @@ mod tests {
 
     const EXAMPLE: &str = include_str!("../../scurry.example.toml");
     /// Options that no file has, and keys that no command line has.
-    const NOT_IN_FILES: [&str; 1] = ["config"];
+    const NOT_IN_FILES: [&str; 2] = ["config", "tick_ms"];
     const IN_FILES_ALONE: [&str; 6] =
         ["auth_ms_max", "entity_tombstone_ms", "limits", "rdma", "tls_handshake_ms_max", "users"];
 
@@ -322,6 +342,7 @@ mod tests {
             "expected a table of ",
             "expected a text or a number",
             "use overdraw or clamp",
+            "use the 16 hexadecimal digits",
         ];
         let mut refused = 0;
         for table in ["", "[rdma]", "[limits]"] {

@@ -7,7 +7,10 @@ use crate::written::{Mode, Number};
 use anyhow::{Context, Result, ensure};
 use scurry_http::Front;
 use scurry_ledger::Name;
-use scurry_server::{DEFAULT_LISTEN, Password, Settings, Storage, TlsSettings, UserEntry, Users};
+use scurry_server::{
+    DEFAULT_LISTEN, Durability, GroupSettings, Password, Settings, Storage, TlsSettings, UserEntry,
+    Users,
+};
 use std::sync::Arc;
 
 /// Connections of the HTTP door, unless told otherwise: people and Prometheus.
@@ -65,6 +68,7 @@ impl Options {
             request.argument_len_max = usize::try_from(size.0)?;
         }
         settings.storage = self.storage(settings.request.request_len_max)?;
+        settings.group = self.group(&settings)?;
         limits::check(&self.limits)?;
         settings.limits = self.limits.clone();
         settings.unique_identities = self.unique_identities()?;
@@ -76,6 +80,63 @@ impl Options {
             settings.entity_tombstone_ms = ms;
         }
         Ok(settings)
+    }
+
+    /// Settings of a node of a group; none for a store on this machine alone.
+    fn group(&self, settings: &Settings) -> Result<Option<GroupSettings>> {
+        let Some(listen) = self.replicate.map(|address| address.0) else {
+            for (option, is_given) in [
+                ("--join", self.join.is_some()),
+                ("--replaces", self.replaces.is_some()),
+                ("--tick-ms", self.tick_ms.is_some()),
+            ] {
+                ensure!(
+                    !is_given,
+                    "{option} is for a node of a group: say where the other nodes reach this one \
+                     with --replicate ADDR:PORT"
+                );
+            }
+            return Ok(None);
+        };
+        let mode = settings.storage.as_ref().map(|storage| storage.durability);
+        ensure!(
+            mode == Some(Durability::Fsync),
+            "a node of a group has on its device what it has promised to the others: --replicate \
+             takes --durability fsync"
+        );
+        // Elsewhere than in its directory a node would begin another group, or join as another node.
+        ensure!(self.dir.is_some(), "--replicate takes a --dir: the directory is what the node is");
+        ensure!(listen.port() > 0, "--replicate takes a port: the other nodes come back to it");
+        let announce_ip = settings.announce_ip;
+        let ip = announce_ip.unwrap_or(listen.ip());
+        ensure!(
+            !ip.is_unspecified(),
+            "the other nodes cannot reach {ip}: give --replicate the address of this machine in its \
+             network, or name it with --announce-ip"
+        );
+        let client_ip = settings.listen.ip();
+        ensure!(
+            announce_ip.is_some() || client_ip.is_unspecified() || client_ip == ip,
+            "clients are sent from node to node and would not find this one at {ip}, since it listens \
+             on {client_ip}: give --listen {}, or name this machine with --announce-ip",
+            std::net::SocketAddr::new(ip, settings.listen.port())
+        );
+        let join: Vec<_> = self.join.iter().flatten().map(|address| address.0).collect();
+        ensure!(
+            !join.contains(&listen),
+            "--join names the nodes that this one asks: leave its own address {listen} out"
+        );
+        ensure!(
+            self.replaces.is_none() || !join.is_empty(),
+            "--replaces is for a node that joins a group: name nodes of it with --join"
+        );
+        Ok(Some(GroupSettings {
+            listen,
+            announce_ip,
+            join,
+            replaces: self.replaces.map(|name| name.0),
+            tick_ms: self.tick_ms.map_or(GroupSettings::TICK_MS, |ms| ms.0),
+        }))
     }
 
     /// Where the HTTP door listens; none when nobody has asked for one.
@@ -175,5 +236,50 @@ impl Options {
             storage.kept_log_bytes = size.0;
         }
         Ok(Some(storage))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::{Args, Command, FromArgMatches};
+
+    fn group(words: &str) -> Result<Option<GroupSettings>> {
+        let command = Options::augment_args(Command::new("serve")).no_binary_name(true);
+        let matches = command.try_get_matches_from(words.split_whitespace())?;
+        Ok(Options::from_arg_matches(&matches)?.settings()?.group)
+    }
+
+    #[test]
+    fn a_node_of_a_group_is_told_what_it_lacks() {
+        for (words, cure) in [
+            ("--join 127.0.0.1:1", "--replicate ADDR:PORT"),
+            ("--tick-ms 5", "--replicate ADDR:PORT"),
+            ("--replaces 00000000000000a7", "--replicate ADDR:PORT"),
+            ("--replicate 127.0.0.1:1 --durability none", "--durability fsync"),
+            ("--replicate 127.0.0.1:1 --dir d --durability write", "--durability fsync"),
+            ("--replicate 127.0.0.1:1", "takes a --dir"),
+            ("--replicate 127.0.0.1:0 --dir d", "takes a port"),
+            ("--replicate 0.0.0.0:1 --dir d", "--announce-ip"),
+            ("--replicate 10.0.0.1:1 --dir d", "--listen 10.0.0.1:6389"),
+            ("--replicate 127.0.0.1:1 --dir d --join 127.0.0.1:1", "leave its own address"),
+            ("--replicate 127.0.0.1:1 --dir d --replaces 00000000000000a7", "--join"),
+        ] {
+            let error = group(words).expect_err(words).to_string();
+            assert!(error.contains(cure), "{words}: {error}");
+        }
+        assert!(group("").expect("no group").is_none());
+    }
+
+    #[test]
+    fn a_node_of_a_group_is_what_the_options_say() {
+        let founder = group("--replicate 127.0.0.1:7000 --dir d").expect("it fits").expect("one");
+        assert_eq!((founder.listen.port(), founder.tick_ms), (7_000, GroupSettings::TICK_MS));
+        assert!(founder.join.is_empty() && founder.announce_ip.is_none());
+        let words = "--replicate 0.0.0.0:7000 --announce-ip 10.0.0.3 --dir d --tick-ms 9 \
+                     --join 10.0.0.1:7000,10.0.0.2:7000 --replaces 00000000000000a7";
+        let third = group(words).expect("it fits").expect("one");
+        assert_eq!((third.tick_ms, third.replaces, third.join.len()), (9, Some(167), 2));
+        assert_eq!(third.announce_ip.map(|ip| ip.to_string()).as_deref(), Some("10.0.0.3"));
     }
 }

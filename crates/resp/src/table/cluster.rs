@@ -10,7 +10,7 @@ pub(super) const CLUSTER: Spec = Spec {
     name: "CLUSTER",
     arity: -2,
     reply: "that of the subcommand",
-    summary: "Container of commands about the server as a cluster, in which each thread is a node with a port of its own.",
+    summary: "Container of commands about the server as a cluster, in which each thread is a node with a port of its own; each thread of each node, in a group.",
     subcommands: SUBCOMMANDS,
     ..BASE
 };
@@ -21,7 +21,7 @@ pub(super) const READ_ONLY: Spec = Spec {
     arity: 1,
     flags: FAST,
     reply: "OK",
-    summary: "Accepted and of no effect: there are no replicas to read from.",
+    summary: "Accepted and of no effect: replicas answer no reads, what they have may be old.",
     ..BASE
 };
 
@@ -31,7 +31,7 @@ pub(super) const READ_WRITE: Spec = Spec {
     arity: 1,
     flags: FAST,
     reply: "OK",
-    summary: "Accepted and of no effect: there are no replicas to read from.",
+    summary: "Accepted and of no effect: replicas answer no reads, what they have may be old.",
     ..BASE
 };
 
@@ -49,7 +49,7 @@ const SUBCOMMANDS: &[Spec] = &[
         name: "CLUSTER|INFO",
         arity: 2,
         reply: "lines of name:value",
-        summary: "The state of the cluster, which is always ok.",
+        summary: "The state of the cluster: ok, or fail while no node of a group leads.",
         ..BASE
     },
     Spec {
@@ -74,7 +74,7 @@ const SUBCOMMANDS: &[Spec] = &[
         id: CommandId::Server(ServerId::ClusterNodes),
         name: "CLUSTER|NODES",
         arity: 2,
-        reply: "a line per core",
+        reply: "a line per thread, and in a group per node",
         summary: "Shows each thread as a node, with its port and slots.",
         notes: "There is no cluster bus: its port is 0.",
         ..BASE
@@ -84,14 +84,14 @@ const SUBCOMMANDS: &[Spec] = &[
         name: "CLUSTER|SHARDS",
         arity: 2,
         reply: "array of maps",
-        summary: "Shows each thread as a shard of one node.",
+        summary: "Shows each thread as a shard of one node; of a primary and its replicas, in a group.",
         ..BASE
     },
     Spec {
         id: CommandId::Server(ServerId::ClusterSlots),
         name: "CLUSTER|SLOTS",
         arity: 2,
-        reply: "array of [first, last, [ip, port, id, []]]",
+        reply: "array of [first, last, [ip, port, id, []], ...]; behind the primary its replicas",
         summary: "Says which thread's port serves which slots.",
         ..BASE
     },

@@ -2,7 +2,7 @@
 
 use super::{
     BLANK, CommandId, ConnectionId, ContainerId, EchoId, FlushId, HelpId, PartId, Role, ServerId,
-    Spec, Spread, acl, cluster,
+    Spec, Spread, acl, cluster, sentinel,
 };
 
 const SERVER: Spec = Spec { group: "server", ..BLANK };
@@ -203,6 +203,7 @@ pub(super) const COMMANDS: &[Spec] = &[
     cluster::CLUSTER,
     cluster::READ_ONLY,
     cluster::READ_WRITE,
+    sentinel::SENTINEL,
 ];
 
 const CLIENT: &[Spec] = &[

@@ -99,14 +99,24 @@ family! {
     LatencyHistory, LatencyDoctor,
 }
 family! {
+    /// Questions of clients to who watches over a primary and its replicas.
+    SentinelId after ServerId::END;
+    Address, CkQuorum, Master, Masters, MyId, Replicas, Sentinels, Slaves,
+}
+family! {
+    /// The group that keeps the store on several machines.
+    GroupId after SentinelId::END;
+    Status, Transfer, Remove,
+}
+family! {
     /// The HELP of a container.
-    HelpId after ServerId::END;
-    Acl, Client, Cluster, Command, Config, Object, Memory, Slowlog, Latency,
+    HelpId after GroupId::END;
+    Acl, Client, Cluster, Command, Config, Object, Memory, Slowlog, Latency, Sentinel, Replica,
 }
 family! {
     /// Containers, which without a subcommand fail their arity: errors are counted for them.
     ContainerId after HelpId::END;
-    Acl, Client, Cluster, Config, Object, Memory, Slowlog, Latency,
+    Acl, Client, Cluster, Config, Object, Memory, Slowlog, Latency, Sentinel, Replica,
 }
 family! {
     /// Words of Valkey and Redis nodes to each other.
@@ -138,6 +148,8 @@ pub enum CommandId {
     Transaction(TransactionId),
     Connection(ConnectionId),
     Server(ServerId),
+    Sentinel(SentinelId),
+    Group(GroupId),
     Help(HelpId),
     Container(ContainerId),
     Node(NodeId),
@@ -167,6 +179,8 @@ impl CommandId {
             CommandId::Transaction(id) => id as usize,
             CommandId::Connection(id) => id as usize,
             CommandId::Server(id) => id as usize,
+            CommandId::Sentinel(id) => id as usize,
+            CommandId::Group(id) => id as usize,
             CommandId::Help(id) => id as usize,
             CommandId::Container(id) => id as usize,
             CommandId::Node(id) => id as usize,

@@ -38,6 +38,13 @@ impl Core {
     /// Connections of the main ports are dealt out among the cores.
     fn deal_out(&mut self, stream: TcpStream, peer: SocketAddr, port: &Port) {
         self.node.counters.connections_accepted += 1;
+        if port.kind == PortKind::Main
+            && port.inside.is_none()
+            && let Some(group) = &self.node.group
+            && !group.view().leads()
+        {
+            return group.forwarder.take(stream);
+        }
         if !self.has_room_for_client() {
             // Who speaks TLS could not read why.
             if port.tls.is_none() {

@@ -12,6 +12,7 @@ use scurry_engine::{
 use scurry_ledger::Time;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
@@ -73,7 +74,7 @@ pub(crate) struct CoreStart {
 /// A directory that was recovered.
 pub(crate) struct Opened {
     /// Holds the lock.
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
     pub(crate) manifest: Manifest,
     pub(crate) cores: Vec<CoreStart>,
     /// No clock shows less.
@@ -93,12 +94,12 @@ pub(crate) struct Plan<'p> {
 
 /// Sums what several threads have read.
 #[derive(Default)]
-struct Meter {
+pub(super) struct Meter {
     sums: [AtomicU64; 5],
 }
 
 impl Meter {
-    fn add(&self, before: &mut Progress, now: &Progress) {
+    pub(super) fn add(&self, before: &mut Progress, now: &Progress) {
         let parts = |of: &Progress| {
             [of.entries, of.entries_all, of.records, of.log_bytes, of.log_bytes_all]
         };
@@ -109,7 +110,7 @@ impl Meter {
         *before = *now;
     }
 
-    fn read(&self) -> RecoveryProgress {
+    pub(super) fn read(&self) -> RecoveryProgress {
         let [entries, entries_all, records, log_bytes, log_bytes_all] =
             [0, 1, 2, 3, 4].map(|at: usize| self.sums[at].load(Ordering::Relaxed));
         RecoveryProgress { entries, entries_all, records, log_bytes, log_bytes_all }
@@ -122,6 +123,7 @@ pub(crate) fn open(
     tell: &(dyn Fn(&RecoveryProgress) + Sync),
 ) -> Result<Opened, StartError> {
     let store = Store::open(plan.path)?;
+    store.refuse_group()?;
     let manifest = match store.manifest()? {
         Some(manifest) => manifest,
         None => begin(&store, plan.threads)?,
@@ -142,7 +144,13 @@ pub(crate) fn open(
     } else {
         one_after_the_other(&store, (&manifest, &least), &mut shards, tell)?
     };
-    let mut opened = Opened { store, manifest, cores: vec![], time: Time(0), report: recovered.1 };
+    let mut opened = Opened {
+        store: Arc::new(store),
+        manifest,
+        cores: vec![],
+        time: Time(0),
+        report: recovered.1,
+    };
     let mut nexts = vec![1; shards.len()];
     let mut version_last = 0;
     for (core, found) in recovered.0.iter().enumerate() {
@@ -192,7 +200,7 @@ pub(crate) fn open(
 }
 
 /// A store that nothing was written to.
-fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
+pub(super) fn begin(store: &Store, threads: u16) -> Result<Manifest, StartError> {
     let random = || {
         getrandom::u64().map_err(io::Error::other).map_err(StartError::system("a random number"))
     };
@@ -319,7 +327,7 @@ impl StartError {
         StartError::Store(source.into())
     }
 
-    fn recovery(manifest: &Manifest, core: u16, source: RecoveryError) -> StartError {
+    pub(super) fn recovery(manifest: &Manifest, core: u16, source: RecoveryError) -> StartError {
         StartError::Recovery {
             place: format!("g{}/{core}", manifest.generation),
             source: Box::new(source),

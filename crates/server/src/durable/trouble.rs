@@ -1,6 +1,6 @@
 //! Troubles of the log: it has no room or has failed. When that is so, and what it means to commands.
 
-use super::Durable;
+use super::{Durable, Way};
 use crate::mail::bundle::TRANSACTION_LEN_MAX;
 use scurry_engine::{Shard, is_want_of_room};
 use scurry_ledger::Time;
@@ -72,6 +72,9 @@ impl Durable {
 
     /// True when no more may be executed before something was written.
     pub(crate) fn is_congested(&self, shard: &mut Shard) -> bool {
+        if let Way::Group(group) = &self.way {
+            return group.is_congested();
+        }
         self.trouble.is_none()
             && (self.commits.room_left(shard) < ROOM_MIN && self.shortage.why().is_none()
                 || shard.journal().is_some_and(|journal| journal.len() > WAITING_LEN_MAX))
@@ -127,7 +130,10 @@ impl Durable {
     /// True when what is due may be committed by itself. Late does no harm, and what the log has
     /// no room for would.
     pub(crate) fn takes_commits(&self) -> bool {
-        self.trouble.is_none()
+        match &self.way {
+            Way::Group(group) => group.takes_commits(),
+            _ => self.trouble.is_none(),
+        }
     }
 
     /// Why commands are refused, if they are.
@@ -144,17 +150,25 @@ impl Durable {
 
     /// The log has failed, and every reply that shows what it has not taken was dealt with: those
     /// that are formed from now on are refusals, or show nothing of the shard.
-    pub(crate) fn give_up(&mut self) {
-        debug_assert!(self.trouble_is_final() && self.held.is_empty());
+    pub(crate) fn give_up(&mut self, shard: &Shard) {
+        debug_assert!(self.is_to_be_given_up() && self.held.is_empty());
+        if let Way::Group(group) = &mut self.way {
+            return group.end_resignation(shard);
+        }
         self.is_given_up = true;
         if let Some(events) = &mut self.events {
             events.give_up();
         }
     }
 
-    /// True from the failure of the log until it is given up.
+    /// True from the failure of the log, or from the end of a leadership, until it is given up.
     pub(crate) fn is_to_be_given_up(&self) -> bool {
-        self.trouble_is_final() && !self.is_given_up
+        self.trouble_is_final() && !self.is_given_up || self.resigns()
+    }
+
+    /// True when another node leads, and replies wait still.
+    pub(super) fn resigns(&self) -> bool {
+        matches!(&self.way, Way::Group(group) if group.resigns())
     }
 }
 

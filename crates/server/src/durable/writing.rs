@@ -15,7 +15,8 @@ impl Durable {
     pub(super) fn send(&mut self, mut batch: Batch, uptime_ms: i64) {
         self.given_ns = self.clock.map_or(0, |clock| clock.monotonic_ns());
         match &mut self.way {
-            Way::None => {}
+            // A group's host writes.
+            Way::None | Way::Group(_) => {}
             Way::Here(writer) => {
                 let outcome = batch.run(writer);
                 self.done(batch, outcome, uptime_ms);
@@ -30,7 +31,7 @@ impl Durable {
     /// Sets the next segment aside, or sees to it that it is.
     pub(super) fn set_ahead(&mut self, uptime_ms: i64) {
         match &mut self.way {
-            Way::None => {}
+            Way::None | Way::Group(_) => {}
             Way::Here(writer) => {
                 let outcome = writer.set_ahead();
                 let room = writer.room();

@@ -9,6 +9,8 @@ pub(crate) mod config;
 pub(crate) mod connection;
 pub(crate) mod entity;
 pub(crate) mod events;
+#[cfg(test)]
+pub(crate) mod example_view;
 pub(crate) mod expiry;
 pub(crate) mod info;
 pub(crate) mod keys;
@@ -18,6 +20,7 @@ pub(crate) mod object;
 pub(crate) mod replication;
 pub(crate) mod scan;
 pub(crate) mod scur;
+pub(crate) mod sentinel;
 pub(crate) mod shutdown;
 pub(crate) mod slowlog;
 pub(crate) mod tracking;
@@ -32,6 +35,10 @@ use std::fmt::Write;
 const SYNTAX_ERROR: &str = "ERR syntax error";
 /// Redis's words for a number that is none.
 const NOT_AN_INTEGER: &str = "ERR value is not an integer or out of range";
+
+/// For what only a node of a group can tell.
+pub(crate) const NO_GROUP: &str =
+    "ERR this server is no node of a group: serve with --replicate makes it one";
 
 /// A write that the engine refuses, in Redis's words where it has them.
 fn write_error(error: WriteError, reply: &mut Reply<'_>) {

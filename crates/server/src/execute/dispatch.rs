@@ -4,9 +4,9 @@ use crate::execute::client::Client;
 use crate::execute::commands::expiry::Shown;
 use crate::execute::commands::scan::Walk;
 use crate::execute::commands::{
-    about, accounts, auth, chain, cluster, config, connection, entity, events, expiry, info, keys,
-    latency, numbers, object, replication, scan, scur, shutdown, slowlog, tracking, values,
-    wrong_arity,
+    NO_GROUP, about, accounts, auth, chain, cluster, config, connection, entity, events, expiry,
+    info, keys, latency, numbers, object, replication, scan, scur, sentinel, shutdown, slowlog,
+    tracking, values, wrong_arity,
 };
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
@@ -17,8 +17,8 @@ use crate::net::port::PortKind;
 use crate::users::User;
 use scurry_resp::plain::DeadlineUnit;
 use scurry_resp::table::{
-    self, CommandId, ConnectionId, EchoId, EntityId, HotId, ImageId, KeyId, PartId, ScurChainId,
-    ServerId, Spec, Spread, StoreId, StringId, TransactionId,
+    self, CommandId, ConnectionId, EchoId, EntityId, GroupId, HotId, ImageId, KeyId, PartId,
+    ScurChainId, SentinelId, ServerId, Spec, Spread, StoreId, StringId, TransactionId,
 };
 use scurry_resp::{Args, Reply};
 use std::sync::Arc;
@@ -117,10 +117,22 @@ fn refusal<'a>(node: &Node, client: &Client, spec: &Spec, args: Args<'_>) -> Opt
     {
         return Some(Refusal::Trouble(text));
     }
-    if spec.keys.0 != 0 && node.shared.slots.cores() > 1 {
-        return cluster::redirection(node, client, spec, args).map(Refusal::Elsewhere);
+    if spec.keys.0 != 0
+        && (node.shared.slots.cores() > 1 || node.durable.is_grouped())
+        && let Some(text) = cluster::redirection(node, client, spec, args)
+    {
+        return Some(Refusal::Elsewhere(text));
+    }
+    if node.durable.is_grouped() && shows(spec) {
+        return cluster::elsewhere(node, client, spec, args).map(Refusal::Elsewhere);
     }
     None
+}
+
+/// True for a command that shows what is stored, or changes it.
+#[inline]
+fn shows(spec: &Spec) -> bool {
+    spec.keys.0 != 0 || spec.flags.iter().any(|flag| ["write", "readonly"].contains(flag))
 }
 
 /// False for a request all of whose keys are those of other cores, which refuse it if they have to.
@@ -155,6 +167,9 @@ pub(crate) fn execute(
     };
     let effect = match (spec, refusal) {
         (Some(spec), None) => {
+            if node.durable.is_grouped() && shows(spec) {
+                node.durable.note_shown();
+            }
             let alone = stopwatch::is_alone(spec.id, args.len());
             if node.slowness.stopwatch.ends_before(alone) {
                 node.span_ended(Origin::Client(client), None);
@@ -263,8 +278,10 @@ pub(crate) fn run_here(
         node.span_ended(Origin::Core(caller), None);
     }
     let mut reply = Reply::new(out, caller.protocol);
+    node.durable.note_shown();
     match node.durable.trouble().and_then(|trouble| trouble.refuses(spec)) {
         Some(text) => reply.error(text),
+        None if !node.durable.executes() => reply.error(cluster::not_here(node)),
         None => {
             run(node, spec, args, &mut reply);
             if node.tracking.is_active() {
@@ -312,7 +329,7 @@ enum Refusal<'a> {
     NoPermission(String),
     /// The log cannot take it.
     Trouble(String),
-    /// The keys are not this core's.
+    /// The keys are not this core's, or not this node's.
     Elsewhere(String),
 }
 
@@ -408,6 +425,18 @@ fn run_for_client(
     match spec.id {
         CommandId::Connection(id) => Some(run_connection(id, node, client, args, reply)),
         CommandId::Server(id) => Some(run_server(id, node, client, args, reply)),
+        CommandId::Sentinel(id) => {
+            run_sentinel(id, node, args, reply);
+            Some(Effect::None)
+        }
+        CommandId::Group(id) => {
+            match id {
+                GroupId::Status => replication::status(node, reply),
+                GroupId::Transfer => replication::transfer(node, args, reply),
+                GroupId::Remove => replication::remove(node, args, reply),
+            }
+            Some(Effect::None)
+        }
         CommandId::Store(StoreId::Totals) => Some(scur::totals(client, reply)),
         CommandId::Store(StoreId::Watch) => Some(events::follow(node, client, args, reply)),
         CommandId::Store(StoreId::Statement) => Some(events::state(node, client, args, reply)),
@@ -494,7 +523,7 @@ fn run_server(
 ) -> Effect {
     match id {
         ServerId::Info => return info::info(node, client, args, reply),
-        ServerId::Role => replication::role(reply),
+        ServerId::Role => replication::role(node, client, reply),
         ServerId::Time => connection::time(node, reply),
         ServerId::Wait => replication::wait(node, args, reply),
         ServerId::Shutdown => shutdown::shutdown(node, args, reply),
@@ -507,7 +536,7 @@ fn run_server(
         ServerId::ConfigGet => config::get(node, args, reply),
         ServerId::AclWhoAmI => auth::who_am_i(client, reply),
         ServerId::AclUsers => auth::users(node, reply),
-        ServerId::ClusterInfo => cluster::info(node, reply),
+        ServerId::ClusterInfo => cluster::info(node, client, reply),
         ServerId::ClusterKeySlot => cluster::key_slot(args, reply),
         ServerId::ClusterMyId => cluster::my_id(node, client, reply),
         ServerId::ClusterNodes => cluster::nodes(node, client, reply),
@@ -519,6 +548,20 @@ fn run_server(
         ServerId::LatencyDoctor => return latency::doctor(client, reply),
     }
     Effect::None
+}
+
+/// Questions of clients to who watches over a primary and its replicas.
+fn run_sentinel(id: SentinelId, node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    let Some(watched) = sentinel::Watched::of(node) else { return reply.error(NO_GROUP) };
+    match id {
+        SentinelId::Address => watched.address(reply),
+        SentinelId::CkQuorum => watched.quorum(reply),
+        SentinelId::Master => watched.primary(args, reply),
+        SentinelId::Masters => watched.primaries(reply),
+        SentinelId::MyId => watched.own_id(reply),
+        SentinelId::Replicas | SentinelId::Slaves => watched.replicas(reply),
+        SentinelId::Sentinels => watched.others(reply),
+    }
 }
 
 /// Commands that any core executes for any connection. The two that are next to nothing have no
@@ -561,6 +604,8 @@ fn run_other(node: &mut Node, spec: &'static Spec, args: Args<'_>, reply: &mut R
         | CommandId::Store(StoreId::Totals | StoreId::Watch | StoreId::Statement)
         | CommandId::Connection(_)
         | CommandId::Server(_)
+        | CommandId::Sentinel(_)
+        | CommandId::Group(_)
         | CommandId::Help(_)
         | CommandId::Container(_)
         | CommandId::Node(_) => not_here(spec, reply),
@@ -648,5 +693,32 @@ fn snapshot(node: &mut Node, reply: &mut Reply<'_>) {
     match node.durable.begin_snapshot() {
         Ok(()) => reply.ok(),
         Err(why) => reply.error(format_args!("ERR {why}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_without_keys_show_the_store_or_are_about_the_node() {
+        let shows_it = |name: &str| shows(table::find(name.as_bytes()).expect(name));
+        for name in [
+            "DBSIZE",
+            "SCAN",
+            "FLUSHALL",
+            "FLUSHDB",
+            "SCUR.TOTALS",
+            "SCUR.LIST",
+            "SCUR.FIND",
+            "SCUR.WATCH",
+            "SCUR.STATEMENT",
+            "ENTITY.FIND",
+        ] {
+            assert!(shows_it(name), "{name}");
+        }
+        for name in ["PING", "INFO", "ROLE", "READONLY", "SCUR.SNAPSHOT", "MULTI", "SHUTDOWN"] {
+            assert!(!shows_it(name), "{name}");
+        }
     }
 }

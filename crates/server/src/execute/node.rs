@@ -6,6 +6,7 @@ use crate::execute::client::Client;
 use crate::execute::monitor::Monitor;
 use crate::execute::tracking::Tracking;
 use crate::execute::transaction::FingerprintSeeds;
+use crate::group::{self, view::View};
 use crate::mail::mesh::Mesh;
 use crate::mail::message::Message;
 use crate::mail::report::{CoreReport, Report};
@@ -77,6 +78,10 @@ pub(crate) struct Node {
     pub(crate) fingerprint_seeds: FingerprintSeeds,
     /// Readers of each key, while somebody tracks.
     pub(crate) tracking: Tracking,
+    /// The node's part in a group; none of a store on one machine.
+    pub(crate) group: Option<Arc<group::Member>>,
+    /// Knowledge of the group when this turn began.
+    pub(crate) view: Option<Arc<View>>,
 }
 
 impl Node {
@@ -122,7 +127,15 @@ impl Node {
             monitor: Monitor::default(),
             fingerprint_seeds: FingerprintSeeds::default(),
             tracking,
+            group: None,
+            view: None,
         }
+    }
+
+    /// The node is one of a group.
+    pub(crate) fn join(&mut self, group: Arc<group::Member>) {
+        self.view = Some(group.view());
+        self.group = Some(group);
     }
 
     /// The hash of a request's first argument, where it is a key.
@@ -156,8 +169,12 @@ impl Node {
         Key::hashed(bytes, hash)
     }
 
-    /// The time of the turn that begins. The first core tells for all when it runs back.
+    /// The time of the turn that begins, and the group as it is then. The first core tells for all when the
+    /// time runs back.
     pub(crate) fn look_at_the_clock(&mut self) {
+        if let Some(group) = &self.group {
+            self.view = Some(group.view());
+        }
         let (now, set_back_ms) = self.clock.read_after(self.now);
         self.now = now;
         if let Some(ms) = set_back_ms
@@ -216,12 +233,11 @@ impl Node {
         }
     }
 
-    /// The sequence that has to be durable before what shows the shard as it is now may leave;
+    /// The position that has to be released before what shows the shard as it is now may leave;
     /// none when it is.
     #[inline]
     pub(crate) fn pending(&self) -> Option<u64> {
-        let sequence = self.shard.sequence();
-        (self.durable.durable() < sequence).then_some(sequence)
+        self.durable.pending(&self.shard)
     }
 
     /// Sends what shows the shard as it is now, as soon as that is durable.
@@ -252,6 +268,10 @@ impl Node {
     /// Sees to it that what was committed is written.
     pub(crate) fn commit(&mut self) {
         self.durable.commit(&mut self.shard, self.now.time, self.now.uptime_ms);
+        if let Some(time) = self.durable.take_floor() {
+            self.clock.not_before(time);
+            self.now = self.clock.read();
+        }
     }
 
     /// Work of the log between turns.

@@ -31,7 +31,7 @@ impl Bundle {
             most = usize::MAX;
             let guards = std::mem::take(&mut self.guards);
             // A failed log shows nothing, not even whether a key was changed.
-            let refuses = node.durable.trouble_is_final();
+            let refuses = node.durable.trouble_is_final() || !node.durable.executes();
             if !refuses && !guards.iter().all(|guard| holds(guard, node)) {
                 self.transaction = Transaction::Refused;
                 self.executed = self.requests.len();

@@ -1,6 +1,8 @@
 //! The metrics themselves, part by part.
 
 use super::Source;
+use crate::execute::commands::replication::word;
+use crate::group::view::ShardView;
 use crate::mail::report::{CoreReport, Report};
 use crate::measures::histogram::Histogram;
 use crate::metrics::exposition::{Exposition, Kind};
@@ -244,6 +246,59 @@ pub(super) fn log(source: &Source<'_>, page: &mut Exposition) {
     }
     let metric = ("scurry_snapshot_sequence", Gauge, "Sequence at which that snapshot began.");
     source.each_core(page, metric, |core| durable(core).snapshot_sequence);
+}
+
+/// Nothing for a store on one machine.
+pub(super) fn group(source: &Source<'_>, page: &mut Exposition) {
+    let Some(view) = &source.measurement.group else { return };
+    let help = "1 when service goes on without any one of the nodes, as far as this node sees.";
+    let can_lose = u8::from(view.cannot_lose().is_none());
+    page.single("scurry_group_can_lose_a_node", Gauge, help, can_lose);
+    let members = &view.members;
+    page.single("scurry_group_members", Gauge, "Nodes of the group.", members.len());
+    let connected = members.iter().filter(|member| member.is_connected).count();
+    let help = "Nodes of the group that this one reaches, itself included.";
+    page.single("scurry_group_members_connected", Gauge, help, connected);
+    let shards = || view.shards.iter().enumerate().map(|(core, it)| (core.to_string(), it));
+    let help = "Always 1; the label says what this node is for the thread's log.";
+    page.metric("scurry_group_role", Gauge, help);
+    for (core, shard) in shards() {
+        page.sample(&[("core", &core), ("role", word(shard.role))], 1);
+    }
+    type Number = (&'static str, Kind, &'static str, fn(&ShardView) -> u64);
+    let numbers: [Number; 6] = [
+        ("scurry_group_serves", Gauge, "1 when this node executes the thread's commands.", |it| {
+            it.serves.into()
+        }),
+        ("scurry_group_term", Gauge, "Term of the thread's log.", |it| it.term),
+        ("scurry_group_elections_total", Counter, "How often another leader was seen.", |it| {
+            it.elections
+        }),
+        (
+            "scurry_group_committed_sequence",
+            Gauge,
+            "Changes up to this sequence are on the devices of a majority, as far as this node knows.",
+            |it| it.committed,
+        ),
+        (
+            "scurry_group_stored_sequence",
+            Gauge,
+            "Changes up to this sequence are on the device of this node.",
+            |it| it.stored,
+        ),
+        (
+            "scurry_group_applied_sequence",
+            Gauge,
+            "Changes up to this sequence are in the memory of this node.",
+            |it| it.applied,
+        ),
+    ];
+    for (name, kind, help, value) in numbers {
+        page.metric(name, kind, help);
+        for (core, shard) in shards() {
+            page.sample(&[("core", &core)], value(shard));
+        }
+    }
 }
 
 pub(super) fn memory(source: &Source<'_>, page: &mut Exposition) {

@@ -24,7 +24,8 @@ pub(crate) fn core_addresses(
     settings: &Settings,
     main: SocketAddr,
 ) -> Result<Vec<SocketAddr>, StartError> {
-    if settings.threads == 1 {
+    // In a group its port tells a client whether this node leads; the main one serves everybody.
+    if settings.threads == 1 && settings.group.is_none() {
         return Ok(Vec::new());
     }
     // A main port that was free gets core ports that are free.

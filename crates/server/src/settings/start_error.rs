@@ -61,6 +61,19 @@ pub enum StartError {
         /// The fault that recovery has found.
         source: Box<RecoveryError>,
     },
+    /// The node cannot be one of its group.
+    #[error("this node cannot be one of its group: {0}")]
+    Group(String),
+    /// Shards are the same on all nodes.
+    #[error(
+        "the group has {group} threads on each node, and this one {here}: start it with --threads {group}"
+    )]
+    GroupThreads {
+        /// Threads that were asked for.
+        here: u16,
+        /// Threads of the group.
+        group: u16,
+    },
     /// Something else that the loop needs.
     #[error("cannot set up {what}: {source}")]
     System {

@@ -5,6 +5,7 @@
 use super::{SYNTAX_ERROR, tracking};
 use crate::execute::client::{Client, Entry, Greeting};
 use crate::execute::commands::connection;
+use crate::execute::commands::replication::Part;
 use crate::execute::effect::Effect;
 use crate::execute::node::Node;
 use crate::net::port::PortKind;
@@ -51,7 +52,7 @@ pub(crate) fn hello(
             return enter(node, client, credentials, Some(greeting), reply);
         }
         Ok(_) if !client.authenticated => reply.error(HELLO_NEEDS_AUTH),
-        Ok((greeting, None)) => greet(client, greeting, reply),
+        Ok((greeting, None)) => greet(node, client, greeting, reply),
     }
     Effect::None
 }
@@ -143,7 +144,7 @@ fn conclude(
     end_what_is_not_permitted(node, client);
     match entry.greeting {
         None => reply.ok(),
-        Some(greeting) => greet(client, greeting, reply),
+        Some(greeting) => greet(node, client, greeting, reply),
     }
 }
 
@@ -159,7 +160,7 @@ fn end_what_is_not_permitted(node: &Node, client: &mut Client) {
     }
 }
 
-fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
+fn greet(node: &Node, client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
     let protocol = greeting.protocol;
     client.protocol = protocol;
     if let Some(name) = greeting.name {
@@ -178,7 +179,8 @@ fn greet(client: &mut Client, greeting: Greeting, reply: &mut Reply<'_>) {
     reply.text("mode");
     reply.text(if client.port == PortKind::Core { "cluster" } else { "standalone" });
     reply.text("role");
-    reply.text("master");
+    let part = node.view.as_ref().map(|view| Part::of(view, client.port, node.core));
+    reply.text(if part.is_none_or(|part| part.leads()) { "master" } else { "replica" });
     reply.text("modules");
     reply.array(0);
 }

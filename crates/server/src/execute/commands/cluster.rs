@@ -1,13 +1,20 @@
-//! CLUSTER: a server of many cores, seen as a cluster of one node per core. Each core has a port
+//! CLUSTER: a server of many cores, seen as a cluster of one node per core; where a group keeps the store,
+//! each core of each of its nodes is one, and those of the leader are the primaries. Each core has a port
 //! of its own, so that clients that know clusters reach the owner of a key with no hop.
+
+mod elsewhere;
+mod topology;
+
+pub(crate) use elsewhere::{elsewhere, not_here};
+pub(super) use topology::{Topology, point_id};
 
 use crate::execute::client::Client;
 use crate::execute::node::Node;
 use crate::net::port::PortKind;
-use crate::shared::Shared;
 use scurry_resp::table::{Spec, Spread};
 use scurry_resp::{Args, CHAIN_CROSS_SLOT, CROSS_SLOT, Reply, SLOTS, slot};
 use std::fmt::Write;
+use topology::Health;
 
 /// The error for keys that this connection's port does not serve, none when it does.
 ///
@@ -31,9 +38,10 @@ pub(crate) fn redirection(
         return Some(cross_slot(spec));
     }
     let owner = map.owner(first);
-    (owner != node.core).then(|| {
-        let (ip, port) = (address(node, client), port(&node.shared, owner));
-        format!("MOVED {first} {ip}:{port}")
+    // In a group the owner's leader says where it is: it may be another node.
+    (owner != node.core && node.view.is_none()).then(|| {
+        let topology = Topology::of(node, client);
+        topology.shards[usize::from(owner)].moved(first)
     })
 }
 
@@ -43,116 +51,226 @@ fn cross_slot(spec: &Spec) -> String {
     if spec.keys_move { CHAIN_CROSS_SLOT } else { CROSS_SLOT }.to_owned()
 }
 
-/// The address that this client has reached the server at: its other ports are there as well.
-fn address(node: &Node, client: &Client) -> String {
-    match node.settings.announce_ip {
-        Some(ip) => ip.to_string(),
-        None => client.local.ip().to_canonical().to_string(),
-    }
-}
-
-fn port(shared: &Shared, core: u16) -> u16 {
-    shared.core_addresses.get(usize::from(core)).map_or(0, std::net::SocketAddr::port)
-}
-
-/// 40 hexadecimal digits, the same for as long as the server runs.
-fn node_id(shared: &Shared, core: u16) -> String {
-    format!("{:016x}{:016x}{core:08x}", shared.run_id, shared.run_id.rotate_left(32))
-}
-
-fn cores(node: &Node) -> std::ops::Range<u16> {
-    0..node.shared.slots.cores()
-}
-
-/// The core that a command about "this node" is about.
-fn own(node: &Node, client: &Client) -> u16 {
-    match client.port {
-        PortKind::Core => node.core,
-        // The main port belongs to all; its clients see the first as theirs.
-        PortKind::Main => 0,
-    }
-}
-
 pub(crate) fn slots(node: &Node, client: &Client, reply: &mut Reply<'_>) {
-    let ip = address(node, client);
-    reply.array(cores(node).len());
-    for core in cores(node) {
-        let range = node.shared.slots.range(core);
-        reply.array(3);
-        reply.integer(i64::from(*range.start()));
-        reply.integer(i64::from(*range.end()));
-        reply.array(4);
-        reply.text(&ip);
-        reply.integer(i64::from(port(&node.shared, core)));
-        reply.text(&node_id(&node.shared, core));
-        reply.array(0);
-    }
+    Topology::of(node, client).slots(reply);
 }
 
 pub(crate) fn shards(node: &Node, client: &Client, reply: &mut Reply<'_>) {
-    let ip = address(node, client);
-    reply.array(cores(node).len());
-    for core in cores(node) {
-        let range = node.shared.slots.range(core);
-        reply.map(2);
-        reply.text("slots");
-        reply.array(2);
-        reply.integer(i64::from(*range.start()));
-        reply.integer(i64::from(*range.end()));
-        reply.text("nodes");
-        reply.array(1);
-        reply.map(7);
-        reply.text("id");
-        reply.text(&node_id(&node.shared, core));
-        reply.text("port");
-        reply.integer(i64::from(port(&node.shared, core)));
-        reply.text("ip");
-        reply.text(&ip);
-        reply.text("endpoint");
-        reply.text(&ip);
-        reply.text("role");
-        reply.text("master");
-        reply.text("replication-offset");
-        reply.integer(0);
-        reply.text("health");
-        reply.text("online");
-    }
+    Topology::of(node, client).shards(reply);
 }
 
 pub(crate) fn nodes(node: &Node, client: &Client, reply: &mut Reply<'_>) {
-    let (ip, own) = (address(node, client), own(node, client));
-    let mut text = String::new();
-    for core in cores(node) {
-        let (port, range) = (port(&node.shared, core), node.shared.slots.range(core));
-        let id = node_id(&node.shared, core);
-        let flags = if core == own { "myself,master" } else { "master" };
-        let epoch = core + 1;
-        // Writing to a string cannot fail. There is no cluster bus: its port is given as 0.
-        let _ = writeln!(
-            text,
-            "{id} {ip}:{port}@0 {flags} - 0 0 {epoch} connected {}-{}",
-            range.start(),
-            range.end()
-        );
-    }
-    reply.verbatim(&text);
+    reply.verbatim(&Topology::of(node, client).nodes());
 }
 
-pub(crate) fn info(node: &Node, reply: &mut Reply<'_>) {
-    let cores = node.shared.slots.cores();
-    reply.verbatim(&format!(
-        "cluster_enabled:1\r\ncluster_state:ok\r\ncluster_slots_assigned:{SLOTS}\r\n\
-         cluster_slots_ok:{SLOTS}\r\ncluster_slots_pfail:0\r\ncluster_slots_fail:0\r\n\
-         cluster_known_nodes:{cores}\r\ncluster_size:{cores}\r\ncluster_current_epoch:{cores}\r\n\
-         cluster_my_epoch:{}\r\n",
-        node.core + 1
-    ));
+pub(crate) fn info(node: &Node, client: &Client, reply: &mut Reply<'_>) {
+    reply.verbatim(&Topology::of(node, client).info());
 }
 
 pub(crate) fn my_id(node: &Node, client: &Client, reply: &mut Reply<'_>) {
-    reply.text(&node_id(&node.shared, own(node, client)));
+    reply.text(&Topology::of(node, client).own_id);
 }
 
 pub(crate) fn key_slot(args: Args<'_>, reply: &mut Reply<'_>) {
     reply.integer(i64::from(slot(args.at(2))));
+}
+
+impl Topology {
+    /// CLUSTER SLOTS: shards without a primary are left out, and so are points that do not answer.
+    fn slots(&self, reply: &mut Reply<'_>) {
+        let led: Vec<_> = self.shards.iter().filter(|shard| shard.primary().is_some()).collect();
+        reply.array(led.len());
+        for shard in led {
+            let others = shard.replicas().filter(|point| point.health != Health::Fail);
+            let points: Vec<_> = shard.primary().into_iter().chain(others).collect();
+            reply.array(2 + points.len());
+            reply.integer(i64::from(*shard.slots.start()));
+            reply.integer(i64::from(*shard.slots.end()));
+            for point in points {
+                reply.array(4);
+                reply.text(&point.ip);
+                reply.integer(i64::from(point.port));
+                reply.text(&point.id);
+                reply.array(0);
+            }
+        }
+    }
+
+    /// CLUSTER SHARDS: those without a primary have no slots.
+    fn shards(&self, reply: &mut Reply<'_>) {
+        reply.array(self.shards.len());
+        for shard in &self.shards {
+            reply.map(2);
+            reply.text("slots");
+            if shard.primary().is_some() {
+                reply.array(2);
+                reply.integer(i64::from(*shard.slots.start()));
+                reply.integer(i64::from(*shard.slots.end()));
+            } else {
+                reply.array(0);
+            }
+            reply.text("nodes");
+            reply.array(shard.points.len());
+            for point in &shard.points {
+                reply.map(7);
+                reply.text("id");
+                reply.text(&point.id);
+                reply.text("port");
+                reply.integer(i64::from(point.port));
+                reply.text("ip");
+                reply.text(&point.ip);
+                reply.text("endpoint");
+                reply.text(&point.ip);
+                reply.text("role");
+                reply.text(if point.is_primary { "master" } else { "replica" });
+                reply.text("replication-offset");
+                reply.unsigned(point.offset);
+                reply.text("health");
+                reply.text(point.health.word());
+            }
+        }
+    }
+
+    /// CLUSTER NODES.
+    fn nodes(&self) -> String {
+        let mut text = String::new();
+        for shard in &self.shards {
+            let (first, last, epoch) = (shard.slots.start(), shard.slots.end(), shard.epoch);
+            for point in &shard.points {
+                let myself = if point.id == self.own_id { "myself," } else { "" };
+                let role = if point.is_primary { "master" } else { "slave" };
+                let (fail, link) = match point.health {
+                    Health::Fail => (",fail", "disconnected"),
+                    Health::Online | Health::Loading => ("", "connected"),
+                };
+                let of = match shard.primary() {
+                    Some(primary) if !point.is_primary => &primary.id,
+                    _ => "-",
+                };
+                // Writing to a string cannot fail. There is no cluster bus: its port is given as 0.
+                let _ = write!(
+                    text,
+                    "{} {}:{}@0 {myself}{role}{fail} {of} 0 0 {epoch} {link}",
+                    point.id, point.ip, point.port
+                );
+                if point.is_primary {
+                    let _ = write!(text, " {first}-{last}");
+                }
+                text.push('\n');
+            }
+        }
+        text
+    }
+
+    /// CLUSTER INFO.
+    fn info(&self) -> String {
+        let led = || self.shards.iter().filter(|shard| shard.primary().is_some());
+        let slots: usize = led().map(|shard| shard.slots.len()).sum();
+        let failed = usize::from(SLOTS) - slots;
+        let state = if failed == 0 { "ok" } else { "fail" };
+        let known: usize = self.shards.iter().map(|shard| shard.points.len()).sum();
+        let epoch = self.shards.iter().map(|shard| shard.epoch).max().unwrap_or(0);
+        let own =
+            |shard: &&topology::ShardRow| shard.points.iter().any(|point| point.id == self.own_id);
+        let own_epoch = self.shards.iter().find(own).map_or(0, |shard| shard.epoch);
+        format!(
+            "cluster_enabled:1\r\ncluster_state:{state}\r\ncluster_slots_assigned:{SLOTS}\r\n\
+             cluster_slots_ok:{slots}\r\ncluster_slots_pfail:0\r\ncluster_slots_fail:{failed}\r\n\
+             cluster_known_nodes:{known}\r\ncluster_size:{}\r\ncluster_current_epoch:{epoch}\r\n\
+             cluster_my_epoch:{own_epoch}\r\n",
+            led().count()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::commands::example_view::{id, said, view};
+    use crate::slots::Slots;
+
+    fn topology(view: &crate::group::view::View, own: u16) -> Topology {
+        let threads = u16::try_from(view.shards.len()).expect("few");
+        Topology::of_group(view, Slots::new(threads), own)
+    }
+
+    fn name(node: u64, core: u16) -> String {
+        point_id(id(node).get(), core)
+    }
+
+    #[test]
+    fn all_nodes_show_the_same_shards_with_the_leader_before_its_replicas() {
+        let (one, two, three) = (name(1, 0), name(2, 0), name(3, 0));
+        let expected = format!(
+            "*1 *5 :0 :16383 *4 10.0.0.2 :6390 {two} *0 *4 10.0.0.1 :6390 {one} *0 \
+             *4 10.0.0.3 :6390 {three} *0"
+        );
+        for own in 1..=3 {
+            let view = view(own, Some(2), 1);
+            assert_eq!(said(|reply| topology(&view, 0).slots(reply)), expected);
+        }
+        assert!(one.len() == 40 && one != two && name(1, 1) != one);
+    }
+
+    #[test]
+    fn each_thread_is_a_shard_with_ports_of_its_own() {
+        let view = view(1, Some(3), 3);
+        let slots = said(|reply| topology(&view, 2).slots(reply));
+        let begin = |core: u16| format!("10.0.0.3 :{} {}", 6_390 + core, name(3, core));
+        for (core, range) in [(0, ":0 :5461"), (1, ":5462 :10922"), (2, ":10923 :16383")] {
+            assert!(slots.contains(&format!("*5 {range} *4 {}", begin(core))), "{slots}");
+        }
+        let nodes = topology(&view, 2).nodes();
+        assert_eq!(nodes.lines().count(), 9);
+        let own =
+            format!("{} 10.0.0.1:6392@0 myself,slave {} 0 0 7 connected", name(1, 2), name(3, 2));
+        assert!(nodes.lines().any(|line| line == own), "{nodes}");
+        let primary = format!("{} 10.0.0.3:6391@0 master - 0 0 7 connected 5462-10922", name(3, 1));
+        assert!(nodes.lines().any(|line| line == primary), "{nodes}");
+    }
+
+    #[test]
+    fn shards_tell_of_health_and_offsets() {
+        let mut view = view(1, Some(1), 1);
+        view.members[1].is_connected = false;
+        view.members[2].votes = false;
+        let shards = said(|reply| topology(&view, 0).shards(reply));
+        for (node, role, offset, health) in [
+            (1, "master", 99, "online"),
+            (2, "replica", 100, "fail"),
+            (3, "replica", 95, "loading"),
+        ] {
+            let (id, ip) = (name(node, 0), format!("10.0.0.{node}"));
+            let expected = format!(
+                "id {id} port :6390 ip {ip} endpoint {ip} role {role} replication-offset :{offset} \
+                 health {health}"
+            );
+            assert!(shards.contains(&expected), "{shards}");
+        }
+        let slots = said(|reply| topology(&view, 0).slots(reply));
+        assert!(slots.contains("10.0.0.3") && !slots.contains("10.0.0.2"), "{slots}");
+        let nodes = topology(&view, 0).nodes();
+        assert!(nodes.contains("10.0.0.2:6390@0 slave,fail"), "{nodes}");
+    }
+
+    #[test]
+    fn slots_without_a_leader_are_left_out_and_the_state_is_fail() {
+        let nobody = view(1, None, 2);
+        let shown = topology(&nobody, 0);
+        assert_eq!(said(|reply| shown.slots(reply)), "*0");
+        assert!(said(|reply| shown.shards(reply)).starts_with("*2 *4 slots *0 nodes *3"));
+        assert!(!shown.nodes().contains("master"), "{}", shown.nodes());
+        for line in ["cluster_state:fail", "cluster_slots_ok:0", "cluster_slots_fail:16384"] {
+            assert!(shown.info().contains(&format!("{line}\r\n")), "{}", shown.info());
+        }
+        let mut half = view(1, Some(1), 2);
+        half.shards[1].leader = None;
+        let shown = topology(&half, 1).info();
+        for line in ["cluster_state:fail", "cluster_slots_ok:8192", "cluster_size:1"] {
+            assert!(shown.contains(&format!("{line}\r\n")), "{shown}");
+        }
+        let whole = topology(&view(1, Some(2), 2), 0).info();
+        let lines = ["cluster_state:ok", "cluster_known_nodes:6", "cluster_current_epoch:7"];
+        assert!(lines.iter().all(|line| whole.contains(line)), "{whole}");
+    }
 }

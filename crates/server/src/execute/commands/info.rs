@@ -30,7 +30,7 @@ const SECTIONS: &[Section] = &[
     ("Memory", memory, true),
     ("Persistence", persistence, true),
     ("Stats", stats, true),
-    ("Replication", |source, lines| replication::describe(source.node, lines), true),
+    ("Replication", |source, lines| replication::describe(source.node, source.client, lines), true),
     ("RDMA", rdma, true),
     ("Scurry", scurry, true),
     ("CPU", cpu, true),

@@ -1,30 +1,119 @@
-//! WAIT, ROLE, and what INFO says of replication: there are no replicas.
+//! WAIT, ROLE, and what INFO says of replication. A store on one machine has no replicas; in a group the
+//! primary is the leader.
+
+mod group;
+
+pub(super) use group::Part;
+pub(crate) use group::word;
 
 use super::{Lines, NOT_AN_INTEGER};
+use crate::execute::client::Client;
 use crate::execute::node::Node;
+use crate::group::Wish;
+use crate::group::view::{Member, View};
 use scurry_resp::{Args, Reply, parse_integer};
 
-/// A primary without replicas, whose log nobody follows by Redis's protocol.
-pub(crate) fn role(reply: &mut Reply<'_>) {
-    reply.array(3);
-    reply.text("master");
-    reply.integer(0);
-    reply.array(0);
+/// The node's part, and who has the other.
+pub(crate) fn role(node: &Node, client: &Client, reply: &mut Reply<'_>) {
+    match &node.view {
+        Some(view) => Part::of(view, client.port, node.core).role(reply),
+        None => {
+            // A primary without replicas, whose log nobody follows by Redis's protocol.
+            reply.array(3);
+            reply.text("master");
+            reply.integer(0);
+            reply.array(0);
+        }
+    }
 }
 
 /// The same as lines of INFO. Some clients do not connect without.
-pub(super) fn describe(node: &Node, lines: &mut Lines) {
-    lines.line("role", "master");
-    lines.line("connected_slaves", 0);
+pub(super) fn describe(node: &Node, client: &Client, lines: &mut Lines) {
+    let offset = match &node.view {
+        Some(view) => {
+            let part = Part::of(view, client.port, node.core);
+            part.describe(lines);
+            part.offset()
+        }
+        None => {
+            lines.line("role", "master");
+            lines.line("connected_slaves", 0);
+            0
+        }
+    };
     lines.line("master_failover_state", "no-failover");
     lines.line("master_replid", format_args!("{:040x}", node.shared.run_id));
     lines.line("master_replid2", format_args!("{:040x}", 0));
-    lines.line("master_repl_offset", 0);
+    lines.line("master_repl_offset", offset);
     lines.line("second_repl_offset", -1);
     lines.line("repl_backlog_active", 0);
     lines.line("repl_backlog_size", 0);
     lines.line("repl_backlog_first_byte_offset", 0);
     lines.line("repl_backlog_histlen", 0);
+    if let Some(view) = &node.view {
+        group::lines(view, lines);
+    }
+}
+
+/// Lines of `scurry replica status`.
+pub(crate) fn status(node: &Node, reply: &mut Reply<'_>) {
+    let Some(view) = &node.view else { return reply.error(super::NO_GROUP) };
+    let mut lines = Lines(String::new());
+    group::lines(view, &mut lines);
+    reply.verbatim(&lines.0);
+}
+
+/// Lets another node lead.
+pub(crate) fn transfer(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    wish(node, args, reply, |view, member| {
+        if !member.votes {
+            return Err("it has no vote, and cannot lead");
+        }
+        if !view.member(member.id).is_some_and(|member| member.is_connected) {
+            return Err("there is no connection to it");
+        }
+        Ok(Wish::Transfer(member.id))
+    });
+}
+
+/// Removes a node from the group.
+pub(crate) fn remove(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {
+    wish(node, args, reply, |_, member| Ok(Wish::Remove(member.id)));
+}
+
+/// Begins what is wanted of a member, where this node leads and is not meant itself.
+fn wish(
+    node: &Node,
+    args: Args<'_>,
+    reply: &mut Reply<'_>,
+    what: impl FnOnce(&View, &Member) -> Result<Wish, &'static str>,
+) {
+    let (Some(view), Some(group)) = (&node.view, &node.group) else {
+        return reply.error(super::NO_GROUP);
+    };
+    let shown = args.at(2).escape_ascii();
+    let id = str::from_utf8(args.at(2)).ok().and_then(|id| u64::from_str_radix(id, 16).ok());
+    let Some(member) = view.members.iter().find(|member| Some(member.id.get()) == id) else {
+        return reply.error(format_args!(
+            "ERR {shown} is no node of this group: SCUR.REPLICA STATUS shows their ids"
+        ));
+    };
+    if !view.leads() {
+        return reply
+            .error("ERR this node does not lead: ask the leader, which SCUR.REPLICA STATUS shows");
+    }
+    if member.id == view.node {
+        return reply.error(format_args!(
+            "ERR node {shown} leads: let another node lead (SCUR.REPLICA TRANSFER), and ask that one"
+        ));
+    }
+    match what(view, member) {
+        Ok(wish) => {
+            group.ask(wish);
+            reply.simple("OK");
+        }
+        Err(why) => reply.error(format_args!("ERR node {shown}: {why}")),
+    }
 }
 
 pub(crate) fn wait(node: &Node, args: Args<'_>, reply: &mut Reply<'_>) {

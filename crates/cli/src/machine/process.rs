@@ -1,0 +1,135 @@
+//! A process: known again by its number and the moment at which it began, so that another one that got its
+//! number is never taken for it.
+
+use super::POLL_EVERY;
+use anyhow::{Context, Result, bail, ensure};
+use nix::errno::Errno;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::thread;
+
+/// Looks until a process has ended, at most: ten seconds.
+const STOP_POLLS: u32 = 200;
+const LOG: &str = "log";
+const LOG_TAIL: usize = 600;
+
+/// A process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Process {
+    pid: i32,
+    /// In the kernel's ticks since the machine started.
+    began: u64,
+}
+
+impl Process {
+    /// The one that has this number now.
+    pub(crate) fn of(pid: u32) -> Result<Process> {
+        let pid = i32::try_from(pid).context("the number of a process")?;
+        let began = began(pid).with_context(|| format!("process {pid} has ended at once"))?;
+        Ok(Process { pid, began })
+    }
+
+    pub(crate) fn pid(self) -> i32 {
+        self.pid
+    }
+
+    /// True while it runs.
+    pub(crate) fn is_alive(self) -> bool {
+        began(self.pid) == Some(self.began)
+    }
+
+    /// Sends it a signal; nothing where it has ended.
+    pub(crate) fn signal(self, signal: Signal) -> Result<()> {
+        if !self.is_alive() {
+            return Ok(());
+        }
+        match kill(Pid::from_raw(self.pid), signal) {
+            Ok(()) | Err(Errno::ESRCH) => Ok(()),
+            Err(error) => bail!("process {} cannot be stopped: {error}", self.pid),
+        }
+    }
+}
+
+/// Starts a program in a directory, with its log there.
+pub(crate) fn start(command: &mut Command, home: &Path) -> Result<Process> {
+    let log = File::create(home.join(LOG))?;
+    // A group of its own: Ctrl-C is for this program, which then stops what it has started.
+    let child = command
+        .current_dir(home)
+        .stdin(Stdio::null())
+        .stdout(log.try_clone()?)
+        .stderr(log)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("{} cannot be started", command.get_program().display()))?;
+    Process::of(child.id()).with_context(|| last_words(home))
+}
+
+/// The end of what a program has logged.
+pub(crate) fn last_words(home: &Path) -> String {
+    let log = fs::read(home.join(LOG)).unwrap_or_default();
+    let tail = &log[log.len().saturating_sub(LOG_TAIL)..];
+    let text = String::from_utf8_lossy(tail).trim().to_owned();
+    if text.is_empty() { "it logged nothing".to_owned() } else { text }
+}
+
+/// Stops those that run, and waits for their end. Returns how many there were.
+pub(crate) fn stop(processes: impl Iterator<Item = Process>) -> Result<usize> {
+    let alive: Vec<Process> = processes.filter(|process| process.is_alive()).collect();
+    for process in &alive {
+        process.signal(Signal::SIGTERM)?;
+        // One that is stopped takes its end when it goes on.
+        process.signal(Signal::SIGCONT)?;
+    }
+    for round in 0..=2 * STOP_POLLS {
+        let left: Vec<&Process> = alive.iter().filter(|process| process.is_alive()).collect();
+        if left.is_empty() {
+            break;
+        }
+        if round == STOP_POLLS {
+            for process in &left {
+                eprintln!("process {} does not end: it is killed", process.pid());
+                process.signal(Signal::SIGKILL)?;
+            }
+        }
+        ensure!(round < 2 * STOP_POLLS, "process {} does not end", left[0].pid());
+        thread::sleep(POLL_EVERY); // tidy: allow (nobody says when a process of another ends)
+    }
+    Ok(alive.len())
+}
+
+/// When a process began; none for one that has ended, also when nobody has asked how.
+fn began(pid: i32) -> Option<u64> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name may hold anything, also spaces: fields are counted behind it.
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let state = fields.next()?;
+    if state == "Z" || state == "X" {
+        return None;
+    }
+    fields.nth(18)?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_is_known_by_its_beginning_and_another_one_is_left_alone() {
+        let _alone = crate::machine::CHILDREN.lock().expect("no test has failed");
+        let mut child = Command::new("sleep").arg("60").spawn().expect("it starts");
+        let process = Process::of(child.id()).expect("it runs");
+        let another = Process { began: process.began + 1, ..process };
+        assert!(process.is_alive() && !another.is_alive());
+        another.signal(Signal::SIGKILL).expect("nothing to do");
+        assert_eq!(child.try_wait().expect("its state"), None, "it goes on");
+        process.signal(Signal::SIGKILL).expect("it is sent");
+        child.wait().expect("it ends");
+        assert!(!process.is_alive());
+    }
+}

@@ -1,0 +1,90 @@
+//! `scurry replica`: a group of servers that keep one log.
+
+mod group;
+mod status;
+mod up;
+mod view;
+
+use crate::store::count_text;
+use anyhow::Result;
+use clap::{Args, Subcommand};
+use group::Group;
+use std::path::{Path, PathBuf};
+
+const EXAMPLES: &str = "Examples:
+  scurry replica up --dir group --port 7000
+  scurry replica status --dir group
+  scurry cli -p 7000 SCUR.CREATE alice BUCKET main USD 1000
+  scurry replica down --dir group
+
+The same command brings a group that is down up again, or the nodes of it that are, with its data. docs/replication.md says what a
+group promises, and how to start one on three machines.";
+
+#[derive(Args, Debug)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Replica {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Start the nodes on this machine, and wait until all have a vote. They go on when this ends.
+    ///
+    /// One machine that fails takes all of them with it: a group that is to survive has each node on a
+    /// machine of its own.
+    Up(Up),
+    /// Stop the nodes that were started from a directory. Their data stays there.
+    Down(Directory),
+    /// Show each node: role, id, term, how far its log is, and whether one may be lost.
+    Status(Directory),
+}
+
+#[derive(Args, Debug)]
+struct Up {
+    #[command(flatten)]
+    place: Directory,
+
+    /// Nodes: of 3 any one may be lost, of 5 any two
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=5))]
+    nodes: u16,
+
+    /// Threads of each node
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64))]
+    threads: u16,
+
+    /// First port: the first node's main port, behind which are those of its threads and the one for the
+    /// other nodes; the next node has the ports behind these [default: a free block from 21000 on]
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1024..=65_000))]
+    port: Option<u16>,
+}
+
+#[derive(Args, Debug)]
+struct Directory {
+    /// Directory of the group: a directory for each node, and who runs
+    #[arg(long, value_name = "PATH", default_value = "scurry-group")]
+    dir: PathBuf,
+}
+
+impl Replica {
+    pub(crate) fn run(self) -> Result<()> {
+        match self.action {
+            Action::Up(up) => up::run(&up),
+            Action::Down(place) => down(&place.dir),
+            Action::Status(place) => status::run(&place.dir),
+        }
+    }
+}
+
+fn down(dir: &Path) -> Result<()> {
+    let mut group = Group::existing(dir)?;
+    match group.stop(dir)? {
+        0 => println!("no node was running"),
+        count => println!(
+            "{} stopped; the data is in {}",
+            count_text(count as u64, "node"),
+            dir.display()
+        ),
+    }
+    Ok(())
+}

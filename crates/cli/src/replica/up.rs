@@ -1,0 +1,125 @@
+//! `scurry replica up`.
+
+use super::Up;
+use super::group::{Group, Node};
+use super::view::View;
+use crate::machine::{Patience, Process, free_ports};
+use crate::store::count_text;
+use anyhow::{Context, Result, bail, ensure};
+use std::fs;
+use std::path::Path;
+
+pub(super) fn run(up: &Up) -> Result<()> {
+    let patience = Patience::new()?;
+    fs::create_dir_all(&up.place.dir)
+        .with_context(|| format!("{} cannot be made", up.place.dir.display()))?;
+    let dir = up.place.dir.canonicalize()?;
+    let mut group = match Group::read(&dir)? {
+        Some(group) => again(group, up, &dir)?,
+        None => lay_out(up, &dir)?,
+    };
+    let is_new = !group.is_made;
+    let is_up = group.nodes.iter().any(Node::is_alive);
+    if let Err(error) = start(&mut group, &dir, &patience) {
+        if is_up {
+            return Err(error).context("the group is not whole; the nodes that were up go on");
+        }
+        let stopped = group.stop(&dir);
+        if is_new {
+            // So that the next attempt begins anew.
+            group.remove(&dir);
+        }
+        stopped.context("not all nodes could be stopped")?;
+        return Err(error).context("the group was not started, and its nodes are stopped again");
+    }
+    let port = group.nodes[0].port;
+    let shown = up.place.dir.display();
+    println!(
+        "ready. The main port of any node leads to the one that leads the group:\n  \
+         scurry cli -p {port} PING\n  scurry replica status --dir {shown}\n  \
+         scurry replica down --dir {shown}"
+    );
+    Ok(())
+}
+
+/// A group that is down, or some nodes of it.
+fn again(group: Group, up: &Up, dir: &Path) -> Result<Group> {
+    let shown = dir.display();
+    if group.nodes.iter().all(Node::is_alive) {
+        bail!(
+            "{shown} holds a group that runs: use it, stop it with `scurry replica down --dir \
+             {shown}`, or give another --dir"
+        );
+    }
+    ensure!(
+        (group.nodes.len(), group.threads) == (usize::from(up.nodes), up.threads),
+        "{shown} holds a group of {} with {} each: say so with --nodes and --threads, or give \
+         another --dir",
+        count_text(group.nodes.len() as u64, "node"),
+        count_text(group.threads.into(), "thread")
+    );
+    let first = group.nodes[0].port;
+    ensure!(
+        up.port.is_none_or(|port| port == first),
+        "{shown} holds a group at port {first}: leave --port out, or give another --dir"
+    );
+    for node in group.nodes.iter().filter(|node| !node.is_alive()) {
+        free_ports(Some(node.port), Group::ports_of_node(group.threads))?;
+    }
+    Ok(group)
+}
+
+/// A new group in an empty directory.
+fn lay_out(up: &Up, dir: &Path) -> Result<Group> {
+    let is_empty = fs::read_dir(dir)?.next().is_none();
+    ensure!(
+        is_empty,
+        "{} holds other things: give --dir an empty directory, or one that is not there",
+        dir.display()
+    );
+    let first = free_ports(up.port, up.nodes * Group::ports_of_node(up.threads))?;
+    Ok(Group::new(up.nodes, up.threads, first))
+}
+
+fn start(group: &mut Group, dir: &Path, patience: &Patience) -> Result<()> {
+    for index in 0..group.nodes.len() {
+        patience.check()?;
+        if !group.nodes[index].is_alive() {
+            group.start(dir, index)?;
+        }
+        if !group.is_made {
+            // A node can only join a group that is there.
+            wait(group, dir, patience, index + 1)?;
+        }
+    }
+    for node in &group.nodes {
+        println!("  127.0.0.1:{}  process {}", node.port, node.process.map_or(0, Process::pid));
+    }
+    wait(group, dir, patience, group.nodes.len())?;
+    group.is_made = true;
+    group.write(dir)
+}
+
+/// Waits until the first nodes have a vote each and all know of it, and one of them serves.
+fn wait(group: &Group, dir: &Path, patience: &Patience, count: usize) -> Result<()> {
+    let nodes = &group.nodes[..count];
+    let is_there = patience.until(|| {
+        group.check(dir)?;
+        let views: Option<Vec<View>> =
+            nodes.iter().map(|node| View::ask(&node.address()).ok()).collect();
+        let Some(views) = views else { return Ok(false) };
+        Ok(views.iter().all(|view| view.voters() == count && is_led(view))
+            && views.iter().any(View::serves))
+    })?;
+    let words = nodes[count - 1].last_words(dir);
+    ensure!(
+        is_there,
+        "{} did not become a group within two minutes; the log of the last one ends with: {words}",
+        count_text(count as u64, "node")
+    );
+    Ok(())
+}
+
+fn is_led(view: &View) -> bool {
+    view.shards().next().is_some() && view.shards().all(|shard| shard.leader.is_some())
+}

@@ -1,0 +1,109 @@
+//! What a node says of its group, in the lines of INFO replication.
+
+use scurry_cluster_client::form::field;
+use scurry_cluster_client::redis::cmd;
+use scurry_cluster_client::{Address, ClientError, Node};
+
+/// A node's view of its group.
+#[derive(Debug)]
+pub(super) struct View {
+    text: String,
+}
+
+/// One shard, as the node sees it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct ShardLine<'t> {
+    pub(super) role: &'t str,
+    pub(super) term: u64,
+    /// None while nobody is known to lead.
+    pub(super) leader: Option<&'t str>,
+    pub(super) serves: bool,
+    pub(super) committed: u64,
+    pub(super) stored: u64,
+    pub(super) applied: u64,
+    pub(super) elections: u64,
+}
+
+impl View {
+    /// Asks a port of a thread.
+    pub(super) fn ask(address: &Address) -> Result<View, ClientError> {
+        let text = Node::connect(address)?.text("INFO", cmd("INFO").arg("replication"))?;
+        Ok(View { text })
+    }
+
+    /// The node's id.
+    pub(super) fn id(&self) -> &str {
+        field(&self.text, "scurry_group_node").unwrap_or("-")
+    }
+
+    /// `yes`, or `no` and why.
+    pub(super) fn can_lose(&self) -> &str {
+        field(&self.text, "can_lose_a_node").unwrap_or("-")
+    }
+
+    /// Nodes that have a vote and are connected.
+    pub(super) fn voters(&self) -> usize {
+        let is_voter = |line: &&str| {
+            part(line, "votes") == Some("yes") && part(line, "connected") == Some("yes")
+        };
+        self.numbered("member").filter(is_voter).count()
+    }
+
+    /// By thread.
+    pub(super) fn shards(&self) -> impl Iterator<Item = ShardLine<'_>> {
+        let number = |line, name| part(line, name).and_then(|it| it.parse().ok()).unwrap_or(0);
+        self.numbered("shard").map(move |line| ShardLine {
+            role: part(line, "role").unwrap_or("-"),
+            term: number(line, "term"),
+            leader: part(line, "leader").filter(|&leader| leader != "none"),
+            serves: part(line, "serves") == Some("yes"),
+            committed: number(line, "committed"),
+            stored: number(line, "stored"),
+            applied: number(line, "applied"),
+            elections: number(line, "elections"),
+        })
+    }
+
+    /// True when this node leads everything, and executes.
+    pub(super) fn serves(&self) -> bool {
+        self.shards().next().is_some() && self.shards().all(|shard| shard.serves)
+    }
+
+    /// Values of the lines `name0`, `name1` and so on.
+    fn numbered(&self, name: &str) -> impl Iterator<Item = &str> {
+        (0..).map_while(move |number: u32| field(&self.text, &format!("{name}{number}")))
+    }
+}
+
+/// A value within a line of `name=value,...`.
+fn part<'t>(line: &'t str, name: &str) -> Option<&'t str> {
+    line.split(',')
+        .find_map(|pair| pair.split_once('=').filter(|(own, _)| *own == name))
+        .map(|it| it.1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_of_a_server_are_understood() {
+        let text = "# Replication\r\nrole:slave\r\nscurry_group_node:00000000000000a7\r\n\
+            can_lose_a_node:no, no connection to node 2\r\n\
+            member0:id=00000000000000a7,votes=yes,connected=yes,peer=127.0.0.1:3,ip=127.0.0.1,port=1,lag=unknown\r\n\
+            member1:id=00000000000000a8,votes=yes,connected=no,peer=127.0.0.1:6,ip=127.0.0.1,port=4,lag=unknown\r\n\
+            member2:id=00000000000000a9,votes=no,connected=yes,peer=127.0.0.1:9,ip=127.0.0.1,port=7,lag=unknown\r\n\
+            shard0:role=leader,term=3,leader=00000000000000a7,serves=yes,committed=9,stored=8,applied=7,elections=2\r\n\
+            shard1:role=candidate,term=4,leader=none,serves=no,committed=1,stored=1,applied=1,elections=0\r\n";
+        let view = View { text: text.to_owned() };
+        assert_eq!((view.id(), view.voters()), ("00000000000000a7", 1));
+        assert_eq!(view.can_lose(), "no, no connection to node 2");
+        let shards: Vec<_> = view.shards().collect();
+        assert_eq!(shards.len(), 2);
+        let ShardLine { role, term, leader, serves, committed, stored, applied, elections } =
+            shards[0];
+        assert_eq!((role, term, leader, serves), ("leader", 3, Some("00000000000000a7"), true));
+        assert_eq!((committed, stored, applied, elections), (9, 8, 7, 2));
+        assert_eq!((shards[1].leader, shards[1].serves, view.serves()), (None, false, false));
+    }
+}

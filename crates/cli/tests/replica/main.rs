@@ -1,0 +1,5 @@
+//! Groups of real servers on this machine, started and stopped by `scurry replica`.
+
+mod life;
+mod refusals;
+mod support;

@@ -1,0 +1,155 @@
+//! The binary, and groups that are stopped whatever becomes of the test.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use scurry_cluster_client::redis::{Cmd, Value};
+use scurry_cluster_client::{Address, ClientError, Node};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+use tempfile::TempDir;
+
+const LOOK_EVERY: Duration = Duration::from_millis(100);
+const LOOKS_MAX: u32 = 600;
+
+/// Output of a command, and whether it went well.
+#[derive(Debug)]
+pub(crate) struct Said {
+    pub(crate) all: String,
+    pub(crate) well: bool,
+}
+
+/// Runs the binary for at most three minutes.
+pub(crate) fn scurry(arguments: &[&str]) -> Said {
+    let mut command = Command::new("timeout");
+    command.args(["180", env!("CARGO_BIN_EXE_scurry")]).args(arguments).stdin(Stdio::null());
+    let Output { status, stdout, stderr } = command.output().expect("timeout (coreutils) runs");
+    let all = [stdout, stderr].concat();
+    Said { all: String::from_utf8_lossy(&all).into_owned(), well: status.success() }
+}
+
+impl Said {
+    #[track_caller]
+    pub(crate) fn well(self) -> String {
+        assert!(self.well, "{}", self.all);
+        self.all
+    }
+
+    /// Asserts that the command failed, and said all of this.
+    #[track_caller]
+    pub(crate) fn refused(self, words: &[&str]) {
+        assert!(!self.well, "{}", self.all);
+        for word in words {
+            assert!(self.all.contains(word), "{word:?} is not in {}", self.all);
+        }
+    }
+}
+
+/// A line of `scurry replica status`.
+#[derive(Clone, Debug)]
+pub(crate) struct Line {
+    pub(crate) port: u16,
+    pub(crate) process: i32,
+    pub(crate) role: String,
+    pub(crate) id: String,
+}
+
+/// A group of three on this machine.
+pub(crate) struct Group {
+    pub(crate) dir: TempDir,
+    threads: u16,
+}
+
+impl Group {
+    pub(crate) fn up(threads: u16) -> Group {
+        let group = Group { dir: TempDir::new().expect("a directory"), threads };
+        group.up_again().well();
+        group
+    }
+
+    pub(crate) fn up_again(&self) -> Said {
+        let threads = self.threads.to_string();
+        scurry(&["replica", "up", "--dir", self.path(), "--threads", &threads])
+    }
+
+    pub(crate) fn down(&self) -> Said {
+        scurry(&["replica", "down", "--dir", self.path()])
+    }
+
+    pub(crate) fn path(&self) -> &str {
+        self.dir.path().to_str().expect("text")
+    }
+
+    pub(crate) fn status(&self) -> String {
+        scurry(&["replica", "status", "--dir", self.path()]).well()
+    }
+
+    /// The nodes, in the order of their ports.
+    pub(crate) fn nodes(&self) -> Vec<Line> {
+        let status = self.status();
+        let lines = status.lines().filter_map(|line| line.strip_prefix("127.0.0.1:"));
+        let line = |line: &str| {
+            let mut words = line.split_whitespace();
+            let mut next = || words.next().unwrap_or_default().to_owned();
+            let (port, process) = (next(), next());
+            let process = process.parse().expect("a process");
+            Line { port: port.parse().expect("a port"), process, role: next(), id: next() }
+        };
+        lines.map(line).collect()
+    }
+
+    /// Waits until `status` says all of this.
+    #[track_caller]
+    pub(crate) fn wait_for(&self, words: &[&str]) -> String {
+        let mut status = String::new();
+        for _ in 0..LOOKS_MAX {
+            status = self.status();
+            if words.iter().all(|word| status.contains(word)) {
+                return status;
+            }
+            std::thread::sleep(LOOK_EVERY); // tidy: allow (nobody tells when it has come about)
+        }
+        panic!("{words:?} did not come about: {status}");
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        let _ = self.down();
+    }
+}
+
+pub(crate) fn end(process: i32) {
+    kill(Pid::from_raw(process), Signal::SIGKILL).expect("it runs");
+}
+
+/// The reply of a port of this machine.
+#[track_caller]
+pub(crate) fn ask(port: u16, line: &str) -> Value {
+    try_ask(port, line).expect(line)
+}
+
+fn try_ask(port: u16, line: &str) -> Result<Value, ClientError> {
+    let address = Address::new(&format!("127.0.0.1:{port}"), None, None);
+    let mut command = Cmd::new();
+    line.split(' ').for_each(|word| {
+        command.arg(word);
+    });
+    Node::connect(&address).and_then(|mut node| node.ask(&command))
+}
+
+/// The reply as text; an error in its own words.
+#[track_caller]
+pub(crate) fn said(port: u16, line: &str) -> String {
+    match try_ask(port, line) {
+        Ok(Value::BulkString(bytes)) => String::from_utf8_lossy(&bytes).into_owned(),
+        Ok(Value::SimpleString(text)) => text,
+        Ok(Value::VerbatimString { text, .. }) => text,
+        Ok(Value::Okay) => "OK".to_owned(),
+        Ok(Value::Int(number)) => number.to_string(),
+        Ok(other) => format!("{other:?}"),
+        Err(ClientError::Failed(_, error)) => {
+            format!("{} {}", error.code().unwrap_or_default(), error.detail().unwrap_or_default())
+        }
+        Err(error) => panic!("{line}: {error}"),
+    }
+}

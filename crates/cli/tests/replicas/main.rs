@@ -1,0 +1,180 @@
+//! Three real nodes of a group on this machine. Nodes are killed and stopped; what was acknowledged is there
+//! afterwards, once, on all of them. Nothing here asks for a time: a test waits for a condition.
+
+mod nodes;
+
+use nix::sys::signal::Signal;
+use nodes::{Client, Nodes};
+use std::collections::BTreeSet;
+
+/// Debits of one unit each, by these transactions, sent again until each has an answer.
+fn debit(nodes: &Nodes, from: u32, to: u32) {
+    let mut client = None;
+    for number in from..to {
+        nodes.until("a debit is answered", || {
+            let open = match client.take() {
+                Some(open) => open,
+                None => Client::connect(nodes.any_port())?,
+            };
+            let open = client.insert(open);
+            let reply = open.ask(&["SCUR.DEBIT", "purse", &format!("txn-{number}"), "cent", "1"]);
+            match reply {
+                Ok(reply) if !reply.starts_with('-') => Some(()),
+                // No node leads, or the connection has ended: whether it was executed is not known.
+                _ => {
+                    client = None;
+                    None
+                }
+            }
+        });
+    }
+}
+
+/// Amount that is left in the purse, as the leader says.
+fn left(nodes: &Nodes) -> String {
+    nodes.until("the leader answers", || {
+        let mut client = Client::connect(nodes.any_port())?;
+        let reply = client.ask(&["SCUR.GET", "purse"]).ok()?;
+        let at = reply.find("cent")?;
+        reply[at..].split_whitespace().nth(1).map(str::to_owned)
+    })
+}
+
+#[test]
+fn a_leader_that_is_killed_again_and_again_loses_nothing_and_does_nothing_twice() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "10000"]);
+    let mut led = BTreeSet::new();
+    for round in 0..3 {
+        debit(&nodes, round * 100, round * 100 + 50);
+        let leader = nodes.leader();
+        led.insert(leader);
+        nodes.signal(leader, Signal::SIGKILL);
+        debit(&nodes, round * 100 + 50, round * 100 + 100);
+        nodes.start_again(leader);
+        nodes.wait_for_all();
+    }
+    assert_eq!(left(&nodes), ":9700");
+    assert!(led.len() > 1, "another node has led");
+    // The same requests have the same answers, and do nothing.
+    debit(&nodes, 0, 300);
+    assert_eq!(left(&nodes), ":9700");
+}
+
+#[test]
+fn a_leader_that_was_stopped_says_nothing_old_and_forgets_what_was_not_committed() {
+    let mut nodes = Nodes::start(3, 1);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "10000"]);
+    debit(&nodes, 0, 10);
+    let (old, others, mut writer) = execute_alone(&mut nodes);
+    let mut reader = Client::connect(nodes.thread_port(old)).expect("it listens");
+    nodes.signal(old, Signal::SIGSTOP);
+    others.iter().for_each(|node| nodes.start_again(*node));
+    nodes.until("another node leads", || nodes.leader_of(&others));
+    debit_through(&nodes, &others, 10, 20);
+    reader.send(&["SCUR.GET", "purse"]);
+    nodes.signal(old, Signal::SIGCONT);
+    let said = reader.read();
+    let is_refused = |said: &String| said.starts_with("-MOVED") || said.starts_with("-CLUSTERDOWN");
+    assert!(said.as_ref().map_or(true, is_refused), "it was no leader any more: {said:?}");
+    assert!(writer.read().is_err(), "what nobody agreed to has no answer");
+    nodes.wait_for_all();
+    assert_eq!(left(&nodes), ":9980");
+    // The node that had executed more leads again, with what the others have.
+    let id = nodes.id(old);
+    nodes.until("it leads again", || {
+        if nodes.leader_of(&[old]).is_some() {
+            return Some(());
+        }
+        nodes.try_execute(&["SCUR.REPLICA", "TRANSFER", &id]);
+        None
+    });
+    assert_eq!(left(&nodes), ":9980");
+    debit(&nodes, 0, 30);
+    assert_eq!(left(&nodes), ":9970");
+}
+
+/// Kills the nodes that do not lead, and has a debit executed and stored by the leader alone. Gives the leader,
+/// the others, and the connection that has no answer.
+fn execute_alone(nodes: &mut Nodes) -> (usize, Vec<usize>, Client) {
+    for attempt in 0.. {
+        let old = nodes.leader();
+        let others: Vec<usize> = (0..3).filter(|node| *node != old).collect();
+        let stored = nodes.number(old, "stored").expect("it says so");
+        let mut writer = Client::connect(nodes.thread_port(old)).expect("it listens");
+        others.iter().for_each(|node| nodes.signal(*node, Signal::SIGKILL));
+        writer.send(&["SCUR.DEBIT", "purse", &format!("nobody-agrees-{attempt}"), "cent", "5000"]);
+        let is_stored = nodes.until("the leader has stored it, or leads no more", || {
+            let is_stored = nodes.number(old, "stored")? > stored;
+            (is_stored || nodes.leader_of(&[old]).is_none()).then_some(is_stored)
+        });
+        if is_stored {
+            return (old, others, writer);
+        }
+        // It had noticed that it is alone before the request came.
+        others.iter().for_each(|node| nodes.start_again(*node));
+        nodes.wait_for_all();
+    }
+    unreachable!("it is tried until it works");
+}
+
+/// As [`debit`], by these nodes alone.
+fn debit_through(nodes: &Nodes, by: &[usize], from: u32, to: u32) {
+    for number in from..to {
+        nodes.until("a debit is answered", || {
+            let leader = nodes.leader_of(by)?;
+            let mut client = Client::connect(nodes.thread_port(leader))?;
+            let txn = format!("txn-{number}");
+            let reply = client.ask(&["SCUR.DEBIT", "purse", &txn, "cent", "1"]).ok()?;
+            (!reply.starts_with('-')).then_some(())
+        });
+    }
+}
+
+#[test]
+fn nodes_of_several_threads_are_led_by_one_and_a_node_is_removed_and_replaced() {
+    let mut nodes = Nodes::start(3, 2);
+    nodes.execute(&["SCUR.CREATE", "purse", "BUCKET", "main", "cent", "10000"]);
+    for key in 0..50 {
+        nodes.execute(&["SET", &format!("key-{key}"), "value"]);
+    }
+    debit(&nodes, 0, 20);
+    let leader = nodes.leader();
+    let gone = (leader + 1) % 3;
+    let id = nodes.id(gone);
+    nodes.signal(gone, Signal::SIGKILL);
+    nodes.until("it is removed", || {
+        nodes.try_execute(&["SCUR.REPLICA", "REMOVE", &id]);
+        (!nodes.status(nodes.leader())?.contains(&id)).then_some(())
+    });
+    debit(&nodes, 20, 40);
+    nodes.start_anew(gone);
+    nodes.wait_for_all();
+    assert_ne!(nodes.id(gone), id, "it has another id");
+    nodes.signal(leader, Signal::SIGKILL);
+    debit(&nodes, 40, 60);
+    assert_eq!(left(&nodes), ":9940");
+    for key in 0..50 {
+        assert_eq!(nodes.execute(&["GET", &format!("key-{key}")]), "$value");
+    }
+}
+
+#[test]
+fn a_directory_and_options_that_do_not_fit_are_refused_in_words() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let path = directory.path().join("store");
+    let path = path.to_str().expect("text");
+    let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
+    for mode in ["none", "write"] {
+        let said = nodes::refused(&["--replicate", &peer, "--dir", path, "--durability", mode]);
+        assert!(said.contains("fsync"), "{said}");
+    }
+    let mut node = Nodes::start(1, 1);
+    node.execute(&["SET", "key", "value"]);
+    let dir = node.stop(0);
+    let dir = dir.to_str().expect("text");
+    let said = nodes::refused(&["--dir", dir]);
+    assert!(said.contains("--replicate"), "{said}");
+    let said = nodes::refused(&["--dir", dir, "--replicate", &peer, "--threads", "2"]);
+    assert!(said.contains("--threads 1"), "{said}");
+}

@@ -1,0 +1,310 @@
+//! Nodes of a group as processes, and a client that reads replies as text.
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+use tempfile::TempDir;
+
+/// No condition and no reply is waited for longer: a machine may stand still for a while.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(20);
+
+struct Node {
+    child: Option<Child>,
+    main: u16,
+    peer: u16,
+}
+
+/// The nodes, stopped when dropped.
+pub(crate) struct Nodes {
+    directory: TempDir,
+    nodes: Vec<Node>,
+    threads: u16,
+    /// The node that is asked next.
+    next: AtomicUsize,
+}
+
+impl Nodes {
+    /// Starts so many nodes with so many threads: the first begins the group, and the others join it.
+    pub(crate) fn start(count: usize, threads: u16) -> Nodes {
+        let directory = tempfile::tempdir().expect("a directory");
+        let mut nodes = Nodes { directory, nodes: Vec::new(), threads, next: AtomicUsize::new(0) };
+        for node in 0..count {
+            let ports = free_ports(threads + 2);
+            nodes.nodes.push(Node { child: None, main: ports, peer: ports + threads + 1 });
+            nodes.spawn(node);
+            nodes.until("the node has a leader", || {
+                nodes
+                    .status(node)
+                    .filter(|said| said.contains("leader=") && !said.contains("leader=none"))
+            });
+        }
+        nodes.wait_for_all();
+        nodes
+    }
+
+    fn spawn(&mut self, node: usize) {
+        let Node { main, peer, .. } = self.nodes[node];
+        let name = format!("node-{node}");
+        let log = File::options().append(true).create(true).open(self.path(&format!("{name}.log")));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.args(["serve", "--listen", &format!("127.0.0.1:{main}")]);
+        command.args(["--threads", &self.threads.to_string(), "--durability", "fsync"]);
+        command.args(["--replicate", &format!("127.0.0.1:{peer}"), "--dir"]).arg(self.path(&name));
+        let other = (0..self.nodes.len()).find(|other| *other != node);
+        if let Some(other) = other {
+            command.args(["--join", &format!("127.0.0.1:{}", self.nodes[other].peer)]);
+        }
+        command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(log.expect("a log"));
+        self.nodes[node].child = Some(command.spawn().expect("the binary starts"));
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// Starts a node that has ended, with its directory.
+    pub(crate) fn start_again(&mut self, node: usize) {
+        self.end(node, Signal::SIGKILL);
+        self.spawn(node);
+    }
+
+    /// Starts a node that has ended with an empty directory.
+    pub(crate) fn start_anew(&mut self, node: usize) {
+        self.end(node, Signal::SIGKILL);
+        std::fs::remove_dir_all(self.path(&format!("node-{node}"))).expect("it is removed");
+        self.spawn(node);
+    }
+
+    /// Stops a node and gives its directory.
+    pub(crate) fn stop(&mut self, node: usize) -> PathBuf {
+        self.end(node, Signal::SIGTERM);
+        self.path(&format!("node-{node}"))
+    }
+
+    fn end(&mut self, node: usize, signal: Signal) {
+        if let Some(mut child) = self.nodes[node].child.take() {
+            // It may have ended already.
+            let _ = kill(pid(&child), signal);
+            child.wait().expect("it ends");
+        }
+    }
+
+    pub(crate) fn signal(&self, node: usize, signal: Signal) {
+        let child = self.nodes[node].child.as_ref().expect("it runs");
+        kill(pid(child), signal).expect("it runs");
+    }
+
+    /// The main port of some node, another one each time. The node may have ended.
+    pub(crate) fn any_port(&self) -> u16 {
+        let next = self.next.fetch_add(1, Ordering::Relaxed);
+        self.nodes[next % self.nodes.len()].main
+    }
+
+    /// The port of a node's first thread.
+    pub(crate) fn thread_port(&self, node: usize) -> u16 {
+        self.nodes[node].main + 1
+    }
+
+    /// Lines that a node says of its group.
+    pub(crate) fn status(&self, node: usize) -> Option<String> {
+        let mut client = Client::connect(self.thread_port(node))?;
+        client.patience(Duration::from_secs(2));
+        let said = client.ask(&["SCUR.REPLICA", "STATUS"]).ok()?;
+        Some(said.trim_start_matches('$').to_owned())
+    }
+
+    /// A number of a node's first shard.
+    pub(crate) fn number(&self, node: usize, name: &str) -> Option<u64> {
+        let said = self.status(node)?;
+        let line = said.lines().find(|line| line.starts_with("shard0:"))?;
+        let field =
+            line.split([':', ',']).find_map(|field| field.strip_prefix(name)?.strip_prefix('='));
+        field?.trim().parse().ok()
+    }
+
+    /// A node's id.
+    pub(crate) fn id(&self, node: usize) -> String {
+        self.until("the node says its id", || {
+            let said = self.status(node)?;
+            let line = said.lines().find_map(|line| line.strip_prefix("scurry_group_node:"))?;
+            Some(line.trim().to_owned())
+        })
+    }
+
+    /// The one of these nodes that executes commands of all shards.
+    pub(crate) fn leader_of(&self, nodes: &[usize]) -> Option<usize> {
+        let serves = |node: &&usize| {
+            self.status(**node).is_some_and(|said| {
+                let mut shards = said.lines().filter(|line| line.starts_with("shard"));
+                shards.all(|line| line.contains("serves=yes")) && said.contains("serves=yes")
+            })
+        };
+        nodes.iter().find(serves).copied()
+    }
+
+    pub(crate) fn leader(&self) -> usize {
+        let running: Vec<usize> =
+            (0..self.nodes.len()).filter(|node| self.nodes[*node].child.is_some()).collect();
+        self.until("a node leads", || self.leader_of(&running))
+    }
+
+    /// Waits until all nodes vote, and have all that the leader has committed.
+    pub(crate) fn wait_for_all(&self) {
+        let count = self.nodes.len();
+        self.until("all nodes vote and have all", || {
+            let leader = self.leader_of(&(0..count).collect::<Vec<_>>())?;
+            let said = self.status(leader)?;
+            let members = said.lines().filter(|line| line.starts_with("member"));
+            let ready =
+                members.filter(|line| line.contains("votes=yes") && line.contains("connected=yes"));
+            let committed = self.number(leader, "committed")?;
+            let have = (0..count).all(|node| self.number(node, "applied") >= Some(committed));
+            (ready.count() == count && have).then_some(())
+        });
+    }
+
+    /// Executes a command until it has an answer that is no error.
+    pub(crate) fn execute(&self, words: &[&str]) -> String {
+        self.until("a command is executed", || {
+            self.try_execute(words).filter(|reply| !reply.starts_with('-'))
+        })
+    }
+
+    /// Asks once, by the main port of any node.
+    pub(crate) fn try_execute(&self, words: &[&str]) -> Option<String> {
+        let reply = Client::connect(self.any_port())?.ask(words).ok()?;
+        Some(reply.trim().to_owned())
+    }
+
+    /// Looks again and again.
+    #[expect(clippy::disallowed_methods, reason = "a test that hangs has to end")]
+    pub(crate) fn until<T>(&self, what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+        let begun = Instant::now();
+        loop {
+            if let Some(found) = look() {
+                return found;
+            }
+            assert!(begun.elapsed() < PATIENCE, "{what}: not yet; the logs:\n{}", self.logs());
+            thread::sleep(PAUSE); // tidy: allow (nodes have no event for what is waited for)
+        }
+    }
+
+    fn logs(&self) -> String {
+        let log = |node| {
+            let text = std::fs::read_to_string(self.path(&format!("node-{node}.log")));
+            format!("node {node}:\n{}", text.unwrap_or_default())
+        };
+        (0..self.nodes.len()).map(log).collect()
+    }
+}
+
+impl Drop for Nodes {
+    fn drop(&mut self) {
+        for node in 0..self.nodes.len() {
+            if let Some(mut child) = self.nodes[node].child.take() {
+                // It may have ended already; either way it is gone afterwards.
+                let _ = child.kill();
+                let _ = child.wait();
+            }
+        }
+    }
+}
+
+fn pid(child: &Child) -> Pid {
+    Pid::from_raw(i32::try_from(child.id()).expect("a pid"))
+}
+
+/// The first of so many ports behind one another that are free.
+pub(crate) fn free_ports(count: u16) -> u16 {
+    loop {
+        let first = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let port = first.local_addr().expect("an address").port();
+        if port > u16::MAX - count {
+            continue;
+        }
+        if (port + 1..port + count).all(|port| TcpListener::bind(("127.0.0.1", port)).is_ok()) {
+            return port;
+        }
+    }
+}
+
+/// Words of `scurry serve` when it does not start.
+pub(crate) fn refused(arguments: &[&str]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+    command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments);
+    command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null());
+    let output = command.output().expect("the binary starts");
+    assert!(!output.status.success(), "it must not start");
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A connection.
+pub(crate) struct Client(BufReader<TcpStream>);
+
+impl Client {
+    pub(crate) fn connect(port: u16) -> Option<Client> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        stream.set_nodelay(true).ok()?;
+        let mut client = Client(BufReader::new(stream));
+        client.patience(PATIENCE);
+        Some(client)
+    }
+
+    pub(crate) fn patience(&mut self, patience: Duration) {
+        self.0.get_ref().set_read_timeout(Some(patience)).expect("a time-out is set");
+    }
+
+    pub(crate) fn ask(&mut self, words: &[&str]) -> io::Result<String> {
+        self.try_send(words)?;
+        self.read()
+    }
+
+    pub(crate) fn send(&mut self, words: &[&str]) {
+        self.try_send(words).expect("it is taken");
+    }
+
+    fn try_send(&mut self, words: &[&str]) -> io::Result<()> {
+        let mut bytes = format!("*{}\r\n", words.len());
+        for word in words {
+            bytes.push_str(&format!("${}\r\n{word}\r\n", word.len()));
+        }
+        self.0.get_mut().write_all(bytes.as_bytes())
+    }
+
+    /// A reply as text: its parts in lines, with the letters of their kinds.
+    pub(crate) fn read(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        if self.0.read_line(&mut line)? == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let line = line.trim_end();
+        let (kind, rest) = line.split_at(1);
+        let count = rest.parse::<i64>().unwrap_or(-1);
+        match (kind, usize::try_from(count)) {
+            ("$", Ok(len)) => {
+                let mut bytes = vec![0; len + 2];
+                self.0.read_exact(&mut bytes)?;
+                Ok(format!("${}", String::from_utf8_lossy(&bytes[..len])))
+            }
+            ("*", Ok(count)) => {
+                let mut all = String::new();
+                for _ in 0..count {
+                    all.push_str(self.read()?.trim_start_matches('$'));
+                    all.push('\n');
+                }
+                Ok(all)
+            }
+            _ => Ok(line.to_owned()),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! A core whose log a group keeps: what it executes goes to the host, replies wait for the confirmation of the turn
+//! in which they were formed, and while another node leads it applies what that has committed.
+
+use crate::group::channel::{CoreEnd, Epoch, FromCore, ToCore};
+use scurry_codec::{LogFormat, checked_frame};
+use scurry_engine::{LogId, Shard};
+use scurry_ledger::Time;
+
+/// Bytes that may be executed and not committed; above it nothing more is executed.
+const UNCOMMITTED_LEN_MAX: u64 = 8 << 20;
+
+/// The core's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// Another node leads, or none.
+    Follows,
+    /// Commands are executed.
+    Leads(Epoch),
+    /// Another node leads, or none, and what waits is lost.
+    Resigns,
+}
+
+/// A core's side of its group.
+pub(super) struct Grouped {
+    end: CoreEnd,
+    log: LogId,
+    part: Part,
+    /// Nothing is executed until the host says so.
+    is_paused: bool,
+    /// The turn that is open: replies that are formed now are confirmed with it.
+    turn: u64,
+    /// Something of the shard was shown in it.
+    shows: bool,
+    /// No clock shows less, once.
+    floor: Option<Time>,
+    /// Bytes of frames that were applied or sent.
+    bytes: u64,
+}
+
+impl Grouped {
+    pub(super) fn new(end: CoreEnd, log: LogId) -> Grouped {
+        Grouped {
+            end,
+            log,
+            part: Part::Follows,
+            is_paused: false,
+            turn: 1,
+            shows: false,
+            floor: None,
+            bytes: 0,
+        }
+    }
+
+    /// True while commands are executed here.
+    #[inline]
+    pub(super) fn leads(&self) -> bool {
+        matches!(self.part, Part::Leads(_))
+    }
+
+    /// True from the end of its leadership until nothing waits.
+    pub(super) fn resigns(&self) -> bool {
+        self.part == Part::Resigns
+    }
+
+    /// Something of the shard was shown, or written.
+    #[inline]
+    pub(super) fn note_shown(&mut self) {
+        self.shows = true;
+    }
+
+    /// The turn up to which replies may leave.
+    #[inline]
+    pub(super) fn confirmed(&self) -> u64 {
+        match self.part {
+            Part::Follows => u64::MAX,
+            Part::Leads(_) | Part::Resigns => self.end.progress.confirmed(),
+        }
+    }
+
+    /// The turn that has to be confirmed before what shows the shard as it is now may leave.
+    #[inline]
+    pub(super) fn pending(&self) -> Option<u64> {
+        let shown = if self.shows { self.turn } else { self.turn - 1 };
+        match self.part {
+            Part::Follows => None,
+            Part::Leads(_) => (self.end.progress.confirmed() < shown).then_some(shown),
+            // It never will be.
+            Part::Resigns => Some(u64::MAX),
+        }
+    }
+
+    /// The last sequence that is committed and on this node's device.
+    pub(super) fn committed(&self) -> u64 {
+        self.end.progress.committed()
+    }
+
+    /// True when no more is to be executed for now.
+    pub(super) fn is_congested(&self) -> bool {
+        self.is_paused || self.end.progress.uncommitted() > UNCOMMITTED_LEN_MAX
+    }
+
+    /// True when what is due may be committed.
+    pub(super) fn takes_commits(&self) -> bool {
+        self.leads() && !self.is_congested()
+    }
+
+    pub(super) fn has_orders(&mut self) -> bool {
+        self.end.has_orders()
+    }
+
+    /// The time of the log that this node has come to lead.
+    pub(super) fn take_floor(&mut self) -> Option<Time> {
+        self.floor.take()
+    }
+
+    /// Bytes of frames that were applied or sent.
+    pub(super) fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Ends the turn: what it has written goes to the host, and what it has only shown is to be confirmed.
+    pub(super) fn end_turn(&mut self, shard: &mut Shard, now: Time) {
+        let Part::Leads(epoch) = self.part else { return };
+        let turn = self.turn;
+        let journal = shard
+            .journal()
+            .filter(|journal| !journal.is_empty() || journal.len() > journal.open_len());
+        if let Some(journal) = journal {
+            if !journal.is_empty() {
+                journal.seal(0, now);
+            }
+            let mut frames = Vec::new();
+            journal.take(&mut frames);
+            self.bytes += frames.len() as u64;
+            self.end.progress.sent(frames.len() as u64);
+            self.end.tell(FromCore::Frames { epoch, turn, frames });
+        } else if self.shows {
+            self.end.tell(FromCore::Read { epoch, turn });
+        } else {
+            return;
+        }
+        self.turn += 1;
+        self.shows = false;
+    }
+
+    /// Does what the host says. True when the shard is another one, or another node leads: a snapshot that is
+    /// being written of it is void.
+    pub(super) fn obey(&mut self, shard: &mut Shard, now: Time) -> bool {
+        let mut is_void = false;
+        while let Some(order) = self.end.order() {
+            match order {
+                ToCore::Apply(frames) => {
+                    for frame in frames {
+                        self.bytes += frame.len() as u64;
+                        if let Err(why) = self.apply(shard, &frame) {
+                            self.end.tell(FromCore::Broken(why));
+                            return true;
+                        }
+                    }
+                    self.end.progress.note_applied(shard.sequence());
+                }
+                ToCore::Lead { epoch, sequence, at } => {
+                    shard.follow_to(sequence + 1, at);
+                    self.part = Part::Leads(epoch);
+                    // Nobody waits for turns of a leadership that has ended.
+                    self.end.progress.confirm(self.turn - 1);
+                    self.is_paused = false;
+                    self.floor = Some(at);
+                }
+                ToCore::Pause => {
+                    if let Part::Leads(epoch) = self.part {
+                        self.end_turn(shard, now);
+                        self.is_paused = true;
+                        self.end.tell(FromCore::Paused { epoch });
+                    }
+                }
+                ToCore::Resume { sequence, at } => {
+                    shard.follow_to(sequence + 1, at);
+                    self.is_paused = false;
+                }
+                ToCore::Resign => {
+                    self.part = Part::Resigns;
+                    self.is_paused = false;
+                    is_void = true;
+                }
+                ToCore::Replace(other) => {
+                    *shard = *other;
+                    self.end.progress.note_applied(shard.sequence());
+                    is_void = true;
+                }
+            }
+        }
+        is_void
+    }
+
+    fn apply(&self, shard: &mut Shard, bytes: &[u8]) -> Result<(), String> {
+        let seal = self.log.seal_in(LogFormat::Replicated);
+        let frame = checked_frame(seal, bytes).ok_or("a frame of the log is none")?;
+        shard.apply_frame(&frame).map_err(|(sequence, error)| {
+            format!("change {sequence} of the log does not fit what is in memory: {error}")
+        })?;
+        shard.follow_to(frame.next(), frame.at());
+        Ok(())
+    }
+
+    /// Nothing waits any more.
+    pub(super) fn end_resignation(&mut self, shard: &Shard) {
+        if self.part == Part::Resigns {
+            self.part = Part::Follows;
+            self.shows = false;
+            self.end.tell(FromCore::Resigned { executed: shard.sequence() });
+        }
+    }
+}

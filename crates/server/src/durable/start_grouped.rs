@@ -1,0 +1,210 @@
+//! From a directory to a node of a group: it begins one, joins one, or goes on where it was.
+
+use super::start::{CoreStart, Meter, Opened, Plan, RecoveryReport, begin};
+use crate::group::peers::{self, Identity, JoinRequest, ask_to_join};
+use crate::group::view::Addresses;
+use crate::group::{ShardFiles, Start};
+use crate::settings::{GroupSettings, StartError};
+use scurry_codec::{GroupMember, GroupMembers, LogFormat};
+use scurry_disk::{GroupFile, Manifest, Store};
+use scurry_engine::{
+    LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover, survey_group,
+};
+use scurry_ledger::Time;
+use scurry_replica::NodeId;
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How long a node that joins asks to be admitted.
+const JOIN_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// Settings and addresses of a node of a group at its start.
+pub(crate) struct GroupPlan<'p> {
+    pub(crate) settings: &'p GroupSettings,
+    pub(crate) listener: TcpListener,
+    pub(crate) addresses: Addresses,
+}
+
+/// Opens the store of a node, and recovers what is sure to be committed.
+pub(crate) fn open_grouped(
+    plan: &Plan<'_>,
+    group: GroupPlan<'_>,
+    tell: &(dyn Fn(&super::RecoveryProgress) + Sync),
+) -> Result<(Opened, Start), StartError> {
+    let store = Store::open(plan.path)?;
+    let (manifest, file) = match (store.manifest()?, store.group()?) {
+        (Some(manifest), Some(file)) => (manifest, file),
+        (manifest, _) => {
+            if let Some(manifest) = &manifest {
+                refuse_single(&store, manifest)?;
+            }
+            enter(&store, plan, &group)?
+        }
+    };
+    if manifest.threads != plan.threads {
+        return Err(StartError::GroupThreads { here: plan.threads, group: manifest.threads });
+    }
+    let least = store.least(&manifest)?;
+    let meter = Meter::default();
+    let mut report = RecoveryReport::default();
+    let (mut time, mut version_last) = (Time(0), 0);
+    let (mut shards, mut cores, mut files) = (Vec::new(), Vec::new(), Vec::new());
+    for (core, least) in (0..manifest.threads).zip(least) {
+        let failed = |error| StartError::recovery(&manifest, core, error);
+        let log = manifest.log(core);
+        let mut directory = store.core(manifest.generation, core).map_err(StartError::store)?;
+        let found = survey_group(&mut directory, log, least).map_err(failed)?;
+        let writer = LogWriter::new(
+            store.core(manifest.generation, core).map_err(StartError::store)?,
+            log,
+            SEGMENT_LEN_MAX,
+        );
+        let mut writer = writer.in_format(LogFormat::Replicated);
+        if let Ok(Some(reach)) = store.reach(&manifest, core) {
+            writer = writer.with_reach(reach);
+        }
+        let found = ShardFiles {
+            log,
+            found,
+            ballot: store.ballot(&manifest, core)?,
+            writer,
+            reader: LogFollower::new(
+                store.core(manifest.generation, core).map_err(StartError::store)?,
+                log,
+            ),
+        };
+        let mut shard = Shard::new(plan.config.clone());
+        let mut before = Progress::default();
+        let until = Until::Committed(found.committed().1);
+        let recovered =
+            recover(&mut directory, log, manifest.hash_seed, until, &mut shard, |progress| {
+                meter.add(&mut before, progress);
+                tell(&meter.read());
+            });
+        let recovered = recovered.map_err(failed)?;
+        time = time.max(recovered.at).max(found.found.at);
+        version_last = version_last.max(recovered.version_last);
+        shards.push(shard);
+        files.push(found);
+    }
+    for (core, (mut shard, files)) in (0..).zip(shards.into_iter().zip(&files)) {
+        shard.note_version(Version::new(version_last).unwrap_or(Version::LAST));
+        let directory = || store.core(manifest.generation, core).map_err(StartError::store);
+        let reach = || store.reach(&manifest, core).ok().flatten();
+        cores.push(CoreStart {
+            shard,
+            log: manifest.log(core),
+            next: files.committed().1 + 1,
+            durability: plan.durability,
+            generation: manifest.generation_of_events(),
+            directories: [directory()?, directory()?, directory()?],
+            reaches: [reach(), reach()],
+            retention: plan.retention,
+        });
+    }
+    report.read = meter.read();
+    let node = node_id(file.node)?;
+    let identity = Identity {
+        node,
+        store: manifest.store,
+        threads: manifest.threads,
+        addresses: group.addresses,
+    };
+    let store = Arc::new(store);
+    let (path, config, seed) = (store.clone(), plan.config.clone(), manifest.hash_seed);
+    let rebuild = move |core: u16, sequence: u64| {
+        let mut directory =
+            path.core(manifest.generation, core).map_err(|error| error.to_string())?;
+        let log = manifest.log(core);
+        let mut shard = Box::new(Shard::new(config.clone()));
+        let until = Until::Committed(sequence);
+        let found = recover(&mut directory, log, seed, until, shard.as_mut(), |_| {})
+            .map_err(|error| error.to_string())?;
+        shard.note_version(Version::new(found.version_last).unwrap_or(Version::LAST));
+        shard.keep_journal_in(log, LogFormat::Replicated, sequence + 1);
+        Ok(shard)
+    };
+    let writes = store.clone();
+    let (own, founder) = (file.node, file.founder);
+    let write = move |members: &GroupMembers| {
+        let members = members.members.clone();
+        let file = GroupFile { node: own, founder, members };
+        writes.write_group(&file).map_err(|error| error.to_string())
+    };
+    let start = Start {
+        identity,
+        listener: group.listener,
+        founder: node_id(file.founder)?,
+        hash_seed: manifest.hash_seed,
+        members: GroupMembers { members: file.members },
+        write: Box::new(write),
+        shards: files,
+        rebuild: Arc::new(rebuild),
+        tick_ms: group.settings.tick_ms,
+    };
+    Ok((Opened { store, manifest, cores, time, report }, start))
+}
+
+fn node_id(number: u64) -> Result<NodeId, StartError> {
+    NodeId::new(number).ok_or_else(|| StartError::Group("the file GROUP names node 0".to_owned()))
+}
+
+fn member_of(member: &peers::GroupMember) -> GroupMember {
+    let Addresses { peer, ip, main, cores } = member.addresses.clone();
+    GroupMember { id: member.id.get(), votes: member.votes, peer, ip, main, cores }
+}
+
+/// A store on one machine that holds something stays one.
+fn refuse_single(store: &Store, manifest: &Manifest) -> Result<(), StartError> {
+    for least in store.least(manifest)? {
+        if least.sequence > 0 || least.snapshot {
+            return Err(StartError::Group(
+                "the directory holds a store of one machine: export it (scurry export), begin a group \
+                 in an empty directory, and import it there (scurry import)"
+                    .to_owned(),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// Begins a group with this node, or has it admitted to one.
+fn enter(
+    store: &Store,
+    plan: &Plan<'_>,
+    group: &GroupPlan<'_>,
+) -> Result<(Manifest, GroupFile), StartError> {
+    let random = getrandom::u64().map_err(std::io::Error::other);
+    let id = (random.map_err(StartError::system("a random number"))? >> 2).max(1);
+    let node = node_id(id)?;
+    let Addresses { peer, ip, main, cores } = group.addresses.clone();
+    let own = GroupMember { id, votes: group.settings.join.is_empty(), peer, ip, main, cores };
+    let (manifest, founder, members) = if group.settings.join.is_empty() {
+        (begin(store, plan.threads)?, id, vec![own])
+    } else {
+        let request = JoinRequest {
+            node,
+            replaces: group.settings.replaces,
+            addresses: group.addresses.clone(),
+        };
+        let accepted = ask_to_join(&group.settings.join, &request, JOIN_TIME_MAX);
+        let accepted = accepted.map_err(StartError::Group)?;
+        if accepted.threads != plan.threads {
+            let (here, group) = (plan.threads, accepted.threads);
+            return Err(StartError::GroupThreads { here, group });
+        }
+        let manifest = Manifest::new(accepted.store, accepted.hash_seed, accepted.threads);
+        store.write_reach(&manifest, &vec![0; usize::from(plan.threads)])?;
+        store.write_manifest(&manifest)?;
+        let mut members: Vec<GroupMember> = accepted.members.iter().map(member_of).collect();
+        if members.iter().all(|member| member.id != id) {
+            members.push(own);
+        }
+        (manifest, accepted.founder.get(), members)
+    };
+    store.write_ballots(&manifest)?;
+    let file = GroupFile { node: id, founder, members };
+    store.write_group(&file)?;
+    Ok((manifest, file))
+}

@@ -1,0 +1,189 @@
+//! Requests that a node of a group does not execute, because another node leads or none does. They have done
+//! nothing: their errors send a client on, or say why there is nowhere to go.
+
+use super::topology::moved;
+use crate::execute::client::Client;
+use crate::execute::node::Node;
+use crate::group::view::{Member, View};
+use crate::net::port::PortKind;
+use crate::slots::Slots;
+use scurry_resp::table::Spec;
+use scurry_resp::{Args, slot};
+
+/// The error for a request that shows or changes what the group keeps, where this node does not execute it;
+/// none where it does.
+#[inline]
+pub(crate) fn elsewhere(
+    node: &Node,
+    client: &Client,
+    spec: &Spec,
+    args: Args<'_>,
+) -> Option<String> {
+    let view = node.view.as_deref()?;
+    let place =
+        Entrance { executes: node.durable.executes(), ..Entrance::of(node, view, client.port) };
+    place.refusal(spec.key_positions(args).map(|position| slot(args.at(position))))
+}
+
+/// The error for a part of a request that has come from another core, which this one does not execute.
+#[cold]
+pub(crate) fn not_here(node: &Node) -> String {
+    let place = node.view.as_deref().map(|view| Entrance::of(node, view, PortKind::Main));
+    let said = place.and_then(|place| place.of_core(node.core, 0));
+    said.unwrap_or_else(|| not_yet(node.core))
+}
+
+/// Where a request has come in.
+struct Entrance<'v> {
+    view: &'v View,
+    slots: Slots,
+    port: PortKind,
+    core: u16,
+    /// True where the core executes: it knows before the view shows it.
+    executes: bool,
+}
+
+impl Entrance<'_> {
+    fn of<'v>(node: &Node, view: &'v View, port: PortKind) -> Entrance<'v> {
+        Entrance { view, slots: node.shared.slots, port, core: node.core, executes: false }
+    }
+
+    /// The error for a request with keys in these slots, or without keys.
+    fn refusal(&self, mut slots: impl Iterator<Item = u16>) -> Option<String> {
+        match (self.port, slots.next()) {
+            (PortKind::Core, Some(slot)) => self.of_core(self.slots.owner(slot), slot),
+            // A core's port stands for its slots.
+            (PortKind::Core, None) => self.of_core(self.core, *self.slots.range(self.core).start()),
+            (PortKind::Main, None) => {
+                (0..self.slots.cores()).find_map(|core| self.of_core(core, 0))
+            }
+            (PortKind::Main, Some(first)) => {
+                let mut all = std::iter::once(first).chain(slots);
+                all.find_map(|slot| self.of_core(self.slots.owner(slot), slot))
+            }
+        }
+    }
+
+    fn of_core(&self, core: u16, slot: u16) -> Option<String> {
+        let shard = self.view.shards.get(usize::from(core));
+        let is_own = core == self.core;
+        let serves = if is_own { self.executes } else { shard.is_some_and(|shard| shard.serves) };
+        if serves && (is_own || self.port == PortKind::Main) {
+            return None;
+        }
+        let Some(leader) = self.view.leader(core) else {
+            return Some(format!("CLUSTERDOWN no node leads shard {core}: {}", self.why_nobody()));
+        };
+        let is_here = leader.id == self.view.node;
+        Some(match self.port {
+            _ if is_here && !serves => not_yet(core),
+            PortKind::Core => self.moved(leader, core, slot),
+            // What has connected while this node led: clients know the word as the end of a primary.
+            PortKind::Main => {
+                "READONLY another node leads now: connect again, and this port leads to it"
+                    .to_owned()
+            }
+        })
+    }
+
+    fn moved(&self, leader: &Member, core: u16, slot: u16) -> String {
+        let port = leader.addresses.cores.get(usize::from(core)).copied().unwrap_or(0);
+        moved(slot, &leader.addresses.ip.to_string(), port)
+    }
+
+    /// A majority that is not there, or an election.
+    fn why_nobody(&self) -> String {
+        let voters = self.view.members.iter().filter(|member| member.votes);
+        let (mut all, mut reached) = (0, 0);
+        for member in voters {
+            all += 1;
+            reached += usize::from(member.is_connected);
+        }
+        let needed = all / 2 + 1;
+        if reached < needed {
+            return format!(
+                "this node reaches {reached} of the {all} nodes that have a vote, itself included, and \
+                 {needed} are needed: start the others"
+            );
+        }
+        "an election is under way: try again".to_owned()
+    }
+}
+
+fn not_yet(core: u16) -> String {
+    format!(
+        "CLUSTERDOWN this node has come to lead shard {core} and has not taken over yet: try again"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::commands::example_view::view;
+
+    fn refusal(view: &View, port: PortKind, core: u16, slots: &[u16]) -> Option<String> {
+        let threads = u16::try_from(view.shards.len()).expect("few");
+        let executes = view.shards[usize::from(core)].serves;
+        let place = Entrance { view, slots: Slots::new(threads), port, core, executes };
+        place.refusal(slots.iter().copied())
+    }
+
+    #[test]
+    fn the_leader_executes_and_its_threads_send_each_other_what_is_theirs() {
+        let view = view(1, Some(1), 3);
+        for slots in [&[][..], &[1], &[1, 16_000]] {
+            assert_eq!(refusal(&view, PortKind::Main, 0, slots), None, "{slots:?}");
+        }
+        assert_eq!(refusal(&view, PortKind::Core, 2, &[]), None);
+        assert_eq!(refusal(&view, PortKind::Core, 2, &[16_000]), None);
+        let moved = refusal(&view, PortKind::Core, 2, &[1]);
+        assert_eq!(moved.as_deref(), Some("MOVED 1 10.0.0.1:6390"));
+    }
+
+    #[test]
+    fn another_node_sends_to_the_leader_also_what_has_no_key() {
+        let view = view(1, Some(3), 3);
+        let core = |slots: &[u16]| refusal(&view, PortKind::Core, 1, slots);
+        assert_eq!(core(&[16_000]).as_deref(), Some("MOVED 16000 10.0.0.3:6392"));
+        assert_eq!(core(&[6_000]).as_deref(), Some("MOVED 6000 10.0.0.3:6391"));
+        assert_eq!(core(&[]).as_deref(), Some("MOVED 5462 10.0.0.3:6391"));
+        for slots in [&[][..], &[1]] {
+            let said = refusal(&view, PortKind::Main, 0, slots).expect("another leads");
+            assert!(said.starts_with("READONLY another node leads"), "{said}");
+        }
+    }
+
+    #[test]
+    fn who_has_no_leader_says_what_is_missing() {
+        let mut nobody = view(1, None, 1);
+        for port in [PortKind::Main, PortKind::Core] {
+            for slots in [&[][..], &[1]] {
+                let said = refusal(&nobody, port, 0, slots).expect("nobody leads");
+                let expected =
+                    "CLUSTERDOWN no node leads shard 0: an election is under way: try again";
+                assert_eq!(said, expected);
+            }
+        }
+        nobody.members[1].is_connected = false;
+        let said = refusal(&nobody, PortKind::Core, 0, &[1]).expect("nobody leads");
+        assert!(said.contains("an election"), "two of three are enough: {said}");
+        nobody.members[2].is_connected = false;
+        let said = refusal(&nobody, PortKind::Core, 0, &[1]).expect("nobody leads");
+        assert!(
+            said.contains("reaches 1 of the 3 nodes") && said.contains("2 are needed"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn who_has_come_to_lead_executes_nothing_before_it_serves() {
+        let mut view = view(1, Some(1), 2);
+        view.shards[1].serves = false;
+        for port in [PortKind::Main, PortKind::Core] {
+            let said = refusal(&view, port, 1, &[16_000]).expect("it does not serve");
+            assert!(said.starts_with("CLUSTERDOWN this node has come to lead shard 1"), "{said}");
+        }
+        assert_eq!(refusal(&view, PortKind::Main, 0, &[1]), None);
+        assert!(refusal(&view, PortKind::Main, 0, &[]).is_some());
+    }
+}

@@ -1,0 +1,172 @@
+//! The points at which a cluster answers: which there are, and which of them serve.
+
+use crate::execute::client::Client;
+use crate::execute::node::Node;
+use crate::group::view::{Member, View};
+use crate::net::port::PortKind;
+use crate::slots::Slots;
+use std::ops::RangeInclusive;
+
+/// All shards of the store, each with its points.
+#[derive(Debug)]
+pub(in crate::execute::commands) struct Topology {
+    /// By core.
+    pub(super) shards: Vec<ShardRow>,
+    /// The point that a command about "this node" is about.
+    pub(super) own_id: String,
+}
+
+/// Slots of one core.
+#[derive(Debug)]
+pub(super) struct ShardRow {
+    pub(super) slots: RangeInclusive<u16>,
+    pub(super) epoch: u64,
+    /// The primary first, where there is one.
+    pub(super) points: Vec<Point>,
+}
+
+/// A core's port: what clients of a cluster take for a node.
+#[derive(Debug)]
+pub(super) struct Point {
+    /// 40 hexadecimal digits.
+    pub(super) id: String,
+    pub(super) ip: String,
+    pub(super) port: u16,
+    pub(super) is_primary: bool,
+    pub(super) health: Health,
+    /// Sequence up to which it has the log, as far as this node knows.
+    pub(super) offset: u64,
+}
+
+/// Whether a point takes its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Health {
+    Online,
+    /// Taking what the others have, without a vote yet.
+    Loading,
+    /// Without a connection to this node.
+    Fail,
+}
+
+impl Health {
+    fn of(member: &Member) -> Health {
+        match (member.is_connected, member.votes) {
+            (false, _) => Health::Fail,
+            (true, false) => Health::Loading,
+            (true, true) => Health::Online,
+        }
+    }
+
+    /// The word of CLUSTER SHARDS.
+    pub(super) fn word(self) -> &'static str {
+        match self {
+            Health::Online => "online",
+            Health::Loading => "loading",
+            Health::Fail => "fail",
+        }
+    }
+}
+
+impl ShardRow {
+    pub(super) fn primary(&self) -> Option<&Point> {
+        self.points.first().filter(|point| point.is_primary)
+    }
+
+    pub(super) fn replicas(&self) -> impl Iterator<Item = &Point> {
+        self.points.iter().filter(|point| !point.is_primary)
+    }
+
+    /// The error that sends a client to the primary.
+    pub(super) fn moved(&self, slot: u16) -> String {
+        self.primary().map_or(String::new(), |point| moved(slot, &point.ip, point.port))
+    }
+}
+
+/// The error that sends a client to a port.
+pub(super) fn moved(slot: u16, ip: &str, port: u16) -> String {
+    format!("MOVED {slot} {ip}:{port}")
+}
+
+/// The name of a core's port: of the run of the server, or of the node of a group.
+pub(in crate::execute::commands) fn point_id(number: u64, core: u16) -> String {
+    format!("{number:016x}{:016x}{core:08x}", number.rotate_left(32))
+}
+
+impl Topology {
+    /// As a client sees it.
+    pub(in crate::execute::commands) fn of(node: &Node, client: &Client) -> Topology {
+        let slots = node.shared.slots;
+        let own = match client.port {
+            PortKind::Core => node.core,
+            // The main port belongs to all; its clients see the first as theirs.
+            PortKind::Main => 0,
+        };
+        match &node.view {
+            Some(view) => Topology::of_group(view, slots, own),
+            None => {
+                let ports = node.shared.core_addresses.iter().map(std::net::SocketAddr::port);
+                let run_id = node.shared.run_id;
+                Topology::of_machine(&address(node, client), ports, run_id, slots, own)
+            }
+        }
+    }
+
+    /// A server by itself: each core has one point, which serves.
+    fn of_machine(
+        ip: &str,
+        ports: impl Iterator<Item = u16>,
+        run_id: u64,
+        slots: Slots,
+        own: u16,
+    ) -> Topology {
+        let shards = (0..slots.cores()).zip(ports).map(|(core, port)| ShardRow {
+            slots: slots.range(core),
+            epoch: u64::from(core) + 1,
+            points: vec![Point {
+                id: point_id(run_id, core),
+                ip: ip.to_owned(),
+                port,
+                is_primary: true,
+                health: Health::Online,
+                offset: 0,
+            }],
+        });
+        Topology { shards: shards.collect(), own_id: point_id(run_id, own) }
+    }
+
+    /// A group: each core has one point on each node.
+    pub(super) fn of_group(view: &View, slots: Slots, own: u16) -> Topology {
+        let shards = (0..slots.cores()).zip(&view.shards).map(|(core, shard)| {
+            let point = |member: &Member| {
+                let is_primary = shard.leader == Some(member.id);
+                let offset = match member.lag {
+                    _ if member.id == view.node => shard.applied,
+                    _ if is_primary => shard.committed,
+                    // It may be what the node lacks of other shards: then this is too low.
+                    Some(lag) => shard.committed.saturating_sub(lag),
+                    None => 0,
+                };
+                Point {
+                    id: point_id(member.id.get(), core),
+                    ip: member.addresses.ip.to_string(),
+                    port: member.addresses.cores.get(usize::from(core)).copied().unwrap_or(0),
+                    is_primary,
+                    health: Health::of(member),
+                    offset,
+                }
+            };
+            let mut points: Vec<Point> = view.members.iter().map(point).collect();
+            points.sort_by_key(|point| !point.is_primary);
+            ShardRow { slots: slots.range(core), epoch: shard.term, points }
+        });
+        Topology { shards: shards.collect(), own_id: point_id(view.node.get(), own) }
+    }
+}
+
+/// The address that this client has reached the server at: its other ports are there as well.
+fn address(node: &Node, client: &Client) -> String {
+    match node.settings.announce_ip {
+        Some(ip) => ip.to_string(),
+        None => client.local.ip().to_canonical().to_string(),
+    }
+}

@@ -1,0 +1,59 @@
+//! Views of a group of three, for tests of what clients are shown.
+
+use crate::group::view::{Addresses, Member, ShardView, View};
+use scurry_replica::{NodeId, Role};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+pub(crate) fn id(number: u64) -> NodeId {
+    NodeId::new(number).expect("not 0")
+}
+
+/// Nodes 1, 2 and 3 at 10.0.0.1, .2 and .3, all with a vote and connected; node `own` shows it, and node
+/// `leader` leads every thread.
+pub(crate) fn view(own: u64, leader: Option<u64>, threads: u16) -> View {
+    let member = |number: u8| {
+        let ip = IpAddr::V4(Ipv4Addr::new(10, 0, 0, number));
+        Member {
+            id: id(number.into()),
+            addresses: Addresses {
+                peer: SocketAddr::new(ip, 7_389),
+                ip,
+                main: 6_389,
+                cores: (6_390..).take(threads.into()).collect(),
+            },
+            votes: true,
+            is_connected: true,
+            lag: (leader == Some(own)).then_some(if number == 3 { 5 } else { 0 }),
+        }
+    };
+    let role = match leader {
+        Some(leader) if leader == own => Role::Leader,
+        Some(_) => Role::Follower,
+        None => Role::Candidate,
+    };
+    let shard = ShardView {
+        role,
+        term: 7,
+        leader: leader.map(id),
+        serves: leader == Some(own),
+        committed: 100,
+        stored: 101,
+        applied: 99,
+        elections: 2,
+    };
+    View {
+        node: id(own),
+        members: (1..=3).map(member).collect(),
+        shards: vec![shard; threads.into()],
+    }
+}
+
+/// A reply as text.
+pub(crate) fn said(write: impl FnOnce(&mut scurry_resp::Reply<'_>)) -> String {
+    let mut out = Vec::new();
+    write(&mut scurry_resp::Reply::new(&mut out, scurry_resp::Protocol::Resp2));
+    let text = String::from_utf8(out).expect("text");
+    // Lengths of texts would only make the expectations long.
+    let is_len = |line: &&str| !line.starts_with('$') || *line == "$-1";
+    text.split("\r\n").filter(is_len).collect::<Vec<_>>().join(" ").trim_end().to_owned()
+}

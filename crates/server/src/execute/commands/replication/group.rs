@@ -1,0 +1,243 @@
+//! A node's part in its group, in the words of Redis and in lines of INFO.
+
+use crate::execute::commands::Lines;
+use crate::group::view::{Member, View};
+use crate::net::port::PortKind;
+use scurry_replica::Role;
+use scurry_resp::Reply;
+
+/// The part that a node plays, as the clients of one of its ports see it.
+pub(in crate::execute::commands) struct Part<'v> {
+    view: &'v View,
+    port: PortKind,
+    /// The shard that stands for all: that of the port, or the first.
+    shard: u16,
+}
+
+impl Part<'_> {
+    pub(in crate::execute::commands) fn of(view: &View, port: PortKind, core: u16) -> Part<'_> {
+        let shard = match port {
+            PortKind::Core => core,
+            PortKind::Main => 0,
+        };
+        Part { view, port, shard }
+    }
+
+    pub(in crate::execute::commands) fn leader(&self) -> Option<&Member> {
+        self.view.leader(self.shard)
+    }
+
+    /// True while this node leads.
+    pub(in crate::execute::commands) fn leads(&self) -> bool {
+        self.leader().is_some_and(|leader| leader.id == self.view.node)
+    }
+
+    /// The port by which clients of this one reach another node.
+    pub(in crate::execute::commands) fn port_of(&self, member: &Member) -> u16 {
+        match self.port {
+            PortKind::Main => member.addresses.main,
+            PortKind::Core => {
+                member.addresses.cores.get(usize::from(self.shard)).copied().unwrap_or(0)
+            }
+        }
+    }
+
+    /// Nodes that take what the leader has, as far as this one has a connection to them.
+    fn replicas(&self) -> impl Iterator<Item = &Member> {
+        let leader = self.leader().map(|leader| leader.id);
+        let takes = move |member: &&Member| Some(member.id) != leader && member.is_connected;
+        self.view.members.iter().filter(takes)
+    }
+
+    /// Sequences of all shards together: what is committed at the leader, what is applied elsewhere.
+    pub(super) fn offset(&self) -> u64 {
+        let shards = self.view.shards.iter();
+        let leads = self.leads();
+        shards.map(|shard| if leads { shard.committed } else { shard.applied }).sum()
+    }
+
+    fn offset_of(&self, member: &Member) -> u64 {
+        self.offset().saturating_sub(member.lag.unwrap_or(0))
+    }
+
+    /// ROLE.
+    pub(super) fn role(&self, reply: &mut Reply<'_>) {
+        if self.leads() {
+            reply.array(3);
+            reply.text("master");
+            reply.unsigned(self.offset());
+            reply.array(self.replicas().count());
+            for member in self.replicas() {
+                reply.array(3);
+                reply.text(&member.addresses.ip.to_string());
+                reply.text(&self.port_of(member).to_string());
+                reply.text(&self.offset_of(member).to_string());
+            }
+            return;
+        }
+        let (host, port) = self.leader_address();
+        reply.array(5);
+        reply.text("slave");
+        reply.text(&host);
+        reply.integer(i64::from(port));
+        reply.text(if self.has_link() { "connected" } else { "connect" });
+        reply.unsigned(self.offset());
+    }
+
+    /// The lines of INFO that clients look at.
+    pub(super) fn describe(&self, lines: &mut Lines) {
+        if self.leads() {
+            lines.line("role", "master");
+            lines.line("connected_slaves", self.replicas().count());
+            for (number, member) in self.replicas().enumerate() {
+                lines.line(
+                    &format!("slave{number}"),
+                    format_args!(
+                        "ip={},port={},state={},offset={}",
+                        member.addresses.ip,
+                        self.port_of(member),
+                        if member.votes { "online" } else { "send_bulk" },
+                        self.offset_of(member),
+                    ),
+                );
+            }
+            return;
+        }
+        let (host, port) = self.leader_address();
+        lines.line("role", "slave");
+        lines.line("master_host", host);
+        lines.line("master_port", port);
+        lines.line("master_link_status", if self.has_link() { "up" } else { "down" });
+        lines.line("master_sync_in_progress", 0);
+        lines.line("slave_repl_offset", self.offset());
+        lines.line("slave_read_only", 1);
+        lines.line("connected_slaves", 0);
+    }
+
+    /// Nothing, and 0, while nobody leads.
+    fn leader_address(&self) -> (String, u16) {
+        self.leader().map_or((String::new(), 0), |leader| {
+            (leader.addresses.ip.to_string(), self.port_of(leader))
+        })
+    }
+
+    fn has_link(&self) -> bool {
+        self.leader().is_some_and(|leader| leader.is_connected)
+    }
+}
+
+/// The word for what a node does for a shard.
+pub(crate) fn word(role: Role) -> &'static str {
+    match role {
+        Role::Leader => "leader",
+        Role::Follower => "follower",
+        Role::Candidate => "candidate",
+        Role::Learner => "learner",
+    }
+}
+
+/// All that a node knows of its group.
+pub(super) fn lines(view: &View, lines: &mut Lines) {
+    lines.line("scurry_group_node", view.node);
+    let why = view.cannot_lose();
+    let can_lose = why.map_or("yes".to_owned(), |why| format!("no, {why}"));
+    lines.line("can_lose_a_node", can_lose);
+    for (number, member) in view.members.iter().enumerate() {
+        let word = |is: bool| if is { "yes" } else { "no" };
+        let addresses = &member.addresses;
+        lines.line(
+            &format!("member{number}"),
+            format_args!(
+                "id={},votes={},connected={},peer={},ip={},port={},lag={}",
+                member.id,
+                word(member.votes),
+                word(member.is_connected),
+                addresses.peer,
+                addresses.ip,
+                addresses.main,
+                member.lag.map_or("unknown".to_owned(), |lag| lag.to_string()),
+            ),
+        );
+    }
+    for (number, shard) in view.shards.iter().enumerate() {
+        lines.line(
+            &format!("shard{number}"),
+            format_args!(
+                "role={},term={},leader={},serves={},committed={},stored={},applied={},elections={}",
+                word(shard.role),
+                shard.term,
+                shard.leader.map_or("none".to_owned(), |id| id.to_string()),
+                if shard.serves { "yes" } else { "no" },
+                shard.committed,
+                shard.stored,
+                shard.applied,
+                shard.elections,
+            ),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::execute::commands::example_view::{said, view};
+
+    fn described(view: &View, port: PortKind) -> String {
+        let mut text = Lines(String::new());
+        Part::of(view, port, 1).describe(&mut text);
+        text.0.replace("\r\n", " ")
+    }
+
+    #[test]
+    fn the_leader_is_a_master_of_those_that_are_connected() {
+        let mut view = view(1, Some(1), 2);
+        let main = Part::of(&view, PortKind::Main, 1);
+        let expected = "*3 master :200 *2 *3 10.0.0.2 6389 200 *3 10.0.0.3 6389 195";
+        assert_eq!(said(|reply| main.role(reply)), expected);
+        let core = Part::of(&view, PortKind::Core, 1);
+        let expected = "*3 master :200 *2 *3 10.0.0.2 6391 200 *3 10.0.0.3 6391 195";
+        assert_eq!(said(|reply| core.role(reply)), expected);
+        view.members[1].is_connected = false;
+        view.members[2].votes = false;
+        assert_eq!(
+            described(&view, PortKind::Main),
+            "role:master connected_slaves:1 \
+             slave0:ip=10.0.0.3,port=6389,state=send_bulk,offset=195 "
+        );
+    }
+
+    #[test]
+    fn another_node_is_a_slave_of_the_leader_or_of_nobody() {
+        let mut led = view(1, Some(3), 2);
+        let role = |view: &View| said(|reply| Part::of(view, PortKind::Main, 0).role(reply));
+        assert_eq!(role(&led), "*5 slave 10.0.0.3 :6389 connected :198");
+        let lines = described(&led, PortKind::Core);
+        assert!(lines.starts_with("role:slave master_host:10.0.0.3 master_port:6391 "), "{lines}");
+        assert!(lines.contains("master_link_status:up "), "{lines}");
+        led.members[2].is_connected = false;
+        assert_eq!(role(&led), "*5 slave 10.0.0.3 :6389 connect :198");
+        let nobody = view(1, None, 2);
+        assert_eq!(role(&nobody), "*5 slave  :0 connect :198");
+        assert!(described(&nobody, PortKind::Main).contains("master_link_status:down "));
+    }
+
+    #[test]
+    fn lines_tell_all_that_is_known() {
+        let mut text = Lines(String::new());
+        lines(&view(1, Some(1), 2), &mut text);
+        for line in [
+            "scurry_group_node:0000000000000001",
+            "can_lose_a_node:yes",
+            "member2:id=0000000000000003,votes=yes,connected=yes,peer=10.0.0.3:7389,ip=10.0.0.3,\
+             port=6389,lag=5",
+            "shard1:role=leader,term=7,leader=0000000000000001,serves=yes,committed=100,stored=101,\
+             applied=99,elections=2",
+        ] {
+            assert!(text.0.contains(&format!("{line}\r\n")), "{line}: {}", text.0);
+        }
+        let mut nobody = Lines(String::new());
+        lines(&view(2, None, 1), &mut nobody);
+        assert!(nobody.0.contains("can_lose_a_node:no, shard 0 has no leader\r\n"), "{}", nobody.0);
+        assert!(nobody.0.contains("leader=none,serves=no") && nobody.0.contains("lag=unknown"));
+    }
+}

@@ -1,0 +1,226 @@
+//! The end of a shard's log as the host has it: where the next entry goes, and the frames of the last ones,
+//! which others may need.
+
+use super::channel::Body;
+use scurry_codec::{
+    FrameWriter, Framed, GroupMembers, LogEntry, Record, Seal, checked_frame, content_of,
+    put_entry, read_frame,
+};
+use scurry_ledger::Time;
+use scurry_replica::{Descriptor, Entry, Kind};
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Frames of entries that are committed and were applied are kept up to this, bytes.
+const KEPT_LEN_MAX: usize = 64 << 20;
+
+/// The place that the next entry follows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct End {
+    /// The last entry.
+    pub(super) index: u64,
+    /// The last record of that entry.
+    pub(super) sequence: u64,
+    /// The time of that entry.
+    pub(super) at: Time,
+    /// The chain of the next one.
+    pub(super) chain: u32,
+}
+
+/// An entry's frame, and the end of the log behind it.
+#[derive(Clone, Debug)]
+struct Kept {
+    body: Body,
+    behind: End,
+}
+
+/// The frames of the last entries.
+#[derive(Debug)]
+pub(super) struct Bodies {
+    seal: Seal,
+    /// The end of the log before the first that is kept.
+    before: End,
+    kept: VecDeque<Kept>,
+    len: usize,
+}
+
+impl Bodies {
+    pub(super) fn new(seal: Seal, end: End) -> Bodies {
+        Bodies { seal, before: end, kept: VecDeque::new(), len: 0 }
+    }
+
+    /// The end of the log.
+    pub(super) fn end(&self) -> End {
+        self.kept.back().map_or(self.before, |kept| kept.behind)
+    }
+
+    /// The last index before those that are kept.
+    pub(super) fn before(&self) -> End {
+        self.before
+    }
+
+    /// The frame of an entry.
+    pub(super) fn get(&self, index: u64) -> Option<&Body> {
+        self.at(index).map(|kept| &kept.body)
+    }
+
+    /// The end of the log behind an entry that is kept, or behind the last that is not.
+    pub(super) fn behind(&self, index: u64) -> Option<End> {
+        if index == self.before.index {
+            return Some(self.before);
+        }
+        self.at(index).map(|kept| kept.behind)
+    }
+
+    fn at(&self, index: u64) -> Option<&Kept> {
+        let at = index.checked_sub(self.before.index + 1)?;
+        self.kept.get(usize::try_from(at).ok()?)
+    }
+
+    /// Takes the entries from here on out.
+    pub(super) fn truncate(&mut self, from: u64) {
+        while self.kept.back().is_some_and(|kept| kept.behind.index >= from)
+            && let Some(kept) = self.kept.pop_back()
+        {
+            self.len -= kept.body.len();
+        }
+    }
+
+    /// Puts an entry behind the end, in the form that this node stores: its frame where it has one, or one that
+    /// is made. Refuses a frame that does not follow.
+    pub(super) fn push(
+        &mut self,
+        entry: &Entry,
+        body: Option<Body>,
+        (committed, synced): (u64, u64),
+    ) -> Result<Body, String> {
+        let end = self.end();
+        let body = match body {
+            Some(body) => body,
+            None if entry.kind == Kind::Empty => Arc::new(self.group_frame(&[])),
+            None if entry.kind == Kind::Switched => Arc::new(self.group_frame(super::SWITCHED)),
+            None => return Err(format!("entry {} has come without its frame", entry.index.0)),
+        };
+        let mut bytes = Arc::try_unwrap(body).unwrap_or_else(|shared| shared.to_vec());
+        let content = content_of(self.seal, &bytes).ok_or("a frame is too short")?;
+        let place = LogEntry {
+            term: entry.term.0,
+            index: entry.index.0,
+            committed,
+            chain: end.chain,
+            content,
+        };
+        put_entry(self.seal, &mut bytes, &place, synced);
+        let frame = checked_frame(self.seal, &bytes).ok_or("a frame is too short")?;
+        if frame.first() != end.sequence + 1 || frame.count() == 0 || entry.index.0 != end.index + 1
+        {
+            return Err(format!(
+                "entry {} begins with sequence {}, the log ends with entry {} and sequence {}",
+                entry.index.0,
+                frame.first(),
+                end.index,
+                end.sequence
+            ));
+        }
+        let behind = End {
+            index: entry.index.0,
+            sequence: frame.next() - 1,
+            at: frame.at(),
+            chain: place.chain_behind(self.seal),
+        };
+        let body = Arc::new(bytes);
+        self.len += body.len();
+        self.kept.push_back(Kept { body: body.clone(), behind });
+        Ok(body)
+    }
+
+    /// Puts an entry that is stored behind the end, as it was read.
+    pub(super) fn push_stored(&mut self, bytes: Vec<u8>) -> Option<()> {
+        let Framed::Frame(frame) = read_frame(self.seal, &bytes) else { return None };
+        let place = frame.entry()?;
+        let behind = End {
+            index: place.index,
+            sequence: frame.next() - 1,
+            at: frame.at(),
+            chain: place.chain_behind(self.seal),
+        };
+        self.len += bytes.len();
+        self.kept.push_back(Kept { body: Arc::new(bytes), behind });
+        Some(())
+    }
+
+    /// The frame of an entry that no command made, behind the end.
+    pub(super) fn group_frame(&self, members: &[u8]) -> Vec<u8> {
+        let end = self.end();
+        let mut writer = FrameWriter::new(self.seal, end.sequence + 1);
+        writer.group(members);
+        writer.seal(0, end.at);
+        let mut frame = Vec::new();
+        writer.take(&mut frame);
+        frame
+    }
+
+    /// Forgets frames of entries up to here, as far as there are too many.
+    pub(super) fn evict(&mut self, to: u64) {
+        while self.len > KEPT_LEN_MAX
+            && self.kept.front().is_some_and(|kept| kept.behind.index <= to)
+            && let Some(kept) = self.kept.pop_front()
+        {
+            self.len -= kept.body.len();
+            self.before = kept.behind;
+        }
+    }
+
+    /// True when a frame that has come is the one that its entry describes.
+    pub(super) fn is_of(&self, entry: &Entry, body: &[u8]) -> bool {
+        let Framed::Frame(frame) = read_frame(self.seal, body) else { return false };
+        let Some(place) = frame.entry() else { return false };
+        let is_content = match &entry.kind {
+            Kind::Frame(Descriptor { first, last, len, checksum }) => {
+                (frame.first(), frame.next(), place.content) == (*first, last + 1, *checksum)
+                    && usize::try_from(*len).is_ok_and(|len| len == body.len())
+            }
+            Kind::Empty | Kind::Switched | Kind::Members(_) => frame.count() == 1,
+        };
+        is_content && (place.term, place.index) == (entry.term.0, entry.index.0)
+    }
+
+    /// The members that the frame of a change of members names.
+    pub(super) fn members(&self, body: &[u8]) -> Option<GroupMembers> {
+        let frame = checked_frame(self.seal, body)?;
+        match frame.records().next()?.ok()? {
+            Record::Group { members } => GroupMembers::decode(members).ok(),
+            _ => None,
+        }
+    }
+
+    /// The descriptor of a frame.
+    pub(super) fn describe(&self, frame: &[u8]) -> Option<Descriptor> {
+        describe(self.seal, frame)
+    }
+}
+
+/// The chain that a frame was stored with.
+pub(super) fn chain_of(seal: Seal, frame: &[u8]) -> Option<u32> {
+    Some(checked_frame(seal, frame)?.entry()?.chain)
+}
+
+fn describe(seal: Seal, bytes: &[u8]) -> Option<Descriptor> {
+    let first = u64::from_le_bytes(*bytes.get(8..)?.first_chunk()?);
+    let count = u32::from_le_bytes(*bytes.get(32..)?.first_chunk()?);
+    let last = (first + u64::from(count)).checked_sub(1).filter(|_| count > 0)?;
+    let len = u32::try_from(bytes.len()).ok()?;
+    Some(Descriptor { first, last, len, checksum: content_of(seal, bytes)? })
+}
+
+/// The frames that stand one behind another.
+pub(super) fn frames_of(mut bytes: &[u8]) -> Vec<Vec<u8>> {
+    let mut frames = Vec::new();
+    while let Some(head) = bytes.first_chunk() {
+        let len = usize::try_from(u32::from_le_bytes(*head)).unwrap_or(usize::MAX);
+        let Some((frame, rest)) = bytes.split_at_checked(len.max(1)) else { break };
+        frames.push(frame.to_vec());
+        bytes = rest;
+    }
+    frames
+}

@@ -1,0 +1,256 @@
+//! Who the members are: asked to join, made voters when they have caught up, removed, and written down.
+
+use super::peers::{self, Accepted, JoinAnswer, JoinReply, JoinRequest, Peers};
+use super::shard_group::{Plan, ShardGroup};
+use super::view::Addresses;
+use scurry_codec::{GroupMember, GroupMembers};
+use scurry_replica::{Members, NodeId};
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+/// Entries that a node may lack, in each shard, when it gets a vote.
+const LAG_MAX: u64 = 256;
+/// Nodes that have a vote, at most: two of five may be lost, and each commit waits for three.
+const VOTERS_MAX: usize = 5;
+
+/// Something that an operator wants.
+#[derive(Clone, Debug)]
+pub(crate) enum Wish {
+    /// The node that is to lead.
+    Transfer(NodeId),
+    /// The node that is to be a member no more.
+    Remove(NodeId),
+}
+
+/// Writes the members down, durably.
+pub(super) type Write = Box<dyn FnMut(&GroupMembers) -> Result<(), String> + Send>;
+
+/// The members, as the log of the first shard names them.
+pub(super) struct Membership {
+    node: NodeId,
+    known: BTreeMap<NodeId, (Addresses, bool)>,
+    connected: BTreeSet<NodeId>,
+    asking: Vec<(JoinRequest, JoinReply)>,
+    /// The answer to a node that joins, but for the members.
+    accepted: Accepted,
+    write: Write,
+}
+
+impl Membership {
+    pub(super) fn new(
+        node: NodeId,
+        members: &GroupMembers,
+        accepted: Accepted,
+        write: Write,
+    ) -> Membership {
+        let mut membership = Membership {
+            node,
+            known: BTreeMap::new(),
+            connected: BTreeSet::new(),
+            asking: Vec::new(),
+            accepted,
+            write,
+        };
+        membership.learn(members);
+        membership
+    }
+
+    pub(super) fn node(&self) -> NodeId {
+        self.node
+    }
+
+    pub(super) fn known(&self) -> impl Iterator<Item = (NodeId, &Addresses, bool)> {
+        self.known.iter().map(|(id, (addresses, votes))| (*id, addresses, *votes))
+    }
+
+    pub(super) fn is_connected(&self, node: NodeId) -> bool {
+        self.connected.contains(&node)
+    }
+
+    pub(super) fn connected(&mut self, node: NodeId, is: bool) {
+        if is {
+            self.connected.insert(node);
+        } else {
+            self.connected.remove(&node);
+        }
+    }
+
+    /// A member says where it is reached.
+    pub(super) fn greeted(&self, node: NodeId, addresses: &Addresses) {
+        if self.known.get(&node).is_some_and(|(known, _)| known != addresses) {
+            tracing::warn!(
+                "node {:016x} has other addresses than the group knows: clients are sent to the old ones until it \
+                 joins anew with an empty directory",
+                node.get()
+            );
+        }
+    }
+
+    /// The members but this node, and where nodes reach them.
+    pub(super) fn others(&self) -> Vec<(NodeId, SocketAddr)> {
+        let others = self.known.iter().filter(|(id, _)| **id != self.node);
+        others.map(|(id, (addresses, _))| (*id, addresses.peer)).collect()
+    }
+
+    /// A node asks to be admitted; it is answered when all shards have it.
+    pub(super) fn ask(&mut self, request: JoinRequest, answer: JoinReply) {
+        self.asking.push((request, answer));
+    }
+
+    /// The voter, beside this node, that lacks least.
+    pub(super) fn heir(&self, group: &ShardGroup) -> Option<NodeId> {
+        let voters = group.replica.membership().members.voters().iter().copied();
+        let others = voters.filter(|id| *id != self.node && self.is_connected(*id));
+        others.min_by_key(|id| group.lag(*id).unwrap_or(u64::MAX))
+    }
+
+    fn learn(&mut self, members: &GroupMembers) {
+        self.known = members
+            .members
+            .iter()
+            .filter_map(|member| {
+                let GroupMember { id, votes, peer, ip, main, cores } = member.clone();
+                Some((NodeId::new(id)?, (Addresses { peer, ip, main, cores }, votes)))
+            })
+            .collect();
+    }
+
+    /// Words of the log about these members; none where an address is not known.
+    fn record(&self, voters: &[NodeId], learners: &[NodeId]) -> Option<GroupMembers> {
+        let member = |(id, votes): (&NodeId, bool)| {
+            let (Addresses { peer, ip, main, cores }, _) = self.known.get(id)?.clone();
+            Some(GroupMember { id: id.get(), votes, peer, ip, main, cores })
+        };
+        let voters = voters.iter().map(|id| (id, true));
+        let learners = learners.iter().map(|id| (id, false));
+        let members: Option<Vec<_>> = voters.chain(learners).map(member).collect();
+        Some(GroupMembers { members: members? })
+    }
+
+    /// A change of all shards to these members.
+    fn change(&self, voters: &[NodeId], learners: &[NodeId]) -> Option<Plan> {
+        let members = Members::new(voters.iter().copied(), learners.iter().copied()).ok()?;
+        Some(Plan::Change { members, record: self.record(voters, learners)? })
+    }
+
+    /// Takes note of other members, answers who has asked to join, and says what is to be changed.
+    pub(super) fn look(&mut self, groups: &mut [ShardGroup], peers: &mut Peers) -> Vec<Plan> {
+        let mut changed = false;
+        for group in groups.iter_mut() {
+            changed |= group.take_membership_change();
+        }
+        let Some(first) = groups.first() else { return Vec::new() };
+        if changed {
+            if let Some(named) = &first.named {
+                let named = named.clone();
+                self.learn(&named);
+                if let Err(why) = (self.write)(&named) {
+                    tracing::error!("the members were not written down: {why}");
+                }
+            }
+            peers.set(&self.others());
+        }
+        self.answer(groups);
+        let leads = groups.iter().all(|group| group.leads() && group.is_settled());
+        if !leads {
+            return Vec::new();
+        }
+        self.admit(groups).or_else(|| self.promote(groups)).into_iter().collect()
+    }
+
+    /// Answers those who are members by now, and those who have asked the wrong node.
+    fn answer(&mut self, groups: &[ShardGroup]) {
+        let Some(first) = groups.first() else { return };
+        let leader = first.leader();
+        for (request, answer) in std::mem::take(&mut self.asking) {
+            let id = request.node;
+            let is_in = |group: &ShardGroup| {
+                let membership = group.replica.membership();
+                !membership.is_joint() && membership.members.iter().any(|member| member == id)
+            };
+            if leader == Some(self.node) {
+                if groups.iter().all(is_in) {
+                    answer.send(self.accept());
+                } else {
+                    self.asking.push((request, answer));
+                }
+                continue;
+            }
+            match leader.and_then(|leader| self.known.get(&leader)) {
+                Some((addresses, _)) => answer.send(JoinAnswer::Elsewhere(addresses.peer)),
+                None => answer.send(JoinAnswer::Refused(
+                    "no node leads this group now: ask again".to_owned(),
+                )),
+            }
+        }
+    }
+
+    fn accept(&self) -> JoinAnswer {
+        let members = self.known().map(|(id, addresses, votes)| peers::GroupMember {
+            id,
+            votes,
+            addresses: addresses.clone(),
+        });
+        let members = members.collect();
+        JoinAnswer::Accepted(Box::new(Accepted { members, ..self.accepted.clone() }))
+    }
+
+    /// A change that admits the first of those who ask.
+    fn admit(&mut self, groups: &[ShardGroup]) -> Option<Plan> {
+        let membership = groups.first()?.replica.membership().clone();
+        let (request, _) = self.asking.first()?;
+        let id = request.node;
+        if membership.members.iter().any(|member| member == id) {
+            return None;
+        }
+        let (replaces, addresses) = (request.replaces, request.addresses.clone());
+        self.known.insert(id, (addresses, false));
+        let stays = |member: &&NodeId| Some(member.get()) != replaces;
+        let voters: Vec<_> = membership.members.voters().iter().filter(stays).copied().collect();
+        let mut learners: Vec<_> =
+            membership.members.learners().iter().filter(stays).copied().collect();
+        learners.push(id);
+        tracing::info!(node = id.get(), "a node joins");
+        self.change(&voters, &learners)
+    }
+
+    /// A change that gives a vote to a node that has caught up.
+    fn promote(&self, groups: &[ShardGroup]) -> Option<Plan> {
+        let members = &groups.first()?.replica.membership().members;
+        if members.voters().len() >= VOTERS_MAX {
+            return None;
+        }
+        let has_caught_up = |id: &&NodeId| {
+            self.is_connected(**id)
+                && groups.iter().all(|group| group.lag(**id).is_some_and(|lag| lag <= LAG_MAX))
+        };
+        let id = *members.learners().iter().find(has_caught_up)?;
+        let voters: Vec<_> = members.voters().iter().copied().chain([id]).collect();
+        let learners: Vec<_> =
+            members.learners().iter().copied().filter(|other| *other != id).collect();
+        tracing::info!(node = id.get(), "a node has caught up and gets a vote");
+        self.change(&voters, &learners)
+    }
+
+    /// The change that an operator wants. Who is a member, leads or has a vote may be another since it was asked.
+    pub(super) fn grant(&self, wish: &Wish, groups: &[ShardGroup]) -> Result<Plan, String> {
+        let members = &groups.first().ok_or("there is no shard")?.replica.membership().members;
+        match *wish {
+            Wish::Transfer(to) if to == self.node => Err("this node leads already".to_owned()),
+            Wish::Transfer(to) if !members.voters().contains(&to) => {
+                Err("that node has no vote".to_owned())
+            }
+            Wish::Transfer(to) => Ok(Plan::Transfer(to)),
+            Wish::Remove(id) if id == self.node => Err("this node leads".to_owned()),
+            Wish::Remove(id) if !members.iter().any(|member| member == id) => {
+                Err("that node is no member".to_owned())
+            }
+            Wish::Remove(id) => {
+                let stays = |member: &NodeId| *member != id;
+                let voters: Vec<_> = members.voters().iter().copied().filter(stays).collect();
+                let learners: Vec<_> = members.learners().iter().copied().filter(stays).collect();
+                self.change(&voters, &learners).ok_or("no node would have a vote".to_owned())
+            }
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Connections to the other nodes of a group.
+//!
+//! Between two nodes are two connections, each used in one direction: whoever has dialled writes, and the other
+//! reads. Each has a thread of its own that blocks. What does not arrive is lost, and the replicas bear that.
+
+mod admission;
+mod bytes;
+mod door;
+mod greeting;
+mod join;
+mod packet;
+mod roster;
+mod socket;
+
+pub(crate) use admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
+pub(crate) use join::{JoinReply, ask_to_join};
+pub(crate) use packet::Packet;
+
+use super::view::Addresses;
+use roster::{Link, Roster};
+use scurry_replica::NodeId;
+use socket::Sockets;
+use std::collections::BTreeMap;
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpListener};
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+/// The node, as it tells others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub(crate) node: NodeId,
+    /// The id of the group's store.
+    pub(crate) store: u64,
+    /// Threads, which are shards.
+    pub(crate) threads: u16,
+    pub(crate) addresses: Addresses,
+}
+
+/// News from other nodes.
+#[derive(Debug)]
+pub(crate) enum Inbound {
+    /// From a member, or one that was a moment ago.
+    Packet { from: NodeId, packet: Packet },
+    /// A member has greeted, and is reached there.
+    Hello { from: NodeId, addresses: Addresses },
+    /// There are connections in both directions.
+    Connected(NodeId),
+    /// One of them has ended.
+    Lost(NodeId),
+    /// A node asks to be admitted.
+    Join { request: JoinRequest, answer: JoinReply },
+    /// Somebody was refused, or broke off; told once a second at most.
+    Strange { text: String },
+}
+
+/// Where it is put: called by several threads, with the connections locked, so it must neither wait nor use them.
+type Inbox = Box<dyn Fn(Inbound) + Send + Sync>;
+
+/// The connections. They end when this is dropped.
+pub(crate) struct Peers {
+    roster: Arc<Roster>,
+    links: BTreeMap<NodeId, Way>,
+    /// Threads of links that were stopped.
+    ending: Vec<JoinHandle<()>>,
+    listener: TcpListener,
+    door: Option<JoinHandle<()>>,
+}
+
+/// A link and its thread.
+struct Way {
+    link: Arc<Link>,
+    thread: JoinHandle<()>,
+}
+
+impl Peers {
+    /// Begins to accept connections. Nobody is a member before [`Peers::set`].
+    pub(crate) fn start(
+        listener: TcpListener,
+        own: Identity,
+        inbox: impl Fn(Inbound) + Send + Sync + 'static,
+    ) -> io::Result<Peers> {
+        Peers::start_with(listener, own, Sockets::new(), inbox)
+    }
+
+    fn start_with(
+        listener: TcpListener,
+        own: Identity,
+        sockets: Sockets,
+        inbox: impl Fn(Inbound) + Send + Sync + 'static,
+    ) -> io::Result<Peers> {
+        let roster = Arc::new(Roster::new(own, Box::new(inbox), sockets));
+        let door = door::start(listener.try_clone()?, Arc::clone(&roster))?;
+        let (links, ending) = (BTreeMap::new(), Vec::new());
+        Ok(Peers { roster, links, ending, listener, door: Some(door) })
+    }
+
+    /// The members and their addresses for nodes; this node may be among them. Others are let go.
+    pub(crate) fn set(&mut self, members: &[(NodeId, SocketAddr)]) {
+        self.ending.retain(|thread| !thread.is_finished());
+        let others = members.iter().filter(|(node, _)| *node != self.roster.own.node);
+        let others: BTreeMap<NodeId, SocketAddr> = others.copied().collect();
+        let gone = |node: &NodeId, way: &mut Way| others.get(node) != Some(&way.link.address);
+        for (_, way) in self.links.extract_if(.., gone) {
+            way.link.stop();
+            self.ending.push(way.thread);
+        }
+        let links = self.links.iter().map(|(node, way)| (*node, Arc::clone(&way.link)));
+        let mut links: BTreeMap<NodeId, Arc<Link>> = links.collect();
+        let new = others.iter().filter(|(node, _)| !self.links.contains_key(node));
+        let new: Vec<Arc<Link>> = new.map(|(node, at)| Arc::new(Link::new(*node, *at))).collect();
+        links.extend(new.iter().map(|link| (link.node, Arc::clone(link))));
+        self.roster.set(others.keys().copied().collect(), links);
+        for link in new {
+            match roster::start(&link, &self.roster) {
+                Ok(thread) => {
+                    self.links.insert(link.node, Way { link, thread });
+                }
+                // The next time the members are set is another try.
+                Err(error) => {
+                    tracing::error!("no thread for the connection to node {}: {error}", link.node);
+                }
+            }
+        }
+    }
+
+    /// Sends a packet when a connection stands and not too much waits; it may be lost all the same.
+    pub(crate) fn send(&mut self, to: NodeId, packet: Packet) -> bool {
+        if !packet.is_sendable() {
+            tracing::error!(
+                "a packet of {} bytes with {} frames is longer than nodes take: it cannot be sent",
+                packet.len(),
+                packet.bodies.len()
+            );
+            return false;
+        }
+        self.links.get(&to).is_some_and(|way| way.link.send(packet))
+    }
+
+    fn stop(&mut self) {
+        self.roster.stop();
+        // Whoever accepts is woken by this.
+        if let Err(error) = socket2::SockRef::from(&self.listener).shutdown(Shutdown::Both) {
+            tracing::debug!("the listener for nodes was closed before: {error}");
+        }
+        self.links.values().for_each(|way| way.link.stop());
+        let links = std::mem::take(&mut self.links).into_values().map(|way| way.thread);
+        for thread in links.chain(self.ending.drain(..)).chain(self.door.take()) {
+            if thread.join().is_err() {
+                tracing::error!("a thread of the connections between nodes has panicked");
+            }
+        }
+    }
+}
+
+impl Drop for Peers {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,385 @@
+//! What a connection between nodes begins with: the dialer says who it is and what it wants, the other side
+//! answers or refuses in words. docs/formats/between-nodes.md has the bytes.
+
+use super::admission::{Accepted, GroupMember, JoinAnswer, JoinRequest};
+use super::bytes::{
+    Reader, malformed, put_address, put_addresses, put_bytes, put_sheet, read_sheet,
+};
+use crate::group::view::Addresses;
+use scurry_replica::NodeId;
+use std::io::{self, Read, Write};
+
+/// The first bytes of each side.
+const MAGIC: [u8; 8] = *b"SCURNODE";
+/// Bytes of the magic and of the versions.
+const OPENING_LEN: usize = 12;
+/// The lowest and the highest version that this release speaks.
+const VERSIONS: (u16, u16) = (1, 1);
+/// A text of a refusal, bytes; more is cut.
+const TEXT_LEN_MAX: usize = 4096;
+
+/// A node of a group that wants to send to another.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Hello {
+    /// The store of the group.
+    pub(super) store: u64,
+    /// The dialer.
+    pub(super) node: NodeId,
+    /// The node that it takes the other side for.
+    pub(super) target: NodeId,
+    /// Threads of its store, which are shards.
+    pub(super) threads: u16,
+    /// Where it is reached.
+    pub(super) addresses: Addresses,
+}
+
+/// The dialer's beginning.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Greeting {
+    Hello(Hello),
+    Join(JoinRequest),
+}
+
+/// The other side's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Answer {
+    /// Packets may follow.
+    Welcome { store: u64, node: NodeId, threads: u16 },
+    /// Nothing has changed on the refusing side.
+    Refusal(String),
+    /// To a node that asks to be admitted.
+    Join(JoinAnswer),
+}
+
+/// Why a beginning is none.
+#[derive(Debug)]
+pub(super) enum Unreadable {
+    /// The connection has ended, or was too slow.
+    Io(io::Error),
+    /// To be refused, in these words.
+    Words(String),
+}
+
+impl From<io::Error> for Unreadable {
+    fn from(error: io::Error) -> Unreadable {
+        match error.kind() {
+            io::ErrorKind::InvalidData => Unreadable::Words(format!("no greeting: {error}")),
+            _ => Unreadable::Io(error),
+        }
+    }
+}
+
+impl Greeting {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        send(&self.sheet(), to)
+    }
+
+    /// The next bytes of a connection, as a greeting. The versions that both speak have one form.
+    pub(super) fn read(from: &mut impl Read) -> Result<Greeting, Unreadable> {
+        let version = read_opening(from)?;
+        let Some(1) = version.spoken else {
+            return Err(Unreadable::Words(version.fault("the node that has dialled")));
+        };
+        let sheet = read_sheet(from)?;
+        let mut reader = Reader(&sheet);
+        let greeting = Greeting::of(&mut reader).filter(|_| reader.0.is_empty());
+        Ok(greeting.ok_or_else(|| malformed("its fields are not those of version 1"))?)
+    }
+
+    fn sheet(&self) -> Vec<u8> {
+        let mut sheet = Vec::new();
+        match self {
+            Greeting::Hello(Hello { store, node, target, threads, addresses }) => {
+                sheet.push(1);
+                for number in [*store, node.get(), target.get()] {
+                    sheet.extend(number.to_le_bytes());
+                }
+                sheet.extend(threads.to_le_bytes());
+                put_addresses(&mut sheet, addresses);
+            }
+            Greeting::Join(JoinRequest { node, replaces, addresses }) => {
+                sheet.push(2);
+                sheet.extend(node.get().to_le_bytes());
+                sheet.extend(replaces.unwrap_or(0).to_le_bytes());
+                put_addresses(&mut sheet, addresses);
+            }
+        }
+        sheet
+    }
+
+    fn of(reader: &mut Reader<'_>) -> Option<Greeting> {
+        match reader.u8()? {
+            1 => Some(Greeting::Hello(Hello {
+                store: reader.u64()?,
+                node: NodeId::new(reader.u64()?)?,
+                target: NodeId::new(reader.u64()?)?,
+                threads: reader.u16()?,
+                addresses: reader.addresses()?,
+            })),
+            2 => Some(Greeting::Join(JoinRequest {
+                node: NodeId::new(reader.u64()?)?,
+                replaces: Some(reader.u64()?).filter(|node| *node > 0),
+                addresses: reader.addresses()?,
+            })),
+            _ => None,
+        }
+    }
+}
+
+impl Answer {
+    pub(super) fn write(&self, to: &mut impl Write) -> io::Result<()> {
+        send(&self.sheet(), to)
+    }
+
+    /// The next bytes of a connection, as an answer.
+    pub(super) fn read(from: &mut impl Read) -> Result<Answer, Unreadable> {
+        let version = read_opening(from)?;
+        let sheet = read_sheet(from)?;
+        let mut reader = Reader(&sheet);
+        let answer = Answer::of(&mut reader).filter(|_| reader.0.is_empty());
+        match (version.spoken, answer) {
+            // Refusals have the same form in all versions, and say it better.
+            (_, Some(answer @ Answer::Refusal(_))) | (Some(1), Some(answer)) => Ok(answer),
+            (Some(1), None) => Err(malformed("its fields are not those of version 1").into()),
+            _ => Err(Unreadable::Words(version.fault("the node that was dialled"))),
+        }
+    }
+
+    fn sheet(&self) -> Vec<u8> {
+        let mut sheet = Vec::new();
+        match self {
+            Answer::Welcome { store, node, threads } => {
+                sheet.push(1);
+                sheet.extend(store.to_le_bytes());
+                sheet.extend(node.get().to_le_bytes());
+                sheet.extend(threads.to_le_bytes());
+            }
+            Answer::Refusal(text) => put_text(&mut sheet, 2, text),
+            Answer::Join(JoinAnswer::Accepted(accepted)) => {
+                let Accepted { store, hash_seed, founder, threads, manifest, members } =
+                    &**accepted;
+                sheet.push(3);
+                for number in [*store, *hash_seed, founder.get()] {
+                    sheet.extend(number.to_le_bytes());
+                }
+                sheet.extend(threads.to_le_bytes());
+                put_bytes(&mut sheet, manifest);
+                // A group has no more members.
+                sheet.push(u8::try_from(members.len()).unwrap_or(u8::MAX));
+                for GroupMember { id, votes, addresses } in members {
+                    sheet.extend(id.get().to_le_bytes());
+                    sheet.push(u8::from(*votes));
+                    put_addresses(&mut sheet, addresses);
+                }
+            }
+            Answer::Join(JoinAnswer::Elsewhere(address)) => {
+                sheet.push(4);
+                put_address(&mut sheet, *address);
+            }
+            Answer::Join(JoinAnswer::Later(text)) => put_text(&mut sheet, 5, text),
+            Answer::Join(JoinAnswer::Refused(text)) => put_text(&mut sheet, 6, text),
+        }
+        sheet
+    }
+
+    fn of(reader: &mut Reader<'_>) -> Option<Answer> {
+        Some(match reader.u8()? {
+            1 => Answer::Welcome {
+                store: reader.u64()?,
+                node: NodeId::new(reader.u64()?)?,
+                threads: reader.u16()?,
+            },
+            2 => Answer::Refusal(reader.text()?),
+            3 => Answer::Join(JoinAnswer::Accepted(Box::new(accepted(reader)?))),
+            4 => Answer::Join(JoinAnswer::Elsewhere(reader.address()?)),
+            5 => Answer::Join(JoinAnswer::Later(reader.text()?)),
+            6 => Answer::Join(JoinAnswer::Refused(reader.text()?)),
+            _ => return None,
+        })
+    }
+}
+
+fn put_text(sheet: &mut Vec<u8>, kind: u8, text: &str) {
+    sheet.push(kind);
+    put_bytes(sheet, &text.as_bytes()[..text.floor_char_boundary(TEXT_LEN_MAX)]);
+}
+
+fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
+    let (store, hash_seed, founder) = (reader.u64()?, reader.u64()?, NodeId::new(reader.u64()?)?);
+    let (threads, manifest) = (reader.u16()?, reader.bytes()?.to_vec());
+    let count = reader.u8()?;
+    let member = |_| {
+        let (id, votes) = (NodeId::new(reader.u64()?)?, reader.flag()?);
+        Some(GroupMember { id, votes, addresses: reader.addresses()? })
+    };
+    let members = (0..count).map(member).collect::<Option<_>>()?;
+    Some(Accepted { store, hash_seed, founder, threads, manifest, members })
+}
+
+/// Magic, versions and a sheet, in one write.
+fn send(sheet: &[u8], to: &mut impl Write) -> io::Result<()> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(VERSIONS.0.to_le_bytes());
+    bytes.extend(VERSIONS.1.to_le_bytes());
+    put_sheet(&mut bytes, sheet);
+    to.write_all(&bytes)?;
+    to.flush()
+}
+
+/// The versions of the other side.
+struct Version {
+    theirs: (u16, u16),
+    /// The highest that both speak.
+    spoken: Option<u16>,
+}
+
+impl Version {
+    fn fault(&self, who: &str) -> String {
+        let ((their_lowest, their_highest), (lowest, highest)) = (self.theirs, VERSIONS);
+        format!(
+            "{who} speaks versions {their_lowest} to {their_highest} of the protocol between nodes, and \
+             this one {lowest} to {highest}: upgrade the older of them to a release that has both"
+        )
+    }
+}
+
+fn read_opening(from: &mut impl Read) -> Result<Version, Unreadable> {
+    let mut opening = [0; OPENING_LEN];
+    from.read_exact(&mut opening)?;
+    let Some((magic, versions)) = opening.split_first_chunk::<8>() else { unreachable!() };
+    if *magic != MAGIC {
+        let words = "the other side is no node of a group: its first bytes are not SCURNODE. Name \
+                     the port for nodes (--replicate), not one for clients";
+        return Err(Unreadable::Words(words.to_owned()));
+    }
+    let theirs = (
+        u16::from_le_bytes([versions[0], versions[1]]),
+        u16::from_le_bytes([versions[2], versions[3]]),
+    );
+    let highest = theirs.1.min(VERSIONS.1);
+    let spoken = (highest >= theirs.0.max(VERSIONS.0)).then_some(highest);
+    Ok(Version { theirs, spoken })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(number: u64) -> NodeId {
+        NodeId::new(number).unwrap()
+    }
+
+    fn addresses(cores: &[u16]) -> Addresses {
+        let peer = "[::1]:7000".parse().unwrap();
+        Addresses { peer, ip: "10.0.0.9".parse().unwrap(), main: 6389, cores: cores.to_vec() }
+    }
+
+    fn greetings() -> Vec<Greeting> {
+        let addresses = addresses(&[6390, 6391]);
+        let join = |replaces| JoinRequest { node: node(5), replaces, addresses: addresses.clone() };
+        let hello = Hello {
+            store: 77,
+            node: node(3),
+            target: node(u64::MAX),
+            threads: 2,
+            addresses: addresses.clone(),
+        };
+        vec![Greeting::Hello(hello), Greeting::Join(join(None)), Greeting::Join(join(Some(9)))]
+    }
+
+    fn answers() -> Vec<Answer> {
+        let member = |id, votes| GroupMember { id: node(id), votes, addresses: addresses(&[]) };
+        let accepted = Accepted {
+            store: 1,
+            hash_seed: 2,
+            founder: node(3),
+            threads: 4,
+            manifest: b"whatever".to_vec(),
+            members: vec![member(3, true), member(4, false)],
+        };
+        vec![
+            Answer::Welcome { store: 1, node: node(2), threads: 3 },
+            Answer::Refusal("because".to_owned()),
+            Answer::Join(JoinAnswer::Accepted(Box::new(accepted))),
+            Answer::Join(JoinAnswer::Elsewhere("10.0.0.1:7000".parse().unwrap())),
+            Answer::Join(JoinAnswer::Later("no leader".to_owned())),
+            Answer::Join(JoinAnswer::Refused("never".to_owned())),
+        ]
+    }
+
+    /// The greeting that was sent, and what comes of the bytes when they are cut or changed.
+    fn check<T: PartialEq + std::fmt::Debug>(
+        all: Vec<T>,
+        write: fn(&T, &mut Vec<u8>) -> io::Result<()>,
+        read: fn(&mut &[u8]) -> Result<T, Unreadable>,
+    ) {
+        for one in all {
+            let mut bytes = Vec::new();
+            write(&one, &mut bytes).unwrap();
+            assert_eq!(read(&mut &bytes[..]).unwrap(), one);
+            for len in 0..bytes.len() {
+                let outcome = read(&mut &bytes[..len]);
+                assert!(matches!(outcome, Err(Unreadable::Io(_))), "{len}: {outcome:?}");
+            }
+            // Versions are in front of what is checked.
+            for at in (0..MAGIC.len()).chain(OPENING_LEN..bytes.len()) {
+                let mut other = bytes.clone();
+                other[at] ^= 0x41;
+                assert!(read(&mut &other[..]).is_err(), "the byte at {at} of {one:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn beginnings_come_back_and_no_part_of_one_is_one() {
+        check(greetings(), |one, to| one.write(to), |from| Greeting::read(from));
+        check(answers(), |one, to| one.write(to), |from| Answer::read(from));
+    }
+
+    #[test]
+    fn fields_that_cannot_be_are_no_greeting() {
+        for (at, value) in [(0, 9), (9, 0), (17, 0)] {
+            let mut sheet = greetings()[0].sheet();
+            // The kind, or the whole number of a node.
+            let len = if at == 0 { 1 } else { 8 };
+            sheet[at..at + len].fill(value);
+            let mut bytes = Vec::new();
+            send(&sheet, &mut bytes).unwrap();
+            let outcome = Greeting::read(&mut &bytes[..]);
+            assert!(matches!(outcome, Err(Unreadable::Words(_))), "{at}: {outcome:?}");
+        }
+        let mut longer = greetings()[0].sheet();
+        longer.push(0);
+        let mut bytes = Vec::new();
+        send(&longer, &mut bytes).unwrap();
+        assert!(matches!(Greeting::read(&mut &bytes[..]), Err(Unreadable::Words(_))));
+    }
+
+    /// The bytes with other versions in them.
+    fn in_versions(mut bytes: Vec<u8>, lowest: u16, highest: u16) -> Vec<u8> {
+        bytes[8..10].copy_from_slice(&lowest.to_le_bytes());
+        bytes[10..12].copy_from_slice(&highest.to_le_bytes());
+        bytes
+    }
+
+    #[test]
+    fn a_version_that_both_speak_is_taken_and_none_is_said_in_words() {
+        let (mut hello, mut welcome, mut refusal) = (Vec::new(), Vec::new(), Vec::new());
+        greetings()[0].write(&mut hello).unwrap();
+        answers()[0].write(&mut welcome).unwrap();
+        answers()[1].write(&mut refusal).unwrap();
+        let newer = in_versions(hello.clone(), 1, 9);
+        assert_eq!(Greeting::read(&mut &newer[..]).unwrap(), greetings()[0]);
+        let words = "versions 2 to 9 of the protocol between nodes, and this one 1 to 1";
+        match Greeting::read(&mut &in_versions(hello, 2, 9)[..]) {
+            Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
+            other => panic!("{other:?}"),
+        }
+        match Answer::read(&mut &in_versions(welcome, 2, 9)[..]) {
+            Err(Unreadable::Words(text)) => assert!(text.contains(words), "{text}"),
+            other => panic!("{other:?}"),
+        }
+        let refusal = in_versions(refusal, 2, 9);
+        assert_eq!(Answer::read(&mut &refusal[..]).unwrap(), answers()[1], "in its own words");
+    }
+}

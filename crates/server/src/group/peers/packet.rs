@@ -1,0 +1,264 @@
+//! What nodes send each other once they have greeted: a message of a shard's replica, and behind it the frames
+//! that it describes. docs/formats/between-nodes.md has the bytes.
+
+use super::bytes::{FRONT_LEN, check_sum, front_of, malformed, put_len};
+use scurry_engine::checksum;
+use std::io::{self, IoSlice, Read, Write};
+use std::sync::Arc;
+
+/// Bytes of a packet at most, without length and checksum: a frame that holds the longest transaction, and room.
+pub(super) const PACKET_LEN_MAX: usize = 80 << 20;
+/// Frames in a packet at most.
+pub(super) const BODIES_MAX: usize = 4096;
+/// The kind of a message of a replica; there is no other yet.
+const KIND_MESSAGE: u8 = 1;
+/// Bytes between the checksum and the lengths of bodies: kind u8, shard u16, length of the message u32,
+/// count of bodies u32.
+const FIXED_LEN: usize = 1 + 2 + 4 + 4;
+
+/// A message and the frames that it describes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Packet {
+    /// The shard whose replicas it is between.
+    pub(crate) shard: u16,
+    /// A message of `scurry_replica`, encoded.
+    pub(crate) message: Vec<u8>,
+    /// The frames among its entries, in their order.
+    pub(crate) bodies: Vec<Arc<Vec<u8>>>,
+}
+
+impl Packet {
+    /// Bytes on the wire, without length and checksum.
+    pub(super) fn len(&self) -> usize {
+        let bodies: usize = self.bodies.iter().map(|body| body.len()).sum();
+        FIXED_LEN + 4 * self.bodies.len() + self.message.len() + bodies
+    }
+
+    /// True when the other side takes it.
+    pub(super) fn is_sendable(&self) -> bool {
+        self.bodies.len() <= BODIES_MAX && self.len() <= PACKET_LEN_MAX
+    }
+
+    /// All of it that stands before the bodies, whose bytes are not copied.
+    fn head(&self) -> Vec<u8> {
+        let mut head =
+            Vec::with_capacity(FRONT_LEN + FIXED_LEN + 4 * self.bodies.len() + self.message.len());
+        put_len(&mut head, self.len());
+        head.extend([0; 4]);
+        head.push(KIND_MESSAGE);
+        head.extend(self.shard.to_le_bytes());
+        put_len(&mut head, self.message.len());
+        put_len(&mut head, self.bodies.len());
+        self.bodies.iter().for_each(|body| put_len(&mut head, body.len()));
+        head.extend(&self.message);
+        let sum = checksum(0, &head[FRONT_LEN..]);
+        let sum = self.bodies.iter().fold(sum, |sum, body| checksum(sum, body));
+        head[4..FRONT_LEN].copy_from_slice(&sum.to_le_bytes());
+        head
+    }
+}
+
+/// Writes packets one behind another, with as few calls as the system allows.
+pub(super) fn write_packets(packets: &[Packet], to: &mut impl Write) -> io::Result<()> {
+    let heads: Vec<Vec<u8>> = packets.iter().map(Packet::head).collect();
+    let mut slices = Vec::new();
+    for (packet, head) in packets.iter().zip(&heads) {
+        slices.push(IoSlice::new(head));
+        slices.extend(packet.bodies.iter().map(|body| IoSlice::new(body)));
+    }
+    let mut slices = &mut slices[..];
+    // Those that are empty at its beginning would look like the end of the connection.
+    IoSlice::advance_slices(&mut slices, 0);
+    while !slices.is_empty() {
+        match to.write_vectored(slices) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(len) => IoSlice::advance_slices(&mut slices, len),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    to.flush()
+}
+
+/// The next packet; none where the connection ends in front of one.
+pub(super) fn read_packet(from: &mut impl Read) -> io::Result<Option<Packet>> {
+    let mut front = [0; FRONT_LEN];
+    let mut had = 0;
+    while had < FRONT_LEN {
+        match from.read(&mut front[had..]) {
+            Ok(0) if had == 0 => return Ok(None),
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(len) => had += len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let (len, stored) = front_of(front);
+    let mut part = Part { from, left: usize::try_from(len).unwrap_or(usize::MAX), sum: 0 };
+    if !(FIXED_LEN..=PACKET_LEN_MAX).contains(&part.left) {
+        return Err(malformed(format!(
+            "a packet of {len} bytes, where {FIXED_LEN} to {PACKET_LEN_MAX} can be"
+        )));
+    }
+    let kind = part.array::<1>()?[0];
+    if kind != KIND_MESSAGE {
+        return Err(malformed(format!(
+            "a packet of kind {kind}, which this release does not know"
+        )));
+    }
+    let shard = u16::from_le_bytes(part.array()?);
+    let (message_len, count) = (part.length()?, part.length()?);
+    if count > BODIES_MAX {
+        return Err(malformed(format!(
+            "a packet of {count} frames, where at most {BODIES_MAX} can be"
+        )));
+    }
+    let lens: Vec<usize> = (0..count).map(|_| part.length()).collect::<io::Result<_>>()?;
+    let message = part.bytes(message_len)?;
+    let bodies = lens.into_iter().map(|len| part.bytes(len).map(Arc::new));
+    let bodies = bodies.collect::<io::Result<_>>()?;
+    if part.left > 0 {
+        return Err(malformed(format!("a packet with {} bytes behind its last frame", part.left)));
+    }
+    check_sum(stored, part.sum)?;
+    Ok(Some(Packet { shard, message, bodies }))
+}
+
+/// The rest of a packet.
+struct Part<'a, R> {
+    from: &'a mut R,
+    left: usize,
+    /// Checksum of what was read.
+    sum: u32,
+}
+
+impl<R: Read> Part<'_, R> {
+    fn fill(&mut self, bytes: &mut [u8]) -> io::Result<()> {
+        self.from.read_exact(bytes)?;
+        self.left -= bytes.len();
+        self.sum = checksum(self.sum, bytes);
+        Ok(())
+    }
+
+    /// An error where not so many are left.
+    fn need(&self, len: usize) -> io::Result<()> {
+        if len <= self.left {
+            return Ok(());
+        }
+        Err(malformed(format!("{len} bytes in a packet that has only {} more", self.left)))
+    }
+
+    fn array<const N: usize>(&mut self) -> io::Result<[u8; N]> {
+        self.need(N)?;
+        let mut bytes = [0; N];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    fn length(&mut self) -> io::Result<usize> {
+        let len = u32::from_le_bytes(self.array()?);
+        usize::try_from(len).map_err(|_| malformed("a length that this machine cannot have"))
+    }
+
+    fn bytes(&mut self, len: usize) -> io::Result<Vec<u8>> {
+        self.need(len)?;
+        let mut bytes = vec![0; len];
+        self.fill(&mut bytes)?;
+        Ok(bytes)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn packets() -> Vec<Packet> {
+        let body = |byte, len| Arc::new(vec![byte; len]);
+        vec![
+            Packet { shard: 0, message: Vec::new(), bodies: Vec::new() },
+            Packet { shard: 7, message: vec![1; 40], bodies: vec![body(2, 70_000), body(3, 0)] },
+            Packet { shard: u16::MAX, message: vec![4], bodies: vec![body(5, 1); BODIES_MAX] },
+        ]
+    }
+
+    fn bytes_of(packets: &[Packet]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_packets(packets, &mut bytes).unwrap();
+        bytes
+    }
+
+    #[test]
+    fn packets_come_back_one_behind_another() {
+        let bytes = bytes_of(&packets());
+        let mut from = &bytes[..];
+        for packet in packets() {
+            assert!(packet.is_sendable());
+            assert_eq!(read_packet(&mut from).unwrap(), Some(packet));
+        }
+        assert_eq!(read_packet(&mut from).unwrap(), None, "the end in front of a packet");
+    }
+
+    /// A sink that takes little at a time, as a socket does whose buffer is nearly full.
+    struct Narrow(Vec<u8>);
+
+    impl Write for Narrow {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let len = bytes.len().min(5);
+            self.0.extend(&bytes[..len]);
+            Ok(len)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_sink_that_takes_little_gets_all() {
+        let mut sink = Narrow(Vec::new());
+        write_packets(&packets(), &mut sink).unwrap();
+        assert_eq!(sink.0, bytes_of(&packets()));
+    }
+
+    #[test]
+    fn no_part_of_a_packet_is_one_and_no_byte_may_change() {
+        let packet = Packet { shard: 3, message: vec![9; 20], bodies: vec![Arc::new(vec![8; 30])] };
+        let bytes = bytes_of(std::slice::from_ref(&packet));
+        for len in 1..bytes.len() {
+            let error = read_packet(&mut &bytes[..len]).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{len} bytes");
+        }
+        for at in 0..bytes.len() {
+            let mut other = bytes.clone();
+            other[at] ^= 0x41;
+            assert!(read_packet(&mut &other[..]).is_err(), "the byte at {at}");
+        }
+    }
+
+    /// The error of a packet with other bytes in the front.
+    fn error_with(at: usize, bytes: &[u8]) -> String {
+        let mut all = bytes_of(&[Packet { shard: 3, message: vec![9; 20], bodies: Vec::new() }]);
+        all[at..at + bytes.len()].copy_from_slice(bytes);
+        let error = read_packet(&mut &all[..]).unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        error.to_string()
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused_before_it_is_read() {
+        for (at, value, words) in [
+            (0, u32::MAX, "4294967295 bytes"),
+            (0, 3, "a packet of 3 bytes"),
+            (8, 0x0203_0302, "kind 2"),
+            (11, u32::MAX, "4294967295 bytes in a packet that has only"),
+            (15, 4097, "4097 frames"),
+            (11, 19, "1 bytes behind its last frame"),
+        ] {
+            let error = error_with(at, &u32::to_le_bytes(value));
+            assert!(error.contains(words), "{error}");
+        }
+        let long = Arc::new(vec![0; PACKET_LEN_MAX]);
+        let packet = Packet { shard: 0, message: Vec::new(), bodies: vec![long] };
+        assert!(!packet.is_sendable(), "nobody would take it");
+    }
+}

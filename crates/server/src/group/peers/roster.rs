@@ -1,0 +1,489 @@
+//! Who is there: members, connections in both directions, what the host is told of them, and the way to each
+//! node: a thread that dials it, again and again while it must, and writes what waits.
+
+use super::bytes::malformed;
+use super::greeting::{Answer, Greeting, Hello, Unreadable};
+use super::packet::{Packet, write_packets};
+use super::socket::{Dialling, Socket, Sockets};
+use super::{Identity, Inbound, Inbox};
+use scurry_replica::NodeId;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+/// Connections that are being greeted at most.
+pub(super) const GREETING_MAX: usize = 64;
+/// Between two strange things that are told, ms.
+const STRANGE_MS: i64 = 1_000;
+
+/// State that all threads of the connections share.
+pub(super) struct Roster {
+    pub(super) own: Identity,
+    pub(super) sockets: Sockets,
+    inbox: Inbox,
+    state: Mutex<State>,
+    stopped: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    stopping: bool,
+    members: BTreeSet<NodeId>,
+    /// Nodes that the host has admitted and not named among the members yet.
+    admitted: BTreeSet<NodeId>,
+    links: BTreeMap<NodeId, Arc<Link>>,
+    peers: BTreeMap<NodeId, Peer>,
+    /// Accepted connections that have not greeted yet, or wait for the answer to a join.
+    greeting: BTreeMap<u64, TcpStream>,
+    /// The number of the last connection that was accepted.
+    last: u64,
+    /// When the last strange thing was told, ms of uptime.
+    strange_ms: Option<i64>,
+}
+
+/// The connections with one node.
+#[derive(Default)]
+struct Peer {
+    /// With its number.
+    incoming: Option<(u64, TcpStream)>,
+    outgoing: bool,
+    /// The host takes it for connected.
+    told: bool,
+}
+
+/// A place among the connections that are being greeted, given back when it is dropped.
+pub(super) struct Seat {
+    roster: Arc<Roster>,
+    number: u64,
+}
+
+/// A connection by which a member sends, until it is dropped.
+pub(super) struct Incoming {
+    roster: Arc<Roster>,
+    pub(super) node: NodeId,
+    number: u64,
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        self.roster.state().greeting.remove(&self.number);
+    }
+}
+
+impl Drop for Incoming {
+    fn drop(&mut self) {
+        let mut state = self.roster.state();
+        let Some(peer) = state.peers.get_mut(&self.node) else { return };
+        // A newer one may have taken its place.
+        if peer.incoming.take_if(|(number, _)| *number == self.number).is_some() {
+            self.roster.tell(&mut state, self.node);
+        }
+    }
+}
+
+impl State {
+    fn knows(&self, node: NodeId) -> bool {
+        self.members.contains(&node) || self.admitted.contains(&node)
+    }
+}
+
+impl Roster {
+    pub(super) fn new(own: Identity, inbox: Inbox, sockets: Sockets) -> Roster {
+        Roster { own, sockets, inbox, state: Mutex::default(), stopped: Condvar::new() }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Hands something to the host.
+    pub(super) fn hand(&self, inbound: Inbound) {
+        (self.inbox)(inbound);
+    }
+
+    /// Tells the host of something strange, but not too often.
+    pub(super) fn strange(&self, text: String) {
+        let now_ms = self.sockets.clock.read().uptime_ms;
+        let mut state = self.state();
+        if state.strange_ms.is_none_or(|before_ms| now_ms - before_ms >= STRANGE_MS) {
+            state.strange_ms = Some(now_ms);
+            self.hand(Inbound::Strange { text });
+        }
+    }
+
+    /// A place for a new connection; none when there are too many, or when this node stops.
+    pub(super) fn place(self: &Arc<Self>, stream: &TcpStream) -> Option<Seat> {
+        let copy = stream.try_clone().ok()?;
+        let mut state = self.state();
+        if state.stopping || state.greeting.len() >= GREETING_MAX {
+            return None;
+        }
+        state.last += 1;
+        let number = state.last;
+        state.greeting.insert(number, copy);
+        Some(Seat { roster: Arc::clone(self), number })
+    }
+
+    /// Lets a node that has greeted send. Its older connection, if it has one, is closed.
+    pub(super) fn arrive(
+        self: &Arc<Self>,
+        hello: &Hello,
+        place: &Seat,
+    ) -> Result<Incoming, String> {
+        self.check(hello)?;
+        let node = hello.node;
+        let mut state = self.state();
+        if !state.knows(node) {
+            return Err(format!(
+                "node {node} is no member of this group: it was removed, or has not been admitted \
+                 yet. A node that was removed joins anew with an empty directory"
+            ));
+        }
+        let stream = state.greeting.remove(&place.number).filter(|_| !state.stopping);
+        let stream = stream.ok_or("this node stops")?;
+        let peer = state.peers.entry(node).or_default();
+        if let Some((_, before)) = peer.incoming.replace((place.number, stream)) {
+            // It may have ended.
+            let _ = before.shutdown(Shutdown::Both);
+        }
+        self.hand(Inbound::Hello { from: node, addresses: hello.addresses.clone() });
+        self.tell(&mut state, node);
+        // It is there: whoever waits to dial it again need not wait.
+        state.links.get(&node).inspect(|link| link.is_there());
+        Ok(Incoming { roster: Arc::clone(self), node, number: place.number })
+    }
+
+    /// Whether the dialer is of this group, and means this node.
+    fn check(&self, hello: &Hello) -> Result<(), String> {
+        let Identity { node, store, threads, .. } = self.own;
+        if hello.node == node {
+            return Err(format!(
+                "node {node} has dialled itself, or two nodes have its id: an address of a node leads \
+                 to another than it should, or a directory was copied"
+            ));
+        }
+        check_store(hello.store, store)?;
+        if hello.target != node {
+            return Err(format!(
+                "this is node {node} and not node {}, which node {} has dialled: the address of that \
+                 node leads here. It joins anew, or the addresses are to be put right",
+                hello.target, hello.node
+            ));
+        }
+        check_threads(hello.threads, threads)
+    }
+
+    /// A node that the host has admitted.
+    pub(super) fn admit(&self, node: NodeId) {
+        let mut state = self.state();
+        if !state.members.contains(&node) {
+            state.admitted.insert(node);
+        }
+    }
+
+    /// The members, and who writes to each of them. Connections of others are closed.
+    pub(super) fn set(&self, members: BTreeSet<NodeId>, links: BTreeMap<NodeId, Arc<Link>>) {
+        let mut state = self.state();
+        // A member that is removed later is not taken for one that is still to come.
+        state.admitted.retain(|node| !members.contains(node));
+        state.members = members;
+        let before = std::mem::replace(&mut state.links, links);
+        let peers: Vec<NodeId> = state.peers.keys().copied().collect();
+        for node in peers {
+            let known = state.knows(node);
+            let same =
+                before.get(&node).map(Arc::as_ptr) == state.links.get(&node).map(Arc::as_ptr);
+            let Some(peer) = state.peers.get_mut(&node) else { continue };
+            if let Some((_, stream)) = peer.incoming.take_if(|_| !known) {
+                // It may have ended.
+                let _ = stream.shutdown(Shutdown::Both);
+            }
+            peer.outgoing &= same;
+            self.tell(&mut state, node);
+        }
+    }
+
+    /// A connection that was dialled stands, or has ended.
+    pub(super) fn dialled(&self, link: &Link, stands: bool) {
+        let mut state = self.state();
+        // Another link may have taken its place.
+        if state.links.get(&link.node).is_some_and(|now| std::ptr::eq(&raw const **now, link)) {
+            state.peers.entry(link.node).or_default().outgoing = stands;
+            self.tell(&mut state, link.node);
+        }
+    }
+
+    /// Tells the host whether a node is connected, where that has changed. The state stays locked, so that the
+    /// host hears it in the order in which it was.
+    fn tell(&self, state: &mut State, node: NodeId) {
+        let Some(peer) = state.peers.get_mut(&node) else { return };
+        let connected = peer.incoming.is_some() && peer.outgoing;
+        if connected != peer.told {
+            peer.told = connected;
+            let tell = if connected { Inbound::Connected } else { Inbound::Lost };
+            self.hand(tell(node));
+        }
+        if peer.incoming.is_none() && !peer.outgoing {
+            state.peers.remove(&node);
+        }
+    }
+
+    /// Closes what was accepted; nothing more is.
+    pub(super) fn stop(&self) {
+        let mut state = self.state();
+        state.stopping = true;
+        let incoming = state.peers.values().filter_map(|peer| peer.incoming.as_ref());
+        for stream in state.greeting.values().chain(incoming.map(|(_, stream)| stream)) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        self.stopped.notify_all();
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.state().stopping
+    }
+
+    /// Waits, but not when this node stops.
+    pub(super) fn pause(&self, pause: Duration) {
+        let state = self.state();
+        let outcome = self.stopped.wait_timeout_while(state, pause, |state| !state.stopping);
+        drop(outcome);
+    }
+}
+
+/// The stores of both sides of a connection are the same.
+pub(super) fn check_store(theirs: u64, own: u64) -> Result<(), String> {
+    if theirs == own {
+        return Ok(());
+    }
+    Err(format!(
+        "the other node has store {theirs:016x} and this one store {own:016x}: they are of two groups, and \
+         an address leads from one to the other"
+    ))
+}
+
+/// Refuses a node with another number of threads.
+pub(super) fn check_threads(theirs: u16, own: u16) -> Result<(), String> {
+    if theirs == own {
+        return Ok(());
+    }
+    Err(format!(
+        "the other node has {theirs} threads and this one {own}: start all nodes of a group with the same \
+         --threads"
+    ))
+}
+
+/// Bytes that wait for one node at most. A longer packet has to be the only one.
+const WAITING_LEN_MAX: usize = 16 << 20;
+/// The first pause before another try; each further one is twice as long.
+const PAUSE_FIRST: Duration = Duration::from_millis(20);
+/// The longest pause where nobody has answered.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+/// The longest pause where the other side has refused.
+const PAUSE_REFUSED_MAX: Duration = Duration::from_secs(2);
+
+/// The way to one node, as its thread and others see it.
+pub(super) struct Link {
+    pub(super) node: NodeId,
+    pub(super) address: SocketAddr,
+    waiting: Mutex<Waiting>,
+    bell: Condvar,
+}
+
+#[derive(Default)]
+struct Waiting {
+    packets: Vec<Packet>,
+    /// Bytes of these, and of those that are being written.
+    len: usize,
+    /// Packets are taken.
+    connected: bool,
+    /// The connection is to end, because the other side has ended it.
+    over: bool,
+    /// Somebody knows that the node is there.
+    there: bool,
+    stopping: bool,
+    /// The socket, also while it is not connected yet.
+    socket: Option<TcpStream>,
+}
+
+/// Why there is no connection.
+enum NoLink {
+    /// Nobody was there, or it did not answer.
+    Away(io::Error),
+    /// One of both sides does not want it.
+    Refused(String),
+}
+
+impl From<io::Error> for NoLink {
+    fn from(error: io::Error) -> NoLink {
+        NoLink::Away(error)
+    }
+}
+
+impl Link {
+    pub(super) fn new(node: NodeId, address: SocketAddr) -> Link {
+        Link { node, address, waiting: Mutex::default(), bell: Condvar::new() }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes a packet, unless there is no connection or too much waits.
+    pub(super) fn send(&self, packet: Packet) -> bool {
+        let len = packet.len();
+        let mut waiting = self.waiting();
+        if !waiting.connected || waiting.len > 0 && waiting.len + len > WAITING_LEN_MAX {
+            return false;
+        }
+        waiting.len += len;
+        waiting.packets.push(packet);
+        self.bell.notify_one();
+        true
+    }
+
+    /// The node is there: a pause ends.
+    pub(super) fn is_there(&self) {
+        self.waiting().there = true;
+        self.bell.notify_one();
+    }
+
+    /// Ends the thread, which may still be at its end when this returns.
+    pub(super) fn stop(&self) {
+        let mut waiting = self.waiting();
+        waiting.stopping = true;
+        if let Some(socket) = &waiting.socket {
+            // It may have ended.
+            let _ = socket.shutdown(Shutdown::Both);
+        }
+        self.bell.notify_one();
+    }
+
+    /// The thread.
+    pub(super) fn run(&self, roster: &Roster) {
+        let mut pause = PAUSE_FIRST;
+        let mut said = String::new();
+        while !self.waiting().stopping {
+            let longest = match self.dial(roster) {
+                Ok(mut socket) => {
+                    (pause, said) = (PAUSE_FIRST, String::new());
+                    roster.dialled(self, true);
+                    let ended = self.use_up(&mut socket);
+                    tracing::debug!(node = %self.node, "a connection has ended: {ended:?}");
+                    roster.dialled(self, false);
+                    PAUSE_MAX
+                }
+                Err(NoLink::Away(error)) => {
+                    tracing::debug!(node = %self.node, address = %self.address, "no connection: {error}");
+                    PAUSE_MAX
+                }
+                Err(NoLink::Refused(words)) => {
+                    if words != said && !self.waiting().stopping {
+                        let (node, address) = (self.node, self.address);
+                        tracing::warn!("no connection to node {node} at {address}: {words}");
+                        said = words;
+                    }
+                    PAUSE_REFUSED_MAX
+                }
+            };
+            self.hang_up();
+            pause = pause.min(longest);
+            let idle = |waiting: &mut Waiting| !waiting.stopping && !waiting.there;
+            let waited = self.bell.wait_timeout_while(self.waiting(), pause, idle);
+            waited.unwrap_or_else(PoisonError::into_inner).0.there = false;
+            pause *= 2;
+        }
+    }
+
+    /// Forgets the socket and what waits for it.
+    fn hang_up(&self) {
+        let mut waiting = self.waiting();
+        (waiting.socket, waiting.connected, waiting.over) = (None, false, false);
+        (waiting.packets, waiting.len) = (Vec::new(), 0);
+    }
+
+    fn dial(&self, roster: &Roster) -> Result<Socket, NoLink> {
+        let greeting_ms = roster.sockets.greeting_ms;
+        let dialling = Dialling::new(self.address)?;
+        self.waiting().socket = Some(dialling.copy()?);
+        let stream = dialling.connect(self.address, greeting_ms)?;
+        // A socket that was not connected yet was not shut down by a stop.
+        if self.waiting().stopping {
+            return Err(NoLink::Away(io::ErrorKind::ConnectionAborted.into()));
+        }
+        let mut socket = roster.sockets.dialled(stream, greeting_ms)?;
+        let own = &roster.own;
+        let hello = Hello {
+            store: own.store,
+            node: own.node,
+            target: self.node,
+            threads: own.threads,
+            addresses: own.addresses.clone(),
+        };
+        Greeting::Hello(hello).write(&mut socket)?;
+        match Answer::read(&mut socket) {
+            Ok(Answer::Welcome { store, node, threads }) => {
+                let same = if node == self.node {
+                    check_store(store, own.store).and_then(|()| check_threads(threads, own.threads))
+                } else {
+                    Err(format!("node {node} is there, and no node {}", self.node))
+                };
+                same.map_err(NoLink::Refused)?;
+            }
+            Ok(Answer::Refusal(words)) => return Err(NoLink::Refused(words)),
+            Ok(Answer::Join(_)) => return Err(malformed("an answer to another question").into()),
+            Err(Unreadable::Words(words)) => return Err(NoLink::Refused(words)),
+            Err(Unreadable::Io(error)) => return Err(error.into()),
+        }
+        socket.settle()?;
+        self.waiting().connected = true;
+        Ok(socket)
+    }
+
+    /// Writes what comes until the connection ends, and notices the end when there is nothing to write, too.
+    fn use_up(&self, socket: &mut Socket) -> io::Result<()> {
+        let copy = socket.copy()?;
+        thread::scope(|scope| {
+            let watcher = thread::Builder::new().name(format!("at-node-{}", self.node));
+            watcher.spawn_scoped(scope, || {
+                // The other side says nothing: whatever there is to read is the end.
+                let said = copy.peek(&mut [0]);
+                tracing::debug!(node = %self.node, "the other side has ended it: {said:?}");
+                self.waiting().over = true;
+                self.bell.notify_one();
+            })?;
+            let outcome = self.write(socket);
+            socket.close();
+            outcome
+        })
+    }
+
+    /// Writes what comes, until the connection ends or is to end.
+    fn write(&self, socket: &mut Socket) -> io::Result<()> {
+        loop {
+            let idle = |waiting: &mut Waiting| {
+                waiting.packets.is_empty() && !waiting.stopping && !waiting.over
+            };
+            let waiting = self.bell.wait_while(self.waiting(), idle);
+            let mut waiting = waiting.unwrap_or_else(PoisonError::into_inner);
+            if waiting.stopping || waiting.over {
+                return Ok(());
+            }
+            let packets = std::mem::take(&mut waiting.packets);
+            drop(waiting);
+            write_packets(&packets, socket)?;
+            let len: usize = packets.iter().map(Packet::len).sum();
+            self.waiting().len -= len;
+        }
+    }
+}
+
+/// The thread of a link.
+pub(super) fn start(link: &Arc<Link>, roster: &Arc<Roster>) -> io::Result<JoinHandle<()>> {
+    let (link, roster) = (Arc::clone(link), Arc::clone(roster));
+    let name = format!("to-node-{}", link.node);
+    thread::Builder::new().name(name).spawn(move || link.run(&roster))
+}

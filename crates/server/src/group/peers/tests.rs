@@ -1,0 +1,417 @@
+//! Nodes that meet over real sockets: packets, refusals, admission, ends of connections.
+
+use super::greeting::{Answer, Greeting, Hello};
+use super::packet::{PACKET_LEN_MAX, write_packets};
+use super::*;
+use std::collections::BTreeSet;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// Nothing takes so long but what does not come.
+const WITHIN: Duration = Duration::from_secs(60);
+/// A machine that stands still for a while fails no test.
+const GREETING_MS: i64 = 60_000;
+const STORE: u64 = 0xfeed;
+
+fn node(number: u64) -> NodeId {
+    NodeId::new(number).unwrap()
+}
+
+fn addresses(peer: SocketAddr) -> Addresses {
+    Addresses { peer, ip: peer.ip(), main: 1, cores: vec![2, 3] }
+}
+
+fn identity(number: u64, peer: SocketAddr) -> Identity {
+    Identity { node: node(number), store: STORE, threads: 2, addresses: addresses(peer) }
+}
+
+/// A node, and what it has heard.
+struct Node {
+    address: SocketAddr,
+    peers: Peers,
+    heard: Receiver<Inbound>,
+    own: NodeId,
+}
+
+fn bind() -> TcpListener {
+    TcpListener::bind("127.0.0.1:0").unwrap()
+}
+
+impl Node {
+    fn start(number: u64) -> Node {
+        Node::start_with(number, bind(), |_| {})
+    }
+
+    fn start_with(number: u64, listener: TcpListener, change: impl Fn(&mut Identity)) -> Node {
+        let address = listener.local_addr().unwrap();
+        let mut own = identity(number, address);
+        change(&mut own);
+        let (tell, heard) = channel();
+        // A test that has seen enough no longer listens.
+        let inbox = move |inbound| drop(tell.send(inbound));
+        let sockets = Sockets { greeting_ms: GREETING_MS, ..Sockets::new() };
+        let peers = Peers::start_with(listener, own, sockets, inbox).unwrap();
+        Node { address, peers, heard, own: node(number) }
+    }
+
+    fn place(&self) -> (NodeId, SocketAddr) {
+        (self.own, self.address)
+    }
+
+    /// The first of what comes for which this gives something.
+    fn wait<T>(&self, wanted: impl Fn(Inbound) -> Option<T>) -> T {
+        loop {
+            let inbound = self.heard.recv_timeout(WITHIN).expect("it comes");
+            if let Some(found) = wanted(inbound) {
+                return found;
+            }
+        }
+    }
+
+    fn wait_connected(&self, to: u64) {
+        self.wait(|inbound| {
+            matches!(inbound, Inbound::Connected(at) if at == node(to)).then_some(())
+        });
+    }
+
+    fn wait_lost(&self, to: u64) {
+        self.wait(|inbound| matches!(inbound, Inbound::Lost(at) if at == node(to)).then_some(()));
+    }
+
+    fn wait_packet(&self) -> (NodeId, Packet) {
+        self.wait(|inbound| match inbound {
+            Inbound::Packet { from, packet } => Some((from, packet)),
+            _ => None,
+        })
+    }
+
+    /// Sends again and again, as what went into a connection that is ending is lost.
+    fn send_until_it_comes(&mut self, to: &Node, packet: Packet) {
+        let mut tries = 0..10_000;
+        let came = tries.any(|_| {
+            self.peers.send(to.own, packet.clone());
+            let came = to.heard.recv_timeout(Duration::from_millis(10)).ok();
+            matches!(came, Some(Inbound::Packet { packet: came, .. }) if came == packet)
+        });
+        assert!(came, "it never comes");
+    }
+
+    fn wait_strange(&self) -> String {
+        self.wait(|inbound| match inbound {
+            Inbound::Strange { text } => Some(text),
+            _ => None,
+        })
+    }
+}
+
+fn packet(shard: u16, bodies: &[usize]) -> Packet {
+    let body = |len: &usize| Arc::new(vec![u8::try_from(*len % 251).unwrap(); *len]);
+    Packet { shard, message: vec![1, 2, 3], bodies: bodies.iter().map(body).collect() }
+}
+
+/// Makes nodes members of one group, and waits until each has a connection with each.
+fn join(nodes: &mut [Node]) {
+    let members: Vec<_> = nodes.iter().map(Node::place).collect();
+    for node in nodes.iter_mut() {
+        node.peers.set(&members);
+    }
+    for node in nodes.iter() {
+        let mut missing: BTreeSet<NodeId> =
+            members.iter().map(|(id, _)| *id).filter(|id| *id != node.own).collect();
+        while !missing.is_empty() {
+            let id = node.wait(|inbound| match inbound {
+                Inbound::Connected(id) => Some(id),
+                _ => None,
+            });
+            missing.remove(&id);
+        }
+    }
+}
+
+#[test]
+fn three_nodes_send_each_other_packets_with_bodies() {
+    let mut nodes = [Node::start(1), Node::start(2), Node::start(3)];
+    join(&mut nodes);
+    let long = [70_000, 0, 3 << 20];
+    for from in 0..3 {
+        for to in (0..3).filter(|to| *to != from) {
+            let to_id = nodes[to].own;
+            for shard in 0..20 {
+                assert!(nodes[from].peers.send(to_id, packet(shard, &[5, 9])));
+            }
+            assert!(nodes[from].peers.send(to_id, packet(20, &long)));
+            let expected = (0..20).map(|shard| packet(shard, &[5, 9])).chain([packet(20, &long)]);
+            for expected in expected {
+                assert_eq!(nodes[to].wait_packet(), (nodes[from].own, expected));
+            }
+        }
+    }
+    assert!(!nodes[0].peers.send(node(9), packet(0, &[])), "to nobody");
+    let own = nodes[0].own;
+    assert!(!nodes[0].peers.send(own, packet(0, &[])), "to itself");
+}
+
+#[test]
+fn a_greeting_says_where_a_node_is_reached() {
+    let mut nodes = [Node::start(1), Node::start(2)];
+    let members = [nodes[0].place(), nodes[1].place()];
+    nodes.iter_mut().for_each(|node| node.peers.set(&members));
+    let heard = nodes[0].wait(|inbound| match inbound {
+        Inbound::Hello { from, addresses } => Some((from, addresses)),
+        _ => None,
+    });
+    assert_eq!(heard, (node(2), addresses(nodes[1].address)));
+}
+
+#[test]
+fn a_node_that_was_away_is_connected_again() {
+    let mut nodes = [Node::start(1), Node::start(2)];
+    join(&mut nodes);
+    let [mut first, second] = nodes;
+    let (members, address) = ([first.place(), second.place()], second.address);
+    drop(second);
+    first.wait_lost(2);
+    assert!(TcpStream::connect(address).is_err(), "its port is free");
+    let mut second = Node::start_with(2, TcpListener::bind(address).unwrap(), |_| {});
+    second.peers.set(&members);
+    first.wait_connected(2);
+    second.wait_connected(1);
+    first.send_until_it_comes(&second, packet(1, &[1]));
+    second.send_until_it_comes(&first, packet(2, &[2]));
+}
+
+#[test]
+fn a_member_that_is_removed_is_let_go_and_refused() {
+    let mut nodes = [Node::start(1), Node::start(2)];
+    join(&mut nodes);
+    let own = nodes[0].place();
+    nodes[0].peers.set(&[own]);
+    nodes[0].wait_lost(2);
+    nodes[1].wait_lost(1);
+    let words = nodes[0].wait_strange();
+    assert!(words.contains("node 0000000000000002 is no member of this group"), "{words}");
+    assert!(!nodes[0].peers.send(node(2), packet(0, &[])));
+}
+
+#[test]
+fn a_member_with_another_address_is_dialled_there() {
+    let mut nodes = [Node::start(1), Node::start(2)];
+    join(&mut nodes);
+    let [mut first, second] = nodes;
+    drop(second);
+    first.wait_lost(2);
+    let mut second = Node::start(2);
+    let members = [first.place(), second.place()];
+    first.peers.set(&members);
+    second.peers.set(&members);
+    first.wait_connected(2);
+    first.send_until_it_comes(&second, packet(1, &[1]));
+}
+
+/// Words of a node to a dialer, and what it tells its host.
+fn refusal(change: impl Fn(&mut Hello)) -> (String, String) {
+    let mut nodes = [Node::start(1)];
+    let other = (node(2), "127.0.0.1:1".parse().unwrap());
+    let members = [nodes[0].place(), other];
+    nodes[0].peers.set(&members);
+    let mut hello = Hello {
+        store: STORE,
+        node: node(2),
+        target: node(1),
+        threads: 2,
+        addresses: addresses(other.1),
+    };
+    change(&mut hello);
+    let mut stream = TcpStream::connect(nodes[0].address).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    Greeting::Hello(hello).write(&mut stream).unwrap();
+    let answer = Answer::read(&mut stream).unwrap();
+    let Answer::Refusal(words) = answer else { panic!("{answer:?}") };
+    assert_eq!(stream.read(&mut [0]).unwrap(), 0, "and it is closed");
+    (words, nodes[0].wait_strange())
+}
+
+#[test]
+fn each_refusal_says_its_cause_on_both_sides() {
+    type Fault = fn(&mut Hello);
+    let causes: [(Fault, &str); 5] = [
+        (
+            |hello| hello.store += 1,
+            "has store 000000000000feee and this one store 000000000000feed",
+        ),
+        (|hello| hello.node = node(1), "node 0000000000000001 has dialled itself"),
+        (|hello| hello.node = node(3), "node 0000000000000003 is no member of this group"),
+        (
+            |hello| hello.target = node(4),
+            "this is node 0000000000000001 and not node 0000000000000004",
+        ),
+        (|hello| hello.threads = 3, "has 3 threads and this one 2"),
+    ];
+    for (change, words) in causes {
+        let (told, heard) = refusal(change);
+        assert!(told.contains(words), "{told}");
+        assert!(heard.contains(words), "{heard}");
+    }
+}
+
+#[test]
+fn a_node_of_another_group_is_not_written_to() {
+    for change in [|own: &mut Identity| own.store += 1, |own: &mut Identity| own.threads += 1] {
+        let mut first = Node::start(1);
+        let second = Node::start_with(2, bind(), change);
+        let members = [first.place(), second.place()];
+        first.peers.set(&members);
+        second.wait_strange();
+        assert!(!first.peers.send(node(2), packet(0, &[])));
+    }
+}
+
+#[test]
+fn the_welcome_of_another_node_is_no_welcome() {
+    let fake = bind();
+    let mut first = Node::start(1);
+    first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
+    for (store, number, threads) in [(STORE, 3, 2), (STORE + 1, 2, 2), (STORE, 2, 3)] {
+        let (mut stream, _) = fake.accept().unwrap();
+        Greeting::read(&mut stream).unwrap();
+        Answer::Welcome { store, node: node(number), threads }.write(&mut stream).unwrap();
+        stream.set_read_timeout(Some(WITHIN)).unwrap();
+        assert_eq!(stream.read(&mut [0]).unwrap(), 0, "it hangs up");
+        assert!(!first.peers.send(node(2), packet(0, &[])));
+    }
+    // And comes again, until it is the right one.
+    let (mut stream, _) = fake.accept().unwrap();
+    let greeting = Greeting::read(&mut stream).unwrap();
+    let Greeting::Hello(hello) = greeting else { panic!("{greeting:?}") };
+    assert_eq!((hello.node, hello.target, hello.store), (node(1), node(2), STORE));
+    Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut stream).unwrap();
+    while !first.peers.send(node(2), packet(7, &[])) {
+        std::thread::yield_now();
+    }
+    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(packet(7, &[])));
+}
+
+/// A connection of node 2 that node 1 has welcomed.
+fn welcomed(first: &mut Node) -> TcpStream {
+    let other: SocketAddr = "127.0.0.1:1".parse().unwrap();
+    first.peers.set(&[first.place(), (node(2), other)]);
+    let mut stream = TcpStream::connect(first.address).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    let (own, target) = (node(2), node(1));
+    let addresses = addresses(other);
+    let hello = Hello { store: STORE, node: own, target, threads: 2, addresses };
+    Greeting::Hello(hello).write(&mut stream).unwrap();
+    let answer = Answer::read(&mut stream).unwrap();
+    assert_eq!(answer, Answer::Welcome { store: STORE, node: node(1), threads: 2 });
+    stream
+}
+
+#[test]
+fn garbage_closes_its_connection_and_nothing_else() {
+    let mut first = Node::start(1);
+    let mut garbled = Vec::new();
+    write_packets(&[packet(1, &[9])], &mut garbled).unwrap();
+    *garbled.last_mut().unwrap() ^= 1;
+    for (bytes, words) in [(vec![0xff; 100], "4294967295 bytes"), (garbled, "checksum")] {
+        let mut stream = welcomed(&mut first);
+        write_packets(&[packet(3, &[4])], &mut stream).unwrap();
+        stream.write_all(&bytes).unwrap();
+        assert_eq!(first.wait_packet(), (node(2), packet(3, &[4])), "what came before counts");
+        assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)), "it is closed");
+        drop(stream);
+        let told = first.wait_strange();
+        assert!(told.contains("node 0000000000000002 sent") && told.contains(words), "{told}");
+        first = Node::start(1);
+    }
+}
+
+#[test]
+fn a_half_packet_is_none() {
+    let mut first = Node::start(1);
+    let mut stream = welcomed(&mut first);
+    let mut bytes = Vec::new();
+    write_packets(&[packet(1, &[9]), packet(2, &[9])], &mut bytes).unwrap();
+    stream.write_all(&bytes[..bytes.len() - 1]).unwrap();
+    drop(stream);
+    assert_eq!(first.wait_packet(), (node(2), packet(1, &[9])));
+    let mut stream = welcomed(&mut first);
+    write_packets(&[packet(3, &[])], &mut stream).unwrap();
+    assert_eq!(first.wait_packet(), (node(2), packet(3, &[])));
+}
+
+#[test]
+fn a_newer_connection_takes_the_place_of_the_older() {
+    let mut first = Node::start(1);
+    let mut before = welcomed(&mut first);
+    let mut after = welcomed(&mut first);
+    assert!(matches!(before.read(&mut [0]), Ok(0) | Err(_)), "the older is closed");
+    write_packets(&[packet(3, &[])], &mut after).unwrap();
+    assert_eq!(first.wait_packet(), (node(2), packet(3, &[])));
+}
+
+#[test]
+fn clients_of_another_protocol_get_words_for_the_log() {
+    let first = Node::start(1);
+    let mut stream = TcpStream::connect(first.address).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    stream.write_all(b"*1\r\n$4\r\nPING\r\n").unwrap();
+    let answer = Answer::read(&mut stream).unwrap();
+    assert!(matches!(&answer, Answer::Refusal(words) if words.contains("SCURNODE")), "{answer:?}");
+    let told = first.wait_strange();
+    assert!(told.contains("Name the port for nodes"), "{told}");
+}
+
+#[test]
+fn so_many_may_greet_at_once_and_more_are_closed() {
+    let first = Node::start(1);
+    let connect = || TcpStream::connect(first.address).unwrap();
+    let waiting: Vec<TcpStream> = (0..roster::GREETING_MAX).map(|_| connect()).collect();
+    let mut one_more = connect();
+    one_more.set_read_timeout(Some(WITHIN)).unwrap();
+    assert!(matches!(one_more.read(&mut [0]), Ok(0) | Err(_)));
+    let told = first.wait_strange();
+    assert!(told.contains("too many have not greeted"), "{told}");
+    drop(waiting);
+}
+
+#[test]
+fn whoever_does_not_greet_is_closed() {
+    let (tell, heard) = channel();
+    let listener = bind();
+    let address = listener.local_addr().unwrap();
+    let sockets = Sockets { greeting_ms: 1, ..Sockets::new() };
+    let inbox = move |inbound| drop(tell.send(inbound));
+    let _peers = Peers::start_with(listener, identity(1, address), sockets, inbox).unwrap();
+    let mut stream = TcpStream::connect(address).unwrap();
+    stream.set_read_timeout(Some(WITHIN)).unwrap();
+    assert!(matches!(stream.read(&mut [0]), Ok(0) | Err(_)));
+    let told = heard.recv_timeout(WITHIN).unwrap();
+    assert!(
+        matches!(&told, Inbound::Strange { text } if text.contains("has not greeted")),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn a_full_queue_drops_and_does_not_wait() {
+    let mut first = Node::start(1);
+    let fake = bind();
+    first.peers.set(&[first.place(), (node(2), fake.local_addr().unwrap())]);
+    let (mut stream, _) = fake.accept().unwrap();
+    Greeting::read(&mut stream).unwrap();
+    Answer::Welcome { store: STORE, node: node(2), threads: 2 }.write(&mut stream).unwrap();
+    // As long as the queue alone: it is taken when nothing else waits.
+    let long = packet(0, &[40 << 20]);
+    while !first.peers.send(node(2), long.clone()) {
+        std::thread::yield_now();
+    }
+    assert!(!first.peers.send(node(2), packet(1, &[])), "nobody reads, and the queue is full");
+    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(long));
+    while !first.peers.send(node(2), packet(2, &[])) {
+        std::thread::yield_now();
+    }
+    assert_eq!(packet::read_packet(&mut stream).unwrap(), Some(packet(2, &[])));
+    assert!(!first.peers.send(node(2), packet(3, &[PACKET_LEN_MAX])), "nobody would take it");
+}

@@ -1,0 +1,640 @@
+//! One shard's group on this node: its replica, the end of its log, and what its core is doing.
+
+use super::bodies::{Bodies, End, frames_of};
+use super::channel::{Body, Epoch, FromCore, HostEnd, ToCore};
+use super::outlet::Outlet;
+use super::store::{Order, Stored};
+use super::view::ShardView;
+use scurry_codec::GroupMembers;
+use scurry_engine::{Shard, Vote};
+use scurry_replica::{
+    AppendError, ChangeError, Effects, Entry, Index, Kind, Members, Message, NodeId, ReadTicket,
+    Replica, Role, Standing, Store,
+};
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::mpsc::Sender;
+
+/// Ticks after which a pause that leads to nothing is given up.
+const PAUSE_TICKS_MAX: u32 = 40;
+/// Ticks after which the engine has given up a transfer.
+const TRANSFER_TICKS_MAX: u32 = 12;
+/// Bytes of frames that a core is given at once.
+const APPLY_LEN: usize = 1 << 20;
+
+/// The core's part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Part {
+    /// The core applies what is committed; it was given all up to this index.
+    Follows { given: u64 },
+    /// Commands are executed.
+    Leads(Epoch),
+    /// The core was told to execute nothing, and has said that it does.
+    Pauses { epoch: Epoch, is_still: bool, ticks: u32 },
+    /// The core was told that another node leads; at that time all up to this index and sequence was committed.
+    Resigns { index: u64, sequence: u64 },
+    /// The core's shard shows what was not committed, and is made anew from the device.
+    Rebuilds { under_way: bool },
+}
+
+/// A reason for a pause.
+#[derive(Clone, Debug)]
+pub(super) enum Plan {
+    /// Another node is to lead.
+    Transfer(NodeId),
+    /// The members change; the bytes of the entry's record.
+    Change { members: Members, record: GroupMembers },
+}
+
+/// Requests of the core that wait until the log takes more.
+enum Waiting {
+    Frame { turn: u64, is_last: bool, frame: Vec<u8> },
+    Read { turn: u64 },
+}
+
+/// A shard's group.
+pub(super) struct ShardGroup {
+    pub(super) shard: u16,
+    pub(super) replica: Replica,
+    bodies: Bodies,
+    core: HostEnd,
+    store: Sender<Order>,
+    part: Part,
+    epochs: u64,
+    /// Frames that have come or were made, for entries that the replica has not given out yet.
+    incoming: BTreeMap<(u64, u64), Body>,
+    waiting: VecDeque<Waiting>,
+    /// Turns whose frames are appended, with the index of the last.
+    turns: VecDeque<(u64, u64)>,
+    reads: VecDeque<(ReadTicket, u64)>,
+    /// Appended frames of the core by index, for the count of what is uncommitted.
+    lens: VecDeque<(u64, u64)>,
+    plans: VecDeque<Plan>,
+    standing: Standing,
+    committed: u64,
+    /// Sequence of the last committed entry.
+    committed_sequence: u64,
+    /// The end of what is on the device: index and sequence.
+    stored_sequence: u64,
+    elections: u64,
+    /// Members that the log has named last, with their addresses.
+    pub(super) named: Option<GroupMembers>,
+    membership_changed: bool,
+    /// Ticks since another node was asked to lead.
+    transfer_ticks: Option<u32>,
+    /// The reason for which this node must stop.
+    pub(super) broken: Option<String>,
+    is_full: bool,
+}
+
+/// All that a shard's group begins with.
+pub(super) struct Beginning {
+    pub(super) shard: u16,
+    pub(super) replica: Replica,
+    pub(super) bodies: Bodies,
+    pub(super) core: HostEnd,
+    pub(super) store: Sender<Order>,
+    /// The end of what the shard shows: index and sequence.
+    pub(super) applied: (u64, u64),
+    pub(super) named: Option<GroupMembers>,
+}
+
+impl ShardGroup {
+    pub(super) fn new(beginning: Beginning) -> ShardGroup {
+        let Beginning { shard, mut replica, bodies, core, store, applied, named } = beginning;
+        // Nobody else has a say: there is nothing to wait for.
+        let own = replica.id();
+        if replica.membership().is_quorum(|node| node == own) {
+            replica.campaign();
+        }
+        let standing = replica.standing();
+        let stored_sequence = bodies.end().sequence;
+        core.progress.commit(applied.1);
+        ShardGroup {
+            shard,
+            replica,
+            bodies,
+            core,
+            store,
+            part: Part::Follows { given: applied.0 },
+            epochs: 0,
+            incoming: BTreeMap::new(),
+            waiting: VecDeque::new(),
+            turns: VecDeque::new(),
+            reads: VecDeque::new(),
+            lens: VecDeque::new(),
+            plans: VecDeque::new(),
+            standing,
+            committed: applied.0,
+            committed_sequence: applied.1,
+            stored_sequence,
+            elections: 0,
+            named,
+            membership_changed: true,
+            transfer_ticks: None,
+            broken: None,
+            is_full: false,
+        }
+    }
+
+    pub(super) fn view(&self) -> ShardView {
+        ShardView {
+            role: self.standing.role,
+            term: self.standing.term.0,
+            leader: self.standing.leader,
+            serves: matches!(self.part, Part::Leads(_)),
+            committed: self.committed_sequence,
+            stored: self.stored_sequence,
+            applied: match self.part {
+                Part::Follows { .. } => self.core.progress.applied(),
+                _ => self.committed_sequence,
+            },
+            elections: self.elections,
+        }
+    }
+
+    /// True when this node is the leader.
+    pub(super) fn leads(&self) -> bool {
+        self.standing.role == Role::Leader
+    }
+
+    pub(super) fn leader(&self) -> Option<NodeId> {
+        self.standing.leader
+    }
+
+    /// True when the members are in force, no change is under way, and commands are executed here.
+    pub(super) fn is_settled(&self) -> bool {
+        matches!(self.part, Part::Leads(_))
+            && self.plans.is_empty()
+            && !self.replica.membership().is_joint()
+    }
+
+    /// True once after the members have changed.
+    pub(super) fn take_membership_change(&mut self) -> bool {
+        std::mem::take(&mut self.membership_changed)
+    }
+
+    /// Begins what needs a pause.
+    pub(super) fn plan(&mut self, plan: Plan) {
+        self.plans.push_back(plan);
+        self.pause();
+    }
+
+    /// The core has ended: nothing more comes of it.
+    pub(super) fn core_has_ended(&mut self) {
+        if let Part::Leads(epoch) | Part::Pauses { epoch, .. } = self.part {
+            self.part = Part::Pauses { epoch, is_still: true, ticks: 0 };
+        }
+    }
+
+    /// Another node is to lead: the core has ended.
+    pub(super) fn hand_over(&mut self, to: NodeId) {
+        if self.transfer_ticks.is_none() && self.plans.is_empty() {
+            self.plans.push_back(Plan::Transfer(to));
+        }
+    }
+
+    fn pause(&mut self) {
+        if let Part::Leads(epoch) = self.part {
+            self.part = Part::Pauses { epoch, is_still: false, ticks: 0 };
+            self.core.order(ToCore::Pause);
+        }
+    }
+
+    pub(super) fn tick(&mut self) {
+        self.replica.tick();
+        if let Part::Pauses { ticks, .. } = &mut self.part {
+            *ticks += 1;
+            if *ticks > PAUSE_TICKS_MAX {
+                self.plans.clear();
+            }
+        }
+        if let Some(ticks) = &mut self.transfer_ticks {
+            *ticks += 1;
+            if *ticks > TRANSFER_TICKS_MAX {
+                tracing::warn!(shard = self.shard, "leadership was not taken over: it stays here");
+                self.transfer_ticks = None;
+            }
+        }
+    }
+
+    /// A core says something.
+    pub(super) fn core_says(&mut self, news: FromCore) {
+        match news {
+            FromCore::Frames { epoch, turn, frames } => {
+                let frames = frames_of(&frames);
+                let len: u64 = frames.iter().map(|frame| frame.len() as u64).sum();
+                if !self.is_epoch(epoch) {
+                    return self.core.progress.settled(len);
+                }
+                let last = frames.len().saturating_sub(1);
+                for (at, frame) in frames.into_iter().enumerate() {
+                    self.waiting.push_back(Waiting::Frame { turn, is_last: at == last, frame });
+                }
+            }
+            FromCore::Read { epoch, turn } => {
+                if self.is_epoch(epoch) {
+                    self.waiting.push_back(Waiting::Read { turn });
+                }
+            }
+            FromCore::Paused { epoch: said } => {
+                if let Part::Pauses { epoch, is_still, .. } = &mut self.part
+                    && *epoch == said
+                {
+                    *is_still = true;
+                }
+            }
+            FromCore::Resigned { executed } => {
+                if let Part::Resigns { index, sequence } = self.part {
+                    // What it shows beyond that was this node's alone.
+                    self.part = match executed <= sequence {
+                        true => Part::Follows { given: index },
+                        false => Part::Rebuilds { under_way: false },
+                    };
+                }
+            }
+            FromCore::Broken(why) => self.broken = Some(why),
+        }
+        self.append();
+    }
+
+    fn is_epoch(&self, said: Epoch) -> bool {
+        matches!(self.part, Part::Leads(epoch) | Part::Pauses { epoch, .. } if epoch == said)
+    }
+
+    /// Appends what waits, as far as the log takes it.
+    fn append(&mut self) {
+        while let Some(waiting) = self.waiting.pop_front() {
+            match waiting {
+                Waiting::Read { turn } => match self.replica.read() {
+                    Ok(ticket) => self.reads.push_back((ticket, turn)),
+                    Err(_) => return,
+                },
+                Waiting::Frame { turn, is_last, frame } => {
+                    let Some(descriptor) = self.bodies.describe(&frame) else {
+                        self.broken = Some("a core has made a frame that is none".to_owned());
+                        return;
+                    };
+                    match self.replica.append(descriptor) {
+                        Ok(index) => {
+                            let term = self.replica.standing().term.0;
+                            self.lens.push_back((index.0, frame.len() as u64));
+                            self.incoming.insert((index.0, term), Body::new(frame));
+                            if is_last {
+                                self.turns.push_back((turn, index.0));
+                            }
+                        }
+                        Err(AppendError::Full(_) | AppendError::Moving(_)) => {
+                            self.waiting.push_front(Waiting::Frame { turn, is_last, frame });
+                            return;
+                        }
+                        Err(AppendError::NotLeader(_)) => {
+                            self.core.progress.settled(frame.len() as u64);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// A message of another node, with the frames of its entries.
+    pub(super) fn receive(&mut self, message: Message, bodies: Vec<Body>) -> Result<(), String> {
+        let entries = message.entries();
+        if entries.len() != bodies.len() {
+            let (entries, bodies) = (entries.len(), bodies.len());
+            return Err(format!("{entries} entries have come with {bodies} frames"));
+        }
+        for (entry, body) in entries.iter().zip(bodies) {
+            if !self.bodies.is_of(entry, &body) {
+                return Err(format!("the frame of entry {} is another one", entry.index.0));
+            }
+            self.incoming.insert((entry.index.0, entry.term.0), body);
+        }
+        self.replica.receive(message).map_err(|error| error.to_string())
+    }
+
+    /// The store thread says something.
+    pub(super) fn stored(&mut self, stored: Stored) {
+        match stored {
+            Stored::Done { ticket, last } => {
+                self.is_full = false;
+                if let Some(last) = last {
+                    self.stored_sequence = last;
+                }
+                self.replica.stored(ticket);
+            }
+            Stored::Full(why) => {
+                if !std::mem::replace(&mut self.is_full, true) {
+                    tracing::error!(
+                        shard = self.shard,
+                        "the disk is full: this node counts for nothing until there is room ({why})"
+                    );
+                }
+            }
+            Stored::Failed(error) => {
+                self.broken = Some(format!("the log cannot be trusted any more: {error}"));
+            }
+        }
+    }
+
+    /// Does what has come of all inputs.
+    pub(super) fn act(&mut self, outlet: &mut impl Outlet) {
+        loop {
+            let before = (self.committed, self.committed_sequence);
+            let effects = self.replica.effects();
+            let is_idle = effects.is_empty() && effects.committed.0 == self.committed;
+            self.take(effects, before, outlet);
+            if is_idle {
+                break;
+            }
+            self.append();
+        }
+        self.incoming.clear();
+        self.go_on(outlet);
+    }
+
+    fn take(&mut self, effects: Effects, before: (u64, u64), outlet: &mut impl Outlet) {
+        let Effects { send, store, committed, standing, membership, reads, behind } = effects;
+        if let Some(store) = store {
+            self.store(store);
+        }
+        for message in send {
+            self.send(&message, outlet);
+        }
+        for node in behind {
+            tracing::error!(node = node.get(), "the log does not reach back to where this node is");
+        }
+        if let Some(standing) = standing {
+            self.stand(standing, before);
+        }
+        self.membership_changed |= membership.is_some();
+        for ticket in reads {
+            if let Some(&(waits, turn)) = self.reads.front()
+                && waits == ticket
+            {
+                self.reads.pop_front();
+                self.core.progress.confirm(turn);
+                self.core.bell.ring();
+            }
+        }
+        self.commit(committed);
+    }
+
+    fn store(&mut self, store: Store) {
+        let Store { ticket, vote, truncate_from, entries, committed } = store;
+        let vote = vote
+            .map(|vote| Vote { term: vote.term.0, node: vote.candidate.map_or(0, NodeId::get) });
+        if let Some(from) = truncate_from {
+            if from.0 <= self.committed {
+                self.broken = Some(format!("entry {} is committed and was to be cut off", from.0));
+                return;
+            }
+            self.bodies.truncate(from.0);
+        }
+        let first = self.bodies.end().sequence + 1;
+        let mut frames = Vec::with_capacity(entries.len());
+        for entry in &entries {
+            match self.keep(entry, committed) {
+                Ok(body) => frames.push(body),
+                Err(why) => {
+                    self.broken = Some(why);
+                    return;
+                }
+            }
+        }
+        let last = self.bodies.end().sequence;
+        let order = Order {
+            ticket,
+            vote,
+            truncate_from: truncate_from.map(|from| from.0),
+            frames,
+            first,
+            last,
+            sure: self.committed_sequence,
+        };
+        if self.store.send(order).is_err() {
+            self.broken.get_or_insert_with(|| "the thread of the log has ended".to_owned());
+        }
+    }
+
+    fn keep(&mut self, entry: &Entry, committed: Index) -> Result<Body, String> {
+        let body = self.incoming.remove(&(entry.index.0, entry.term.0));
+        let body = self.bodies.push(entry, body, (committed.0, self.stored_sequence))?;
+        if matches!(entry.kind, Kind::Members(_)) {
+            self.named = self.bodies.members(&body).or(self.named.take());
+            self.membership_changed = true;
+        }
+        Ok(body)
+    }
+
+    fn send(&mut self, message: &Message, outlet: &mut impl Outlet) {
+        let mut bodies = Vec::with_capacity(message.entries().len());
+        for entry in message.entries() {
+            let body = match self.bodies.get(entry.index.0) {
+                Some(body) => Some(body.clone()),
+                None => outlet.read(self.shard, self.sequence_of(entry.index.0)),
+            };
+            let Some(body) = body else {
+                tracing::warn!(entry = entry.index.0, "an entry cannot be read for another node");
+                self.replica.unreachable(message.to());
+                return;
+            };
+            bodies.push(body);
+        }
+        if !outlet.send(self.shard, message, bodies) && !message.entries().is_empty() {
+            self.replica.unreachable(message.to());
+        }
+    }
+
+    /// The first sequence of an entry whose frame is not kept.
+    fn sequence_of(&self, index: u64) -> u64 {
+        let mut behind = index;
+        // Entries that no command made have one record each.
+        while behind <= self.bodies.before().index {
+            if let Some(Entry { kind: Kind::Frame(descriptor), .. }) =
+                self.replica.entry(Index(behind))
+            {
+                return descriptor.first - (behind - index);
+            }
+            behind += 1;
+        }
+        (self.bodies.before().sequence + 1).saturating_sub(behind - index)
+    }
+
+    fn stand(&mut self, standing: Standing, (index, sequence): (u64, u64)) {
+        if standing.leader.is_some() && standing.leader != self.standing.leader {
+            self.elections += 1;
+            tracing::info!(
+                shard = self.shard,
+                term = standing.term.0,
+                leader = standing.leader.map_or(0, NodeId::get),
+                "a leader"
+            );
+        }
+        let led = self.standing.role == Role::Leader;
+        let is_other = standing.role != Role::Leader || standing.term != self.standing.term;
+        self.standing = standing;
+        if led && is_other {
+            let waiting = self.waiting.drain(..).map(|waiting| match waiting {
+                Waiting::Frame { frame, .. } => frame.len() as u64,
+                Waiting::Read { .. } => 0,
+            });
+            let lens = waiting.sum::<u64>() + self.lens.drain(..).map(|(_, len)| len).sum::<u64>();
+            self.core.progress.settled(lens);
+            self.turns.clear();
+            self.reads.clear();
+            self.plans.clear();
+            self.transfer_ticks = None;
+            if matches!(self.part, Part::Leads(_) | Part::Pauses { .. }) {
+                self.part = Part::Resigns { index, sequence };
+                self.core.order(ToCore::Resign);
+            }
+        }
+    }
+
+    fn commit(&mut self, committed: Index) {
+        if committed.0 > self.committed {
+            let Some(end) = self.bodies.behind(committed.0) else { return };
+            self.committed = committed.0;
+            self.committed_sequence = end.sequence;
+            let mut settled = 0;
+            while let Some(&(index, len)) = self.lens.front()
+                && index <= committed.0
+            {
+                settled += len;
+                self.lens.pop_front();
+            }
+            if settled > 0 {
+                self.core.progress.settled(settled);
+            }
+            while let Some(&(turn, index)) = self.turns.front()
+                && index <= committed.0
+            {
+                self.core.progress.confirm(turn);
+                self.turns.pop_front();
+            }
+            self.core.bell.ring();
+        }
+        let visible = self.committed_sequence.min(self.stored_sequence);
+        if visible != self.core.progress.committed() {
+            self.core.progress.commit(visible);
+            self.core.bell.ring();
+        }
+    }
+
+    /// Gives the core what it lacks, and its part.
+    fn go_on(&mut self, outlet: &mut impl Outlet) {
+        match self.part {
+            Part::Follows { given } => {
+                let given = self.give(given, outlet);
+                self.part = Part::Follows { given };
+                self.bodies.evict(given);
+                if self.may_serve() && given == self.committed {
+                    self.epochs += 1;
+                    let epoch = Epoch(self.epochs);
+                    let End { sequence, at, .. } = self.bodies.end();
+                    self.core.order(ToCore::Lead { epoch, sequence, at });
+                    self.part = Part::Leads(epoch);
+                    tracing::info!(shard = self.shard, term = self.standing.term.0, "serves");
+                }
+            }
+            Part::Leads(_) => {
+                self.bodies.evict(self.committed);
+                if !self.plans.is_empty() {
+                    self.pause();
+                }
+            }
+            Part::Pauses { epoch, is_still: true, .. } if self.may_serve() => {
+                self.carry_on(epoch);
+            }
+            Part::Rebuilds { under_way: false } => {
+                let sequence = self.committed_sequence.min(self.stored_sequence);
+                if self.stored_sequence >= self.committed_sequence {
+                    self.part = Part::Rebuilds { under_way: true };
+                    tracing::info!(shard = self.shard, sequence, "memory is made anew");
+                    outlet.rebuild(self.shard, self.committed, sequence);
+                }
+            }
+            Part::Pauses { .. } | Part::Resigns { .. } | Part::Rebuilds { .. } => {}
+        }
+    }
+
+    /// True when this node leads, and all of its log is committed: nothing takes a sequence by itself.
+    fn may_serve(&self) -> bool {
+        let begins = self.standing.begins.is_some_and(|begins| begins.0 <= self.committed);
+        self.leads()
+            && begins
+            && self.waiting.is_empty()
+            && self.bodies.end().index == self.committed
+            && !self.replica.membership().is_joint()
+            && self.transfer_ticks.is_none()
+    }
+
+    /// The core is still: the next plan, or the end of the pause.
+    fn carry_on(&mut self, epoch: Epoch) {
+        match self.plans.pop_front() {
+            None => {
+                let End { sequence, at, .. } = self.bodies.end();
+                self.core.order(ToCore::Resume { sequence, at });
+                self.part = Part::Leads(epoch);
+            }
+            Some(Plan::Transfer(to)) => {
+                // Until it has ended the core is still.
+                self.transfer_ticks = self.replica.transfer(to).is_ok().then_some(0);
+            }
+            Some(Plan::Change { members, record }) => {
+                let mut bytes = Vec::new();
+                record.encode(&mut bytes);
+                let body = self.bodies.group_frame(&bytes);
+                match self.replica.change(members.clone()) {
+                    Ok(index) => {
+                        let term = self.standing.term.0;
+                        self.incoming.insert((index.0, term), Body::new(body));
+                    }
+                    Err(ChangeError::Busy) => {
+                        self.plans.push_front(Plan::Change { members, record });
+                    }
+                    Err(error) => tracing::warn!("the members were not changed: {error}"),
+                }
+            }
+        }
+    }
+
+    /// Gives a core that follows what is committed. Returns the last index that it has.
+    fn give(&mut self, mut given: u64, outlet: &mut impl Outlet) -> u64 {
+        while given < self.committed {
+            let (mut frames, mut len) = (Vec::new(), 0);
+            while given < self.committed && len < APPLY_LEN {
+                let body = match self.bodies.get(given + 1) {
+                    Some(body) => Some(body.clone()),
+                    None => outlet.read(self.shard, self.sequence_of(given + 1)),
+                };
+                let Some(body) = body else {
+                    self.broken = Some(format!("entry {} cannot be read", given + 1));
+                    return given;
+                };
+                len += body.len();
+                frames.push(body);
+                given += 1;
+            }
+            self.core.order(ToCore::Apply(frames));
+        }
+        given
+    }
+
+    /// The shard was made anew, up to this index.
+    pub(super) fn rebuilt(&mut self, outcome: Result<Box<Shard>, String>, index: u64) {
+        match outcome {
+            Ok(shard) => {
+                self.core.order(ToCore::Replace(shard));
+                self.part = Part::Follows { given: index };
+            }
+            Err(why) => self.broken = Some(why),
+        }
+    }
+
+    /// The last entry that a node is known to have, where this node leads.
+    pub(super) fn lag(&self, node: NodeId) -> Option<u64> {
+        let last = self.replica.last().0;
+        (self.leads()).then(|| self.replica.matched(node).map(|has| last - has.0.min(last)))?
+    }
+}

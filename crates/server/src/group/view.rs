@@ -1,0 +1,124 @@
+//! What a node knows of its group, for whoever shows it: clients of the cluster protocol, INFO, metrics.
+
+use scurry_replica::{NodeId, Role};
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, RwLock};
+
+/// Where a node is reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Addresses {
+    /// By the other nodes.
+    pub(crate) peer: SocketAddr,
+    /// By clients: the machine of all ports below.
+    pub(crate) ip: IpAddr,
+    /// The main port.
+    pub(crate) main: u16,
+    /// The port of each thread.
+    pub(crate) cores: Vec<u16>,
+}
+
+/// A node of the group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) id: NodeId,
+    pub(crate) addresses: Addresses,
+    /// False for a node that takes entries and has no vote yet.
+    pub(crate) votes: bool,
+    /// True for this node, and for one whose connection stands.
+    pub(crate) is_connected: bool,
+    /// Entries that the leader knows it to lack, over all shards; none where this node does not lead.
+    pub(crate) lag: Option<u64>,
+}
+
+/// The group of one shard, as this node sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ShardView {
+    pub(crate) role: Role,
+    pub(crate) term: u64,
+    /// The leader, as far as it is known.
+    pub(crate) leader: Option<NodeId>,
+    /// True where this node leads, and has applied all that is committed: commands are executed.
+    pub(crate) serves: bool,
+    /// Sequence up to which a majority has the log.
+    pub(crate) committed: u64,
+    /// Sequence up to which this node's device has it.
+    pub(crate) stored: u64,
+    /// Sequence up to which this node's memory shows it.
+    pub(crate) applied: u64,
+    /// How often another leader was seen.
+    pub(crate) elections: u64,
+}
+
+/// A node's view of its group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct View {
+    /// The node whose view it is.
+    pub(crate) node: NodeId,
+    /// All nodes, this one among them, ascending by id.
+    pub(crate) members: Vec<Member>,
+    /// By shard, which is by thread.
+    pub(crate) shards: Vec<ShardView>,
+}
+
+impl View {
+    /// A member.
+    pub(crate) fn member(&self, id: NodeId) -> Option<&Member> {
+        self.members.iter().find(|member| member.id == id)
+    }
+
+    /// The member that leads a shard.
+    pub(crate) fn leader(&self, shard: u16) -> Option<&Member> {
+        self.member(self.shards.get(usize::from(shard))?.leader?)
+    }
+
+    /// True when all shards are served here.
+    pub(crate) fn serves_all(&self) -> bool {
+        !self.shards.is_empty() && self.shards.iter().all(|shard| shard.serves)
+    }
+
+    /// True when this node leads the first shard, and so all, or is about to.
+    pub(crate) fn leads(&self) -> bool {
+        self.shards.first().is_some_and(|shard| shard.leader == Some(self.node))
+    }
+
+    /// Why service would end with one more node lost; none when it goes on without any one of them. Known to
+    /// the leader.
+    pub(crate) fn cannot_lose(&self) -> Option<String> {
+        if let Some(shard) = self.shards.iter().position(|shard| shard.leader.is_none()) {
+            return Some(format!("shard {shard} has no leader"));
+        }
+        let voters = self.members.iter().filter(|member| member.votes).count();
+        if voters < 3 {
+            return Some(format!("{voters} of 3 nodes have a vote: let others join"));
+        }
+        let away = |member: &&Member| member.votes && !member.is_connected;
+        let away: Vec<String> =
+            self.members.iter().filter(away).map(|member| member.id.to_string()).collect();
+        if !away.is_empty() {
+            return Some(format!("no connection to node {}", away.join(", ")));
+        }
+        None
+    }
+}
+
+/// The newest view, which one thread writes and others read.
+#[derive(Debug)]
+pub(crate) struct Board {
+    view: RwLock<Arc<View>>,
+}
+
+impl Board {
+    pub(crate) fn new(view: View) -> Board {
+        Board { view: RwLock::new(Arc::new(view)) }
+    }
+
+    /// The newest.
+    pub(crate) fn view(&self) -> Arc<View> {
+        self.view.read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+    }
+
+    /// Puts another in its place.
+    pub(crate) fn show(&self, view: View) {
+        *self.view.write().unwrap_or_else(std::sync::PoisonError::into_inner) = Arc::new(view);
+    }
+}
