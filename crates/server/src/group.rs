@@ -141,7 +141,6 @@ pub(crate) fn start(
         hash_seed,
         founder,
         threads: identity.threads,
-        manifest: Vec::new(),
         members: Vec::new(),
     };
     let view = View { node, members: Vec::new(), shards: Vec::new() };

@@ -53,6 +53,9 @@ impl Server {
         progress: &(dyn Fn(&RecoveryProgress) + Sync),
     ) -> Result<Server, StartError> {
         let system = StartError::system;
+        if let Some(group) = &settings.group {
+            group.check_access(settings.open_access_allowed)?;
+        }
         let ports = Ports::open(&settings)?;
         let tls_address = ports.tls_address();
         let rdma = settings.rdma.map(|wanted| {

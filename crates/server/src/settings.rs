@@ -89,6 +89,15 @@ pub struct GroupSettings {
 impl GroupSettings {
     /// The default of `tick_ms`.
     pub const TICK_MS: u32 = 30;
+
+    /// Refuses to listen for nodes where others than this machine could: nothing asks them who they are, and
+    /// whoever joins has every balance.
+    pub(crate) fn check_access(&self, open_access_allowed: bool) -> Result<(), StartError> {
+        if self.listen.ip().is_loopback() || open_access_allowed {
+            return Ok(());
+        }
+        Err(StartError::OpenNodes(self.listen))
+    }
 }
 
 /// Where and how what is committed is kept.
@@ -143,6 +152,32 @@ impl Settings {
             drain_ms_max: 5_000,
             storage: None,
             group: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_of_other_machines_are_let_in_where_somebody_has_said_so() {
+        let group = |listen: &str| GroupSettings {
+            listen: listen.parse().expect("an address"),
+            announce_ip: None,
+            join: Vec::new(),
+            replaces: None,
+            tick_ms: GroupSettings::TICK_MS,
+        };
+        for (listen, said, refused) in [
+            ("127.0.0.1:7389", false, false),
+            ("[::1]:7389", false, false),
+            ("192.0.2.1:7389", true, false),
+            ("192.0.2.1:7389", false, true),
+            ("0.0.0.0:7389", false, true),
+        ] {
+            let outcome = group(listen).check_access(said);
+            assert_eq!(outcome.is_err(), refused, "{listen} {said}");
         }
     }
 }

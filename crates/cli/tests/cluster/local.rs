@@ -1,9 +1,8 @@
 //! One cluster, and what happens to it.
 
 use crate::moving::{add_short_lived, close, fill, verify_with, wait_for_short_lived};
-use crate::support::{
-    Cluster, Server, ask, module, processes_in, runs, scurry, shown, store, words,
-};
+use crate::said::scurry;
+use crate::support::{Cluster, Server, ask, module, processes_in, runs, shown, store, words};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scurry_cluster_client::redis::{Value, cmd};

@@ -4,4 +4,5 @@ mod charging;
 mod local;
 mod moving;
 mod refusals;
+mod said;
 mod support;

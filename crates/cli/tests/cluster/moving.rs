@@ -1,6 +1,7 @@
 //! Moving everything of a store: through a file, between servers of ours.
 
-use crate::support::{Server, ask, scurry, store, words};
+use crate::said::scurry;
+use crate::support::{Server, ask, store, words};
 use scurry_cluster_client::Store;
 use tempfile::TempDir;
 

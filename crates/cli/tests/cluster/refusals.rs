@@ -1,6 +1,7 @@
 //! What `up`, `down`, `export` and `import` say when they cannot.
 
-use crate::support::{Server, ask, scurry, store};
+use crate::said::scurry;
+use crate::support::{Server, ask, store};
 use std::fs;
 use std::net::TcpListener;
 use std::process::Command;

@@ -1,10 +1,11 @@
 //! The binary, servers of ours, and clusters that are stopped whatever becomes of the test.
 
+use crate::said::{Said, scurry};
 use scurry_cluster_client::redis::{Cmd, Value, cmd};
 use scurry_cluster_client::{Address, Node, Store};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStderr, Command, Output, Stdio};
+use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::OnceLock;
 use std::time::Duration;
 use tempfile::TempDir;
@@ -13,39 +14,6 @@ use tempfile::TempDir;
 const PRIMARIES: u16 = 3;
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_MAX: u32 = 600;
-
-/// Output of a command, and whether it went well.
-#[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) all: String,
-    pub(crate) well: bool,
-}
-
-/// Runs the binary for at most a minute.
-pub(crate) fn scurry(arguments: &[&str]) -> Said {
-    let mut command = Command::new("timeout");
-    command.args(["60", env!("CARGO_BIN_EXE_scurry")]).args(arguments).stdin(Stdio::null());
-    let Output { status, stdout, stderr } = command.output().expect("timeout (coreutils) runs");
-    let all = [stdout, stderr].concat();
-    Said { all: String::from_utf8_lossy(&all).into_owned(), well: status.success() }
-}
-
-impl Said {
-    #[track_caller]
-    pub(crate) fn well(self) -> String {
-        assert!(self.well, "{}", self.all);
-        self.all
-    }
-
-    /// Asserts that the command failed, and said all of this.
-    #[track_caller]
-    pub(crate) fn refused(self, words: &[&str]) {
-        assert!(!self.well, "{}", self.all);
-        for word in words {
-            assert!(self.all.contains(word), "{word:?} is not in {}", self.all);
-        }
-    }
-}
 
 /// libscurry.so: the one that `SCURRY_MODULE` names, else the one of this build.
 pub(crate) fn module() -> &'static Path {

@@ -1,6 +1,7 @@
 //! One group, and what happens to it.
 
-use crate::support::{Group, Line, ask, end, said, scurry};
+use crate::said::scurry;
+use crate::support::{Group, Line, ask, end, said};
 use scurry_cluster_client::redis::Value;
 
 fn of_role(nodes: &[Line], role: &str) -> Vec<Line> {

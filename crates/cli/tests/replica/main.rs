@@ -1,5 +1,9 @@
-//! Groups of real servers on this machine, started and stopped by `scurry replica`.
+//! Groups of real servers on this machine: started and stopped by `scurry replica`, and killed and stopped under load.
 
+mod failover;
 mod life;
+mod nodes;
 mod refusals;
+#[path = "../cluster/said.rs"]
+mod said;
 mod support;

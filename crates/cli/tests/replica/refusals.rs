@@ -1,6 +1,6 @@
 //! What `scurry replica` does not do, and the words for it.
 
-use crate::support::scurry;
+use crate::said::scurry;
 use tempfile::TempDir;
 
 #[test]

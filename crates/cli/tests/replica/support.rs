@@ -1,48 +1,15 @@
 //! The binary, and groups that are stopped whatever becomes of the test.
 
+use crate::said::{Said, scurry};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use scurry_cluster_client::redis::{Cmd, Value};
 use scurry_cluster_client::{Address, ClientError, Node};
-use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 use tempfile::TempDir;
 
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 const LOOKS_MAX: u32 = 600;
-
-/// Output of a command, and whether it went well.
-#[derive(Debug)]
-pub(crate) struct Said {
-    pub(crate) all: String,
-    pub(crate) well: bool,
-}
-
-/// Runs the binary for at most three minutes.
-pub(crate) fn scurry(arguments: &[&str]) -> Said {
-    let mut command = Command::new("timeout");
-    command.args(["180", env!("CARGO_BIN_EXE_scurry")]).args(arguments).stdin(Stdio::null());
-    let Output { status, stdout, stderr } = command.output().expect("timeout (coreutils) runs");
-    let all = [stdout, stderr].concat();
-    Said { all: String::from_utf8_lossy(&all).into_owned(), well: status.success() }
-}
-
-impl Said {
-    #[track_caller]
-    pub(crate) fn well(self) -> String {
-        assert!(self.well, "{}", self.all);
-        self.all
-    }
-
-    /// Asserts that the command failed, and said all of this.
-    #[track_caller]
-    pub(crate) fn refused(self, words: &[&str]) {
-        assert!(!self.well, "{}", self.all);
-        for word in words {
-            assert!(self.all.contains(word), "{word:?} is not in {}", self.all);
-        }
-    }
-}
 
 /// A line of `scurry replica status`.
 #[derive(Clone, Debug)]

@@ -8,7 +8,8 @@ use crate::settings::{GroupSettings, StartError};
 use scurry_codec::{GroupMember, GroupMembers, LogFormat};
 use scurry_disk::{GroupFile, Manifest, Store};
 use scurry_engine::{
-    LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover, survey_group,
+    Disk, LogFollower, LogWriter, Progress, SEGMENT_LEN_MAX, Shard, Until, Version, recover,
+    survey_group,
 };
 use scurry_ledger::Time;
 use scurry_replica::NodeId;
@@ -155,10 +156,14 @@ fn member_of(member: &peers::GroupMember) -> GroupMember {
     GroupMember { id: member.id.get(), votes: member.votes, peer, ip, main, cores }
 }
 
-/// A store on one machine that holds something stays one.
+/// A store on one machine that holds something stays one. What lies beside its logs may not say so yet: its
+/// files do.
 fn refuse_single(store: &Store, manifest: &Manifest) -> Result<(), StartError> {
-    for least in store.least(manifest)? {
-        if least.sequence > 0 || least.snapshot {
+    for (core, least) in (0..).zip(store.least(manifest)?) {
+        let files = store.core(manifest.generation, core).and_then(|mut files| files.list());
+        let files = files.map_err(StartError::store)?;
+        let holds = |name: &String| !name.starts_with("spare-");
+        if least.sequence > 0 || least.snapshot || files.iter().any(holds) {
             return Err(StartError::Group(
                 "the directory holds a store of one machine: export it (scurry export), begin a group \
                  in an empty directory, and import it there (scurry import)"

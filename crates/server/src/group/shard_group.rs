@@ -221,7 +221,7 @@ impl ShardGroup {
     pub(super) fn core_says(&mut self, news: FromCore) {
         match news {
             FromCore::Frames { epoch, turn, frames } => {
-                let frames = frames_of(&frames);
+                let frames = frames_of(frames);
                 let len: u64 = frames.iter().map(|frame| frame.len() as u64).sum();
                 if !self.is_epoch(epoch) {
                     return self.core.progress.settled(len);

@@ -17,6 +17,13 @@ pub enum StartError {
          --allow-open-access-without-password"
     )]
     OpenAccess(SocketAddr),
+    /// Nodes do not show who they are, and not only this machine could connect.
+    #[error(
+        "refusing to listen for nodes on {0}: there is no TLS between nodes yet, and anyone who reaches this \
+         address could join the group and read every balance. Where its network has trusted machines alone, \
+         say so with --allow-open-access-without-password"
+    )]
+    OpenNodes(SocketAddr),
     /// The files of TLS.
     #[error(transparent)]
     Tls(#[from] TlsError),

@@ -36,8 +36,6 @@ pub(crate) struct Accepted {
     /// The member at the beginning of the log.
     pub(crate) founder: NodeId,
     pub(crate) threads: u16,
-    /// The rest of the manifest of a store.
-    pub(crate) manifest: Vec<u8>,
     pub(crate) members: Vec<GroupMember>,
 }
 

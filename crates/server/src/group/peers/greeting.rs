@@ -156,14 +156,12 @@ impl Answer {
             }
             Answer::Refusal(text) => put_text(&mut sheet, 2, text),
             Answer::Join(JoinAnswer::Accepted(accepted)) => {
-                let Accepted { store, hash_seed, founder, threads, manifest, members } =
-                    &**accepted;
+                let Accepted { store, hash_seed, founder, threads, members } = &**accepted;
                 sheet.push(3);
                 for number in [*store, *hash_seed, founder.get()] {
                     sheet.extend(number.to_le_bytes());
                 }
                 sheet.extend(threads.to_le_bytes());
-                put_bytes(&mut sheet, manifest);
                 // A group has no more members.
                 sheet.push(u8::try_from(members.len()).unwrap_or(u8::MAX));
                 for GroupMember { id, votes, addresses } in members {
@@ -206,14 +204,14 @@ fn put_text(sheet: &mut Vec<u8>, kind: u8, text: &str) {
 
 fn accepted(reader: &mut Reader<'_>) -> Option<Accepted> {
     let (store, hash_seed, founder) = (reader.u64()?, reader.u64()?, NodeId::new(reader.u64()?)?);
-    let (threads, manifest) = (reader.u16()?, reader.bytes()?.to_vec());
+    let threads = reader.u16()?;
     let count = reader.u8()?;
     let member = |_| {
         let (id, votes) = (NodeId::new(reader.u64()?)?, reader.flag()?);
         Some(GroupMember { id, votes, addresses: reader.addresses()? })
     };
     let members = (0..count).map(member).collect::<Option<_>>()?;
-    Some(Accepted { store, hash_seed, founder, threads, manifest, members })
+    Some(Accepted { store, hash_seed, founder, threads, members })
 }
 
 /// Magic, versions and a sheet, in one write.
@@ -294,7 +292,6 @@ mod tests {
             hash_seed: 2,
             founder: node(3),
             threads: 4,
-            manifest: b"whatever".to_vec(),
             members: vec![member(3, true), member(4, false)],
         };
         vec![

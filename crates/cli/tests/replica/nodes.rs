@@ -5,7 +5,7 @@ use nix::unistd::Pid;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -49,6 +49,20 @@ impl Nodes {
         }
         nodes.wait_for_all();
         nodes
+    }
+
+    /// Starts a server of no group over a directory that is there.
+    pub(crate) fn single(dir: &Path, durability: &str) -> Nodes {
+        let directory = tempfile::tempdir().expect("a directory");
+        let log = File::create(directory.path().join("node-0.log")).expect("a log");
+        let main = free_ports(1);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_scurry"));
+        command.args(["serve", "--listen", &format!("127.0.0.1:{main}")]);
+        command.args(["--durability", durability, "--dir"]).arg(dir);
+        command.env_remove("SCURRY_REQUIREPASS").stdin(Stdio::null()).stderr(log);
+        let child = Some(command.spawn().expect("the binary starts"));
+        let nodes = vec![Node { child, main, peer: 0 }];
+        Nodes { directory, nodes, threads: 1, next: AtomicUsize::new(0) }
     }
 
     fn spawn(&mut self, node: usize) {

@@ -1,10 +1,8 @@
 //! Three real nodes of a group on this machine. Nodes are killed and stopped; what was acknowledged is there
 //! afterwards, once, on all of them. Nothing here asks for a time: a test waits for a condition.
 
-mod nodes;
-
+use crate::nodes::{self, Client, Nodes};
 use nix::sys::signal::Signal;
-use nodes::{Client, Nodes};
 use std::collections::BTreeSet;
 
 /// Debits of one unit each, by these transactions, sent again until each has an answer.
@@ -177,4 +175,20 @@ fn a_directory_and_options_that_do_not_fit_are_refused_in_words() {
     assert!(said.contains("--replicate"), "{said}");
     let said = nodes::refused(&["--dir", dir, "--replicate", &peer, "--threads", "2"]);
     assert!(said.contains("--threads 1"), "{said}");
+}
+
+#[test]
+fn a_store_of_one_machine_that_holds_something_becomes_no_node_and_keeps_it() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let dir = directory.path().to_str().expect("text");
+    // With `write` what lies beside the log says only later how far it has come.
+    let single = || Nodes::single(directory.path(), "write");
+    let server = single();
+    assert_eq!(server.execute(&["SET", "key", "value"]), "+OK");
+    server.signal(0, Signal::SIGKILL);
+    drop(server);
+    let peer = format!("127.0.0.1:{}", nodes::free_ports(1));
+    let said = nodes::refused(&["--dir", dir, "--replicate", &peer]);
+    assert!(said.contains("scurry export"), "{said}");
+    assert_eq!(single().execute(&["GET", "key"]), "$value");
 }
