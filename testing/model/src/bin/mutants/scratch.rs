@@ -6,6 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+/// Processor seconds of one process, be it a program of tests or the compiler: a mutant can make its test go on
+/// for ever. All tests that catch a mutant take fewer together.
+const PROCESSOR_SECONDS_MAX: u64 = 600;
+
 /// Fate of a mutant.
 pub(crate) enum Verdict {
     Caught,
@@ -95,10 +99,13 @@ impl Scratch {
         }
         let run = self.cargo(catcher, &[&catcher.test, "--", "--exact"])?;
         let text = String::from_utf8_lossy(&run.stdout).into_owned();
+        let told = String::from_utf8_lossy(&run.stderr);
         match (text.contains("1 passed; 0 failed"), text.contains("0 passed; 1 failed")) {
             (true, false) => Ok(Verdict::Survived),
             (false, true) => Ok(Verdict::Caught),
-            _ => bail!("{} did not run: {text}", catcher.test),
+            // SIGXCPU: a test that goes on for ever does not pass.
+            (false, false) if told.contains("signal: 24") => Ok(Verdict::Caught),
+            _ => bail!("{} did not run: {text}{told}", catcher.test),
         }
     }
 
@@ -114,8 +121,12 @@ impl Scratch {
     }
 
     fn cargo(&self, catcher: &Catcher, rest: &[&str]) -> Result<Output> {
-        let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+        // A limit of processor time, which a machine that stands still does not use up.
+        let limited = format!("ulimit -S -t {PROCESSOR_SECONDS_MAX} && exec \"$@\"");
+        let mut command = Command::new("sh");
         command
+            .args(["-c", &limited, "sh"])
+            .arg(std::env::var_os("CARGO").unwrap_or("cargo".into()))
             .current_dir(self.tree.join(workspace(&catcher.package)))
             .args(["test", "-q", "-p", &catcher.package])
             .args(if catcher.target == "lib" {
