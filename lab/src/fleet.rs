@@ -1,6 +1,7 @@
 //! The processes of one system under test: a server and its replicas, or a cluster.
 
 use std::ffi::OsString;
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -10,13 +11,17 @@ use scurry_cluster_client::{Address, Member, form};
 use crate::client::Client;
 use crate::clock::Clock;
 use crate::filling::info_number;
-use crate::process::{ServerCommand, ServerProcess};
+use crate::process::{PORTS_MAX, ServerCommand, ServerProcess};
 use crate::routes::Routes;
 use crate::sampler::resident_bytes;
 use crate::target::door;
 
 /// Primaries of a cluster: fewer make none.
 pub const CLUSTER_PRIMARIES: usize = 3;
+/// Nodes of a group that keeps one log: any one of them may be lost.
+pub const GROUP_NODES: u32 = 3;
+/// Nodes of a group that have what it has acknowledged: a majority.
+pub const GROUP_COPIES: u32 = 2;
 /// Replicas of each primary at most: the ports of one block have room for so many.
 pub const REPLICAS_MAX: u32 = 1;
 /// From a node's port to the one at which nodes talk to each other.
@@ -32,6 +37,8 @@ pub struct Fleet {
     primaries: Vec<ServerProcess>,
     replicas: Vec<ServerProcess>,
     is_cluster: bool,
+    /// The primary leads the replicas, which keep its log and may lead instead.
+    is_group: bool,
     /// Owners of the keys, where only clients know them.
     partition: Option<Routes>,
 }
@@ -43,6 +50,11 @@ pub struct Plan<'a> {
     pub first: ServerCommand,
     /// The primaries are a cluster.
     pub is_cluster: bool,
+    /// Threads of each node of a group that keeps one log, which the first and its replicas are; none
+    /// where they are none.
+    pub group: Option<u16>,
+    /// How long nodes of a cluster are silent until others take them for dead, milliseconds.
+    pub node_timeout_ms: u32,
     /// The servers know each other, share the keys by themselves and are each other's backups.
     pub has_members: bool,
     /// Servers that share the keys; where they are no members they do not know it.
@@ -62,6 +74,12 @@ impl Fleet {
     /// When one does not start, or they do not come together.
     pub fn start(plan: &Plan<'_>) -> Result<Fleet> {
         let nodes = plan.nodes as usize;
+        let ports =
+            plan.group.map_or(0, |threads| (1 + plan.replicas) * u32::from(node_ports(threads)));
+        ensure!(
+            ports <= u32::from(PORTS_MAX),
+            "three nodes take {ports} ports, of which there are {PORTS_MAX}: use fewer --threads"
+        );
         let (primaries, replicas) = match nodes * plan.replicas as usize {
             _ if plan.is_cluster => (CLUSTER_PRIMARIES, CLUSTER_PRIMARIES * plan.replicas as usize),
             backups if plan.has_members => (nodes + backups, 0),
@@ -72,13 +90,19 @@ impl Fleet {
             primaries: Vec::new(),
             replicas: Vec::new(),
             is_cluster: plan.is_cluster,
+            is_group: plan.group.is_some(),
             partition: None,
         };
         for index in 0..primaries + replicas {
             let is_primary = index < primaries;
             let command = command(plan, u16::try_from(index)?, is_primary);
             let server = ServerProcess::start(&command, plan.interrupted)?;
+            let is_joined = plan.group.is_some() && index > 0;
             if is_primary { &mut fleet.primaries } else { &mut fleet.replicas }.push(server);
+            if is_joined {
+                // A node that joins while another does may have to try again, and for long.
+                fleet.wait_until_whole(plan.interrupted)?;
+            }
         }
         if nodes > 1 && !plan.has_members {
             let addresses = fleet.primaries.iter().map(ServerProcess::address).collect();
@@ -89,6 +113,8 @@ impl Fleet {
             let members = fleet.members();
             form::form(&members, primaries, &mut patience)?;
             form::wait_until_ok(&members, replicas, &mut patience)?;
+        } else if fleet.is_group {
+            fleet.wait_until_first_leads(plan.interrupted)?;
         } else if replicas > 0 {
             fleet.wait_until_equal(plan.interrupted)?;
         }
@@ -112,7 +138,13 @@ impl Fleet {
         let mut address = plan.first.address;
         address.set_port(address.port() + nodes * NODE_PORTS);
         servers.insert(0, start(&door(&plan.first, &addresses, address))?);
-        Ok(Fleet { primaries: servers, replicas: Vec::new(), is_cluster: false, partition: None })
+        Ok(Fleet {
+            primaries: servers,
+            replicas: Vec::new(),
+            is_cluster: false,
+            is_group: false,
+            partition: None,
+        })
     }
 
     /// The first server behind a door.
@@ -165,12 +197,82 @@ impl Fleet {
         if self.is_cluster { Client::connect_cluster(address) } else { self.first().client() }
     }
 
-    /// One connection to each replica.
+    /// One connection to each replica that answers reads: a node of a group that does not lead answers none.
     ///
     /// # Errors
     /// When one does not answer.
     pub fn connect_replicas(&self) -> Result<Vec<Client>> {
+        if self.is_group {
+            return Ok(Vec::new());
+        }
         self.replicas.iter().map(ServerProcess::client).collect()
+    }
+
+    /// Addresses by which a client of a cluster finds who owns a key: of a group those of the first
+    /// threads.
+    pub fn doors(&self) -> Vec<SocketAddr> {
+        let door = |server: &ServerProcess| match self.is_group {
+            true => thread_address(server),
+            false => server.address(),
+        };
+        self.all().map(door).collect()
+    }
+
+    /// Kills the server that listens there for the owner of a key, and gives its number.
+    ///
+    /// # Errors
+    /// When nobody listens there, or it does not end.
+    pub fn kill_owner(&self, address: SocketAddr) -> Result<usize> {
+        // The ports of its threads come behind that of a server.
+        let distance = |server: &ServerProcess| address.port().checked_sub(server.address().port());
+        let near = |(_, server): &(usize, &ServerProcess)| distance(server).unwrap_or(u16::MAX);
+        let (number, owner) = self.all().enumerate().min_by_key(near).context("no servers")?;
+        ensure!(distance(owner).is_some(), "none of the servers listens at {address}");
+        owner.kill()?;
+        Ok(number)
+    }
+
+    /// Starts the server of this number again, and waits until all are together.
+    ///
+    /// # Errors
+    /// When it does not start, or they do not come together.
+    pub fn start_again(&mut self, number: usize, interrupted: &AtomicBool) -> Result<()> {
+        let mut all = self.primaries.iter_mut().chain(&mut self.replicas);
+        all.nth(number).context("no server of this number")?.start_again(interrupted)?;
+        self.wait_until_whole(interrupted)
+    }
+
+    /// Waits until the nodes of a cluster or a group have all come together.
+    fn wait_until_whole(&self, interrupted: &AtomicBool) -> Result<()> {
+        let mut patience = Looking { fleet: self, interrupted };
+        if self.is_cluster {
+            return form::wait_until_ok(&self.members(), self.replicas.len(), &mut patience);
+        }
+        let what = "the nodes did not become a group in which each has a vote";
+        form::Patience::until(&mut patience, what, &mut || {
+            let views = self.all().map(GroupView::ask).collect::<Result<Vec<_>>>();
+            views.is_ok_and(|views| views.iter().all(|view| view.is_whole(views.len())))
+        })
+    }
+
+    /// Waits until the first node of a group leads it: it has the cores of the target.
+    fn wait_until_first_leads(&self, interrupted: &AtomicBool) -> Result<()> {
+        let mut patience = Looking { fleet: self, interrupted };
+        form::Patience::until(&mut patience, "the first node does not lead", &mut || {
+            let Ok(first) = GroupView::ask(self.first()) else { return false };
+            if first.leads() {
+                return true;
+            }
+            // On a busy machine another may have been elected while they joined. Main ports lead to it.
+            let asked = self.first().client().and_then(|mut client| {
+                client.call(&["SCUR.REPLICA", "TRANSFER", first.node().unwrap_or_default()])
+            });
+            asked.is_ok() && GroupView::ask(self.first()).is_ok_and(|view| view.leads())
+        })
+    }
+
+    fn all(&self) -> impl Iterator<Item = &ServerProcess> {
+        self.primaries.iter().chain(&self.replicas)
     }
 
     /// Waits until the replicas have all that their primaries have. Nothing may be written meanwhile.
@@ -178,6 +280,9 @@ impl Fleet {
     /// # Errors
     /// When they do not come to that.
     pub fn wait_until_equal(&self, interrupted: &AtomicBool) -> Result<()> {
+        if self.is_group {
+            return self.wait_until_applied(interrupted);
+        }
         let of = |server: &ServerProcess| -> Result<(u64, u64)> {
             let reply = server.client()?.call(&["INFO", "replication"])?;
             let info = reply.text().unwrap_or_default();
@@ -199,19 +304,27 @@ impl Fleet {
         Ok(())
     }
 
+    /// Waits until the nodes of a group have applied the same part of the log.
+    fn wait_until_applied(&self, interrupted: &AtomicBool) -> Result<()> {
+        let mut patience = Looking { fleet: self, interrupted };
+        form::Patience::until(&mut patience, "a node did not catch up", &mut || {
+            let applied = |server| Ok(GroupView::ask(server)?.applied());
+            let all = self.all().map(applied).collect::<Result<Vec<_>>>();
+            all.is_ok_and(|all| all.windows(2).all(|pair| pair[0] == pair[1]))
+        })
+    }
+
     /// The tail of what one of them has printed.
     pub fn output_tail(&self) -> String {
-        let all = self.primaries.iter().chain(&self.replicas);
-        all.map(ServerProcess::output_tail).find(|tail| !tail.is_empty()).unwrap_or_default()
+        self.all().map(ServerProcess::output_tail).find(|tail| !tail.is_empty()).unwrap_or_default()
     }
 
     fn members(&self) -> Vec<Member> {
-        let all = self.primaries.iter().chain(&self.replicas);
         let member = |server: &ServerProcess| Member {
             address: Address::new(&server.address().to_string(), None, None),
             bus_port: server.address().port() + BUS,
         };
-        all.map(member).collect()
+        self.all().map(member).collect()
     }
 }
 
@@ -219,7 +332,11 @@ impl Fleet {
 fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     let mut command = plan.first.clone();
     // A server of ours listens behind its port as well, and so does a member.
-    let step = if plan.nodes > 1 || plan.has_members { NODE_PORTS } else { 1 };
+    let step = match plan.group {
+        Some(threads) => node_ports(threads),
+        None if plan.nodes > 1 || plan.has_members => NODE_PORTS,
+        None => 1,
+    };
     let port = command.address.port() + index * step;
     let first = command.address.port().to_string();
     let listens = command.address.to_string();
@@ -230,6 +347,22 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
     let at = command.arguments.iter().position(|word| word == "--port");
     if let Some(place) = at.and_then(|at| command.arguments.get_mut(at + 1)) {
         *place = port.to_string().into();
+    }
+    if !is_primary {
+        command.cores = plan.replica_core.into_iter().collect();
+    }
+    if let Some(threads) = plan.group {
+        let peer = |index| {
+            let port = plan.first.address.port() + index * step + 1 + threads;
+            SocketAddr::new(command.address.ip(), port).to_string()
+        };
+        let others: Vec<String> = (0..index).map(peer).collect();
+        let mut words = vec!["--replicate".to_owned(), peer(index)];
+        if index > 0 {
+            words.extend(["--join".to_owned(), others.join(",")]);
+        }
+        command.arguments.extend(words.into_iter().map(OsString::from));
+        return command;
     }
     if plan.has_members {
         // `serve SYSTEM PORT FIRST ...`: the first one's port is told to all.
@@ -247,9 +380,6 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
             text = text.replace(" }", &from);
         }
         *script = text.into();
-        if !is_primary {
-            command.cores = plan.replica_core.into_iter().collect();
-        }
         return command;
     }
     let mut add = |words: &[&str]| command.arguments.extend(words.iter().map(Into::into));
@@ -259,16 +389,70 @@ fn command(plan: &Plan<'_>, index: u16, is_primary: bool) -> ServerCommand {
         add(&["--client-output-buffer-limit", "replica", "0", "0", "0"]);
     }
     if plan.is_cluster {
+        let timeout = plan.node_timeout_ms.to_string();
         add(&["--cluster-enabled", "yes", "--cluster-config-file", "nodes.conf"]);
-        add(&["--cluster-port", &(port + BUS).to_string(), "--cluster-node-timeout", "15000"]);
+        add(&["--cluster-port", &(port + BUS).to_string(), "--cluster-node-timeout", &timeout]);
     } else if !is_primary {
         let host = command.address.ip().to_string();
         command.arguments.extend(["--replicaof", &host, &first].map(Into::into));
     }
-    if !is_primary {
-        command.cores = plan.replica_core.into_iter().collect();
-    }
     command
+}
+
+/// Ports of a node of a group: the main one, those of its threads, and the one for other nodes.
+fn node_ports(threads: u16) -> u16 {
+    threads + 2
+}
+
+/// The port of the first thread answers by itself, where the main port asks the leader.
+fn thread_address(server: &ServerProcess) -> SocketAddr {
+    let address = server.address();
+    SocketAddr::new(address.ip(), address.port() + 1)
+}
+
+/// Group as one of its nodes sees it, in the lines of INFO replication.
+#[derive(Debug)]
+struct GroupView {
+    text: String,
+}
+
+impl GroupView {
+    fn ask(server: &ServerProcess) -> Result<GroupView> {
+        let reply = Client::connect(thread_address(server))?.call(&["INFO", "replication"])?;
+        Ok(GroupView { text: reply.text().unwrap_or_default().to_owned() })
+    }
+
+    fn node(&self) -> Option<&str> {
+        form::field(&self.text, "scurry_group_node")
+    }
+
+    /// So many nodes have a vote and are connected, and somebody leads every thread.
+    fn is_whole(&self, nodes: usize) -> bool {
+        let is_there = |line: &&str| line.contains("votes=yes") && line.contains("connected=yes");
+        let members = self.numbered("member").filter(is_there).count();
+        members == nodes
+            && self.numbered("shard").next().is_some()
+            && self.numbered("shard").all(|line| !line.contains("leader=none"))
+    }
+
+    /// True when this node executes everything.
+    fn leads(&self) -> bool {
+        self.numbered("shard").next().is_some()
+            && self.numbered("shard").all(|line| line.contains("serves=yes"))
+    }
+
+    /// How much of the log of each thread the node has applied.
+    fn applied(&self) -> Vec<String> {
+        let applied = |line: &str| {
+            line.split(',').find_map(|part| part.strip_prefix("applied=")).map(str::to_owned)
+        };
+        self.numbered("shard").filter_map(applied).collect()
+    }
+
+    /// Values of the lines `name0`, `name1` and so on.
+    fn numbered(&self, name: &str) -> impl Iterator<Item = &str> {
+        (0..).map_while(move |number: u32| form::field(&self.text, &format!("{name}{number}")))
+    }
 }
 
 /// The settings in the script of Tarantool.
@@ -299,4 +483,68 @@ impl form::Patience for Looking<'_> {
     }
 
     fn tell(&mut self, _: &str) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wire::Wire;
+
+    fn line(index: u16, is_primary: bool) -> String {
+        let words = ["serve", "--listen", "127.0.0.1:20000", "--threads", "2"];
+        let plan = Plan {
+            first: ServerCommand {
+                program: "scurry".into(),
+                arguments: words.map(OsString::from).to_vec(),
+                cores: vec![1],
+                address: SocketAddr::from(([127, 0, 0, 1], 20_000)),
+                wire: Wire::Resp,
+                place: "p".into(),
+                namespace: None,
+            },
+            is_cluster: false,
+            group: Some(2),
+            node_timeout_ms: 1,
+            has_members: false,
+            nodes: 1,
+            replicas: 2,
+            replica_core: Some(0),
+            interrupted: &AtomicBool::new(false),
+        };
+        let command = command(&plan, index, is_primary);
+        format!("{} on {:?}", command.words().join(" "), command.cores)
+    }
+
+    #[test]
+    fn the_first_node_begins_the_group_and_the_others_join_those_before() {
+        assert_eq!(
+            line(0, true),
+            "scurry serve --listen 127.0.0.1:20000 --threads 2 --replicate 127.0.0.1:20003 on [1]"
+        );
+        assert_eq!(
+            line(2, false),
+            "scurry serve --listen 127.0.0.1:20008 --threads 2 --replicate 127.0.0.1:20011 \
+             --join 127.0.0.1:20003,127.0.0.1:20007 on [0]"
+        );
+    }
+
+    #[test]
+    fn a_group_is_whole_when_each_node_has_a_vote_and_somebody_leads() {
+        let view = |votes: &str, leader: &str| GroupView {
+            text: format!(
+                "scurry_group_node:a7\r\nmember0:id=a7,votes=yes,connected=yes,lag=0\r\n\
+                 member1:id=a8,votes={votes},connected=yes,lag=0\r\n\
+                 shard0:role=leader,leader={leader},serves=yes,applied=7,elections=2\r\n"
+            ),
+        };
+        assert!(view("yes", "a7").is_whole(2));
+        assert!(!view("no", "a7").is_whole(2) && !view("yes", "none").is_whole(2));
+        assert!(!view("yes", "a7").is_whole(3));
+        let view = view("yes", "a7");
+        assert_eq!(
+            (view.node(), view.leads(), view.applied()),
+            (Some("a7"), true, vec!["7".to_owned()])
+        );
+        assert!(!GroupView { text: String::new() }.leads());
+    }
 }

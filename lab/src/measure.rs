@@ -35,6 +35,9 @@ use system::System;
 
 /// The audit of a run in whose measured time nothing was acknowledged.
 const AUDIT_IDLE: &str = "failed: nothing was done";
+/// How long a node of a cluster is silent until others take it for dead: longer than a full core keeps
+/// one from answering.
+const NODE_TIMEOUT_MS: u32 = 15_000;
 /// Servers behind the HTTP door.
 const HTTP_NODES: u16 = 3;
 
@@ -210,6 +213,8 @@ impl Bench<'_> {
         let plan = Plan {
             first: self.command(self.stand.address(self.port)?),
             is_cluster: self.target.is_cluster(),
+            group: self.group_threads()?,
+            node_timeout_ms: NODE_TIMEOUT_MS,
             has_members: self.target.jvm_system().is_some(),
             nodes: self.scenario.nodes,
             replicas: self.copies.replicas,
@@ -221,6 +226,12 @@ impl Bench<'_> {
         } else {
             Fleet::start(&plan)
         }
+    }
+
+    /// Threads of each node of a group; none of other targets.
+    fn group_threads(&self) -> Result<Option<u16>> {
+        let threads = self.scurry.threads.unwrap_or(1);
+        Ok(self.target.is_group().then(|| u16::try_from(threads)).transpose()?)
     }
 
     /// Protocol of the load: over HTTP the quorum is a part of it.

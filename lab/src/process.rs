@@ -7,7 +7,7 @@ use std::io::Read;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -76,8 +76,8 @@ pub struct ServerProcess {
     child: Child,
     /// Names this process and no later one with the same number.
     handle: OwnedFd,
-    address: SocketAddr,
-    wire: Wire,
+    /// To start it again.
+    command: Box<ServerCommand>,
     directory: TempDir,
 }
 
@@ -88,44 +88,23 @@ impl ServerProcess {
     /// When it does not: the message has the tail of its output.
     pub fn start(command: &ServerCommand, interrupted: &AtomicBool) -> Result<ServerProcess> {
         let directory = temporary(&command.place)?;
-        let output = File::create(directory.path().join("output"))?;
-        let lab = std::env::current_exe().context("finding the lab's own program")?;
-        let mut launcher = Command::new(lab);
-        launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
-        for core in &command.cores {
-            launcher.arg("--core").arg(core.to_string());
-        }
-        if let Some(namespace) = &command.namespace {
-            launcher.arg("--namespace").arg(namespace);
-        }
-        // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
-        let mut child = launcher
-            .arg("--")
-            .arg(&command.program)
-            .args(&command.arguments)
-            .current_dir(directory.path())
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-            .stderr(output)
-            .process_group(0)
-            .spawn()
-            .with_context(|| format!("starting {}", command.program.display()))?;
-        let handle = match open_handle(&child) {
-            Ok(handle) => handle,
-            Err(error) => {
-                child.kill()?;
-                child.wait()?;
-                return Err(error);
-            }
-        };
-        let ServerCommand { address, wire, .. } = *command;
-        let mut server = ServerProcess { child, handle, address, wire, directory };
+        let (child, handle) = spawn(command, directory.path())?;
+        let command = Box::new(command.clone());
+        let mut server = ServerProcess { child, handle, command, directory };
         server.wait_until_ready(interrupted)?;
-        // With more cores a server may give each thread its own.
-        if let [core] = command.cores.as_slice() {
-            server.bind_all_threads(*core)?;
-        }
+        server.bind_to_one_core()?;
         Ok(server)
+    }
+
+    /// Starts it again where it was, with what it has kept there, once it has ended.
+    ///
+    /// # Errors
+    /// As [`ServerProcess::start`].
+    pub fn start_again(&mut self, interrupted: &AtomicBool) -> Result<()> {
+        self.child.wait()?;
+        (self.child, self.handle) = spawn(&self.command, self.directory.path())?;
+        self.wait_until_ready(interrupted)?;
+        self.bind_to_one_core()
     }
 
     /// Process id of the server.
@@ -135,7 +114,7 @@ impl ServerProcess {
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.command.address
     }
 
     /// A connection to it.
@@ -143,7 +122,7 @@ impl ServerProcess {
     /// # Errors
     /// When it does not listen.
     pub fn client(&self) -> Result<Client> {
-        Client::connect_over(self.wire, self.address)
+        Client::connect_over(self.command.wire, self.command.address)
     }
 
     /// The end of what it has printed.
@@ -156,6 +135,16 @@ impl ServerProcess {
         }
         let start = text.len().saturating_sub(LOG_TAIL);
         String::from_utf8_lossy(&text[start..]).trim().to_owned()
+    }
+
+    /// Kills it, as a machine that fails would, and waits for its end.
+    ///
+    /// # Errors
+    /// When it does not end.
+    pub fn kill(&self) -> Result<()> {
+        pidfd_send_signal(&self.handle, Signal::KILL).context("killing a server")?;
+        ensure!(self.ends_within(STOP_TIMEOUT), "a killed server does not end");
+        Ok(())
     }
 
     /// Asks it to end, waits this long at most, and says whether it has.
@@ -200,8 +189,10 @@ impl ServerProcess {
         }
     }
 
-    /// A server may choose cores for its threads itself; here all stay on the one it was given.
-    fn bind_all_threads(&self, core: usize) -> Result<()> {
+    /// A server may choose cores for its threads itself; here all stay on the one it was given. With
+    /// more it may give each thread its own.
+    fn bind_to_one_core(&self) -> Result<()> {
+        let &[core] = self.command.cores.as_slice() else { return Ok(()) };
         for entry in fs::read_dir(format!("/proc/{}/task", self.pid()))? {
             let name = entry?.file_name();
             let thread = name.to_str().and_then(|name| name.parse().ok()).and_then(Pid::from_raw);
@@ -227,6 +218,40 @@ impl Drop for ServerProcess {
     }
 }
 
+/// Starts the process in this directory, where its output goes too.
+fn spawn(command: &ServerCommand, directory: &Path) -> Result<(Child, OwnedFd)> {
+    let output = File::options().create(true).append(true).open(directory.join("output"))?;
+    let lab = std::env::current_exe().context("finding the lab's own program")?;
+    let mut launcher = Command::new(lab);
+    launcher.arg("launch").arg("--parent").arg(std::process::id().to_string());
+    for core in &command.cores {
+        launcher.arg("--core").arg(core.to_string());
+    }
+    if let Some(namespace) = &command.namespace {
+        launcher.arg("--namespace").arg(namespace);
+    }
+    // A group of its own, so that Ctrl-C reaches the lab alone, which then stops it.
+    let mut child = launcher
+        .arg("--")
+        .arg(&command.program)
+        .args(&command.arguments)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(output.try_clone()?)
+        .stderr(output)
+        .process_group(0)
+        .spawn()
+        .with_context(|| format!("starting {}", command.program.display()))?;
+    match open_handle(&child) {
+        Ok(handle) => Ok((child, handle)),
+        Err(error) => {
+            child.kill()?;
+            child.wait()?;
+            Err(error)
+        }
+    }
+}
+
 fn open_handle(child: &Child) -> Result<OwnedFd> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw).context("a process id")?;
     pidfd_open(pid, PidfdFlags::empty()).context("opening a handle of the server's process")
@@ -237,6 +262,8 @@ fn open_handle(child: &Child) -> Result<OwnedFd> {
 const PORTS: std::ops::Range<u16> = 20_000..32_000;
 /// A server may listen on so many ports behind its own, one for each core.
 const PORTS_FOLLOWING: u16 = 16;
+/// Ports of a block.
+pub const PORTS_MAX: u16 = PORTS_FOLLOWING + 1;
 
 /// A loopback address with a port that nobody uses, nor those behind it, or the one that was
 /// asked for.
@@ -251,7 +278,7 @@ pub fn free_address(port: Option<u16>) -> Result<SocketAddr> {
         return Ok(wanted);
     }
     // Labs that run at the same time begin at different places.
-    let block = usize::from(PORTS_FOLLOWING) + 1;
+    let block = usize::from(PORTS_MAX);
     let blocks = PORTS.len() / block;
     let first = std::process::id() as usize % blocks;
     for index in 0..blocks {

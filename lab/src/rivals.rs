@@ -100,7 +100,7 @@ pub fn is_measured(row: &Row) -> bool {
 /// The project's own: the server, and the module in another's.
 pub fn is_ours(row: &Row) -> bool {
     let system = row.target.split([':', ' ']).next().unwrap_or_default();
-    system == "scurry" || system == "scurry-http" || system.ends_with("+module")
+    ["scurry", "scurry+replicas", "scurry-http"].contains(&system) || system.ends_with("+module")
 }
 
 /// Another system that does the same work. Echo and a plain HSET are limits and no rivals.

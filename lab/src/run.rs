@@ -15,6 +15,7 @@ use crate::clock::Clock;
 use crate::cores::{Allowed, Cores};
 use crate::data_directory::DataDirectory;
 use crate::echo_sizes::{EchoSizes, built_in, key_value, learn};
+use crate::fleet::{GROUP_COPIES, GROUP_NODES};
 use crate::host::Host;
 use crate::measure::{Bench, Copies, Standing};
 use crate::over_rdma::OverRdma;
@@ -279,12 +280,23 @@ impl<'a> RunCommand<'a> {
 
     /// Replicas that a target gets.
     fn replicas(&self, variant: Variant) -> u32 {
+        if variant.target.is_group() {
+            return GROUP_NODES - 1;
+        }
         let has_them = variant.target.replicates_with(variant.durability, self.scenario.kind);
         if has_them { self.wanted_replicas() } else { 0 }
     }
 
+    /// Copies that an operation must be on to be acknowledged; none where nobody asks.
+    fn acknowledged_copies(&self, target: Target) -> Option<u32> {
+        if target.is_group() {
+            return Some(GROUP_COPIES);
+        }
+        self.arguments.acknowledged_copies.filter(|_| target.replicates())
+    }
+
     fn placement(&self, target: Target) -> Option<&Cores> {
-        let has_more = target == Target::Scurry || self.scenario.target_cores.is_some();
+        let has_more = target.is_scurry() || self.scenario.target_cores.is_some();
         if has_more { self.cores.as_ref() } else { self.one_core.as_ref() }
     }
 

@@ -39,6 +39,8 @@ const PROCEDURES: &str = include_str!("../peers/scur.tarantool.lua");
 pub enum Target {
     /// Server of this project.
     Scurry,
+    /// Three nodes of it that keep one log.
+    ScurryReplicas,
     /// Valkey with the rules as a Lua library.
     ValkeyLua,
     /// Redis with the rules as a Lua library.
@@ -116,6 +118,7 @@ impl Target {
     /// All of them.
     pub const ALL: &'static [Target] = &[
         Target::Scurry,
+        Target::ScurryReplicas,
         Target::ValkeyLua,
         Target::RedisLua,
         Target::TarantoolLua,
@@ -148,6 +151,7 @@ impl Target {
     pub fn name(self) -> &'static str {
         match self {
             Target::Scurry => "scurry",
+            Target::ScurryReplicas => "scurry+replicas",
             Target::ValkeyLua => "valkey+lua",
             Target::RedisLua => "redis+lua",
             Target::TarantoolLua => "tarantool+lua",
@@ -181,6 +185,9 @@ impl Target {
     pub fn description(self) -> &'static str {
         match self {
             Target::Scurry => "scurry serve; charging by SCUR.* commands",
+            Target::ScurryReplicas => {
+                "three of scurry serve that keep one log; an answer is on the devices of two"
+            }
             Target::ValkeyLua => "valkey-server; charging by a Lua function library (FCALL)",
             Target::RedisLua => "redis-server; charging by a Lua function library (FCALL)",
             Target::TarantoolLua => {
@@ -245,6 +252,7 @@ impl Target {
     pub fn dialect(self) -> Option<Dialect> {
         match self {
             Target::Scurry
+            | Target::ScurryReplicas
             | Target::ValkeyModule
             | Target::RedisModule
             | Target::ValkeyClusterModule
@@ -308,9 +316,20 @@ impl Target {
         self == Target::ValkeyClusterModule
     }
 
+    /// Whether it is `scurry serve` that is charged, over RESP.
+    pub fn is_scurry(self) -> bool {
+        matches!(self, Target::Scurry | Target::ScurryReplicas)
+    }
+
+    /// Three servers keep one log, one of which executes everything: the replicas are a part of it.
+    pub fn is_group(self) -> bool {
+        self == Target::ScurryReplicas
+    }
+
     /// The lab can give it replicas: Tarantool and the Redis family, where it starts them.
     pub fn replicates(self) -> bool {
-        let is_other = matches!(self, Target::Scurry | Target::Echo)
+        let is_other = self.is_scurry()
+            || self == Target::Echo
             || self.is_http()
             || self.jvm_system().is_some();
         !is_other && !self.is_by_address()

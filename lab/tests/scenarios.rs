@@ -128,6 +128,18 @@ fn what_a_target_lacks_for_a_scenario_is_a_row() {
 }
 
 #[test]
+fn a_group_of_three_is_charged_and_its_nodes_have_the_same() {
+    let (rows, text) = measured("charging-live --step uniform --target scurry+replicas");
+    let row = &rows[0];
+    assert_eq!((&row["replicas"], &row["acknowledged_copies"]), (&2.into(), &2.into()), "{row}");
+    assert_eq!(row["durability"], "fsync");
+    assert!(row["replica_cpu_us_per_op"].as_f64().is_some_and(|cpu| cpu > 0.0), "{row}");
+    assert!(text.contains("2 of 3 nodes have it on their device"), "{text}");
+    let (_, output) = lab("moaf-scur --target scurry+replicas --threads 4");
+    assert!(said(&output).contains("use fewer --threads"), "{}", said(&output));
+}
+
+#[test]
 fn a_replica_of_tarantool_has_what_its_primary_has() {
     if !has("tarantool") {
         return;

@@ -38,7 +38,8 @@ pub struct RunArguments {
     pub scenario: String,
 
     /// A target, with its durability (`scurry:fsync`, `valkey+lua:always`; a plain name keeps
-    /// nothing); repeat it to compare several [default: the scenario's, else scurry and valkey+lua].
+    /// nothing, where the target can do that); repeat it to compare several [default: the scenario's, else
+    /// scurry and valkey+lua].
     #[arg(long = "target", value_name = "NAME")]
     pub target: Vec<String>,
 

@@ -130,7 +130,7 @@ fn words(arguments: &CompareArguments, name: &str) -> Result<Box<RunArguments>> 
 fn targets(kind: Kind, full: bool) -> Vec<String> {
     let suit = |target: &&Target| match kind {
         Kind::Charging | Kind::Usage | Kind::Live => {
-            target.dialect().is_some() && !target.is_cluster()
+            target.dialect().is_some() && !target.is_cluster() && !target.is_group()
         }
         // Plain commands need no logic: one target of each server.
         Kind::Kv | Kind::Index => {

@@ -10,7 +10,7 @@ use crate::names::account_text;
 use crate::populate::create_accounts;
 use crate::progress::Progress;
 use crate::row::Run;
-use crate::target::{Target, probe_charging};
+use crate::target::probe_charging;
 use crate::workload::{LiveCounts, LiveWorkload, Workload};
 
 impl Bench<'_> {
@@ -72,7 +72,7 @@ impl Bench<'_> {
 
     /// Denials and replays by the store's own count, where it counts them.
     fn told(&self, client: &mut Client) -> Result<Option<[u64; 2]>> {
-        if self.target != Target::Scurry {
+        if !self.target.is_scurry() {
             return Ok(None);
         }
         let reply = client.call(&["INFO"])?;

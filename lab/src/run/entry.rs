@@ -58,7 +58,7 @@ impl RunCommand<'_> {
         let scenario = self.scenario;
         let kv = scenario.kv.as_ref();
         let cores = self.placement(target);
-        let is_scurry = target == Target::Scurry;
+        let is_scurry = target.is_scurry();
         let is_addressed = self.arguments.address_of(target).is_some();
         // The plain name is that of the plain way in.
         let name = match ports {
@@ -93,7 +93,7 @@ impl RunCommand<'_> {
                 loader_core: cores.map(|cores| cores.loader),
             },
             replicas: self.replicas(variant),
-            acknowledged_copies: self.arguments.acknowledged_copies.filter(|_| target.replicates()),
+            acknowledged_copies: self.acknowledged_copies(target),
             host: self.host.clone(),
             stand: match &self.rdma {
                 Some(rdma) => format!("RDMA by {}", rdma.address),

@@ -82,7 +82,7 @@ impl RunCommand<'_> {
         {
             row.notes.push(format!("its Lua library is {}", path.display()));
         }
-        if target == Target::Scurry && !self.scurry.arguments.is_empty() {
+        if target.is_scurry() && !self.scurry.arguments.is_empty() {
             row.notes.push(format!("started with {}", self.scurry.arguments.join(" ")));
         }
         if let Some(cpu) = row.figures.replica_cpu_us_per_op {
@@ -123,13 +123,20 @@ impl RunCommand<'_> {
             let nodes = self.scenario.nodes;
             row.notes.push(format!("{nodes} nodes share the cores of the target; {parts}"));
         }
+        if target.is_group() {
+            row.notes.push(
+                "a change is answered when 2 of 3 nodes have it on their device, which here is one and \
+                 the same; the load goes to the node that leads"
+                    .to_owned(),
+            );
+        }
         if target.is_cluster() {
             row.notes.push("3 primaries on the cores of the target".to_owned());
         }
         if target.is_yardstick() {
             row.notes.push("an HSET of four fields in the place of each operation".to_owned());
         }
-        if target != Target::Scurry && self.scurry.threads.is_some_and(|threads| threads > 1) {
+        if !target.is_scurry() && self.scurry.threads.is_some_and(|threads| threads > 1) {
             row.notes.push("one thread: --threads is scurry's".to_owned());
         }
         if shared {

@@ -41,7 +41,9 @@ impl Target {
     pub fn command(self, start: Start<'_>) -> ServerCommand {
         let port = start.address.port().to_string();
         let words = match self {
-            Target::Scurry | Target::ScurryHttp | Target::HttpEcho => scurry(&start),
+            Target::Scurry | Target::ScurryReplicas | Target::ScurryHttp | Target::HttpEcho => {
+                scurry(self, &start)
+            }
             Target::Echo => echo(&start),
             _ if self.is_tarantool() => tarantool(&start, &port),
             Target::HazelcastJava
@@ -77,7 +79,7 @@ pub(crate) fn door(
     ServerCommand { arguments, address, wire, ..node.clone() }
 }
 
-fn scurry(start: &Start<'_>) -> Vec<String> {
+fn scurry(target: Target, start: &Start<'_>) -> Vec<String> {
     let address = start.address.to_string();
     let durability = start.durability.word();
     let mut all = words(&["serve", "--listen", &address, "--log", "warn"]);
@@ -85,7 +87,9 @@ fn scurry(start: &Start<'_>) -> Vec<String> {
     if start.durability.keeps() {
         all.extend(words(&["--dir", "data"]));
     }
-    if let Some(threads) = start.scurry.threads {
+    // The ports of a group's nodes follow from their threads.
+    let threads = start.scurry.threads.or(target.is_group().then_some(1));
+    if let Some(threads) = threads {
         all.extend(words(&["--threads", &threads.to_string()]));
     }
     if start.kind == Kind::Index {

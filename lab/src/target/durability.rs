@@ -39,6 +39,8 @@ impl Durability {
     /// Durabilities that a target has.
     pub fn of(target: Target) -> &'static [Durability] {
         match target {
+            // A node of a group has on its device what it has promised to the others.
+            Target::ScurryReplicas => &[Durability::Fsync],
             Target::Scurry
             | Target::ScurryHttp
             | Target::TarantoolLua

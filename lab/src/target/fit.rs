@@ -11,7 +11,10 @@ impl Variant {
     /// [`Missing`].
     pub fn fits(&self, scenario: &Scenario) -> Result<(), Missing> {
         self.target.fits(scenario)?;
-        if scenario.replicas > 0 && !self.target.replicates_with(self.durability, scenario.kind) {
+        if scenario.replicas > 0
+            && !self.target.is_group()
+            && !self.target.replicates_with(self.durability, scenario.kind)
+        {
             return Err(Missing {
                 why: format!("{} has no log that a replica could follow", self.name()),
                 cure: format!("measure {}:write", self.target.name()),
@@ -29,7 +32,8 @@ impl Target {
     fn fits(self, scenario: &Scenario) -> Result<(), Missing> {
         let missing = |why: String, cure: &str| Err(Missing { why, cure: cure.to_owned() });
         let name = self.name();
-        if scenario.replicas > 0 && !self.replicates() && !self.backs_up(scenario.kind) {
+        let has_replicas = self.replicates() || self.is_group() || self.backs_up(scenario.kind);
+        if scenario.replicas > 0 && !has_replicas {
             let why = format!("the lab gives {name} no replicas");
             return missing(why, "measure valkey, redis or valkey+module");
         }
@@ -69,7 +73,7 @@ impl Target {
         }
         // Beyond the loop of moaf-scur a target needs commands that only some have.
         let is_decided = self.decides_in_client() && !is_driven;
-        let is_ours = self.has_module() || self == Target::Scurry || is_decided;
+        let is_ours = self.has_module() || self.is_scurry() || is_decided;
         let has_rules = is_ours || matches!(self.dialect(), Some(Dialect::Functions));
         let needs_more = scenario.charging.as_ref().is_some_and(|charging| charging.counters > 0);
         let is_other = scenario.live.is_some()

@@ -34,7 +34,7 @@ impl Target {
     /// # Errors
     /// [`Missing`].
     pub fn meets_on(self, stand: StandKind) -> Result<(), Missing> {
-        if stand.is_apart() && self.jvm_system().is_some() {
+        if stand.is_apart() && (self.jvm_system().is_some() || self.is_group()) {
             let why = format!("{} listens on the loopback interface only", self.name());
             return Err(Missing { why, cure: "leave --stand namespaces out".to_owned() });
         }
@@ -72,7 +72,9 @@ impl Target {
             });
         }
         match self {
-            Target::Scurry | Target::ScurryHttp | Target::HttpEcho => locate_scurry(scurry),
+            Target::Scurry | Target::ScurryReplicas | Target::ScurryHttp | Target::HttpEcho => {
+                locate_scurry(scurry)
+            }
             Target::ValkeyLua
             | Target::ValkeyClient
             | Target::ValkeyBulk

@@ -4,7 +4,8 @@ use anyhow::{Context, Result};
 
 use super::{Durability, Target};
 
-/// Target with a durability. A plain name is that of the target with nothing kept.
+/// Target with a durability. A plain name is that of the target with nothing kept, or with the only
+/// durability that it has.
 #[derive(Clone, Copy, Debug)]
 pub struct Variant {
     /// The system.
@@ -30,7 +31,8 @@ impl Variant {
     pub fn parse(name: &str) -> Result<Variant> {
         let Some((target, word)) = name.split_once(':') else {
             let target = Target::parse(name)?;
-            return Ok(Variant { target, durability: Durability::None, named: false });
+            let least = Durability::of(target).first().copied().unwrap_or_default();
+            return Ok(Variant { target, durability: least, named: false });
         };
         let target = Target::parse(target)?;
         let all = Durability::of(target);
@@ -61,6 +63,9 @@ mod tests {
         assert_eq!(plain, Variant::parse("scurry:none").unwrap());
         assert_ne!(plain, Variant::parse("scurry:write").unwrap());
         assert!(!plain.durability.keeps());
+        let group = Variant::parse("scurry+replicas").unwrap();
+        assert_eq!(group, Variant::parse("scurry+replicas:fsync").unwrap());
+        assert_eq!(group.name(), "scurry+replicas");
     }
 
     #[test]
@@ -69,6 +74,7 @@ mod tests {
             ("scurry:always", "none, write, fsync"),
             ("redis:fsync", "none, everysec, always"),
             ("echo:write", "say one of none"),
+            ("scurry+replicas:none", "say one of fsync"),
             ("mongo:none", "no target `mongo`"),
         ] {
             let error = Variant::parse(name).unwrap_err().to_string();
